@@ -1,0 +1,12 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command aggregation is one of the three containers of multicluster-integrations.
+package main
+
+import (
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/command"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+)
+
+func main() { boot.Main(command.Program(), command.New()) }

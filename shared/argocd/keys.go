@@ -1,0 +1,49 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package argocd
+
+// Keys and values that Argo CD gives a meaning to. They are spelled here because
+// the packages of Argo CD that export them bring a Redis and a gRPC client along;
+// the conformance test holds them against the real ones.
+const (
+	// SkipReconcileAnnotation "true" keeps the hub's own Argo CD off an Application.
+	SkipReconcileAnnotation = "argocd.argoproj.io/skip-reconcile"
+	// RefreshAnnotation asks Argo CD to compare again; it removes it when it has.
+	RefreshAnnotation = "argocd.argoproj.io/refresh"
+	// ResourcesFinalizer makes Argo CD prune an Application's resources on delete.
+	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
+	// SecretTypeLabel with SecretTypeCluster marks a Secret as a cluster of Argo CD.
+	SecretTypeLabel   = "argocd.argoproj.io/secret-type"
+	SecretTypeCluster = "cluster"
+	// InClusterServer is the API server that Argo CD itself runs on.
+	InClusterServer = "https://kubernetes.default.svc"
+	// DefaultProject is the AppProject that every Argo CD has.
+	DefaultProject = "default"
+)
+
+// Health status codes. Source: health.HealthStatusCode of Argo CD's gitops-engine.
+const (
+	HealthUnknown     = "Unknown"
+	HealthProgressing = "Progressing"
+	HealthHealthy     = "Healthy"
+	HealthSuspended   = "Suspended"
+	HealthDegraded    = "Degraded"
+	HealthMissing     = "Missing"
+)
+
+// Sync status codes. Source: SyncStatusCode of Argo CD v2.
+const (
+	SyncUnknown   = "Unknown"
+	SyncSynced    = "Synced"
+	SyncOutOfSync = "OutOfSync"
+)
+
+// Operation phases. Source: OperationPhase of Argo CD's gitops-engine.
+const (
+	OperationRunning     = "Running"
+	OperationTerminating = "Terminating"
+	OperationFailed      = "Failed"
+	OperationError       = "Error"
+	OperationSucceeded   = "Succeeded"
+)

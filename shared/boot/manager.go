@@ -1,0 +1,97 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// Every binary checks who reads its metrics.
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+// NewManager returns a manager with the binary's probes, metrics and lease. The
+// objects in warm get their informers at once, also on a standby: it is ready
+// when they are synced and takes over with a warm cache.
+func NewManager(ctx context.Context, env *Env, scheme *runtime.Scheme, caches cache.Options, warm ...client.Object) (ctrl.Manager, error) {
+	o := env.Options
+	options := ctrl.Options{
+		Scheme:                        scheme,
+		Cache:                         caches,
+		Logger:                        env.Log,
+		HealthProbeBindAddress:        o.HealthProbeBindAddress,
+		PprofBindAddress:              o.PprofBindAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              env.Program.LeaseName,
+		LeaderElectionNamespace:       o.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true, // a graceful stop hands over at once
+		Metrics: metricsserver.Options{
+			BindAddress:   o.MetricsBindAddress,
+			SecureServing: o.MetricsSecure,
+			CertDir:       o.MetricsCertDir,
+			ExtraHandlers: map[string]http.Handler{"/log-level": env.Level},
+		},
+	}
+	if o.LeaderElect {
+		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &o.LeaseDuration, &o.RenewDeadline, &o.RetryPeriod
+	}
+	if o.MetricsSecure {
+		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	} else {
+		options.Metrics.ExtraHandlers = nil // nobody is asked who they are, so nobody may change the level
+	}
+	mgr, err := ctrl.NewManager(env.Config, options)
+	if err != nil {
+		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	for _, o := range warm {
+		if _, err := mgr.GetCache().GetInformer(ctx, o, cache.BlockUntilSynced(false)); err != nil {
+			return nil, fmt.Errorf("watch %T: %w", o, err)
+		}
+	}
+	ready := &readiness{cache: mgr.GetCache()}
+	return mgr, errors.Join(
+		mgr.Add(ready),
+		mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("caches", ready.check),
+	)
+}
+
+// readiness turns true once every informer has its first list.
+type readiness struct {
+	cache  cache.Cache
+	synced atomic.Bool
+}
+
+var _ manager.LeaderElectionRunnable = &readiness{}
+
+func (r *readiness) NeedLeaderElection() bool { return false }
+
+func (r *readiness) Start(ctx context.Context) error {
+	if r.cache.WaitForCacheSync(ctx) {
+		r.synced.Store(true)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (r *readiness) check(*http.Request) error {
+	if !r.synced.Load() {
+		return errors.New("caches are not synced yet: the API server has not answered every first list (rights, or reachability)")
+	}
+	return nil
+}

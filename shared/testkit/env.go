@@ -1,0 +1,47 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Start starts kube-apiserver and etcd from the repository's bin folder and
+// installs the CRDs of the hub: Argo CD's, Open Cluster Management's and ours.
+// It returns an administrator's configuration without a client-side rate limit,
+// and stop. Call it once per package, from TestMain.
+func Start() (config *rest.Config, stop func() error, err error) {
+	root := Root()
+	bin := filepath.Join(root, "bin")
+	if _, err := os.Stat(filepath.Join(bin, "kube-apiserver")); err != nil {
+		return nil, nil, fmt.Errorf("the test control plane is not built, run `make tools` first: %w", err)
+	}
+	env := &envtest.Environment{
+		BinaryAssetsDirectory: bin,
+		ErrorIfCRDPathMissing: true,
+		CRDDirectoryPaths: []string{
+			filepath.Join(bin, "crds", "ocm-hub"),
+			filepath.Join(bin, "crds", "argocd"),
+			filepath.Join(root, "deploy", "base", "crd"),
+		},
+	}
+	config, err = env.Start()
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the test control plane: %w", err)
+	}
+	config.QPS = -1
+	return config, env.Stop, nil
+}
+
+// Root returns the repository's root folder.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}

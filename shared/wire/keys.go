@@ -1,0 +1,54 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+const group = "apps.open-cluster-management.io/"
+
+// Keys on a hub Application. Source: the pull model's Application contract.
+const (
+	// PullLabel asks for pull delivery when its value is a true boolean (see [IsTrue]).
+	// It also marks every ManifestWork that we write, with value "true".
+	PullLabel = group + "pull-to-ocm-managed-cluster"
+	// ClusterAnnotation names the target ManagedCluster.
+	ClusterAnnotation = group + "ocm-managed-cluster"
+	// AppNamespaceAnnotation names the Application's namespace on the managed
+	// cluster; without it the hub Application's own namespace is used.
+	AppNamespaceAnnotation = group + "ocm-managed-cluster-app-namespace"
+	// DestinationNameAnnotation overrides spec.destination.name in the delivered copy.
+	DestinationNameAnnotation = group + "destination-name"
+	// DestinationServerAnnotation overrides spec.destination.server in the delivered copy.
+	DestinationServerAnnotation = group + "destination-server"
+	// AbandonAnnotation with a true boolean releases a deleted hub Application
+	// without waiting for the managed cluster to prove the prune.
+	AbandonAnnotation = group + "abandon-on-delete"
+)
+
+// Keys on a ManifestWork, and on the Application inside it where noted.
+const (
+	// ApplicationSetLabel is "true" on works and delivered Applications that an
+	// ApplicationSet owns; search finds pulled Applications by it.
+	ApplicationSetLabel = group + "application-set"
+	// ApplicationSetHashLabel holds the value of [ApplicationSetHash].
+	ApplicationSetHashLabel = group + "application-set-hash"
+	// HubNamespaceAnnotation holds the hub Application's namespace.
+	HubNamespaceAnnotation = group + "hub-application-namespace"
+	// HubNameAnnotation holds the hub Application's name.
+	HubNameAnnotation = group + "hub-application-name"
+	// HostingAnnotation holds "<namespace>/<name>" of the owning ApplicationSet,
+	// on the work and on the delivered Application (the search collector reads it).
+	HostingAnnotation = group + "hosting-applicationset"
+)
+
+// Keys on other objects.
+const (
+	// ReportLabel on a MulticlusterApplicationSetReport holds "<namespace>.<name>"
+	// of its ApplicationSet, shortened by [LabelValue]. Same key as [HostingAnnotation].
+	ReportLabel = HostingAnnotation
+	// RegisteredLabel is "true" on an Argo CD cluster Secret that we write.
+	RegisteredLabel = group + "acm-cluster"
+	// RegisteredNameLabel holds the ManagedCluster's name on that Secret.
+	RegisteredNameLabel = group + "cluster-name"
+	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself.
+	LocalClusterLabel = "local-cluster"
+)
