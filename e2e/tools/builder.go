@@ -1,0 +1,164 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	dirMode  = 0o755
+	fileMode = 0o644
+)
+
+// builder builds parts from the tool modules below root into the folder bin.
+type builder struct {
+	root, bin string
+	out       io.Writer
+	// toolchains remembers what the go command says about itself, by tool module.
+	toolchains map[string]string
+}
+
+func newBuilder(root, bin string, out io.Writer) *builder {
+	return &builder{root: root, bin: bin, out: out, toolchains: make(map[string]string)}
+}
+
+// scratch is where everything unfinished lives: on the same file system as bin, so that finishing is a rename.
+func (b *builder) scratch() string { return filepath.Join(b.bin, ".tmp") }
+
+// sources is where edited copies of modules live while they are built.
+func (b *builder) sources() string { return filepath.Join(b.bin, ".src") }
+
+func (b *builder) stampFile(p part) string { return filepath.Join(b.bin, ".stamps", p.name) }
+
+func (b *builder) output(p part) string { return filepath.Join(b.bin, p.name) }
+
+// run builds the parts that are not current, one after another, and stops at the first that fails. It waits while another
+// builder works on the same folder.
+func (b *builder) run(ctx context.Context, parts []part) (err error) {
+	if err := os.MkdirAll(filepath.Join(b.bin, ".stamps"), dirMode); err != nil {
+		return err
+	}
+	release, err := lock(ctx, filepath.Join(b.bin, ".lock"), func() {
+		fmt.Fprintln(b.out, "waiting for another build in this checkout")
+	})
+	if err != nil {
+		return err
+	}
+	defer release()
+	// A builder that was killed may have left something.
+	if err := b.clean(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.clean()) }()
+	prints := make(map[string]string, len(parts))
+	stale := 0
+	for _, p := range parts {
+		print, isCurrent, err := b.inspect(ctx, p)
+		if err != nil {
+			return err
+		}
+		if !isCurrent {
+			prints[p.name] = print
+			stale++
+		}
+	}
+	if stale == 0 {
+		fmt.Fprintf(b.out, "current: %s\n", strings.Join(partNames(parts), " "))
+		return nil
+	}
+	for i, p := range parts {
+		m := newMeter(b.out, fmt.Sprintf("[%d/%d] %-24s", i+1, len(parts), p.name))
+		print, isStale := prints[p.name]
+		if !isStale {
+			m.finish("current")
+			continue
+		}
+		if err := b.make(ctx, p, print, m); err != nil {
+			m.finish("failed")
+			return errors.Join(ctx.Err(), fmt.Errorf("%s: %w", p.name, err))
+		}
+	}
+	return nil
+}
+
+func (b *builder) clean() error {
+	return errors.Join(os.RemoveAll(b.scratch()), os.RemoveAll(b.sources()))
+}
+
+// inspect returns the fingerprint that p would have now, and whether what lies in bin has it.
+func (b *builder) inspect(ctx context.Context, p part) (print string, isCurrent bool, err error) {
+	var toolchain strings.Builder
+	for _, module := range p.modules() {
+		about, err := b.toolchain(ctx, module)
+		if err != nil {
+			return "", false, fmt.Errorf("%s: %w", p.name, err)
+		}
+		toolchain.WriteString(about)
+	}
+	print, err = fingerprint(b.root, p, toolchain.String())
+	if err != nil {
+		return "", false, err
+	}
+	isCurrent, err = current(b.stampFile(p), print, b.output(p))
+	return print, isCurrent, err
+}
+
+// make builds p in the scratch folder, moves it to its place in one step and stamps it with its fingerprint.
+func (b *builder) make(ctx context.Context, p part, print string, m *meter) error {
+	m.start()
+	if err := os.MkdirAll(b.scratch(), dirMode); err != nil {
+		return err
+	}
+	unfinished := filepath.Join(b.scratch(), p.name)
+	var err error
+	if p.pkg == "" {
+		err = b.copyFiles(ctx, p, unfinished, m)
+	} else {
+		err = b.goBuild(ctx, p, unfinished, m)
+	}
+	if err != nil {
+		return err
+	}
+	// Without its stamp the part is not current, whatever happens between here and the next one.
+	if err := os.RemoveAll(b.stampFile(p)); err != nil {
+		return err
+	}
+	if p.pkg == "" { // a folder cannot be renamed over one that has files
+		if err := os.RemoveAll(b.output(p)); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(unfinished, b.output(p)); err != nil {
+		return err
+	}
+	bytes, err := size(b.output(p))
+	if err != nil {
+		return err
+	}
+	text, err := stamp(print, b.output(p))
+	if err != nil {
+		return err
+	}
+	if err := writeFile(b.stampFile(p), b.scratch(), text); err != nil {
+		return err
+	}
+	m.finish(fmt.Sprintf("built in %s, %.1f MB", m.elapsed(), float64(bytes)/1e6))
+	return nil
+}
+
+// writeFile writes text to path by way of the folder scratch, so that path holds all of it or what it held before.
+func writeFile(path, scratch, text string) error {
+	unfinished := filepath.Join(scratch, filepath.Base(path)+".stamp")
+	if err := os.WriteFile(unfinished, []byte(text), fileMode); err != nil {
+		return err
+	}
+	return os.Rename(unfinished, path)
+}

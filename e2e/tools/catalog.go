@@ -1,0 +1,123 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// part is one thing the builder puts into bin/: a binary, or a folder of files copied from pinned modules.
+type part struct {
+	// name is what people call the part, and the file or folder under bin/.
+	name string
+	// module is the folder of the tool module that pins the part's version.
+	module string
+	// pkg is the main package to build; empty for copied files.
+	pkg string
+	// ldflags are linker flags beyond those that every binary gets, for parts that report their version. {version}, {major} and
+	// {minor} stand for the version that the tool module pins versionOf at.
+	ldflags   string
+	versionOf string
+	// edit is the one change made to the part's source before it is built, or nil.
+	edit *edit
+	// copies are the files to copy instead of building a package.
+	copies []copyRule
+	// groups are the names that stand for this part and others.
+	groups []string
+}
+
+const (
+	groupAll    = "all"      // everything
+	groupTest   = "test"     // what envtest needs
+	groupFleet  = "fleet"    // what the end-to-end fleet needs
+	groupLint   = "lint"     // what `make lint` needs
+	groupGen    = "generate" // what `make generate` needs
+	groupDeploy = "deploy"   // what renders and checks deploy/
+)
+
+// kubernetesLdflags tells the Kubernetes binaries their version: without it they report v0.0.0-master, which Argo CD reads and
+// ManagedCluster.status.version repeats.
+const kubernetesLdflags = "-X k8s.io/component-base/version.gitVersion=v{version}" +
+	" -X k8s.io/component-base/version.gitMajor={major} -X k8s.io/component-base/version.gitMinor={minor}"
+
+// catalog is every part, in the order in which they are built: what most people wait for comes first.
+func catalog() []part {
+	return []part{
+		{name: "etcd", module: "backing", pkg: "go.etcd.io/etcd/server/v3", groups: []string{groupTest}},
+		{name: "crds", groups: []string{groupTest, groupFleet}, copies: crdRules()},
+		kubernetes("kube-apiserver", groupTest, groupFleet),
+		{name: "controller-gen", module: "generate", pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", groups: []string{groupGen}},
+		{name: "golangci-lint", module: "lint", pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", groups: []string{groupLint}},
+		kubernetes("kube-controller-manager", groupFleet),
+		kubernetes("kubectl", groupFleet),
+		{name: "backing", module: "backing", pkg: ".", groups: []string{groupFleet}},
+		ocm("registration"),
+		ocm("placement"),
+		ocm("work"),
+		{
+			name: "argocd", module: "argocd", pkg: "github.com/argoproj/argo-cd/v2/cmd", groups: []string{groupFleet},
+			versionOf: "github.com/argoproj/argo-cd/v2",
+			ldflags:   "-X github.com/argoproj/argo-cd/v2/common.version={version}",
+			edit:      &argocdLoopback,
+		},
+		{name: "kwok", module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", groups: []string{groupFleet}},
+		{name: "kustomize", module: "deploytools", pkg: "sigs.k8s.io/kustomize/kustomize/v5", groups: []string{groupDeploy}},
+		{name: "kubeconform", module: "deploytools", pkg: "github.com/yannh/kubeconform/cmd/kubeconform", groups: []string{groupDeploy}},
+		{name: "helm", module: "deploytools", pkg: "helm.sh/helm/v3/cmd/helm", groups: []string{groupDeploy}},
+	}
+}
+
+func kubernetes(name string, groups ...string) part {
+	return part{
+		name: name, module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, groups: groups,
+		versionOf: "k8s.io/kubernetes", ldflags: kubernetesLdflags,
+	}
+}
+
+func ocm(name string) part {
+	return part{name: name, module: "ocm", pkg: "open-cluster-management.io/ocm/cmd/" + name, groups: []string{groupFleet}}
+}
+
+// resolve returns the parts that names, of parts or groups, stand for: each once, in catalog order. No name means everything.
+// The error of an unknown name lists the known ones.
+func resolve(parts []part, names []string) ([]part, error) {
+	wanted := make(map[string]bool)
+	for _, name := range names {
+		found := false
+		for _, p := range parts {
+			if name == p.name || name == groupAll || slices.Contains(p.groups, name) {
+				wanted[p.name] = true
+				found = true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("no part or group is called %q; groups: %s; parts: %s",
+				name, strings.Join(groupNames(parts), " "), strings.Join(partNames(parts), " "))
+		}
+	}
+	if len(names) == 0 {
+		return parts, nil
+	}
+	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !wanted[p.name] }), nil
+}
+
+// groupNames lists the groups that parts belong to, sorted, after the group of everything.
+func groupNames(parts []part) []string {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.groups...)
+	}
+	slices.Sort(names)
+	return append([]string{groupAll}, slices.Compact(names)...)
+}
+
+func partNames(parts []part) []string {
+	names := make([]string, 0, len(parts))
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	return names
+}

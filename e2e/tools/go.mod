@@ -1,0 +1,3 @@
+module open-cluster-management.io/multicluster-integrations/e2e/tools
+
+go 1.26.0
