@@ -47,7 +47,7 @@ func (b *builder) run(ctx context.Context, parts []part) (err error) {
 		return err
 	}
 	release, err := lock(ctx, filepath.Join(b.bin, ".lock"), func() {
-		fmt.Fprintln(b.out, "waiting for another build in this checkout")
+		say(b.out, "waiting for another build in this checkout\n")
 	})
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (b *builder) run(ctx context.Context, parts []part) (err error) {
 		}
 	}
 	if stale == 0 {
-		fmt.Fprintf(b.out, "current: %s\n", strings.Join(partNames(parts), " "))
+		say(b.out, "current: %s\n", strings.Join(partNames(parts), " "))
 		return nil
 	}
 	for i, p := range parts {

@@ -116,7 +116,7 @@ func (b *builder) goCommand(ctx context.Context, dir string, stdout io.Writer, s
 	if ctx.Err() != nil {
 		if cmd.Process != nil {
 			// A compiler may have started just when the interrupt came; an empty group is no error worth telling.
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) //nolint:errcheck // see above
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // see above
 		}
 		return ctx.Err()
 	}

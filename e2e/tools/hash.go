@@ -63,8 +63,8 @@ func (p part) modules() []string {
 	return slices.Compact(modules)
 }
 
-// moduleFiles lists go.mod, go.sum and the Go files of one tool module, tests left out, sorted. Both go.mod and go.sum have to exist: a module
-// without them pins nothing.
+// moduleFiles lists go.mod, go.sum and the Go files of one tool module, tests left out, sorted. Both go.mod and go.sum have to
+// exist: a module without them pins nothing.
 func moduleFiles(dir string) ([]string, error) {
 	files := []string{filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")}
 	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -77,6 +77,6 @@ func moduleFiles(dir string) ([]string, error) {
 
 // field adds a named value so that no two different lists of fields give the same bytes.
 func field(h hash.Hash, name, value string) {
-	//nolint:errcheck // a hash never fails to write
+	// A hash never fails to write
 	_, _ = io.WriteString(h, fmt.Sprintf("%d %s %d %s\n", len(name), name, len(value), value))
 }

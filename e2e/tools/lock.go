@@ -28,7 +28,7 @@ func lock(ctx context.Context, path string, waiting func()) (release func(), err
 	for told := false; ; told = true {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil //nolint:errcheck // nothing was written to it
+			return func() { _ = file.Close() }, nil // nothing was written to it
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())

@@ -98,18 +98,18 @@ func untilOrphaned(parent context.Context) context.Context {
 
 func usage() {
 	out := flag.CommandLine.Output()
-	fmt.Fprintf(out, "usage: go run -C e2e/tools . [flags] [part or group...]\n\ngroups: %s\nparts:  %s\n\nflags:\n",
+	say(out, "usage: go run -C e2e/tools . [flags] [part or group...]\n\ngroups: %s\nparts:  %s\n\nflags:\n",
 		strings.Join(groupNames(catalog()), " "), strings.Join(partNames(catalog()), " "))
 	flag.PrintDefaults()
 }
 
 func printList(out io.Writer, parts []part) {
 	for _, p := range parts {
-		fmt.Fprintf(out, "%-24s %-24s %s\n", p.name, strings.Join(p.groups, ","), strings.Join(p.modules(), ","))
+		say(out, "%-24s %-24s %s\n", p.name, strings.Join(p.groups, ","), strings.Join(p.modules(), ","))
 	}
 }
 
 func fail(status int, err error) {
-	fmt.Fprintln(os.Stderr, "tools:", err)
+	say(os.Stderr, "tools: %v\n", err)
 	os.Exit(status)
 }

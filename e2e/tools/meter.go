@@ -79,10 +79,10 @@ func (m *meter) draw() {
 	defer m.mutex.Unlock()
 	line := fmt.Sprintf("%s %s, %s", m.label, m.text, m.elapsed())
 	if m.terminal {
-		fmt.Fprint(m.out, eraseLine, line)
+		say(m.out, "%s%s", eraseLine, line)
 		return
 	}
-	fmt.Fprintln(m.out, line)
+	say(m.out, "%s\n", line)
 }
 
 // finish stops the meter and leaves a last line.
@@ -92,12 +92,17 @@ func (m *meter) finish(text string) {
 		m.drawer.Wait()
 	}
 	if m.terminal {
-		fmt.Fprint(m.out, eraseLine)
+		say(m.out, "%s", eraseLine)
 	}
-	fmt.Fprintln(m.out, m.label, text)
+	say(m.out, "%s %s\n", m.label, text)
 }
 
 // elapsed is the time since the meter was made, in whole seconds.
 func (m *meter) elapsed() time.Duration {
 	return time.Since(m.began).Round(time.Second)
+}
+
+// say writes text for people. That nobody can read it any more is no reason to stop building.
+func say(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format, args...)
 }

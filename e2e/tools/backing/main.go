@@ -95,7 +95,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		defer listener.Close() //nolint:errcheck // the process ends with it
+		defer func() { _ = listener.Close() }()
 		at.Git = "http://" + listener.Addr().String()
 		go func() { failed <- serve(listener, handler) }()
 	}
@@ -118,7 +118,7 @@ func untilClosed(parent context.Context, in io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(parent)
 	go func() {
 		defer cancel()
-		_, _ = io.Copy(io.Discard, in) //nolint:errcheck // any way for it to end means that the parent is gone
+		_, _ = io.Copy(io.Discard, in) // any way for it to end means that the parent is gone
 	}()
 	return ctx
 }
