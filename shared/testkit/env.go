@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -40,8 +39,17 @@ func Start() (config *rest.Config, stop func() error, err error) {
 	return config, env.Stop, nil
 }
 
-// Root returns the repository's root folder.
+// Root returns the repository's root folder: the nearest one above the working
+// directory that holds go.work. (A source path will not do: builds are trimmed.)
 func Root() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir
+		}
+	}
+	return "."
 }

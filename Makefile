@@ -1,0 +1,68 @@
+# Every target walks over the workspace's modules, so a new module needs no line here.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+MODULES  := $(sort $(patsubst %/go.mod,%,$(wildcard */go.mod)))
+BINARIES := $(sort $(patsubst %/main.go,%,$(wildcard */main.go)))
+$(if $(and $(MODULES),$(BINARIES)),,$(error no Go module or no binary found: run make from the root of the checkout))
+
+# The same flags for every build: mixing them would compile everything twice.
+export CGO_ENABLED := 0
+export GOFLAGS     := -trimpath -buildvcs=false
+BIN      := $(CURDIR)/bin
+REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X open-cluster-management.io/multicluster-integrations/shared/boot.Revision=$(REVISION)
+TOOLS    := GOWORK=off go run -C e2e/tools .
+export KUBEBUILDER_ASSETS := $(BIN)
+
+# $(call each,MODULES,COMMAND): COMMAND in every module's folder, stopping at the first that fails.
+each = @for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || exit 1; done
+
+.PHONY: help build test lint generate verify tidy demo bench images tools
+
+help: ## What each target does
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+tools: ## Build the pinned real parts into bin/ (only what is not current)
+	@$(TOOLS)
+
+build: ## Build the three binaries into bin/product/
+	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$$m .) || exit 1; done
+
+test: tools build ## Every test, end to end included
+	$(call each,$(filter-out e2e,$(MODULES)),go test ./...)
+	$(call each,$(wildcard e2e/tools) $(wildcard e2e/tools/conformance),GOWORK=off go test ./...)
+	$(call each,e2e,go test -count=1 -p 1 -timeout 25m ./...)
+
+lint: ## golangci-lint with the import rules of .golangci.yml
+	@$(TOOLS) lint
+	$(call each,$(MODULES),$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
+
+generate: build ## Write again what is generated: deepcopy, CRD, roles, install.yaml, README blocks
+	@$(TOOLS) generate deploy
+	@BIN=$(BIN) bash .ci/generate .
+
+verify: build ## Fail when generated files, go.mod files or modules outside the workspace are not in order
+	@$(TOOLS) generate deploy
+	@BIN=$(BIN) bash .ci/verify
+	$(call each,$(MODULES),GOWORK=off go mod tidy -diff)
+	$(call each,$(MODULES),GOWORK=off go build ./...)
+
+tidy: ## go mod tidy in every module
+	$(call each,$(MODULES),GOWORK=off go mod tidy)
+
+demo: tools build ## The main job on a fleet of real parts; ARGS=--keep leaves it up
+	@go build -o $(BIN)/product/demo ./e2e/demo
+	@$(BIN)/product/demo $(ARGS)
+
+BENCH ?= quick
+bench: tools build ## The benchmark: BENCH=quick|standard|large
+	@go build -o $(BIN)/product/bench ./e2e/bench
+	@$(BIN)/product/bench -size $(BENCH) $(ARGS)
+
+TAG      ?= $(REVISION)
+PLATFORM ?= linux/amd64
+images: ## One image per binary: TAG, PLATFORM (needs docker or a compatible ENGINE)
+	@for m in $(BINARIES); do $(or $(ENGINE),docker) build --platform $(PLATFORM) --build-arg MODULE=$$m --build-arg REVISION=$(REVISION) \
+		-t multicluster-integrations/$$m:$(TAG) . || exit 1; done
