@@ -14,7 +14,7 @@ const (
 	// ResourcesFinalizer makes Argo CD prune an Application's resources on delete.
 	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 	// SecretTypeLabel with SecretTypeCluster marks a Secret as a cluster of Argo CD.
-	SecretTypeLabel   = "argocd.argoproj.io/secret-type"
+	SecretTypeLabel   = "argocd.argoproj.io/secret-type" //nolint:gosec // a label key
 	SecretTypeCluster = "cluster"
 	// InClusterServer is the API server that Argo CD itself runs on.
 	InClusterServer = "https://kubernetes.default.svc"

@@ -17,12 +17,12 @@ var GroupVersion = schema.GroupVersion{Group: application.Group, Version: "v1alp
 
 // Kinds, with their resource names, as Argo CD's CRDs define them.
 const (
-	Group               = application.Group
-	ApplicationKind     = application.ApplicationKind
-	ApplicationPlural   = application.ApplicationPlural
-	AppProjectKind      = application.AppProjectKind
-	AppProjectPlural    = application.AppProjectPlural
-	ApplicationSetKind  = application.ApplicationSetKind
+	Group                = application.Group
+	ApplicationKind      = application.ApplicationKind
+	ApplicationPlural    = application.ApplicationPlural
+	AppProjectKind       = application.AppProjectKind
+	AppProjectPlural     = application.AppProjectPlural
+	ApplicationSetKind   = application.ApplicationSetKind
 	ApplicationSetPlural = application.ApplicationSetPlural
 )
 

@@ -4,6 +4,8 @@
 package wire
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -37,7 +39,7 @@ var ConditionTypes = []string{
 // report for its Application. Every path leads to a scalar; one that leads
 // nowhere is left out by the agent.
 func FeedbackPaths() []workv1.JsonPath {
-	paths := []workv1.JsonPath{
+	paths := append(make([]workv1.JsonPath, 0, 9+len(ConditionTypes)), []workv1.JsonPath{
 		{Name: FeedbackHealthStatus, Path: ".status.health.status"},
 		{Name: FeedbackSyncStatus, Path: ".status.sync.status"},
 		{Name: FeedbackSyncRevision, Path: ".status.sync.revision"},
@@ -47,7 +49,7 @@ func FeedbackPaths() []workv1.JsonPath {
 		{Name: FeedbackOperationMessage, Path: ".status.operationState.message"},
 		{Name: FeedbackHealthMessage, Path: ".status.health.message"},
 		{Name: FeedbackReconciledAt, Path: ".status.reconciledAt"},
-	}
+	}...)
 	for _, t := range ConditionTypes {
 		paths = append(paths, workv1.JsonPath{
 			Name: feedbackConditionPrefix + t,
@@ -84,47 +86,83 @@ type Condition struct {
 func FindFeedback(status *workv1.ManifestWorkStatus, group, resource, namespace, name string) (f Feedback, ok bool) {
 	for i := range status.ResourceStatus.Manifests {
 		m := &status.ResourceStatus.Manifests[i]
-		r := m.ResourceMeta
-		if r.Group != group || r.Resource != resource || r.Namespace != namespace || r.Name != name {
-			continue
+		r := &m.ResourceMeta
+		if r.Group == group && r.Resource == resource && r.Namespace == namespace && r.Name == name {
+			return ParseFeedback(m.StatusFeedbacks.Values)
 		}
-		if len(m.StatusFeedbacks.Values) == 0 {
-			return Feedback{}, false
-		}
-		return parse(m.StatusFeedbacks.Values), true
 	}
 	return Feedback{}, false
 }
 
-func parse(values []workv1.FeedbackValue) Feedback {
-	var f Feedback
-	messages := map[string]string{}
-	fields := map[string]*string{
-		FeedbackHealthStatus:        &f.Health,
-		FeedbackHealthMessage:       &f.HealthMessage,
-		FeedbackSyncStatus:          &f.Sync,
-		FeedbackSyncRevision:        &f.Revision,
-		FeedbackOperationPhase:      &f.Operation.Phase,
-		FeedbackOperationStartedAt:  &f.Operation.StartedAt,
-		FeedbackOperationFinishedAt: &f.Operation.FinishedAt,
-		FeedbackOperationMessage:    &f.Operation.Message,
-		FeedbackReconciledAt:        &f.ReconciledAt,
-	}
+// ParseFeedback reads the values that the agent reported for a delivered
+// Application. ok is false when there are none. Values of other names and types
+// are ignored: they belong to another version of us.
+func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 	for i := range values {
-		value := values[i].Value.String
-		if value == nil {
-			continue // not a string: nothing that we asked for
+		value, is := text(&values[i].Value)
+		if !is {
+			continue
 		}
-		if field := fields[values[i].Name]; field != nil {
-			*field = *value
-		} else if t, is := strings.CutPrefix(values[i].Name, feedbackConditionPrefix); is {
-			messages[t] = *value
+		if field := f.field(values[i].Name); field != nil {
+			*field = value
+		} else if t, is := strings.CutPrefix(values[i].Name, feedbackConditionPrefix); is && value != "" {
+			f.Conditions = append(f.Conditions, Condition{Type: t, Message: value})
 		}
 	}
+	f.Conditions = known(f.Conditions)
+	return f, len(values) > 0
+}
+
+func (f *Feedback) field(name string) *string {
+	switch name {
+	case FeedbackHealthStatus:
+		return &f.Health
+	case FeedbackHealthMessage:
+		return &f.HealthMessage
+	case FeedbackSyncStatus:
+		return &f.Sync
+	case FeedbackSyncRevision:
+		return &f.Revision
+	case FeedbackOperationPhase:
+		return &f.Operation.Phase
+	case FeedbackOperationStartedAt:
+		return &f.Operation.StartedAt
+	case FeedbackOperationFinishedAt:
+		return &f.Operation.FinishedAt
+	case FeedbackOperationMessage:
+		return &f.Operation.Message
+	case FeedbackReconciledAt:
+		return &f.ReconciledAt
+	}
+	return nil
+}
+
+// text returns a value as a string. An agent with the feature gate
+// RawFeedbackJsonString reports several conditions of one type as a JSON list:
+// the first one counts, which is what an agent without the gate reports.
+func text(v *workv1.FieldValue) (string, bool) {
+	switch {
+	case v.String != nil:
+		return *v.String, true
+	case v.JsonRaw != nil:
+		var list []string
+		if json.Unmarshal([]byte(*v.JsonRaw), &list) == nil && len(list) > 0 {
+			return list[0], true
+		}
+	}
+	return "", false
+}
+
+// known returns the conditions of [ConditionTypes], in that order, each once.
+func known(conditions []Condition) []Condition {
+	if len(conditions) == 0 {
+		return nil
+	}
+	sorted := make([]Condition, 0, len(conditions))
 	for _, t := range ConditionTypes {
-		if m := messages[t]; m != "" {
-			f.Conditions = append(f.Conditions, Condition{Type: t, Message: m})
+		if i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == t }); i >= 0 {
+			sorted = append(sorted, conditions[i])
 		}
 	}
-	return f
+	return sorted
 }

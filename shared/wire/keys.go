@@ -38,6 +38,11 @@ const (
 	// HostingAnnotation holds "<namespace>/<name>" of the owning ApplicationSet,
 	// on the work and on the delivered Application (the search collector reads it).
 	HostingAnnotation = group + "hosting-applicationset"
+	// ChangeGenerationAnnotation holds, on a work, the metadata.generation at which
+	// what it asks for last changed, requests that run once (operation, refresh)
+	// left out. A work whose operation is taken out again is thereby not mistaken
+	// for a change that the managed cluster has yet to apply.
+	ChangeGenerationAnnotation = group + "change-generation"
 )
 
 // Keys on other objects.
