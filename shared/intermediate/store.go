@@ -7,16 +7,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // ErrNone tells that no report has been written for an ApplicationSet yet. It is
 // not the same as a report without Applications, nor as one that cannot be read.
 var ErrNone = errors.New("no intermediate report yet")
 
-// Store is the directory of intermediate reports.
+// maxSize bounds what a reader loads: some ten times the largest report that one
+// ApplicationSet on 10,000 clusters makes.
+const maxSize = 256 << 20
+
+// Store is the directory of intermediate reports. One process writes, any number
+// may read.
 type Store struct {
 	dir string
 }
@@ -25,61 +33,191 @@ type Store struct {
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
 // Read returns the report of an ApplicationSet. The error is [ErrNone] when there
-// is none, and anything else when there is one that cannot be used.
+// is none, and anything else when there is one that cannot be used. A report of a
+// newer schema version is read too: what this version does not know is ignored.
 func (s *Store) Read(namespace, name string) (*Report, error) {
-	path := s.path(namespace, name)
-	data, err := os.ReadFile(path) //nolint:gosec // the name is made by path below
+	k := Key{Namespace: namespace, Name: name}
+	if !validKey(k) {
+		return nil, fmt.Errorf("read intermediate report of %q: not the name of an ApplicationSet", k.String())
+	}
+	r, err := s.load(fileName(k))
+	if err != nil {
+		return nil, err
+	}
+	if r.Namespace != namespace || r.Name != name {
+		return nil, fmt.Errorf("intermediate report %s: is of ApplicationSet %s/%s, not of %s", s.path(k), r.Namespace, r.Name, k)
+	}
+	return r, nil
+}
+
+func (s *Store) load(file string) (*Report, error) {
+	path := filepath.Join(s.dir, file)
+	data, err := readBounded(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNone
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read intermediate report of ApplicationSet %s/%s: %w", namespace, name, err)
+		return nil, fmt.Errorf("read intermediate report %s: %w", path, err)
 	}
 	var r Report
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("decode intermediate report %s: %w", path, err)
 	}
-	if r.SchemaVersion < 1 || r.Namespace != namespace || r.Name != name {
-		return nil, fmt.Errorf("intermediate report %s: schemaVersion %d of ApplicationSet %s/%s is not what belongs there", path, r.SchemaVersion, r.Namespace, r.Name)
+	if r.SchemaVersion < 1 || !validKey(Key{Namespace: r.Namespace, Name: r.Name}) {
+		return nil, fmt.Errorf("intermediate report %s: no report (schemaVersion %d, ApplicationSet %q)", path, r.SchemaVersion, r.Namespace+"/"+r.Name)
 	}
 	return &r, nil
 }
 
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the name is made by fileName
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	if info.Size() > maxSize {
+		return nil, fmt.Errorf("%d bytes are more than a report can have", info.Size())
+	}
+	data := make([]byte, info.Size())
+	_, err = io.ReadFull(f, data) // the file is never written in place
+	return data, err
+}
+
 // Write replaces the report of an ApplicationSet in one step: a reader sees the
-// old one or the new one, also after a crash.
+// old one or the new one, also after a crash, and after any error the old one.
+// It sets r.SchemaVersion.
 func (s *Store) Write(r *Report) (err error) {
+	k := Key{Namespace: r.Namespace, Name: r.Name}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("write intermediate report of ApplicationSet %s/%s: %w", r.Namespace, r.Name, err)
+			err = fmt.Errorf("write intermediate report of ApplicationSet %s: %w", k, err)
 		}
 	}()
+	if !validKey(k) {
+		return errors.New("not the name of an ApplicationSet")
+	}
 	r.SchemaVersion = SchemaVersion
 	data, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.dir, ".new-*")
+	f, err := os.CreateTemp(s.dir, scratch+"*")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }() // gone already after the rename
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	// The containers of the pod may run as different users of one group.
+	if err := errors.Join(err, f.Chmod(0o640), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), s.path(r.Namespace, r.Name))
+	if err := os.Rename(f.Name(), s.path(k)); err != nil {
+		return err
+	}
+	return s.syncDir()
 }
 
 // Remove deletes the report of an ApplicationSet; one that is not there is no error.
 func (s *Store) Remove(namespace, name string) error {
-	err := os.Remove(s.path(namespace, name))
+	k := Key{Namespace: namespace, Name: name}
+	if !validKey(k) {
+		return fmt.Errorf("remove intermediate report of %q: not the name of an ApplicationSet", k.String())
+	}
+	err := os.Remove(s.path(k))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove intermediate report of ApplicationSet %s/%s: %w", namespace, name, err)
+		return fmt.Errorf("remove intermediate report of ApplicationSet %s: %w", k, err)
 	}
 	return nil
 }
 
-// path joins namespace and name with "_", which neither may contain.
-func (s *Store) path(namespace, name string) string {
-	return filepath.Join(s.dir, namespace+"_"+name+".json")
+// List returns the ApplicationSets that have a file, sorted. Foreign files are
+// left out. A directory that does not exist yet has none. A file whose shortened
+// name only its content could explain, and whose content cannot be read, is named
+// in the error; the others are returned all the same.
+func (s *Store) List() ([]Key, error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list intermediate reports: %w", err)
+	}
+	var keys []Key
+	var errs []error
+	for _, e := range entries {
+		k, ok, err := s.owner(e.Name())
+		if err != nil {
+			errs = append(errs, err)
+		} else if ok {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.String(), b.String()) })
+	return keys, errors.Join(errs...)
 }
+
+// owner tells whose file that is; ok is false for a foreign one.
+func (s *Store) owner(file string) (k Key, ok bool, err error) {
+	k, whole, ok := parseName(file)
+	if !ok || whole {
+		return k, ok, nil
+	}
+	r, err := s.load(file)
+	if errors.Is(err, ErrNone) {
+		return Key{}, false, nil
+	}
+	if err != nil {
+		return Key{}, false, err
+	}
+	k = Key{Namespace: r.Namespace, Name: r.Name}
+	return k, fileName(k) == file, nil
+}
+
+// Prepare makes the directory ready for a writer: it creates it if need be,
+// removes what a crashed writer left behind and makes sure that files can be
+// written there.
+func (s *Store) Prepare() error {
+	if err := os.MkdirAll(s.dir, 0o750); err != nil {
+		return fmt.Errorf("create intermediate directory: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(s.dir, scratch+"*"))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return fmt.Errorf("clean intermediate directory: %w", err)
+	}
+	return s.Check()
+}
+
+// Check tells whether a report could be written now: it writes a byte to a file
+// of its own and removes it. A full disk, a read-only or a missing directory fail.
+func (s *Store) Check() error {
+	f, err := os.CreateTemp(s.dir, scratch+"check-*")
+	if err != nil {
+		return fmt.Errorf("intermediate directory is not writable: %w", err)
+	}
+	_, err = f.Write([]byte{'\n'})
+	if err := errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("intermediate directory is not writable: %w", err)
+	}
+	return nil
+}
+
+// syncDir makes a rename survive a crash of the machine.
+func (s *Store) syncDir() error {
+	d, err := os.Open(s.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (s *Store) path(k Key) string { return filepath.Join(s.dir, fileName(k)) }
