@@ -9,6 +9,7 @@ replace open-cluster-management.io/multicluster-integrations/shared => ../shared
 require open-cluster-management.io/multicluster-integrations/shared v0.0.0
 
 require (
+	github.com/google/go-cmp v0.7.0
 	k8s.io/apimachinery v0.37.0
 	sigs.k8s.io/controller-runtime v0.25.2
 )

@@ -1,0 +1,111 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package appstatus
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Fields is what a status should say, as a JSON merge patch says it: a nested
+// Fields is merged into the object there, nil removes the member, anything else
+// replaces it. Members that are not named are left alone.
+type Fields map[string]any
+
+// Patch returns the smallest JSON merge patch that makes the status of an
+// Application say want, or nil when it does already. It carries the resource
+// version, so the API server refuses it when the Application has changed since.
+// A status that want would have to destroy to fit in is [ErrMalformed].
+func Patch(resourceVersion string, status json.RawMessage, want Fields) ([]byte, error) {
+	difference, err := diff(status, want, "status")
+	if err != nil || len(difference) == 0 {
+		return nil, err
+	}
+	patch := map[string]any{
+		"metadata": map[string]string{"resourceVersion": resourceVersion},
+		"status":   difference,
+	}
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encode status patch: %w", err)
+	}
+	return data, nil
+}
+
+// diff returns the part of want that current does not say.
+func diff(current json.RawMessage, want Fields, path string) (Fields, error) {
+	members, err := object(current, path)
+	if err != nil {
+		return nil, err
+	}
+	var difference Fields
+	set := func(name string, value any) {
+		if difference == nil {
+			difference = Fields{}
+		}
+		difference[name] = value
+	}
+	for name, value := range want {
+		is, there := members[name]
+		switch value := value.(type) {
+		case nil:
+			if there {
+				set(name, nil)
+			}
+		case Fields:
+			inner, err := diff(is, value, path+"."+name)
+			if err != nil {
+				return nil, err
+			}
+			switch {
+			case len(inner) > 0:
+				set(name, inner)
+			case len(value) == 0 && empty(is): // an empty object is wanted and missing
+				set(name, value)
+			}
+		default:
+			same, err := equal(is, value)
+			if err != nil {
+				return nil, fmt.Errorf("encode %s.%s: %w", path, name, err)
+			}
+			if !same {
+				set(name, value)
+			}
+		}
+	}
+	return difference, nil
+}
+
+// equal compares JSON by meaning: white space and the order of members do not count.
+func equal(is json.RawMessage, value any) (bool, error) {
+	want, err := json.Marshal(value)
+	if err != nil {
+		return false, err
+	}
+	if bytes.Equal(is, want) {
+		return true, nil
+	}
+	if len(is) == 0 {
+		return false, nil
+	}
+	if s, ok := value.(string); ok { // the usual case, without maps
+		var current string
+		return json.Unmarshal(is, &current) == nil && current == s, nil
+	}
+	a, errA := canonical(is)
+	b, errB := canonical(want)
+	return errA == nil && errB == nil && bytes.Equal(a, b), nil
+}
+
+// canonical sorts members and keeps numbers as they are written.
+func canonical(raw []byte) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
