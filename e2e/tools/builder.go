@@ -82,8 +82,12 @@ func (b *builder) run(ctx context.Context, parts []part) (err error) {
 			continue
 		}
 		if err := b.make(ctx, p, print, m); err != nil {
+			if ctx.Err() != nil {
+				m.finish("stopped")
+				return ctx.Err()
+			}
 			m.finish("failed")
-			return errors.Join(ctx.Err(), fmt.Errorf("%s: %w", p.name, err))
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
