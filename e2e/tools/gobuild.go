@@ -55,7 +55,7 @@ func linkerFlags(dir string, p part) (string, error) {
 	if p.versionOf == "" {
 		return "-s -w", nil
 	}
-	goMod, err := os.ReadFile(filepath.Join(dir, "go.mod")) //nolint:gosec // a file of this repository
+	goMod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
 		return "", err
 	}
@@ -101,7 +101,7 @@ func (b *builder) moduleDir(ctx context.Context, toolModule, module string) (str
 // goCommand runs the go command in dir. When ctx ends, it is interrupted together with everything it started. The error of a
 // command that failed ends with the last lines it wrote.
 func (b *builder) goCommand(ctx context.Context, dir string, stdout io.Writer, stderr *goOutput, args ...string) error {
-	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // arguments of our own
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), commonEnv...)
 	cmd.Env = append(cmd.Env, "GOFLAGS="+neutralFlags(os.Getenv("GOFLAGS")), "PWD="+dir)

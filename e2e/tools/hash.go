@@ -28,7 +28,7 @@ func fingerprint(root string, p part, toolchain string) (string, error) {
 			return "", fmt.Errorf("fingerprint %s: %w", p.name, err)
 		}
 		for _, file := range files {
-			content, err := os.ReadFile(file) //nolint:gosec // a file of this repository
+			content, err := os.ReadFile(file)
 			if err != nil {
 				return "", fmt.Errorf("fingerprint %s: %w", p.name, err)
 			}
@@ -66,13 +66,12 @@ func (p part) modules() []string {
 // moduleFiles lists go.mod, go.sum and the Go files of one tool module, tests left out, sorted. Both go.mod and go.sum have to
 // exist: a module without them pins nothing.
 func moduleFiles(dir string) ([]string, error) {
-	files := []string{filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")}
 	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
 	}
 	sources = slices.DeleteFunc(sources, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
-	return append(files, sources...), nil
+	return append([]string{filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")}, sources...), nil
 }
 
 // field adds a named value so that no two different lists of fields give the same bytes.

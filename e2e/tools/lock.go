@@ -19,7 +19,7 @@ const lockRetry = 200 * time.Millisecond
 // back. The kernel does so as well when the process ends, however it ends. If another holds it, waiting is called once, and
 // lock returns when the other is done or ctx ends.
 func lock(ctx context.Context, path string, waiting func()) (release func(), err error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode) //nolint:gosec // a path of our own
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
 	if err != nil {
 		return nil, fmt.Errorf("open the lock: %w", err)
 	}

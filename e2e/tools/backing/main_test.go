@@ -135,7 +135,7 @@ func get(t *testing.T, url string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Timeout: patience}).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
