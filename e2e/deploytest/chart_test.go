@@ -1,0 +1,95 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploytest
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestChartLint(t *testing.T) {
+	run(t, tool("helm"), "lint", "--strict", "--kube-version", "1.34.0", deployPath("chart"))
+}
+
+// A wrong value must stop the installation, not be rendered into a pod.
+func TestChartRefusesWrongValues(t *testing.T) {
+	cases := []struct{ value, names, reason string }{
+		{"replica=2", "replica", "a misspelt key changes nothing and must be said"},
+		{"replicas=two", "replicas", "not a number"},
+		{"argocd.namespace=Argo_CD", "argocd", "not a legal namespace"},
+		{"propagation.tag=", "propagation", "an image without tag or digest is a moving target"},
+		{"propagation.digest=sha256:1", "propagation", "a cut-off digest"},
+		{"aggregation.args={leader-elect}", "aggregation", "not a flag"},
+		{"image.pullPolicy=Sometimes", "pullPolicy", "no such policy"},
+		{"image.registry=registry.example.com/", "registry", "the slash is the chart's"},
+		{"reportsSizeLimit=64", "reportsSizeLimit", "64 bytes are meant by nobody"},
+		{"networkPolicy=false", "networkPolicy", "the switch is called enabled"},
+	}
+	for _, c := range cases {
+		t.Run(c.value, func(t *testing.T) {
+			_, stderr, err := try(t, tool("helm"), helmArgs("template", c.value)...)
+			if err == nil {
+				t.Fatalf("rendered, but should be refused: %s", c.reason)
+			}
+			if !strings.Contains(stderr, c.names) {
+				t.Errorf("the refusal does not name %q:\n%s", c.names, stderr)
+			}
+		})
+	}
+}
+
+func TestChartValues(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("a", 64)
+	objects := chart(t, "image.registry=registry.example.com:5000", "propagation.digest="+digest, "resourcesync.tag=0.2.0",
+		"aggregation.args={--zap-log-level=debug}", "image.pullSecrets[0].name=pull", "networkPolicy.enabled=false",
+		"podDisruptionBudget.enabled=false", "crd.install=false", "priorityClassName=high", "nodeSelector.role=infra",
+		"tolerations[0].operator=Exists", "reportsSizeLimit=1Gi")
+	deployment := find(t, objects, "Deployment")
+
+	images := map[string]string{}
+	for _, c := range containers(t, deployment) {
+		images[c["name"].(string)] = c["image"].(string)
+	}
+	for name, want := range map[string]string{
+		"propagation":  "registry.example.com:5000/multicluster-integrations/propagation@" + digest,
+		"resourcesync": "registry.example.com:5000/multicluster-integrations/resourcesync:0.2.0",
+		"aggregation":  "registry.example.com:5000/multicluster-integrations/aggregation:0.1.0",
+	} {
+		if images[name] != want {
+			t.Errorf("image of %s: %s, want %s", name, images[name], want)
+		}
+	}
+	if args := argsOf(t, deployment, "aggregation"); args[len(args)-1] != "--zap-log-level=debug" {
+		t.Errorf("the added argument is not the last one: %q", args)
+	}
+	for _, path := range [][]string{{"imagePullSecrets"}, {"priorityClassName"}, {"nodeSelector"}, {"tolerations"}} {
+		if _, found, _ := unstructured.NestedFieldNoCopy(deployment.Object, append([]string{"spec", "template", "spec"}, path...)...); !found {
+			t.Errorf("the pod has no %s", path)
+		}
+	}
+	for _, o := range objects {
+		switch o.GetKind() {
+		case "NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition":
+			t.Errorf("%s is rendered though switched off", identity(o))
+		}
+	}
+}
+
+// The chart may be installed into any namespace: no object stays behind in the default one.
+func TestChartFollowsTheReleaseNamespace(t *testing.T) {
+	out, _ := run(t, tool("helm"), "template", "x", deployPath("chart"), "--namespace", "elsewhere", "--kube-version", "1.34.0")
+	for _, o := range parse(t, out) {
+		if ns := o.GetNamespace(); ns == namespace {
+			t.Errorf("%s is not in the release's namespace", identity(o))
+		}
+		subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
+		for _, s := range subjects {
+			if ns := s.(map[string]any)["namespace"]; ns != "elsewhere" {
+				t.Errorf("%s binds a ServiceAccount of namespace %v", identity(o), ns)
+			}
+		}
+	}
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploytest
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+func containers(t *testing.T, deployment *unstructured.Unstructured) []map[string]any {
+	t.Helper()
+	list, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
+	if err != nil || len(list) != len(binaries) {
+		t.Fatalf("%d containers, want %d: %v", len(list), len(binaries), err)
+	}
+	all := make([]map[string]any, 0, len(list))
+	for _, c := range list {
+		all = append(all, c.(map[string]any))
+	}
+	return all
+}
+
+func argsOf(t *testing.T, deployment *unstructured.Unstructured, name string) []string {
+	t.Helper()
+	for _, c := range containers(t, deployment) {
+		if c["name"] == name {
+			args, _, _ := unstructured.NestedStringSlice(c, "args")
+			return args
+		}
+	}
+	t.Fatalf("no container %s", name)
+	return nil
+}
+
+// buildBinaries builds the three binaries as they are in the checkout.
+func buildBinaries(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	args := []string{"build", "-o", dir + string(filepath.Separator)}
+	for _, b := range binaries {
+		args = append(args, "./"+b)
+	}
+	run(t, "go", args...)
+	return dir
+}
+
+// The command lines of every variant are ones that the binaries of this commit
+// take, the image is tagged with the version that the binary reports, and the
+// ports are the ones that it listens on.
+func TestDeploymentFitsTheBinaries(t *testing.T) {
+	dir := buildBinaries(t)
+	for _, v := range variants {
+		deployment := find(t, kustomize(t, v.overlay), "Deployment")
+		for _, c := range containers(t, deployment) {
+			name := c["name"].(string)
+			t.Run(v.overlay+"/"+name, func(t *testing.T) {
+				binary := filepath.Join(dir, name)
+				// Flags are parsed before --version is obeyed, so an unknown one fails.
+				out, _ := run(t, binary, append(argsOf(t, deployment, name), "--version")...)
+				version := strings.Fields(out)[1]
+				if want := fmt.Sprintf("multicluster-integrations/%s:%s", name, version); c["image"] != want {
+					t.Errorf("image %v, but the binary reports %s", c["image"], want)
+				}
+				_, usage, err := try(t, binary, "-h")
+				if err != nil {
+					t.Fatal(err)
+				}
+				ports, _, _ := unstructured.NestedSlice(c, "ports")
+				for _, p := range ports {
+					if port := fmt.Sprintf(`(default ":%v")`, p.(map[string]any)["containerPort"]); !strings.Contains(usage, port) {
+						t.Errorf("no flag of %s has %s", name, port)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestChartVersionsFollowTheBinaries(t *testing.T) {
+	var versions []string
+	for _, b := range binaries {
+		versions = append(versions, strings.Fields(first(run(t, "go", "run", "./"+b, "--version")))[1])
+	}
+	chart := readFile(t, filepath.Join(testkit.Root(), "deploy", "chart", "Chart.yaml"))
+	if !strings.Contains(chart, "\nappVersion: "+slices.Max(versions)+"\n") {
+		t.Errorf("Chart.yaml's appVersion is not the newest of %v", versions)
+	}
+}
+
+func first(a, _ string) string { return a }
