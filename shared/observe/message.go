@@ -50,8 +50,8 @@ func lastWords(o *Observation) string {
 	return b.String()
 }
 
-// applyFailed gives the agent's reason, of every manifest that it could not apply.
-func applyFailed(work *workv1.ManifestWork, applied *metav1.Condition, cluster Cluster) string {
+// applyFailures gives the agent's reason, of every manifest that it could not apply.
+func applyFailures(work *workv1.ManifestWork, applied *metav1.Condition) string {
 	var causes []string
 	for i := range work.Status.ResourceStatus.Manifests {
 		m := &work.Status.ResourceStatus.Manifests[i]
@@ -62,7 +62,7 @@ func applyFailed(work *workv1.ManifestWork, applied *metav1.Condition, cluster C
 	if len(causes) == 0 {
 		causes = append(causes, applied.Message)
 	}
-	return "cluster " + cluster.Name + " could not apply the last change: " + strings.Join(causes, "; ")
+	return strings.Join(causes, "; ")
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -19,38 +19,8 @@ import (
 // carries. The work may be trimmed to what [Trim] keeps; it is not changed.
 // cluster is the one that the work is for.
 func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
-	o := Observation{
-		Health:    argocd.HealthUnknown,
-		Sync:      argocd.SyncUnknown,
-		Delivered: work.CreationTimestamp.Time,
-	}
-	manifest := application(work)
-	if manifest != nil {
-		o.read(manifest)
-	}
-	applied := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
-	seen := applied != nil && applied.ObservedGeneration >= changeGeneration(work)
-
-	switch {
-	case !cluster.Available:
-		o.Reason, o.Message = ClusterUnreachable, unreachable(&o, cluster)
-		o.unknown("last known")
-		o.Sync = argocd.SyncUnknown
-	case seen && applied.Status == metav1.ConditionFalse:
-		o.Reason, o.Message = ApplyFailed, applyFailed(work, applied, cluster)
-		o.unknown("before the change that could not be applied it was")
-		if o.Reported {
-			o.Sync = argocd.SyncOutOfSync
-		}
-	case o.Reported && !seen:
-		o.Reason, o.Message = ChangePending, "cluster "+cluster.Name+" has not applied the last change yet"
-		o.Health, o.HealthMessage, o.Sync = argocd.HealthProgressing, o.Message, argocd.SyncOutOfSync
-	case unreadable(manifest) != nil:
-		o.Reason, o.Message = ApplicationUnreadable, "cluster "+cluster.Name+": "+unreadable(manifest).Message+lastWords(&o)
-		o.unknown("last known")
-		o.Sync = argocd.SyncUnknown
-	}
-	return o
+	facts := Read(work)
+	return facts.Observe(cluster)
 }
 
 // read takes over what the agent reported of the Application.
