@@ -21,6 +21,8 @@ type part struct {
 	// {minor} stand for the version that the tool module pins versionOf at.
 	ldflags   string
 	versionOf string
+	// tags are build tags, comma-separated; empty: none.
+	tags string
 	// edit is the one change made to the part's source before it is built, or nil.
 	edit *edit
 	// copies are the files to copy instead of building a package.
@@ -67,6 +69,8 @@ func catalog() []part {
 		{name: "kustomize", module: "deploytools", pkg: "sigs.k8s.io/kustomize/kustomize/v5", groups: []string{groupDeploy}},
 		{name: "kubeconform", module: "deploytools", pkg: "github.com/yannh/kubeconform/cmd/kubeconform", groups: []string{groupDeploy}},
 		{name: "helm", module: "deploytools", pkg: "helm.sh/helm/v3/cmd/helm", groups: []string{groupDeploy}},
+		prometheus("promtool"),
+		prometheus("prometheus"),
 	}
 }
 
@@ -79,6 +83,14 @@ func kubernetes(name string, groups ...string) part {
 
 func ocm(name string) part {
 	return part{name: name, module: "ocm", pkg: "open-cluster-management.io/ocm/cmd/" + name, groups: []string{groupFleet}}
+}
+
+// prometheus is built without service discovery of cloud providers: a third of its packages, and nothing here uses them.
+func prometheus(name string) part {
+	return part{
+		name: name, module: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/" + name, groups: []string{groupDeploy},
+		tags: "remove_all_sd",
+	}
 }
 
 // resolve returns the parts that names, of parts or groups, stand for: each once, in catalog order. No name means everything.

@@ -37,6 +37,9 @@ func (b *builder) goBuild(ctx context.Context, p part, target string, m *meter) 
 	}
 	args := append([]string{"build"}, commonFlags...)
 	args = append(args, "-ldflags="+flags, "-o", target)
+	if p.tags != "" {
+		args = append(args, "-tags="+p.tags)
+	}
 	if p.edit != nil {
 		m.update("copying " + p.edit.module)
 		modfile, err := b.editedModule(ctx, p)

@@ -41,6 +41,9 @@ func fingerprint(root string, p part, toolchain string) (string, error) {
 // recipe spells out how p is made, as text to be hashed.
 func (p part) recipe() string {
 	text := fmt.Sprintf("%s\n%s\n%q\n%q\n%q\n", p.name, p.pkg, commonFlags, commonEnv, p.ldflags)
+	if p.tags != "" {
+		text += fmt.Sprintf("tags %s\n", p.tags)
+	}
 	if p.edit != nil {
 		text += fmt.Sprintf("edit %+v\n", *p.edit)
 	}
