@@ -1,0 +1,135 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// fieldOwner is who applies files, as the API server sees it.
+const fieldOwner = "e2e"
+
+// ReadObjects returns the objects in YAML files. A folder stands for its *.yaml files.
+func ReadObjects(paths ...string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	for _, path := range paths {
+		files := []string{path}
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			if files, err = filepath.Glob(filepath.Join(path, "*.yaml")); err != nil {
+				return nil, err
+			}
+			slices.Sort(files)
+		}
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			read, err := parseObjects(content)
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", file, err)
+			}
+			objects = append(objects, read...)
+		}
+	}
+	if len(objects) == 0 {
+		return nil, fmt.Errorf("no objects in %s", strings.Join(paths, ", "))
+	}
+	return objects, nil
+}
+
+func parseObjects(content []byte) ([]*unstructured.Unstructured, error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	var objects []*unstructured.Unstructured
+	for {
+		o := &unstructured.Unstructured{}
+		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
+			return objects, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if len(o.Object) > 0 && o.GetKind() != "Kustomization" {
+			objects = append(objects, o)
+		}
+	}
+}
+
+// ApplyFiles applies YAML files, or the *.yaml files of folders, as they are.
+func (c *Cluster) ApplyFiles(ctx context.Context, paths ...string) error {
+	objects, err := ReadObjects(paths...)
+	if err != nil {
+		return err
+	}
+	return c.Apply(ctx, objects...)
+}
+
+// Apply applies objects in their order by server-side apply. A kind that the API
+// server does not know yet, or a namespace that is still being made, is waited for.
+func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	for _, o := range objects {
+		what := fmt.Sprintf("%s %s on %s to be applied", o.GetKind(), client.ObjectKeyFromObject(o), c.Name)
+		var failed error
+		err := Wait(ctx, what, func(ctx context.Context) (bool, string) {
+			failed = c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldOwner), client.ForceOwnership)
+			if failed == nil {
+				return true, ""
+			}
+			passes := meta.IsNoMatchError(failed) || apierrors.IsNotFound(failed) || apierrors.IsForbidden(failed) || apierrors.IsServiceUnavailable(failed)
+			return !passes, failed.Error()
+		})
+		if err = errors.Join(err, failed); err != nil {
+			return fmt.Errorf("apply %s %s on %s: %w", o.GetKind(), client.ObjectKeyFromObject(o), c.Name, err)
+		}
+	}
+	return nil
+}
+
+// install creates CRDs and waits until the API server serves them. They are
+// created, not applied: what apply would keep for later is as large as they are.
+func (c *Cluster) install(ctx context.Context, paths ...string) error {
+	crds, err := ReadObjects(paths...)
+	if err != nil {
+		return err
+	}
+	for _, crd := range crds {
+		if err := c.Client.Create(ctx, crd); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("install CRD %s on %s: %w", crd.GetName(), c.Name, err)
+		}
+	}
+	for _, crd := range crds {
+		err := Wait(ctx, fmt.Sprintf("CRD %s on %s to be served", crd.GetName(), c.Name), func(ctx context.Context) (bool, string) {
+			if err := c.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+				return false, err.Error()
+			}
+			conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
+			if err != nil {
+				return false, err.Error()
+			}
+			for _, each := range conditions {
+				if condition, ok := each.(map[string]any); ok && condition["type"] == "Established" && condition["status"] == "True" {
+					return true, ""
+				}
+			}
+			return false, fmt.Sprint(conditions)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

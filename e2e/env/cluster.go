@@ -1,0 +1,124 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// Cluster is one cluster of the fleet.
+type Cluster struct {
+	// Name is "hub" or the managed cluster's name.
+	Name string
+	// Kubeconfig is the path of an administrator's kubeconfig.
+	Kubeconfig string
+	// Config is an administrator's configuration without a client-side rate limit.
+	Config *rest.Config
+	// Client is an administrator's client that knows every kind the fleet uses.
+	Client client.WithWatch
+
+	folder    string
+	port      int
+	authority *authority
+}
+
+// Scheme returns the kinds that the fleet's clients know.
+func Scheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, clusterv1.Install, clusterv1beta1.Install, clusterv1beta2.Install, workv1.Install,
+		argocd.AddToScheme, v1alpha1.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			return nil, fmt.Errorf("build the scheme: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// newCluster makes a cluster's certificates, kubeconfig and client; nothing runs yet.
+func newCluster(name, folder string, port int) (*Cluster, error) {
+	a, err := newAuthority(name)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Name: name, folder: filepath.Join(folder, name), port: port, authority: a}
+	server, err := a.server("kube-apiserver", "localhost", "kubernetes.default.svc")
+	if err != nil {
+		return nil, err
+	}
+	tokenAuthority, err := newAuthority(name + "-tokens")
+	if err != nil {
+		return nil, err
+	}
+	tokenKey, err := keyPEM(tokenAuthority.key)
+	if err != nil {
+		return nil, err
+	}
+	ownKey, err := keyPEM(a.key)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFiles(c.folder, map[string][]byte{
+		"ca.crt": a.pem(), "ca.key": ownKey, "server.crt": server.certificate, "server.key": server.key, "tokens.key": tokenKey,
+	}); err != nil {
+		return nil, err
+	}
+	admin, err := a.client("admin", "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	c.Kubeconfig, err = c.writeKubeconfig("admin", &clientcmdapi.AuthInfo{ClientCertificateData: admin.certificate, ClientKeyData: admin.key})
+	if err != nil {
+		return nil, err
+	}
+	c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	c.Config.QPS = -1
+	return c, nil
+}
+
+// connect makes the client; the API server has to answer by now.
+func (c *Cluster) connect() error {
+	scheme, err := Scheme()
+	if err != nil {
+		return err
+	}
+	c.Client, err = client.NewWithWatch(c.Config, client.Options{Scheme: scheme})
+	if err != nil {
+		return fmt.Errorf("make a client for %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// writeKubeconfig writes a kubeconfig for a user of the cluster and returns its path.
+func (c *Cluster) writeKubeconfig(user string, auth *clientcmdapi.AuthInfo) (string, error) {
+	config := clientcmdapi.NewConfig()
+	config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: "https://" + local(c.port), CertificateAuthorityData: c.authority.pem()}
+	config.AuthInfos[user] = auth
+	config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: user}
+	config.CurrentContext = c.Name
+	path := filepath.Join(c.folder, user+".kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		return "", fmt.Errorf("write the kubeconfig of %s for %s: %w", c.Name, user, err)
+	}
+	return path, nil
+}

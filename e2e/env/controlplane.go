@@ -1,0 +1,97 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Controllers that the clusters need; the others only cost memory.
+var (
+	commonControllers = []string{
+		"namespace-controller", "garbage-collector-controller", "serviceaccount-controller", "serviceaccount-token-controller",
+		"clusterrole-aggregation-controller",
+	}
+	hubControllers     = append(commonControllers[:len(commonControllers):len(commonControllers)], "certificatesigningrequest-signing-controller", "certificatesigningrequest-cleaner-controller")
+	managedControllers = append(commonControllers[:len(commonControllers):len(commonControllers)], "deployment-controller", "replicaset-controller", "endpoints-controller", "endpointslice-controller")
+)
+
+// unneededAdmission are admission plugins that want nodes, storage or quotas.
+const unneededAdmission = "TaintNodesByCondition,PodSecurity,Priority,DefaultTolerationSeconds,DefaultStorageClass," +
+	"StorageObjectInUseProtection,PersistentVolumeClaimResize,RuntimeClass,DefaultIngressClass,PodTopologyLabels,LimitRanger,ResourceQuota"
+
+// startControlPlane starts a cluster's API server and controller manager.
+func (f *Fleet) startControlPlane(ctx context.Context, c *Cluster, controllers []string) error {
+	if err := f.startAPIServer(ctx, c); err != nil {
+		return err
+	}
+	f.progress("%s: the API server is ready", c.Name)
+	if f.options.HubOnly {
+		return nil
+	}
+	return f.startControllers(ctx, c, controllers)
+}
+
+func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
+	binary, err := part("kube-apiserver")
+	if err != nil {
+		return err
+	}
+	file := func(name string) string { return filepath.Join(c.folder, name) }
+	p, err := f.run(ctx, command{name: c.Name + "-apiserver", args: []string{
+		binary, "--etcd-servers=" + f.backing.etcd, "--etcd-prefix=/" + c.Name,
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.port), "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		"--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"), "--client-ca-file=" + file("ca.crt"),
+		// without these two, every client that looks for the front proxy's CA complains every few seconds
+		"--requestheader-client-ca-file=" + file("ca.crt"), "--requestheader-allowed-names=front-proxy",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + file("tokens.key"),
+		"--service-account-signing-key-file=" + file("tokens.key"), "--service-cluster-ip-range=10.96.0.0/16",
+		"--authorization-mode=RBAC", "--allow-privileged=true", "--disable-admission-plugins=" + unneededAdmission,
+		"--enable-priority-and-fairness=false", "--profiling=false", "--event-ttl=10m",
+	}})
+	if err != nil {
+		return err
+	}
+	if err := c.connect(); err != nil {
+		return err
+	}
+	answers, err := discovery.NewDiscoveryClientForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	return p.explain(Wait(ctx, "the API server of "+c.Name, func(ctx context.Context) (bool, string) {
+		body, err := answers.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+		if err != nil {
+			return false, err.Error() + " " + string(body)
+		}
+		return true, ""
+	}))
+}
+
+func (f *Fleet) startControllers(ctx context.Context, c *Cluster, controllers []string) error {
+	binary, err := part("kube-controller-manager")
+	if err != nil {
+		return err
+	}
+	file := func(name string) string { return filepath.Join(c.folder, name) }
+	p, err := f.run(ctx, command{name: c.Name + "-controllers", args: []string{
+		binary, "--kubeconfig=" + c.Kubeconfig, "--secure-port=0", "--leader-elect=false", "--controllers=" + strings.Join(controllers, ","),
+		"--service-account-private-key-file=" + file("tokens.key"), "--root-ca-file=" + file("ca.crt"),
+		"--cluster-signing-cert-file=" + file("ca.crt"), "--cluster-signing-key-file=" + file("ca.key"), "--profiling=false",
+	}})
+	if err != nil {
+		return err
+	}
+	return p.explain(Wait(ctx, "the controllers of "+c.Name+" to make the first ServiceAccount", func(ctx context.Context) (bool, string) {
+		err := c.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "default"}, &corev1.ServiceAccount{})
+		return err == nil, fmt.Sprint(err)
+	}))
+}

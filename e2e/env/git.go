@@ -1,0 +1,96 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// RepositoryURL is the address that the examples name. Argo CD reaches the
+// repository below it, by TLS, through [gitFront].
+const RepositoryURL = "https://" + gitHost + "/apps.git"
+
+// Repository is the git repository that Applications come from, with a working copy.
+type Repository struct {
+	work string
+}
+
+// newRepository makes root/apps.git with the guestbook in it.
+func newRepository(ctx context.Context, root string) (*Repository, error) {
+	r := &Repository{work: filepath.Join(root, "work")}
+	if err := os.MkdirAll(r.work, 0o700); err != nil {
+		return nil, err
+	}
+	bare := filepath.Join(root, "apps.git")
+	for _, args := range [][]string{
+		{"init", "--quiet", "--bare", "--initial-branch=main", bare},
+		{"init", "--quiet", "--initial-branch=main"},
+		{"remote", "add", "origin", bare},
+	} {
+		if _, err := r.git(ctx, args...); err != nil {
+			return nil, err
+		}
+	}
+	guestbook, err := installed.ReadFile("install/guestbook.yaml")
+	if err != nil {
+		return nil, err
+	}
+	_, err = r.Commit(ctx, "Serve the guestbook", map[string]string{"guestbook/guestbook.yaml": string(guestbook)})
+	return r, err
+}
+
+// Commit writes files, by path, commits and pushes them, and returns the
+// revision. A file with no content is removed.
+func (r *Repository) Commit(ctx context.Context, message string, files map[string]string) (revision string, err error) {
+	for path, content := range files {
+		path = filepath.Join(r.work, path)
+		if content == "" {
+			if err := os.Remove(path); err != nil {
+				return "", err
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return "", err
+		}
+	}
+	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", message}, {"push", "--quiet", "origin", "main"}} {
+		if _, err := r.git(ctx, args...); err != nil {
+			return "", err
+		}
+	}
+	return r.git(ctx, "rev-parse", "HEAD")
+}
+
+// Read returns a file of the working copy.
+func (r *Repository) Read(path string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(r.work, path))
+	return string(content), err
+}
+
+// git runs git in the working copy, without the configuration of whoever runs us.
+func (r *Repository) git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // our own arguments
+	cmd.Dir = r.work
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + r.work, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_AUTHOR_NAME=e2e", "GIT_AUTHOR_EMAIL=e2e@localhost", "GIT_COMMITTER_NAME=e2e", "GIT_COMMITTER_EMAIL=e2e@localhost",
+	}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,66 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+const (
+	// shortLife is the shortest life that an API server gives a token.
+	shortLife = 10 * time.Minute
+	// fleetLife is for parts that read their token once.
+	fleetLife = 24 * time.Hour
+)
+
+// identity writes a kubeconfig for a ServiceAccount of the cluster and returns
+// its path. The token is in a file beside it, written anew at half its life for
+// as long as the fleet runs, as a kubelet would do.
+func (f *Fleet) identity(ctx context.Context, c *Cluster, namespace, account string, life time.Duration) (string, error) {
+	path := filepath.Join(c.folder, account+".token")
+	if err := c.writeToken(ctx, namespace, account, path, life); err != nil {
+		return "", err
+	}
+	f.workers.Go(func() {
+		next := time.NewTimer(life / 2)
+		defer next.Stop()
+		for {
+			select {
+			case <-f.ctx.Done():
+				return
+			case <-next.C:
+			}
+			after := life / 2
+			if err := c.writeToken(f.ctx, namespace, account, path, life); err != nil {
+				f.options.Progress(err.Error())
+				after = 5 * time.Second // there is half a life left to succeed
+			}
+			next.Reset(after)
+		}
+	})
+	return c.writeKubeconfig(account, &clientcmdapi.AuthInfo{TokenFile: path})
+}
+
+func (c *Cluster) writeToken(ctx context.Context, namespace, account, path string, life time.Duration) error {
+	seconds := int64(life.Seconds())
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
+	owner := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
+	if err := c.Client.SubResource("token").Create(ctx, owner, request); err != nil {
+		return fmt.Errorf("ask %s for a token of %s/%s: %w", c.Name, namespace, account, err)
+	}
+	next := path + ".next"
+	if err := os.WriteFile(next, []byte(request.Status.Token), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}

@@ -1,0 +1,38 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"embed"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// installed is what installing Open Cluster Management and Argo CD would bring to
+// the clusters, as far as the fleet needs it.
+//
+//go:embed install
+var installed embed.FS
+
+// applyInstall creates the objects of embedded files.
+func (c *Cluster) applyInstall(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		content, err := installed.ReadFile("install/" + name)
+		if err != nil {
+			return err
+		}
+		objects, err := parseObjects(content)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+		for _, o := range objects {
+			if err := c.Client.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
+				return fmt.Errorf("create %s %s on %s: %w", o.GetKind(), o.GetName(), c.Name, err)
+			}
+		}
+	}
+	return nil
+}

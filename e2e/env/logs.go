@@ -1,0 +1,49 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	logFolder = "log"
+	// tailLines is how much of a log an error shows.
+	tailLines = 12
+	tailWidth = 400
+)
+
+// tail returns the last lines of a log, for an error to show.
+func tail(path string) string {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	lines = lines[max(0, len(lines)-tailLines):]
+	for i, line := range lines {
+		if len(line) > tailWidth {
+			line = line[:tailWidth] + "..."
+		}
+		lines[i] = "    " + line
+	}
+	return fmt.Sprintf("  the end of %s:\n%s", filepath.Base(path), strings.Join(lines, "\n"))
+}
+
+// KeepLogs moves the logs to a folder of their own that outlives the fleet, and
+// returns its path. What still runs keeps writing there.
+func (f *Fleet) KeepLogs() (string, error) {
+	kept, err := os.MkdirTemp("", "multicluster-integrations-logs-")
+	if err != nil {
+		return "", fmt.Errorf("keep the logs: %w", err)
+	}
+	target := filepath.Join(kept, logFolder)
+	if err := os.Rename(filepath.Join(f.folder, logFolder), target); err != nil {
+		return "", fmt.Errorf("keep the logs: %w", err)
+	}
+	return target, nil
+}

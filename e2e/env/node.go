@@ -1,0 +1,51 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// NodeName is the node of every managed cluster. Pods name it themselves: there
+// is no scheduler.
+const NodeName = "fake-1"
+
+// startNode starts kwok, which plays the node of a managed cluster, so that
+// Deployments become available.
+func (f *Fleet) startNode(ctx context.Context, c *Cluster) error {
+	binary, err := part("kwok")
+	if err != nil {
+		return err
+	}
+	port, err := f.port()
+	if err != nil {
+		return err
+	}
+	p, err := f.run(ctx, command{name: c.Name + "-kwok", args: []string{
+		binary, "--kubeconfig=" + c.Kubeconfig, "--manage-all-nodes=true", "--node-lease-duration-seconds=0",
+		"--server-address=" + local(port), "--cidr=10.0.0.1/24", "--node-ip=127.0.0.1",
+	}})
+	if err != nil {
+		return err
+	}
+	if err := c.applyInstall(ctx, "node.yaml"); err != nil {
+		return err
+	}
+	return p.explain(Wait(ctx, "the node of "+c.Name, func(ctx context.Context) (bool, string) {
+		node := &corev1.Node{}
+		if err := c.Client.Get(ctx, client.ObjectKey{Name: NodeName}, node); err != nil {
+			return false, err.Error()
+		}
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+				return true, ""
+			}
+		}
+		return false, fmt.Sprint(node.Status.Conditions)
+	}))
+}

@@ -1,0 +1,140 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// bootstrapUser may ask the hub to register a cluster; the hub approves at once.
+const (
+	bootstrapUser  = "bootstrap"
+	bootstrapGroup = "system:bootstrappers:managedcluster"
+)
+
+// startOCMHub starts registration and placement on the hub, and closes open when
+// clusters may register.
+func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) error {
+	registration, err := f.runOCM(ctx, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
+		"--namespace="+hubNamespace, "--feature-gates=ManagedClusterAutoApproval=true", "--auto-approved-csr-users="+bootstrapUser)
+	if err != nil {
+		return err
+	}
+	close(open)
+	placement, err := f.runOCM(ctx, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace)
+	if err != nil {
+		return err
+	}
+	if err := registration.ready(ctx); err != nil {
+		return err
+	}
+	return placement.ready(ctx)
+}
+
+// listening is a process and the port that it listens on when it is ready.
+type listening struct {
+	*Process
+	port int
+}
+
+func (l listening) ready(ctx context.Context) error { return l.awaitPort(ctx, l.port) }
+
+// runOCM starts one of the binaries of Open Cluster Management on a port of its own.
+func (f *Fleet) runOCM(ctx context.Context, name, binary string, args ...string) (listening, error) {
+	path, err := part(binary)
+	if err != nil {
+		return listening{}, err
+	}
+	port, err := f.port()
+	if err != nil {
+		return listening{}, err
+	}
+	p, err := f.run(ctx, command{name: name, args: append(append([]string{path}, args...), "--listen="+local(port), "--disable-leader-election")})
+	return listening{p, port}, err
+}
+
+// register runs the registration agent of a managed cluster until the hub has
+// signed its certificate and calls it available, then the work agent with that
+// certificate.
+func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) error {
+	identity, err := f.identity(ctx, c, agentNamespace, "klusterlet-registration", fleetLife)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-hubOpen:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	signed, err := f.Hub.authority.client(bootstrapUser, bootstrapGroup)
+	if err != nil {
+		return err
+	}
+	bootstrap, err := f.Hub.writeKubeconfig(bootstrapUser+"-"+c.Name, &clientcmdapi.AuthInfo{ClientCertificateData: signed.certificate, ClientKeyData: signed.key})
+	if err != nil {
+		return err
+	}
+	toHub := filepath.Join(c.folder, "hub")
+	agent, err := f.runOCM(ctx, c.Name+"-registration-agent", "registration", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
+		"--spoke-cluster-name="+c.Name, "--bootstrap-kubeconfig="+bootstrap, "--hub-kubeconfig-dir="+toHub, "--cluster-healthcheck-period=10s")
+	if err != nil {
+		return err
+	}
+	kubeconfig := filepath.Join(toHub, "kubeconfig")
+	err = Wait(ctx, "the hub to sign the certificate of "+c.Name, func(context.Context) (bool, string) {
+		info, err := os.Stat(kubeconfig)
+		return err == nil && info.Size() > 0, fmt.Sprint(err)
+	})
+	if err != nil {
+		return agent.explain(err)
+	}
+	work, err := f.startWorkAgent(ctx, c, kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := agent.explain(f.AwaitAvailable(ctx, c.Name)); err != nil {
+		return err
+	}
+	return work.ready(ctx)
+}
+
+func (f *Fleet) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (listening, error) {
+	identity, err := f.identity(ctx, c, agentNamespace, "klusterlet-work", fleetLife)
+	if err != nil {
+		return listening{}, err
+	}
+	return f.runOCM(ctx, c.Name+"-work-agent", "work", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
+		"--spoke-cluster-name="+c.Name, "--workload-source-driver=kube", "--workload-source-config="+toHub,
+		"--agent-id="+c.Name+"-agent", "--status-sync-interval=10s")
+}
+
+// AwaitAvailable waits until the hub calls a managed cluster available.
+func (f *Fleet) AwaitAvailable(ctx context.Context, name string) error {
+	return Wait(ctx, "the hub to call "+name+" available", func(ctx context.Context) (bool, string) {
+		cluster := &clusterv1.ManagedCluster{}
+		if err := f.Hub.Client.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
+			return false, err.Error()
+		}
+		return meta.IsStatusConditionTrue(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable), conditionsText(cluster)
+	})
+}
+
+func conditionsText(c *clusterv1.ManagedCluster) string {
+	text := "no conditions"
+	for i, condition := range c.Status.Conditions {
+		if i == 0 {
+			text = ""
+		}
+		text += fmt.Sprintf("%s=%s (%s) ", condition.Type, condition.Status, condition.Message)
+	}
+	return text
+}

@@ -1,0 +1,83 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// Names of the product's binaries.
+const (
+	Propagation  = "propagation"
+	ResourceSync = "resourcesync"
+	Aggregation  = "aggregation"
+)
+
+// Namespaces that the fleet uses.
+const (
+	// ArgoCDNamespace is where Argo CD lives, on the hub and on managed clusters.
+	ArgoCDNamespace = "argocd"
+	// ProductNamespace is where the product's pod would live on the hub.
+	ProductNamespace = "multicluster-integrations"
+	// agentNamespace is where Open Cluster Management's agents live on a managed cluster.
+	agentNamespace = "open-cluster-management-agent"
+	// hubNamespace is where its controllers live on the hub.
+	hubNamespace = "open-cluster-management-hub"
+)
+
+// Options say what to start. The zero value is the whole fleet.
+type Options struct {
+	// Clusters are the names of the managed clusters; nil: cluster1 and cluster2.
+	Clusters []string
+	// HubOnly starts the hub's API server with all CRDs and the product, and
+	// nothing else: no managed cluster, no controller of anybody else's.
+	HubOnly bool
+	// Product lists the binaries to start; nil: all three.
+	Product []string
+	// Replicas is how many of each binary run, as if in that many pods; 0: one.
+	Replicas int
+	// Arguments are extra command-line arguments by binary; they come last.
+	Arguments map[string][]string
+	// ProductEnv is added to the environment of the product's binaries.
+	ProductEnv []string
+	// Progress is told what happens while the fleet starts; nil: nobody is.
+	Progress func(line string)
+}
+
+// withDefaults fills in what the caller left open and checks the rest.
+func (o Options) withDefaults() (Options, error) {
+	if o.Clusters == nil && !o.HubOnly {
+		o.Clusters = []string{"cluster1", "cluster2"}
+	}
+	if o.Product == nil {
+		o.Product = []string{Propagation, ResourceSync, Aggregation}
+	}
+	for _, name := range o.Product {
+		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation}, name) {
+			return o, fmt.Errorf("no binary is called %q", name)
+		}
+	}
+	if o.HubOnly && len(o.Clusters) > 0 {
+		return o, fmt.Errorf("a hub only, and %d managed clusters: choose one", len(o.Clusters))
+	}
+	o.Replicas = max(o.Replicas, 1)
+	if o.Progress == nil {
+		o.Progress = func(string) {}
+	}
+	return o, nil
+}
+
+// part returns the path of a real part, or an error that says how to build it.
+func part(name string) (string, error) {
+	path := filepath.Join(testkit.Root(), "bin", name)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("%s is not built, run `make tools` first: %w", name, err)
+	}
+	return path, nil
+}

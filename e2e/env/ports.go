@@ -1,0 +1,92 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Ports are looked for from lowestPort up to where the kernel starts to give
+// ports to outgoing connections: one of those could take a port between the
+// moment it is found free and the moment its server listens.
+const lowestPort = 10000
+
+// ports hands out free ports on 127.0.0.1. Each is reserved by an abstract Unix
+// socket named after it, which every fleet on this machine asks for first and
+// which the kernel drops with the program that holds it.
+type ports struct {
+	held []net.Listener
+}
+
+// take returns n ports that nobody uses and no other fleet reserves.
+func (p *ports) take(n int) ([]int, error) {
+	top := firstEphemeralPort()
+	span := top - lowestPort
+	if span <= n {
+		return nil, fmt.Errorf("ports for outgoing connections begin at %d: none is left above %d", top, lowestPort)
+	}
+	start := rand.IntN(span) //nolint:gosec // to keep fleets apart, not to keep a secret
+	var taken []int
+	for i := 0; i < span && len(taken) < n; i++ {
+		port := lowestPort + (start+i)%span
+		reservation, err := net.Listen("unix", "@multicluster-integrations-port-"+strconv.Itoa(port))
+		if err != nil {
+			continue // another fleet's
+		}
+		if !free(port) {
+			_ = reservation.Close()
+			continue
+		}
+		p.held = append(p.held, reservation)
+		taken = append(taken, port)
+	}
+	if len(taken) < n {
+		return nil, fmt.Errorf("only %d of %d ports are free between %d and %d", len(taken), n, lowestPort, top)
+	}
+	return taken, nil
+}
+
+// release gives every port back.
+func (p *ports) release() error {
+	var errs []error
+	for _, l := range p.held {
+		errs = append(errs, l.Close())
+	}
+	p.held = nil
+	return errors.Join(errs...)
+}
+
+func free(port int) bool {
+	l, err := net.Listen("tcp", local(port))
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}
+
+func firstEphemeralPort() int {
+	const usual = 32768
+	content, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return usual
+	}
+	fields := strings.Fields(string(content))
+	if len(fields) == 0 {
+		return usual
+	}
+	first, err := strconv.Atoi(fields[0])
+	if err != nil || first <= lowestPort {
+		return usual
+	}
+	return first
+}
+
+// local returns the address of a port on this machine's loopback.
+func local(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

@@ -1,0 +1,156 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env/warden"
+)
+
+// Process is one process of the fleet. It may be stopped, killed and started
+// again; only an end that nobody asked for is a failure of the fleet.
+type Process struct {
+	// Name tells the process from every other, for example "cluster1-work-agent".
+	Name string
+	// Log is the path of its log.
+	Log string
+
+	fleet   *Fleet
+	metrics string // where a binary of the product serves its metrics
+	spec    warden.Spec
+
+	mu      sync.Mutex
+	current *warden.Process
+}
+
+// command is what a process of the fleet is started with.
+type command struct {
+	name string
+	args []string
+	env  []string
+}
+
+// run starts a process. GOGC and PATH are set; anything else in the environment
+// of this program stays outside.
+func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
+	home := filepath.Join(f.folder, "home", c.name)
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, err
+	}
+	environment := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "GOGC=50"}
+	log := filepath.Join(f.folder, logFolder, c.name+".log")
+	p := &Process{
+		Name: c.name, Log: log, fleet: f,
+		spec: warden.Spec{Args: c.args, Env: append(environment, c.env...), Dir: home, Log: log},
+	}
+	f.mu.Lock()
+	f.processes[c.name] = p
+	f.mu.Unlock()
+	return p, p.Start(ctx)
+}
+
+// Start starts the process, again with what it was started with before.
+func (p *Process) Start(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	running, err := p.fleet.warden.Run(ctx, p.spec)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	p.current = running
+	go p.watch(running)
+	return nil
+}
+
+// watch fails the fleet when the process ends without having been told to.
+func (p *Process) watch(running *warden.Process) {
+	<-running.Ended()
+	p.mu.Lock()
+	wanted := p.current == running
+	p.mu.Unlock()
+	if wanted {
+		p.fleet.fail(fmt.Errorf("%s ended by itself: %s\n%s", p.Name, running.State(), tail(p.Log)))
+	}
+}
+
+// PID returns the id of the running process, or 0.
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current == nil {
+		return 0
+	}
+	return p.current.PID()
+}
+
+// Stop asks the process to end and waits for it.
+func (p *Process) Stop(ctx context.Context) error {
+	return p.end(func(running *warden.Process) error { return running.Stop(ctx) })
+}
+
+// Kill ends the process as a crash would.
+func (p *Process) Kill(ctx context.Context) error {
+	return p.end(func(running *warden.Process) error { return running.Kill(ctx) })
+}
+
+func (p *Process) end(how func(*warden.Process) error) error {
+	p.mu.Lock()
+	running := p.current
+	p.current = nil
+	p.mu.Unlock()
+	if running == nil {
+		return nil
+	}
+	if err := how(running); err != nil {
+		return fmt.Errorf("end %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// awaitHTTP waits until a plain HTTP endpoint answers 200.
+func (p *Process) awaitHTTP(ctx context.Context, url string) error {
+	err := Wait(ctx, p.Name+" to answer "+url, func(ctx context.Context) (bool, string) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return false, err.Error()
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false, err.Error()
+		}
+		defer response.Body.Close() // nothing was written
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(http.MaxBytesReader(nil, response.Body, 4096)) // only to show it
+		return response.StatusCode == http.StatusOK, response.Status + " " + body.String()
+	})
+	return p.explain(err)
+}
+
+// awaitPort waits until the process accepts connections.
+func (p *Process) awaitPort(ctx context.Context, port int) error {
+	err := Wait(ctx, p.Name+" to listen on "+local(port), func(ctx context.Context) (bool, string) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", local(port))
+		if err != nil {
+			return false, err.Error()
+		}
+		return true, fmt.Sprint(conn.Close())
+	})
+	return p.explain(err)
+}
+
+// explain adds the end of the process's log to an error.
+func (p *Process) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w\n%s", err, tail(p.Log))
+}

@@ -1,0 +1,159 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// Build builds the product's binaries into bin/product. Two builds at a time wait
+// for each other; a fresh build is as quick as looking.
+func Build(ctx context.Context) error {
+	root := testkit.Root()
+	target := filepath.Join(root, "bin", "product")
+	if err := os.MkdirAll(target, 0o755); err != nil { //nolint:gosec // binaries are no secret
+		return err
+	}
+	lock, err := os.Create(filepath.Join(target, ".lock"))
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // and with it the lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", target, err)
+	}
+	for _, name := range []string{Propagation, ResourceSync, Aggregation} {
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".") //nolint:gosec // our own arguments
+		cmd.Dir = filepath.Join(root, name)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+	}
+	return nil
+}
+
+// startProduct gives each binary its identity and its rights and starts it, once
+// per replica.
+func (f *Fleet) startProduct(ctx context.Context) error {
+	var stages []stage
+	for _, name := range f.options.Product {
+		stages = append(stages, func(ctx context.Context) error {
+			identity, err := f.productIdentity(ctx, name)
+			if err != nil {
+				return fmt.Errorf("give %s its identity: %w", name, err)
+			}
+			for replica := range f.options.Replicas {
+				if err := f.startReplica(ctx, name, identity, replica); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := parallel(ctx, stages...); err != nil {
+		return err
+	}
+	if len(f.options.Product) > 0 {
+		f.progress("hub: %s ready", strings.Join(f.options.Product, ", "))
+	}
+	return nil
+}
+
+// productIdentity makes a binary's ServiceAccount, binds it to the roles of
+// deploy/base and to nothing else, and returns its kubeconfig.
+func (f *Fleet) productIdentity(ctx context.Context, name string) (kubeconfig string, err error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
+	if err := f.Hub.Client.Create(ctx, account); err != nil {
+		return "", err
+	}
+	roles, err := ReadObjects(filepath.Join(testkit.Root(), "deploy", "base", "rbac", name+".yaml"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("its roles are not generated, run `make generate` first: %w", err)
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, role := range roles {
+		binding, err := bindingFor(role, account)
+		if err != nil {
+			return "", err
+		}
+		if err := f.Hub.Apply(ctx, role); err != nil {
+			return "", err
+		}
+		if err := f.Hub.Client.Create(ctx, binding); err != nil {
+			return "", fmt.Errorf("bind %s %s: %w", role.GetKind(), role.GetName(), err)
+		}
+	}
+	return f.identity(ctx, f.Hub, ProductNamespace, name, shortLife)
+}
+
+func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount) (client.Object, error) {
+	reference := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.GetKind(), Name: role.GetName()}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}}
+	meta := metav1.ObjectMeta{Namespace: role.GetNamespace(), Name: role.GetName() + "-" + account.Name}
+	switch role.GetKind() {
+	case "ClusterRole":
+		return &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: reference, Subjects: subjects}, nil
+	case "Role":
+		return &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: reference, Subjects: subjects}, nil
+	}
+	return nil, fmt.Errorf("%s %s: want roles only", role.GetKind(), role.GetName())
+}
+
+// startReplica starts one replica of a binary. Replicas of the same number share
+// a pod's folder.
+func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, replica int) error {
+	ports, err := f.takePorts(2)
+	if err != nil {
+		return err
+	}
+	binary, err := part(filepath.Join("product", name))
+	if err != nil {
+		return err
+	}
+	intermediate := f.IntermediateDir(replica)
+	if err := os.MkdirAll(intermediate, 0o700); err != nil {
+		return err
+	}
+	args := []string{
+		binary, "--kubeconfig=" + kubeconfig,
+		"--metrics-bind-address=" + local(ports[0]), "--health-probe-bind-address=" + local(ports[1]),
+	}
+	if name != ResourceSync {
+		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
+	}
+	if name != Propagation {
+		args = append(args, "--intermediate-dir="+intermediate)
+	}
+	args = append(args, f.options.Arguments[name]...)
+	p, err := f.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args, env: f.options.ProductEnv})
+	if err != nil {
+		return err
+	}
+	p.metrics = "https://" + local(ports[0]) + "/metrics"
+	return p.awaitHTTP(ctx, "http://"+local(ports[1])+"/readyz")
+}
+
+// IntermediateDir returns the folder that resourcesync and aggregation of one
+// replica share.
+func (f *Fleet) IntermediateDir(replica int) string {
+	return f.path("intermediate", fmt.Sprint(replica))
+}

@@ -1,0 +1,128 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// start brings everything up: the backing first, then every cluster at the same
+// time. Managed clusters wait for the hub only where they register.
+func (f *Fleet) start(ctx context.Context) error {
+	if err := f.makeFolders(); err != nil {
+		return err
+	}
+	if err := f.makeClusters(); err != nil {
+		return err
+	}
+	if err := f.startBacking(ctx); err != nil {
+		return err
+	}
+	f.progress("etcd, Redis and git are up")
+	hubOpen := make(chan struct{})
+	stages := []stage{func(ctx context.Context) error { return f.startHub(ctx, hubOpen) }}
+	if !f.options.HubOnly {
+		stages = append(stages, f.startRepoServer)
+	}
+	for i, c := range f.Managed {
+		stages = append(stages, func(ctx context.Context) error { return f.startManaged(ctx, c, f.backing.redis[i+1], hubOpen) })
+	}
+	return parallel(ctx, stages...)
+}
+
+// stage is one step of the start.
+type stage func(context.Context) error
+
+// parallel runs stages at the same time until all are done or one fails.
+func parallel(ctx context.Context, stages ...stage) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, s := range stages {
+		group.Go(func() error { return s(ctx) })
+	}
+	return group.Wait()
+}
+
+func (f *Fleet) makeClusters() error {
+	for _, name := range append([]string{"hub"}, f.options.Clusters...) {
+		port, err := f.port()
+		if err != nil {
+			return err
+		}
+		c, err := newCluster(name, f.folder, port)
+		if err != nil {
+			return err
+		}
+		if f.Hub == nil {
+			f.Hub = c
+		} else {
+			f.Managed = append(f.Managed, c)
+		}
+	}
+	return nil
+}
+
+// startHub closes open once managed clusters may register.
+func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
+	if err := f.startControlPlane(ctx, f.Hub, hubControllers); err != nil {
+		return err
+	}
+	err := parallel(ctx,
+		func(ctx context.Context) error { return f.Hub.install(ctx, crds("ocm-hub")) },
+		func(ctx context.Context) error { return f.Hub.install(ctx, crds("argocd")) },
+		func(ctx context.Context) error {
+			return f.Hub.install(ctx, filepath.Join(testkit.Root(), "deploy", "base", "crd"))
+		},
+		func(ctx context.Context) error { return f.Hub.applyInstall(ctx, "namespaces-hub.yaml", "ocm-hub.yaml") },
+	)
+	if err != nil {
+		return err
+	}
+	f.progress("hub: CRDs are served")
+	if f.options.HubOnly {
+		return f.startProduct(ctx)
+	}
+	return parallel(ctx,
+		func(ctx context.Context) error { return f.startOCMHub(ctx, open) },
+		f.startApplicationSets,
+		f.startProduct,
+	)
+}
+
+func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubOpen <-chan struct{}) error {
+	if err := f.startControlPlane(ctx, c, managedControllers); err != nil {
+		return err
+	}
+	err := parallel(ctx,
+		func(ctx context.Context) error { return c.install(ctx, crds("ocm-managed")) },
+		func(ctx context.Context) error {
+			return c.install(ctx, crds("argocd", "application-crd.yaml"), crds("argocd", "appproject-crd.yaml"))
+		},
+		func(ctx context.Context) error {
+			return c.applyInstall(ctx, "namespaces-managed.yaml", "ocm-managed.yaml")
+		},
+	)
+	if err != nil {
+		return err
+	}
+	err = parallel(ctx,
+		func(ctx context.Context) error { return f.startNode(ctx, c) },
+		func(ctx context.Context) error { return f.startApplications(ctx, c, redis) },
+		func(ctx context.Context) error { return f.register(ctx, c, hubOpen) },
+	)
+	if err != nil {
+		return err
+	}
+	f.progress("%s: registered, Argo CD and node are up", c.Name)
+	return nil
+}
+
+// crds returns the path of CRDs that the tools copied from their modules.
+func crds(elements ...string) string {
+	return filepath.Join(append([]string{testkit.Root(), "bin", "crds"}, elements...)...)
+}

@@ -1,0 +1,147 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package warden
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+)
+
+// request is what the program asks of the warden: to start Spec, or to send Signal.
+type request struct {
+	ID     int
+	Spec   *Spec `json:",omitempty"`
+	Signal int   `json:",omitempty"`
+}
+
+// report is what the warden says about one process: first PID or Error, at last Ended.
+type report struct {
+	ID    int
+	PID   int    `json:",omitempty"`
+	Error string `json:",omitempty"`
+	Ended bool   `json:",omitempty"`
+	State string `json:",omitempty"`
+}
+
+// lockDescriptor is where the program put the folder's lock.
+const lockDescriptor = 3
+
+func init() {
+	folder := os.Getenv(lifeVariable)
+	if folder == "" {
+		return
+	}
+	l := &life{reports: json.NewEncoder(os.Stdout), pids: map[int]int{}}
+	l.run(os.Stdin)
+	if err := os.RemoveAll(folder); err != nil {
+		os.Stderr.WriteString("warden: " + err.Error() + "\n")
+	}
+	os.Exit(0)
+}
+
+// life is the warden's side.
+type life struct {
+	mu      sync.Mutex
+	reports *json.Encoder
+	pids    map[int]int // by request id; only what runs
+	running sync.WaitGroup
+}
+
+// run serves requests until the pipe closes and returns when nothing runs any more.
+func (l *life) run(pipe io.Reader) {
+	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGPIPE)
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, syscall.SIGTERM)
+	syscall.CloseOnExec(lockDescriptor)
+	adoptOrphans()
+
+	// The kernel ties "kill me when my parent dies" to the thread that forked, so
+	// one thread forks everything and lives as long as the process.
+	starts := make(chan request)
+	go func() {
+		runtime.LockOSThread()
+		for r := range starts {
+			l.start(r)
+		}
+	}()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		requests := json.NewDecoder(pipe)
+		for {
+			var r request
+			if requests.Decode(&r) != nil {
+				return
+			}
+			if r.Spec != nil {
+				starts <- r
+			} else {
+				l.signal(r.ID, syscall.Signal(r.Signal))
+			}
+		}
+	}()
+	select {
+	case <-closed:
+	case <-terminated:
+	}
+	l.killAll()
+}
+
+func (l *life) start(r request) {
+	cmd, err := begin(r.Spec)
+	if err != nil {
+		l.report(report{ID: r.ID, Error: err.Error(), Ended: true})
+		return
+	}
+	l.mu.Lock()
+	l.pids[r.ID] = cmd.Process.Pid
+	l.mu.Unlock()
+	l.running.Add(1)
+	l.report(report{ID: r.ID, PID: cmd.Process.Pid})
+	go func() {
+		defer l.running.Done()
+		_ = cmd.Wait() // the state says it all
+		l.mu.Lock()
+		delete(l.pids, r.ID)
+		l.mu.Unlock()
+		l.report(report{ID: r.ID, PID: cmd.Process.Pid, Ended: true, State: cmd.ProcessState.String()})
+	}()
+}
+
+// begin starts a process with an input that stays open.
+func begin(s *Spec) (*exec.Cmd, error) {
+	log, err := os.OpenFile(s.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has its own
+	cmd := exec.Command(s.Args[0], s.Args[1:]...)
+	cmd.Env, cmd.Dir = s.Env, s.Dir
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if _, err := cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	return cmd, cmd.Start()
+}
+
+func (l *life) report(r report) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.reports.Encode(r) // nobody listens any more: the pipe is about to close
+}
+
+func (l *life) signal(id int, s syscall.Signal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if pid := l.pids[id]; pid != 0 {
+		_ = syscall.Kill(-pid, s) // it has ended in this very moment
+	}
+}

@@ -1,0 +1,129 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package warden
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+)
+
+// lifeVariable marks the warden's process; its value is the folder to remove.
+const lifeVariable = "MULTICLUSTER_INTEGRATIONS_WARDEN"
+
+// Warden runs processes. It is safe for concurrent use.
+type Warden struct {
+	folder string
+	cmd    *exec.Cmd
+	pipe   io.WriteCloser
+	lock   *os.File
+	gone   chan struct{}
+
+	mu        sync.Mutex
+	requests  *json.Encoder
+	processes map[int]*Process
+	nextID    int
+}
+
+// Start makes a new folder below parent, its name starting with prefix, and a
+// warden that removes it at the end. It first removes the folders of programs and
+// wardens that were killed together.
+func Start(parent, prefix string) (*Warden, error) {
+	sweep(parent, prefix)
+	folder, lock, err := makeFolder(parent, prefix)
+	if err != nil {
+		return nil, fmt.Errorf("make the folder: %w", err)
+	}
+	w, err := start(folder, lock)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the warden: %w", err), lock.Close(), os.RemoveAll(folder))
+	}
+	return w, nil
+}
+
+func start(folder string, lock *os.File) (*Warden, error) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), lifeVariable+"="+folder)
+	cmd.ExtraFiles = []*os.File{lock}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C is for the program, which then closes the pipe
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	w := &Warden{
+		folder: folder, cmd: cmd, pipe: in, lock: lock, gone: make(chan struct{}),
+		requests: json.NewEncoder(in), processes: map[int]*Process{},
+	}
+	go w.listen(json.NewDecoder(out))
+	return w, nil
+}
+
+// Folder returns the folder that goes with the warden.
+func (w *Warden) Folder() string { return w.folder }
+
+// Gone is closed when the warden, and with it every process, has ended.
+func (w *Warden) Gone() <-chan struct{} { return w.gone }
+
+// Close kills every process, removes the folder and waits until that is done.
+func (w *Warden) Close() error {
+	_ = w.pipe.Close() // an error means that the warden is gone already
+	<-w.gone
+	return errors.Join(os.RemoveAll(w.folder), w.lock.Close())
+}
+
+// listen takes the warden's reports until it ends.
+func (w *Warden) listen(reports *json.Decoder) {
+	for {
+		var r report
+		if err := reports.Decode(&r); err != nil {
+			break
+		}
+		w.mu.Lock()
+		p := w.processes[r.ID]
+		if r.Ended {
+			delete(w.processes, r.ID)
+		}
+		w.mu.Unlock()
+		if p != nil {
+			p.take(r)
+		}
+	}
+	_ = w.cmd.Wait() // how it ended tells nothing that its children do not
+	w.mu.Lock()
+	left := w.processes
+	w.processes = nil
+	w.mu.Unlock()
+	for id, p := range left {
+		p.take(report{ID: id, Ended: true, State: "killed with its warden"})
+	}
+	close(w.gone)
+}
+
+// send registers p, when given, and passes r on.
+func (w *Warden) send(r request, p *Process) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.processes == nil {
+		return errors.New("the warden is gone")
+	}
+	if p != nil {
+		w.nextID++
+		p.id, r.ID = w.nextID, w.nextID
+		w.processes[r.ID] = p
+	}
+	return w.requests.Encode(r)
+}
