@@ -6,11 +6,21 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
@@ -23,22 +33,62 @@ func Program() boot.Program {
 }
 
 // Command holds the binary's flags.
-type Command struct{}
+type Command struct {
+	ArgoCDNamespace string
+	Deliver         deliver.Options
+}
 
 // New returns the command with its defaults.
 func New() *Command { return &Command{} }
 
 // BindFlags adds the binary's own flags.
-func (c *Command) BindFlags(*flag.FlagSet) {}
+func (c *Command) BindFlags(fs *flag.FlagSet) {
+	fs.StringVar(&c.ArgoCDNamespace, "argocd-namespace", "argocd", "namespace of the hub's Argo CD: of its AppProjects and cluster Secrets")
+	c.Deliver.BindFlags(fs)
+}
 
 // Validate names every flag with an impossible value.
-func (c *Command) Validate() error { return nil }
+func (c *Command) Validate() error {
+	var err error
+	if len(validation.IsDNS1123Label(c.ArgoCDNamespace)) > 0 {
+		err = fmt.Errorf("--argocd-namespace %q: want the name of a namespace", c.ArgoCDNamespace)
+	}
+	return errors.Join(err, c.Deliver.Validate())
+}
 
 // Run works until ctx ends.
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {
-	mgr, err := boot.NewManager(ctx, env, runtime.NewScheme(), cache.Options{})
+	scheme, err := newScheme()
 	if err != nil {
 		return err
 	}
+	watched := deliver.Caches(c.ArgoCDNamespace)
+	warm := make([]client.Object, 0, len(watched))
+	for object := range watched {
+		warm = append(warm, object)
+	}
+	mgr, err := boot.NewManager(ctx, env, scheme, cache.Options{ByObject: watched, DefaultTransform: cache.TransformStripManagedFields()}, warm...)
+	if err != nil {
+		return err
+	}
+	c.Deliver.ArgoCDNamespace = c.ArgoCDNamespace
+	if err := deliver.Setup(ctx, mgr, c.Deliver); err != nil {
+		return fmt.Errorf("set up delivery: %w", err)
+	}
 	return mgr.Start(ctx)
+}
+
+// newScheme returns every type that the binary reads or writes.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	var errs []error
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, argocd.AddToScheme, workv1.Install, clusterv1.Install, clusterv1beta1.Install,
+	} {
+		errs = append(errs, add(scheme))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("register types: %w", err)
+	}
+	return scheme, nil
 }

@@ -1,0 +1,92 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// hashAnnotation and scrapeAnnotation exist on cached works only: they stand for
+// the spec, which the cache does not keep.
+const (
+	hashAnnotation   = "cache.propagation/spec-hash"
+	scrapeAnnotation = "cache.propagation/scrape"
+)
+
+// Caches returns what the cache holds of the objects that this package watches:
+// what somebody reads, no more. argocdNamespace is where AppProjects live.
+func Caches(argocdNamespace string) map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&argocd.Application{}: {Transform: trimApplication},
+		&workv1.ManifestWork{}: {
+			Label:     labels.SelectorFromSet(labels.Set{wire.PullLabel: "true"}),
+			Transform: trimWork,
+		},
+		&argocd.AppProject{}:                {Namespaces: map[string]cache.Config{argocdNamespace: {}}, Transform: trimMetadata},
+		&clusterv1.ManagedCluster{}:         {Transform: trimCluster},
+		&clusterv1beta1.PlacementDecision{}: {Transform: trimMetadata},
+	}
+}
+
+func trimMetadata(in any) (any, error) {
+	if o, ok := in.(metav1.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	return in, nil
+}
+
+func trimApplication(in any) (any, error) {
+	return trimMetadata(in)
+}
+
+// trimWork replaces a work's spec by its hash.
+func trimWork(in any) (any, error) {
+	work, ok := in.(*workv1.ManifestWork)
+	if !ok || work.Spec.Workload.Manifests == nil {
+		return in, nil // a tombstone, or trimmed before
+	}
+	hash, err := specHash(&work.Spec)
+	if err != nil {
+		return nil, err
+	}
+	annotations := make(map[string]string, len(work.Annotations)+2)
+	for k, v := range work.Annotations {
+		annotations[intern(k)] = v
+	}
+	annotations[hashAnnotation] = hash
+	annotations[scrapeAnnotation] = intern(scrapeOf(&work.Spec))
+	work.Annotations = annotations
+	work.ManagedFields = nil
+	work.Spec = workv1.ManifestWorkSpec{}
+	return work, nil
+}
+
+// scrapeOf returns the scrape type of the Application, the last manifest.
+func scrapeOf(spec *workv1.ManifestWorkSpec) string {
+	if len(spec.ManifestConfigs) == 0 {
+		return ""
+	}
+	return string(spec.ManifestConfigs[len(spec.ManifestConfigs)-1].FeedbackScrapeType)
+}
+
+func trimCluster(in any) (any, error) {
+	if cluster, ok := in.(*clusterv1.ManagedCluster); ok {
+		cluster.ManagedFields = nil
+		cluster.Status.Allocatable, cluster.Status.Capacity = nil, nil
+	}
+	return in, nil
+}
+
+func intern(s string) string { return unique.Make(s).Value() }

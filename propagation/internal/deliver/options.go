@@ -1,0 +1,61 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+)
+
+// Values of --cluster-binding.
+const (
+	BindingPlacement = "placement"
+	BindingNone      = "none"
+)
+
+// Options are the settings of delivery.
+type Options struct {
+	// ArgoCDNamespace is where the hub's Argo CD keeps its AppProjects.
+	ArgoCDNamespace string
+	// Binding is [BindingPlacement] or [BindingNone].
+	Binding string
+	// Concurrency is how many Applications are worked on at a time.
+	Concurrency int
+	// Namespace and Project let them travel with the Application.
+	Namespace, Project bool
+	// SizeLimit is the most bytes of manifests that a ManifestWork may have.
+	SizeLimit int
+	// SweepInterval is how often works are checked for what events missed.
+	SweepInterval time.Duration
+}
+
+// BindFlags adds the flags of delivery to fs.
+func (o *Options) BindFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.Binding, "cluster-binding", BindingPlacement, "what lets a namespace deliver to a cluster: placement (a PlacementDecision in the namespace selects it) or none (everybody may)")
+	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 10, "how many Applications are worked on at a time")
+	fs.BoolVar(&o.Namespace, "deliver-namespace", true, "create the Application's namespace on the managed cluster")
+	fs.BoolVar(&o.Project, "deliver-project", true, "deliver the AppProject that an Application names, unless it is \"default\"")
+	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "most bytes of manifests in a ManifestWork; the hub's own limit is 512000")
+	fs.DurationVar(&o.SweepInterval, "sweep-interval", 10*time.Minute, "how often every ManifestWork is checked for what events missed")
+}
+
+// Validate names every flag with an impossible value.
+func (o *Options) Validate() error {
+	var errs []error
+	if o.Binding != BindingPlacement && o.Binding != BindingNone {
+		errs = append(errs, fmt.Errorf("--cluster-binding %q: want %s or %s", o.Binding, BindingPlacement, BindingNone))
+	}
+	if o.Concurrency < 1 {
+		errs = append(errs, fmt.Errorf("--max-concurrent-reconciles %d: want 1 or more", o.Concurrency))
+	}
+	if o.SizeLimit < 1 {
+		errs = append(errs, fmt.Errorf("--manifestwork-size-limit %d: want a positive number of bytes", o.SizeLimit))
+	}
+	if o.SweepInterval <= 0 {
+		errs = append(errs, fmt.Errorf("--sweep-interval %s: want a positive duration", o.SweepInterval))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,179 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// undelivered are the keys that mean something on the hub only.
+var undelivered = map[string]bool{
+	wire.PullLabel:                     true,
+	wire.ClusterAnnotation:             true,
+	wire.AppNamespaceAnnotation:        true,
+	wire.DestinationNameAnnotation:     true,
+	wire.DestinationServerAnnotation:   true,
+	wire.AbandonAnnotation:             true,
+	argocd.SkipReconcileAnnotation:     true,
+	argocd.RefreshAnnotation:           true, // travels as a request, see operation.go
+	corev1.LastAppliedConfigAnnotation: true,
+}
+
+// errNoSpec tells that an Application has nothing to deliver.
+var errNoSpec = errors.New("the Application has no spec")
+
+// The delivered objects, fields in the order in which the API server stores them:
+// what we write is what we read back.
+type (
+	deliveredApplication struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   deliveredMetadata `json:"metadata"`
+		Operation  json.RawMessage   `json:"operation,omitempty"`
+		Spec       json.RawMessage   `json:"spec"`
+		Status     json.RawMessage   `json:"status,omitempty"`
+	}
+	deliveredObject struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   deliveredMetadata `json:"metadata"`
+		Spec       json.RawMessage   `json:"spec,omitempty"`
+	}
+	deliveredMetadata struct {
+		Annotations map[string]string `json:"annotations,omitempty"`
+		Finalizers  []string          `json:"finalizers,omitempty"`
+		Labels      map[string]string `json:"labels,omitempty"`
+		Name        string            `json:"name"`
+		Namespace   string            `json:"namespace,omitempty"`
+	}
+)
+
+// applicationManifest returns the Application as the managed cluster gets it: the
+// hub's, byte for byte, but for spec.destination, without what only the hub reads,
+// and with the request r. app is not changed. An Application whose spec is no
+// object is an error that only its author can mend.
+func applicationManifest(app *argocd.Application, r request) (json.RawMessage, error) {
+	spec, err := redirect(app.Spec, app.Annotations)
+	if err != nil {
+		return nil, err
+	}
+	annotations := without(app.Annotations, undelivered)
+	labels := without(app.Labels, undelivered)
+	if appset := app.OwningApplicationSet(); appset != "" {
+		labels[wire.ApplicationSetLabel] = "true"
+		annotations[wire.HostingAnnotation] = app.Namespace + "/" + appset
+	}
+	r.annotate(annotations)
+	return encode("Application", deliveredApplication{
+		APIVersion: argocd.GroupVersion.String(),
+		Kind:       argocd.ApplicationKind,
+		Metadata: deliveredMetadata{
+			Name: app.Name, Namespace: deliveredNamespace(app),
+			Labels: labels, Annotations: annotations, Finalizers: app.Finalizers,
+		},
+		Spec:      spec,
+		Operation: r.Operation,
+		Status:    r.status(),
+	})
+}
+
+// projectManifest returns the AppProject as the managed cluster gets it. Its spec
+// is the hub's, byte for byte: what it forbids on the hub stays forbidden.
+func projectManifest(project *argocd.AppProject, namespace string) (json.RawMessage, error) {
+	return encode("AppProject", deliveredObject{
+		APIVersion: argocd.GroupVersion.String(),
+		Kind:       argocd.AppProjectKind,
+		Metadata:   deliveredMetadata{Name: project.Name, Namespace: namespace, Labels: project.Labels},
+		Spec:       project.Spec,
+	})
+}
+
+// namespaceManifest returns a Namespace without any wish but to exist.
+func namespaceManifest(name string) (json.RawMessage, error) {
+	return encode("Namespace", deliveredObject{APIVersion: "v1", Kind: "Namespace", Metadata: deliveredMetadata{Name: name}})
+}
+
+// deliveredNamespace returns the Application's namespace on the managed cluster.
+func deliveredNamespace(app *argocd.Application) string {
+	if namespace := app.Annotations[wire.AppNamespaceAnnotation]; namespace != "" {
+		return namespace
+	}
+	return app.Namespace
+}
+
+// destination returns spec.destination.name and .server of the delivered copy.
+func destination(annotations map[string]string) (name, server string) {
+	name, server = annotations[wire.DestinationNameAnnotation], annotations[wire.DestinationServerAnnotation]
+	if name == "" && server == "" {
+		server = argocd.InClusterServer
+	}
+	return name, server
+}
+
+// redirect returns spec with another destination; nothing else in it is decoded.
+func redirect(spec json.RawMessage, annotations map[string]string) (json.RawMessage, error) {
+	fields, err := members(spec)
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	if fields == nil {
+		return nil, errNoSpec
+	}
+	to, err := members(fields["destination"])
+	if err != nil {
+		return nil, fmt.Errorf("spec.destination: %w", err)
+	}
+	if to == nil {
+		to = map[string]json.RawMessage{}
+	}
+	name, server := destination(annotations)
+	for key, value := range map[string]string{"name": name, "server": server} {
+		delete(to, key)
+		if value != "" {
+			if to[key], err = encode(key, value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if fields["destination"], err = encode("destination", to); err != nil {
+		return nil, err
+	}
+	return encode("spec", fields)
+}
+
+// members splits a JSON object into its members; nothing and null are none.
+func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
+		return nil, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	return fields, nil
+}
+
+func encode(what string, value any) (json.RawMessage, error) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", what, err)
+	}
+	return raw, nil
+}
+
+func without(m map[string]string, keys map[string]bool) map[string]string {
+	kept := make(map[string]string, len(m))
+	maps.Copy(kept, m)
+	maps.DeleteFunc(kept, func(k, _ string) bool { return keys[k] })
+	return kept
+}

@@ -1,0 +1,73 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"encoding/json"
+	"path"
+	"strings"
+)
+
+// projectOf returns the name of the AppProject in a spec, "" when none is named.
+func projectOf(spec json.RawMessage) string {
+	var s struct {
+		Project string `json:"project"`
+	}
+	if json.Unmarshal(spec, &s) != nil {
+		return "" // such a spec is refused elsewhere
+	}
+	return s.Project
+}
+
+// projectAllows reports whether a project's destinations let the delivered copy of
+// an Application through, by the rules of Argo CD: one entry must match and no
+// entry with "!" may turn it away. A spec that cannot be read allows.
+func projectAllows(project, spec json.RawMessage, annotations map[string]string) bool {
+	type place struct {
+		Server    string `json:"server"`
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	}
+	var p struct {
+		Destinations []place `json:"destinations"`
+	}
+	var s struct {
+		Destination place `json:"destination"`
+	}
+	if json.Unmarshal(project, &p) != nil || json.Unmarshal(spec, &s) != nil {
+		return true
+	}
+	to := s.Destination
+	to.Name, to.Server = destination(annotations)
+	allowed := false
+	for _, d := range p.Destinations {
+		name := to.Name != "" && matches(d.Name, to.Name)
+		server := to.Server != "" && matches(d.Server, to.Server)
+		namespace := matches(d.Namespace, to.Namespace)
+		switch {
+		case (server || name) && namespace:
+			allowed = true
+		case !name && denies(d.Name),
+			!server && denies(d.Server) && namespace,
+			!namespace && denies(d.Namespace) && server:
+			return false
+		}
+	}
+	return allowed
+}
+
+func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
+
+// matches is Argo CD's glob: "*" also crosses slashes, "!" in front turns it round.
+func matches(pattern, value string) bool {
+	if denies(pattern) {
+		return !matches(pattern[1:], value)
+	}
+	if pattern == "*" || pattern == value {
+		return true
+	}
+	const slash = "\x00"
+	ok, err := path.Match(strings.ReplaceAll(pattern, "/", slash), strings.ReplaceAll(value, "/", slash))
+	return err == nil && ok
+}

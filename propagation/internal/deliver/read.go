@@ -1,0 +1,113 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// application returns the cached Application, nil when the cache has none. It is
+// borrowed from the cache.
+func (r *Reconciler) application(ctx context.Context, key client.ObjectKey) (*argocd.Application, error) {
+	app := &argocd.Application{}
+	err := r.client.Get(ctx, key, app, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get Application %s: %w", key, err)
+	}
+	return app, nil
+}
+
+// works returns our ManifestWorks for an Application on all clusters. They are
+// borrowed from the cache and have a hash in place of their spec.
+func (r *Reconciler) works(ctx context.Context, key client.ObjectKey) ([]workv1.ManifestWork, error) {
+	var list workv1.ManifestWorkList
+	if err := r.client.List(ctx, &list, client.MatchingFields{worksByApplication: key.String()}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list ManifestWorks of Application %s: %w", key, err)
+	}
+	return list.Items, nil
+}
+
+// gather reads what a verdict rests on, from the cache or live.
+func (r *Reconciler) gather(ctx context.Context, from client.Reader, app *argocd.Application) (world, error) {
+	w := world{app: app, bound: r.options.Binding == BindingNone}
+	name := app.Annotations[wire.ClusterAnnotation]
+	if v := asked(w); name == "" || v != nil {
+		return w, nil
+	}
+	cluster, err := getCluster(ctx, from, name)
+	if err != nil {
+		return w, err
+	}
+	w.cluster = cluster
+	if !w.bound {
+		if w.bound, err = r.bound(ctx, from, app.Namespace, name); err != nil {
+			return w, err
+		}
+	}
+	w.project, err = r.project(ctx, app)
+	return w, err
+}
+
+// getCluster returns nil when there positively is no such ManagedCluster.
+func getCluster(ctx context.Context, from client.Reader, name string) (*clusterv1.ManagedCluster, error) {
+	cluster := &clusterv1.ManagedCluster{}
+	err := from.Get(ctx, client.ObjectKey{Name: name}, cluster, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+	}
+	return cluster, nil
+}
+
+// bound reports whether a PlacementDecision in namespace selects cluster.
+func (r *Reconciler) bound(ctx context.Context, from client.Reader, namespace, cluster string) (bool, error) {
+	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
+	if from == client.Reader(r.client) {
+		options = append(options, client.MatchingFields{decisionsByTarget: target(namespace, cluster)}) // only the cache has indexes
+	}
+	var list clusterv1beta1.PlacementDecisionList
+	if err := from.List(ctx, &list, options...); err != nil {
+		return false, fmt.Errorf("list PlacementDecisions in %s: %w", namespace, err)
+	}
+	for i := range list.Items {
+		for _, d := range list.Items[i].Status.Decisions {
+			if d.ClusterName == cluster {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// project returns the AppProject that travels with app, nil when none does.
+func (r *Reconciler) project(ctx context.Context, app *argocd.Application) (*argocd.AppProject, error) {
+	name := projectOf(app.Spec)
+	if !r.options.Project || name == "" || name == argocd.DefaultProject {
+		return nil, nil
+	}
+	project := &argocd.AppProject{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: r.options.ArgoCDNamespace, Name: name}, project, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil // the managed cluster may have its own
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get AppProject %s: %w", name, err)
+	}
+	return project, nil
+}

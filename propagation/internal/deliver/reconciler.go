@@ -1,0 +1,220 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// How long to wait before another look, by what is waited for. Changes of what we
+// watch are seen at once; these are for the rest.
+const (
+	afterConflict = 50 * time.Millisecond // somebody else wrote first; the cache will have it
+	afterRefusal  = 30 * time.Second      // an admission webhook or a missing namespace may come round
+)
+
+// Reconciler delivers one Application at a time.
+type Reconciler struct {
+	// client reads from the cache and writes; live reads from the API server, for
+	// everything that a deletion rests on.
+	client  client.Client
+	live    client.Reader
+	events  events.EventRecorder
+	options Options
+	now     func() time.Time
+
+	settled settled
+}
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters;placementdecisions,verbs=get;list;watch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
+
+// Setup adds delivery to mgr.
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	r := &Reconciler{
+		client:  mgr.GetClient(),
+		live:    mgr.GetAPIReader(),
+		events:  mgr.GetEventRecorder("propagation"),
+		options: options,
+		now:     time.Now,
+	}
+	return r.watch(mgr)
+}
+
+// Reconcile brings one Application's ManifestWork to what the Application, its
+// cluster and its namespace's placements ask for.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	result, err := r.reconcile(ctx, req)
+	if apierrors.IsConflict(err) {
+		ctrl.LoggerFrom(ctx).V(1).Info("somebody else wrote first", "cause", err.Error())
+		return ctrl.Result{RequeueAfter: afterConflict}, nil
+	}
+	return result, err
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	app, err := r.application(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	works, err := r.works(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	switch {
+	case app == nil:
+		return r.orphaned(ctx, req.NamespacedName, works)
+	case app.DeletionTimestamp != nil:
+		return r.leaving(ctx, app, works)
+	}
+	w, err := r.gather(ctx, r.client, app)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	v := decide(w)
+	if !v.Deliver {
+		return r.refused(ctx, app, works, v)
+	}
+	return r.deliver(ctx, w, works, v.Warnings)
+}
+
+// deliver makes the hub's ManifestWork the wanted one and then withdraws what an
+// earlier wish left elsewhere.
+func (r *Reconciler) deliver(ctx context.Context, w world, works []workv1.ManifestWork, warnings []finding) (ctrl.Result, error) {
+	want, err := manifestWork(r.parcel(w))
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.app), err)
+	}
+	if size := payloadSize(want); size > r.options.SizeLimit {
+		return ctrl.Result{}, r.say(ctx, w.app, verdict{Refusal: finding{ReasonTooLarge, fmt.Sprintf(
+			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}})
+	}
+	current, stale := choose(works, want.Namespace, names(w.app))
+	if current != nil && current.DeletionTimestamp != nil {
+		return ctrl.Result{}, r.say(ctx, w.app, verdict{Mild: true, Refusal: finding{ReasonWaitingForOld, fmt.Sprintf(
+			"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", want.Namespace, current.Name)}})
+	}
+	name, err := r.put(ctx, w.app, current, want)
+	if refused(err) {
+		return ctrl.Result{RequeueAfter: afterRefusal}, r.say(ctx, w.app, verdict{Refusal: finding{ReasonRefused, fmt.Sprintf(
+			"not delivered: the API server refused the ManifestWork: %v", err)}})
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if first := names(w.app)[0]; name != first {
+		taken, err := r.exists(ctx, want.Namespace, first)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if taken {
+			warnings = append(warnings, finding{ReasonNameTaken, fmt.Sprintf(
+				"delivered as ManifestWork %s/%s, since %s is taken by somebody else: remove or rename that one", want.Namespace, name, first)})
+		}
+	}
+	if err := r.retarget(ctx, w.app, stale); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, r.say(ctx, w.app, verdict{Deliver: true, Warnings: warnings})
+}
+
+// parcel collects what goes into the work.
+func (r *Reconciler) parcel(w world) parcel {
+	p := parcel{app: w.app, namespace: r.options.Namespace}
+	if w.project != nil {
+		p.project = w.project
+		p.projectNamespace = projectNamespace(w.app, r.options.ArgoCDNamespace)
+	}
+	return p
+}
+
+// projectNamespace returns where a project belongs on the managed cluster: beside
+// the Application when that goes to Argo CD's own namespace there (because it is in
+// Argo CD's on the hub, or because the user chose its namespace), else, for
+// Applications in any namespace, where Argo CD is expected.
+func projectNamespace(app *argocd.Application, argocdNamespace string) string {
+	if namespace := deliveredNamespace(app); app.Namespace == argocdNamespace || namespace != app.Namespace {
+		return namespace
+	}
+	return argocdNamespace
+}
+
+// refused withdraws an Application that may not, or no longer wants to, be on its
+// cluster. What says so is read again from the API server first: a stale cache
+// must not cost anybody a deployment.
+func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, v verdict) (ctrl.Result, error) {
+	if len(works) > 0 {
+		fresh := &argocd.Application{}
+		if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err) // gone: its event is on the way
+		}
+		w, err := r.gather(ctx, r.live, fresh)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if v = decide(w); v.Deliver || fresh.UID != app.UID {
+			return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
+		}
+		if err := r.withdraw(ctx, works, v.Refusal.Reason); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	return ctrl.Result{}, r.say(ctx, app, v)
+}
+
+// orphaned withdraws the works of an Application that is gone.
+func (r *Reconciler) orphaned(ctx context.Context, key client.ObjectKey, works []workv1.ManifestWork) (ctrl.Result, error) {
+	if len(works) == 0 {
+		return ctrl.Result{}, nil
+	}
+	switch err := r.live.Get(ctx, key, &argocd.Application{}); {
+	case err == nil:
+		return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
+	case !apierrors.IsNotFound(err):
+		return ctrl.Result{}, fmt.Errorf("get Application %s: %w", key, err)
+	}
+	return ctrl.Result{}, r.withdraw(ctx, works, "ApplicationGone")
+}
+
+// retarget withdraws works that the Application's present target does not want.
+func (r *Reconciler) retarget(ctx context.Context, app *argocd.Application, stale []workv1.ManifestWork) error {
+	if len(stale) == 0 {
+		return nil
+	}
+	fresh := &argocd.Application{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if fresh.ResourceVersion != app.ResourceVersion {
+		return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
+	}
+	return r.withdraw(ctx, stale, "Retargeted")
+}
+
+// event records a finding on the Application.
+func (r *Reconciler) event(app *argocd.Application, f finding, kind string) {
+	r.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Message)
+}
+
+func (r *Reconciler) warn(app *argocd.Application, f finding) {
+	r.event(app, f, corev1.EventTypeWarning)
+}

@@ -1,0 +1,349 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// hub is the API server that all tests of this package share; each test has its
+// own namespaces and clusters.
+var hub struct {
+	config *rest.Config
+	client client.Client
+	scheme *runtime.Scheme
+}
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctrl.SetLogger(logr.Discard())
+	hub.scheme = runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme),
+		clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	config, stop, err := testkit.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = stop() }()
+	hub.config = config
+	if hub.client, err = client.New(config, client.Options{Scheme: hub.scheme}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// propagation is a running manager with delivery in it.
+type propagation struct {
+	writes *atomic.Int64
+	stop   func()
+}
+
+// start runs delivery until the test ends or stop is called.
+func start(t *testing.T, change ...func(*Options)) *propagation {
+	t.Helper()
+	return startWith(t, nil, change...)
+}
+
+// startWith also lets a test stand between delivery and the API server.
+func startWith(t *testing.T, wrap func(client.Client) client.Client, change ...func(*Options)) *propagation {
+	t.Helper()
+	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024, SweepInterval: time.Hour}
+	for _, c := range change {
+		c(&options)
+	}
+	p := &propagation{writes: &atomic.Int64{}}
+	config := rest.CopyConfig(hub.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counter{next, p.writes} })
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:     hub.scheme,
+		Logger:     logr.Discard(),
+		Cache:      cache.Options{ByObject: Caches(options.ArgoCDNamespace)},
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: skipNames(),
+		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
+			c, err := client.New(config, o)
+			if err == nil && wrap != nil {
+				c = wrap(c)
+			}
+			return c, err
+		},
+	})
+	if err != nil {
+		t.Fatalf("create manager: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := Setup(ctx, mgr, options); err != nil {
+		cancel()
+		t.Fatalf("set up delivery: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	p.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("manager: %v", err)
+		}
+	})
+	t.Cleanup(p.stop)
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		t.Fatal("caches did not sync")
+	}
+	return p
+}
+
+// skipNames lets a test start a second manager in one process.
+func skipNames() config.Controller {
+	yes := true
+	return config.Controller{SkipNameValidation: &yes}
+}
+
+// counter counts requests that change something on the hub; Events are no change.
+type counter struct {
+	next   http.RoundTripper
+	writes *atomic.Int64
+}
+
+func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
+		c.writes.Add(1)
+	}
+	return c.next.RoundTrip(r)
+}
+
+var serial atomic.Int64
+
+// place is a namespace that may deliver to a cluster.
+type place struct {
+	t                  *testing.T
+	namespace, cluster string
+}
+
+// newPlace makes a namespace, a ManagedCluster and, so that the one may use the
+// other, a PlacementDecision.
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	p := &place{t: t, namespace: fmt.Sprintf("team-%d", serial.Add(1)), cluster: newCluster(t)}
+	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}})
+	p.bind(p.cluster)
+	return p
+}
+
+func newCluster(t *testing.T) string {
+	t.Helper()
+	p := &place{t: t}
+	name := fmt.Sprintf("cluster-%d", serial.Add(1))
+	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})
+	return name
+}
+
+// bind makes a PlacementDecision of that name that selects clusters.
+func (p *place) bind(clusters ...string) {
+	p.t.Helper()
+	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "decision"}}
+	err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(d), d)
+	if apierrors.IsNotFound(err) {
+		p.create(d)
+	} else if err != nil {
+		p.t.Fatalf("get PlacementDecision: %v", err)
+	}
+	d.Status.Decisions = []clusterv1beta1.ClusterDecision{}
+	for _, c := range clusters {
+		d.Status.Decisions = append(d.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: c})
+	}
+	if err := hub.client.Status().Update(context.Background(), d); err != nil {
+		p.t.Fatalf("write PlacementDecision: %v", err)
+	}
+}
+
+// app returns an Application of the place that is to be delivered.
+func (p *place) app(name string, change ...func(*argocd.Application)) *argocd.Application {
+	a := &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.namespace, Name: name,
+			Labels:      map[string]string{wire.PullLabel: "true"},
+			Annotations: map[string]string{wire.ClusterAnnotation: p.cluster, argocd.SkipReconcileAnnotation: "true"},
+		},
+		Spec: json.RawMessage(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook","targetRevision":"main"},"destination":{"namespace":"guestbook","name":"` + p.cluster + `"}}`),
+	}
+	for _, c := range change {
+		c(a)
+	}
+	return a
+}
+
+// deploy creates app(name).
+func (p *place) deploy(name string, change ...func(*argocd.Application)) *argocd.Application {
+	p.t.Helper()
+	a := p.app(name, change...)
+	p.create(a)
+	return a
+}
+
+func (p *place) create(o client.Object) {
+	p.t.Helper()
+	if err := hub.client.Create(context.Background(), o); err != nil {
+		p.t.Fatalf("create %T %s/%s: %v", o, o.GetNamespace(), o.GetName(), err)
+	}
+}
+
+// edit changes the stored object.
+func edit[T client.Object](t *testing.T, o T, change func(T)) {
+	t.Helper()
+	for {
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(o), o); err != nil {
+			t.Fatalf("get %T %s: %v", o, o.GetName(), err)
+		}
+		change(o)
+		err := hub.client.Update(context.Background(), o)
+		if apierrors.IsConflict(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("update %T %s: %v", o, o.GetName(), err)
+		}
+		return
+	}
+}
+
+func remove(t *testing.T, o client.Object) {
+	t.Helper()
+	if err := hub.client.Delete(context.Background(), o); client.IgnoreNotFound(err) != nil {
+		t.Fatalf("delete %T %s: %v", o, o.GetName(), err)
+	}
+}
+
+// eventually waits until check is content and fails with what it last said.
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	deadline := time.After(60 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("waited for %s: %v", what, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// works returns the ManifestWorks of an Application on any cluster.
+func works(t *testing.T, app *argocd.Application) []workv1.ManifestWork {
+	t.Helper()
+	var all workv1.ManifestWorkList
+	if err := hub.client.List(context.Background(), &all); err != nil {
+		t.Fatalf("list ManifestWorks: %v", err)
+	}
+	var own []workv1.ManifestWork
+	for _, w := range all.Items {
+		if w.Annotations[wire.HubNamespaceAnnotation] == app.Namespace && w.Annotations[wire.HubNameAnnotation] == app.Name {
+			own = append(own, w)
+		}
+	}
+	return own
+}
+
+// delivered waits for the one work of app on cluster.
+func delivered(t *testing.T, app *argocd.Application, cluster string) *workv1.ManifestWork {
+	t.Helper()
+	var work workv1.ManifestWork
+	eventually(t, "the ManifestWork of "+app.Name+" on "+cluster, func() error {
+		own := works(t, app)
+		if len(own) != 1 || own[0].Namespace != cluster {
+			return fmt.Errorf("there are %d works, conditions %v", len(own), said(t, app))
+		}
+		work = own[0]
+		return nil
+	})
+	return &work
+}
+
+// withdrawn waits until app has no work.
+func withdrawn(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	eventually(t, "the withdrawal of "+app.Name, func() error {
+		if own := works(t, app); len(own) > 0 {
+			return fmt.Errorf("there are %d works", len(own))
+		}
+		return nil
+	})
+}
+
+// said returns our conditions on the stored Application, type to message.
+func said(t *testing.T, app *argocd.Application) map[string]string {
+	t.Helper()
+	stored := &argocd.Application{}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		t.Fatalf("get Application: %v", err)
+	}
+	var status struct {
+		Conditions []struct{ Type, Message string } `json:"conditions"`
+	}
+	if len(stored.Status) > 0 {
+		if err := json.Unmarshal(stored.Status, &status); err != nil {
+			t.Fatalf("decode status: %v", err)
+		}
+	}
+	found := map[string]string{}
+	for _, c := range status.Conditions {
+		found[c.Type] = c.Message
+	}
+	return found
+}
+
+// says waits until app has a condition of the type with the text in its message;
+// an empty text: until it has none.
+func says(t *testing.T, app *argocd.Application, conditionType, text string) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%s %q on %s", conditionType, text, app.Name), func() error {
+		message, there := said(t, app)[conditionType]
+		if there != (text != "") || !strings.Contains(message, text) {
+			return fmt.Errorf("conditions are %v", said(t, app))
+		}
+		return nil
+	})
+}

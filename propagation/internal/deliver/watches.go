@@ -1,0 +1,149 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Indexes of the cache. A key that an object does not have is not indexed.
+const (
+	// worksByApplication: ManifestWorks by the hub Application that they carry.
+	worksByApplication = "deliver.application"
+	// applicationsByCluster: Applications by the cluster they name.
+	applicationsByCluster = "deliver.cluster"
+	// applicationsByTarget: Applications by "<namespace>/<cluster>".
+	applicationsByTarget = "deliver.target"
+	// applicationsByProject: pulled Applications by project.
+	applicationsByProject = "deliver.project"
+	// decisionsByTarget: PlacementDecisions by "<namespace>/<cluster>" of their choice.
+	decisionsByTarget = "deliver.decision"
+)
+
+func index(ctx context.Context, indexer client.FieldIndexer) error {
+	for _, i := range []struct {
+		object client.Object
+		name   string
+		keys   client.IndexerFunc
+	}{
+		{&workv1.ManifestWork{}, worksByApplication, func(o client.Object) []string {
+			if key, ok := applicationOf(o); ok {
+				return []string{key.String()}
+			}
+			return nil
+		}},
+		{&argocd.Application{}, applicationsByCluster, func(o client.Object) []string { return some(o.GetAnnotations()[wire.ClusterAnnotation]) }},
+		{&argocd.Application{}, applicationsByTarget, func(o client.Object) []string {
+			if cluster := o.GetAnnotations()[wire.ClusterAnnotation]; cluster != "" {
+				return []string{target(o.GetNamespace(), cluster)}
+			}
+			return nil
+		}},
+		{&argocd.Application{}, applicationsByProject, func(o client.Object) []string {
+			if app, ok := o.(*argocd.Application); ok && app.Annotations[wire.ClusterAnnotation] != "" {
+				return some(projectOf(app.Spec))
+			}
+			return nil
+		}},
+		{&clusterv1beta1.PlacementDecision{}, decisionsByTarget, func(o client.Object) []string {
+			if d, ok := o.(*clusterv1beta1.PlacementDecision); ok {
+				return targets(d)
+			}
+			return nil
+		}},
+	} {
+		if err := indexer.IndexField(ctx, i.object, i.name, i.keys); err != nil {
+			return fmt.Errorf("index %s: %w", i.name, err)
+		}
+	}
+	return nil
+}
+
+// watch makes every change that may change a verdict reach the Applications that
+// it concerns, and no others.
+func (r *Reconciler) watch(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("deliver").
+		For(&argocd.Application{}).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+			if key, ok := applicationOf(o); ok {
+				return []reconcile.Request{{NamespacedName: key}}
+			}
+			return nil
+		})).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			return r.applications(ctx, applicationsByCluster, o.GetName())
+		})).
+		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			d, ok := o.(*clusterv1beta1.PlacementDecision)
+			if !ok {
+				return nil
+			}
+			return r.applications(ctx, applicationsByTarget, targets(d)...)
+		})).
+		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			return r.applications(ctx, applicationsByProject, o.GetName())
+		})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.Concurrency}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("watch Applications: %w", err)
+	}
+	return nil
+}
+
+// applications returns the Applications that an index has under the values.
+func (r *Reconciler) applications(ctx context.Context, name string, values ...string) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, value := range values {
+		var list argocd.ApplicationList
+		if err := r.client.List(ctx, &list, client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "index", name)
+			continue
+		}
+		for i := range list.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// applicationOf returns the hub Application that a work of ours carries. The
+// content decides whether it is ours, never the name.
+func applicationOf(work client.Object) (types.NamespacedName, bool) {
+	a := work.GetAnnotations()
+	key := types.NamespacedName{Namespace: a[wire.HubNamespaceAnnotation], Name: a[wire.HubNameAnnotation]}
+	return key, work.GetLabels()[wire.PullLabel] == "true" && key.Namespace != "" && key.Name != ""
+}
+
+func targets(d *clusterv1beta1.PlacementDecision) []string {
+	keys := make([]string, 0, len(d.Status.Decisions))
+	for _, decision := range d.Status.Decisions {
+		keys = append(keys, target(d.Namespace, decision.ClusterName))
+	}
+	return keys
+}
+
+func target(namespace, cluster string) string { return namespace + "/" + cluster }
+
+func some(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}

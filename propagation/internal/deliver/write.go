@@ -1,0 +1,260 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// names returns the names that an Application's work may have, in the order in
+// which they are tried: the contract's first, then ones with more of the UID for
+// when somebody else has it.
+func names(app *argocd.Application) []string {
+	uid := string(app.UID)
+	return []string{
+		wire.WorkName(app.Name, uid),
+		wire.SafeName(app.Name + "-" + uid[:min(13, len(uid))]),
+		wire.SafeName(app.Name + "-" + uid),
+	}
+}
+
+// choose splits an Application's works into the one that carries it now, nil when
+// there is none, and those that do not any more.
+func choose(works []workv1.ManifestWork, cluster string, names []string) (current *workv1.ManifestWork, stale []workv1.ManifestWork) {
+	best := len(names)
+	for i := range works {
+		if rank := slices.Index(names, works[i].Name); works[i].Namespace == cluster && rank >= 0 && rank < best {
+			best, current = rank, &works[i]
+		}
+	}
+	for i := range works {
+		if &works[i] != current {
+			stale = append(stale, works[i])
+		}
+	}
+	return current, stale
+}
+
+// put makes the work on the hub the wanted one and returns its name. Nothing is
+// written when it is.
+func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, want *workv1.ManifestWork) (string, error) {
+	if current == nil {
+		return r.create(ctx, app, want)
+	}
+	hash, err := specHash(&want.Spec)
+	if err != nil {
+		return "", err
+	}
+	patch, err := workPatch(current, want, !r.settled.same(current, hash) || degraded(current))
+	if err != nil || patch == nil {
+		return current.Name, err
+	}
+	written := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
+	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return "", fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("updated ManifestWork", "cluster", written.Namespace, "work", written.Name, "generation", written.Generation)
+	return current.Name, r.settled.remember(written, hash)
+}
+
+// create writes a new work under the first name that nobody else has.
+func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork) (string, error) {
+	hash, err := specHash(&want.Spec)
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names(app) {
+		want.Name = name
+		written := want.DeepCopy()
+		err := r.client.Create(ctx, written)
+		if err == nil {
+			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
+			return name, r.settled.remember(written, hash)
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, name, err)
+		}
+		there := &workv1.ManifestWork{}
+		if err := r.live.Get(ctx, client.ObjectKeyFromObject(want), there); err != nil {
+			return "", fmt.Errorf("get ManifestWork %s/%s, which exists: %w", want.Namespace, name, err)
+		}
+		if owner, ours := applicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
+			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
+		}
+	}
+	return "", fmt.Errorf("create ManifestWork for Application %s/%s: all its names are taken on cluster %s", app.Namespace, app.Name, want.Namespace)
+}
+
+// refused reports whether the API server will say the same again.
+func refused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
+}
+
+// exists reports whether there is a ManifestWork of that name.
+func (r *Reconciler) exists(ctx context.Context, namespace, name string) (bool, error) {
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &workv1.ManifestWork{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get ManifestWork %s/%s: %w", namespace, name, err)
+	}
+	return true, nil
+}
+
+// withdraw deletes works as they were seen: one that has changed since is looked
+// at again.
+func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, reason string) error {
+	for i := range works {
+		work := &works[i]
+		if work.DeletionTimestamp != nil {
+			continue
+		}
+		err := r.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+		}
+		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", reason)
+	}
+	return nil
+}
+
+// workPatch returns the merge patch that makes current the wanted work, nil when
+// it is. Labels and annotations of others are not in it.
+func workPatch(current, want *workv1.ManifestWork, withSpec bool) ([]byte, error) {
+	metadata := map[string]any{}
+	if labels := changes(current.Labels, want.Labels, workLabelKeys); labels != nil {
+		metadata["labels"] = labels
+	}
+	if annotations := changes(current.Annotations, want.Annotations, workAnnotationKeys); annotations != nil {
+		metadata["annotations"] = annotations
+	}
+	if len(metadata) == 0 && !withSpec {
+		return nil, nil
+	}
+	metadata["resourceVersion"] = current.ResourceVersion
+	patch := map[string]any{"metadata": metadata}
+	if withSpec {
+		spec, err := specPatch(&want.Spec)
+		if err != nil {
+			return nil, err
+		}
+		patch["spec"] = spec
+	}
+	return encode("ManifestWork patch", patch)
+}
+
+// specPatch returns a merge patch that leaves nothing of an earlier spec.
+func specPatch(spec *workv1.ManifestWorkSpec) (map[string]any, error) {
+	raw, err := encode("ManifestWork spec", spec)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{"executor": nil}
+	var wanted map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &wanted); err != nil {
+		return nil, fmt.Errorf("decode ManifestWork spec: %w", err)
+	}
+	for k, v := range wanted {
+		fields[k] = v
+	}
+	option := map[string]any{"propagationPolicy": spec.DeleteOption.PropagationPolicy, "selectivelyOrphans": nil, "ttlSecondsAfterFinished": nil}
+	if spec.DeleteOption.SelectivelyOrphan != nil {
+		option["selectivelyOrphans"] = spec.DeleteOption.SelectivelyOrphan
+	}
+	fields["deleteOption"] = option
+	return fields, nil
+}
+
+var (
+	workLabelKeys      = []string{wire.PullLabel, wire.ApplicationSetLabel, wire.ApplicationSetHashLabel}
+	workAnnotationKeys = []string{wire.HubNamespaceAnnotation, wire.HubNameAnnotation, wire.HostingAnnotation}
+)
+
+// changes returns what to set, and to remove by nil, among the keys.
+func changes(current, want map[string]string, keys []string) map[string]any {
+	var diff map[string]any
+	for _, key := range keys {
+		value, wanted := want[key]
+		is, there := current[key]
+		if wanted == there && value == is {
+			continue
+		}
+		if diff == nil {
+			diff = map[string]any{}
+		}
+		if wanted {
+			diff[key] = value
+		} else {
+			diff[key] = nil
+		}
+	}
+	return diff
+}
+
+// degraded reports whether a stored work polls although the CRD knows to watch.
+func degraded(work *workv1.ManifestWork) bool {
+	return work.Annotations[scrapeAnnotation] == string(workv1.FeedbackPollType)
+}
+
+// settled remembers what the API server makes of a spec that it does not store as
+// it is, so that it is not written again and again.
+type settled struct {
+	mu     sync.Mutex
+	stored map[types.UID][2]string // wanted hash, stored hash
+}
+
+// same reports whether a cached work's spec is the wanted one, or what the server
+// made of it.
+func (s *settled) same(work *workv1.ManifestWork, want string) bool {
+	stored := work.Annotations[hashAnnotation]
+	if stored == want {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored[work.UID] == [2]string{want, stored}
+}
+
+// remember compares what was stored with what was wanted.
+func (s *settled) remember(written *workv1.ManifestWork, want string) error {
+	stored, err := specHash(&written.Spec)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stored == want {
+		delete(s.stored, written.UID)
+		return nil
+	}
+	if s.stored == nil {
+		s.stored = map[types.UID][2]string{}
+	}
+	s.stored[written.UID] = [2]string{want, stored}
+	return nil
+}
+
+// prune forgets works that are gone.
+func (s *settled) prune(there map[types.UID]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.stored, func(uid types.UID, _ [2]string) bool { return !there[uid] })
+}
