@@ -4,8 +4,10 @@
 package observe
 
 import (
+	"slices"
 	"time"
 
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -79,17 +81,23 @@ func (o *Observation) conditions(suffix string) []wire.Condition {
 	return append([]wire.Condition{own}, o.Conditions...)
 }
 
+// Nothing is the observation of an Application that is not delivered.
+func Nothing() Observation {
+	return Observation{Health: argocd.HealthUnknown, Sync: argocd.SyncUnknown}
+}
+
 // OwnsStatusCondition reports whether a condition type of a hub Application is
 // one that [Observation.StatusConditions] writes.
 func OwnsStatusCondition(conditionType string) bool {
+	return IsOwnCondition(conditionType) || slices.Contains(wire.ConditionTypes, conditionType)
+}
+
+// IsOwnCondition reports whether a condition type of a hub Application is one
+// that only this package has a word for.
+func IsOwnCondition(conditionType string) bool {
 	switch conditionType {
 	case string(ClusterUnreachable) + "Warning", string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error":
 		return true
-	}
-	for _, t := range wire.ConditionTypes {
-		if t == conditionType {
-			return true
-		}
 	}
 	return false
 }

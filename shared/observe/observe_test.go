@@ -126,10 +126,10 @@ func TestWork(t *testing.T) {
 		"comparisonError": {
 			reason: "a comparison that failed leaves stale health and an empty revision",
 			work: work(feedback("healthStatus", "Healthy", "syncStatus", "Unknown", "syncRevision", "", "operationStatePhase", "Succeeded",
-				"conditionComparisonError", "app path does not exist")), cluster: up,
+				"operationStateStartedAt", "2026-11-20T09:30:00Z", "operationStateFinishedAt", "soon", "conditionComparisonError", "app path does not exist")), cluster: up,
 			want: Observation{
 				Health: "Unknown", HealthMessage: "not compared with its source; before that it was Healthy", Sync: "Unknown",
-				Operation: wire.OperationFeedback{Phase: "Succeeded"}, Conditions: []wire.Condition{{Type: "ComparisonError", Message: "app path does not exist"}},
+				Operation: wire.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:30:00Z"}, Conditions: []wire.Condition{{Type: "ComparisonError", Message: "app path does not exist"}},
 				Reported: true, Delivered: delivered, LastHeard: spoken,
 			},
 		},
@@ -143,6 +143,11 @@ func TestWork(t *testing.T) {
 		"halfOperation": {
 			reason: "Argo CD writes an operation without a phase at times; it is not one",
 			work:   work(feedback("healthStatus", "Healthy", "syncStatus", "Synced", "operationStateStartedAt", "2026-11-20T10:30:00Z", "reconciledAt", "yesterday")), cluster: up,
+			want: with(func(o *Observation) { o.Operation, o.Revision = wire.OperationFeedback{}, "" }),
+		},
+		"timeless": {
+			reason: "an operation without a time would be refused by the hub",
+			work:   work(feedback("healthStatus", "Healthy", "syncStatus", "Synced", "operationStatePhase", "Running")), cluster: up,
 			want: with(func(o *Observation) { o.Operation, o.Revision = wire.OperationFeedback{}, "" }),
 		},
 		"pending": {

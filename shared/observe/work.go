@@ -37,13 +37,28 @@ func (o *Observation) read(manifest *workv1.ManifestCondition) {
 	if f.Sync != "" {
 		o.Sync = f.Sync
 	}
-	if f.Operation.Phase != "" { // without one it is half an operation: Argo CD is about to write the rest
-		o.Operation = f.Operation
-	}
+	o.Operation = whole(f.Operation)
 	o.LastHeard = lastHeard(manifest, f.ReconciledAt)
 	if o.Sync == argocd.SyncUnknown {
 		o.unknown("not compared with its source; before that it was")
 	}
+}
+
+// whole returns a whole operation or none: Argo CD writes one without a phase
+// at times, and is about to write the rest. Times that are none are not times.
+func whole(f wire.OperationFeedback) wire.OperationFeedback {
+	if f.Phase == "" || !isTime(f.StartedAt) {
+		return wire.OperationFeedback{}
+	}
+	if !isTime(f.FinishedAt) {
+		f.FinishedAt = ""
+	}
+	return f
+}
+
+func isTime(s string) bool {
+	_, err := time.Parse(time.RFC3339, s)
+	return err == nil
 }
 
 // unknown gives up a health that is no longer known, and says what it was.

@@ -1,0 +1,31 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package mirror writes what a managed cluster says about a delivered
+// Application into the status of the hub Application, straight from the
+// ManifestWork's feedback. Only status is patched, and only what differs.
+//
+// The hub's ApplicationSet controller reads this status to roll an ApplicationSet
+// out step by step (strategy RollingSync). What it reads, in Argo CD v2.14
+// (applicationset/controllers), and what follows for this package:
+//
+//   - An Application counts as done when health is Healthy, sync is not OutOfSync
+//     and the operation is Succeeded or absent. So a health that is no longer
+//     known must be Unknown: sync Unknown alone would let a rollout go on.
+//   - OutOfSync puts an Application back to Waiting and, once it is its turn, asks
+//     for a sync. So OutOfSync must never be said for a moment only: taking a
+//     finished operation out of a ManifestWork is no change to wait for
+//     (wire.ChangeGenerationAnnotation), and a change that the agent applies
+//     within [Options.ApplyGrace] is never shown as missing.
+//   - The revisions of status.sync say whether something new is to be rolled out.
+//     So a revision that is only missing for a moment is kept (observe.Settle).
+//   - It wakes up when health or sync change, or the phase or startedAt of an
+//     operation that was there before. So all of them go in one patch: the first
+//     operation of an Application would not wake it on its own.
+//   - It compares no times: a managed cluster's clock need not agree with the hub's.
+//
+// Argo CD's CRD wants phase, startedAt and operation in an operationState, and
+// status in sync; operation is written empty, since the feedback does not carry
+// it. reconciledAt is not mirrored: it changes every few minutes on every
+// Application and nobody on the hub acts on it.
+package mirror

@@ -1,0 +1,88 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// graces remembers since when the agents owe us a change. Losing it costs one
+// grace more.
+type graces struct {
+	mu    sync.Mutex
+	owing map[types.NamespacedName]owed
+}
+
+type owed struct {
+	work       types.UID
+	generation int64
+	since      time.Time
+}
+
+// left returns how much of the grace the work's agent has left, zero when nothing
+// is pending or the time is up.
+func (g *graces) left(app types.NamespacedName, work *workv1.ManifestWork, pending bool, now time.Time, grace time.Duration) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !pending {
+		delete(g.owing, app)
+		return 0
+	}
+	is := g.owing[app]
+	if is.work != work.UID || is.generation != work.Generation {
+		is = owed{work: work.UID, generation: work.Generation, since: now}
+		if g.owing == nil {
+			g.owing = map[types.NamespacedName]owed{}
+		}
+		g.owing[app] = is
+	}
+	return max(0, grace-now.Sub(is.since))
+}
+
+func (g *graces) forget(app types.NamespacedName) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.owing, app)
+}
+
+// arrivals remembers when feedback was first seen that is not written yet.
+type arrivals struct {
+	mu    sync.Mutex
+	since map[types.NamespacedName]time.Time
+}
+
+func (a *arrivals) note(app types.NamespacedName, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.since == nil {
+		a.since = map[types.NamespacedName]time.Time{}
+	}
+	if _, there := a.since[app]; !there {
+		a.since[app] = now
+	}
+}
+
+func (a *arrivals) take(app types.NamespacedName) (since time.Time, there bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	since, there = a.since[app]
+	delete(a.since, app)
+	return since, there
+}
+
+// giveBack returns what was taken, for the next attempt.
+func (a *arrivals) giveBack(app types.NamespacedName, since time.Time, there bool) {
+	if there {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.since == nil {
+			a.since = map[types.NamespacedName]time.Time{}
+		}
+		a.since[app] = since
+	}
+}

@@ -1,0 +1,179 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// conflictDelay lets the cache see the change that a patch ran into.
+const conflictDelay = 50 * time.Millisecond
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
+
+// Reconciler keeps the status of one hub Application equal to what its managed
+// cluster says. Everything is read from the cache; the only write is the patch.
+type Reconciler struct {
+	client  client.Client
+	options Options
+	now     func() time.Time
+
+	waiting graces
+	arrived arrivals
+}
+
+// Reconcile mirrors one Application.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	since, timed := r.arrived.take(request.NamespacedName)
+	app := &argocd.Application{}
+	if err := r.client.Get(ctx, request.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
+		r.waiting.forget(request.NamespacedName)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	patch, wait, err := r.decide(ctx, app)
+	switch {
+	case errors.Is(err, appstatus.ErrMalformed):
+		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("status of Application %s is left alone: %w", request, err))
+	case err != nil:
+		return ctrl.Result{}, err
+	case wait > 0:
+		r.arrived.giveBack(request.NamespacedName, since, timed)
+		return ctrl.Result{RequeueAfter: wait}, nil
+	case patch == nil:
+		return ctrl.Result{}, nil
+	}
+
+	target := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
+	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner))
+	switch {
+	case apierrors.IsConflict(err):
+		statusWrites.WithLabelValues(resultConflict).Inc()
+		r.arrived.giveBack(request.NamespacedName, since, timed)
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case apierrors.IsNotFound(err):
+		return ctrl.Result{}, nil
+	case err != nil:
+		statusWrites.WithLabelValues(resultError).Inc()
+		r.arrived.giveBack(request.NamespacedName, since, timed)
+		return ctrl.Result{}, fmt.Errorf("patch status of Application %s: %w", request, err)
+	}
+	statusWrites.WithLabelValues(resultWritten).Inc()
+	if timed {
+		feedbackSeconds.Observe(r.now().Sub(since).Seconds())
+	}
+	return ctrl.Result{}, nil
+}
+
+// decide returns the patch to send, nil for none, or how long to wait for an
+// agent that is about to apply a change.
+func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch []byte, wait time.Duration, err error) {
+	key := client.ObjectKeyFromObject(app)
+	cluster, pulled := target(app)
+	if !pulled {
+		r.waiting.forget(key)
+		patch, err = farewellPatch(app, r.now())
+		return patch, 0, err
+	}
+	work, err := r.work(ctx, app, cluster)
+	if err != nil {
+		return nil, 0, err
+	}
+	if work == nil {
+		r.waiting.forget(key)
+		if !speaksForUndelivered(app) {
+			return nil, 0, nil
+		}
+		patch, err = statusPatch(app, observe.Nothing(), r.now())
+		return patch, 0, err
+	}
+	state, err := r.cluster(ctx, cluster)
+	if err != nil {
+		return nil, 0, err
+	}
+	observed := observe.Work(work, state)
+	if wait := r.waiting.left(key, work, observed.Reason == observe.ChangePending, r.now(), r.options.ApplyGrace); wait > 0 {
+		return nil, wait, nil
+	}
+	patch, err = statusPatch(app, observed, r.now())
+	return patch, 0, err
+}
+
+// target returns the managed cluster that an Application asks to be pulled to.
+func target(app *argocd.Application) (cluster string, pulled bool) {
+	cluster = app.Annotations[wire.ClusterAnnotation]
+	yes, _ := wire.IsTrue(app.Labels[wire.PullLabel])
+	return cluster, yes && cluster != ""
+}
+
+// speaksForUndelivered: an Application that is not delivered, or not any more, is
+// Unknown rather than what it was elsewhere. But where the hub's own Argo CD was
+// not told to keep off, the status is its own; and one that is being deleted has
+// had its say.
+func speaksForUndelivered(app *argocd.Application) bool {
+	skip, _ := wire.IsTrue(app.Annotations[argocd.SkipReconcileAnnotation])
+	return skip && app.DeletionTimestamp.IsZero()
+}
+
+// work returns the ManifestWork that carries the Application to the cluster, or
+// nil. While it moves, its work on the cluster before has no say.
+func (r *Reconciler) work(ctx context.Context, app *argocd.Application, cluster string) (*workv1.ManifestWork, error) {
+	var list workv1.ManifestWorkList
+	err := r.client.List(ctx, &list, client.InNamespace(cluster),
+		client.MatchingFields{r.options.WorkIndex: app.Namespace + "/" + app.Name}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list ManifestWorks of Application %s/%s: %w", app.Namespace, app.Name, err)
+	}
+	return choose(list.Items, app), nil
+}
+
+// choose picks the work that speaks when one cluster has several with the
+// Application's name: of an Application that was deleted and made again, of a
+// name that was taken.
+func choose(works []workv1.ManifestWork, app *argocd.Application) *workv1.ManifestWork {
+	var chosen *workv1.ManifestWork
+	for i := range works {
+		w := &works[i]
+		if !w.DeletionTimestamp.IsZero() && app.DeletionTimestamp.IsZero() {
+			continue // on its way out: the last words of another life
+		}
+		if w.Name == wire.WorkName(app.Name, string(app.UID)) {
+			return w
+		}
+		if chosen == nil || chosen.CreationTimestamp.Before(&w.CreationTimestamp) {
+			chosen = w
+		}
+	}
+	return chosen
+}
+
+func (r *Reconciler) cluster(ctx context.Context, name string) (observe.Cluster, error) {
+	var cluster clusterv1.ManagedCluster
+	err := r.client.Get(ctx, types.NamespacedName{Name: name}, &cluster, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return observe.ClusterOf(name, nil), nil
+	}
+	if err != nil {
+		return observe.Cluster{}, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+	}
+	return observe.ClusterOf(name, &cluster), nil
+}

@@ -1,0 +1,86 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+const (
+	ownIndex   = "mirror.application"
+	fieldOwner = "multicluster-integrations-mirror"
+)
+
+// Options of [Setup]. The zero value works.
+type Options struct {
+	// Concurrency is how many Applications are mirrored at a time; default 10.
+	Concurrency int
+	// ApplyGrace is how long an agent may take to apply a change before the
+	// Application is shown as waiting for it; default 500ms. A reachable agent
+	// takes a tenth of that.
+	ApplyGrace time.Duration
+	// WorkIndex names an index of the manager's cache that has ManifestWorks
+	// under "<namespace>/<name>" of their hub Application; empty: Setup makes one.
+	WorkIndex string
+}
+
+// Setup adds the controller to mgr, whose scheme must know Applications,
+// ManifestWorks and ManagedClusters. Of a cached ManifestWork it needs labels,
+// annotations, generation, times and what observe.Trim keeps of the status.
+func Setup(mgr ctrl.Manager, options Options) error {
+	if options.Concurrency == 0 {
+		options.Concurrency = 10
+	}
+	if options.ApplyGrace == 0 {
+		options.ApplyGrace = 500 * time.Millisecond
+	}
+	if options.WorkIndex == "" {
+		options.WorkIndex = ownIndex
+		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &workv1.ManifestWork{}, ownIndex, byApplication); err != nil {
+			return fmt.Errorf("index ManifestWorks by Application: %w", err)
+		}
+	}
+	r := &Reconciler{client: mgr.GetClient(), options: options, now: time.Now}
+	clusters := &clusterHandler{applications: r.applicationsOn, lost: map[string]bool{}}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("mirror").
+		For(&argocd.Application{}, builder.WithPredicates(applicationChanged)).
+		Watches(&workv1.ManifestWork{}, workHandler(r)).
+		Watches(&clusterv1.ManagedCluster{}, clusters).
+		WithOptions(controller.Options{MaxConcurrentReconciles: options.Concurrency}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up mirror: %w", err)
+	}
+	return nil
+}
+
+// applicationOf returns the hub Application that a work of ours carries; the
+// content tells, never the name.
+func applicationOf(work client.Object) (types.NamespacedName, bool) {
+	a := work.GetAnnotations()
+	key := types.NamespacedName{Namespace: a[wire.HubNamespaceAnnotation], Name: a[wire.HubNameAnnotation]}
+	return key, work.GetLabels()[wire.PullLabel] == "true" && key.Namespace != "" && key.Name != ""
+}
+
+func byApplication(work client.Object) []string {
+	key, ok := applicationOf(work)
+	if !ok {
+		return nil
+	}
+	return []string{key.String()}
+}

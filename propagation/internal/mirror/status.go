@@ -1,0 +1,133 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// written is the part of a hub Application's status that this package writes
+// and reads back.
+type written struct {
+	Sync struct {
+		Revision string `json:"revision"`
+	} `json:"sync"`
+	OperationState struct {
+		Phase      string `json:"phase"`
+		StartedAt  string `json:"startedAt"`
+		FinishedAt string `json:"finishedAt"`
+		Message    string `json:"message"`
+	} `json:"operationState"`
+}
+
+// statusPatch returns the merge patch that makes the Application's status say
+// what was observed, or nil when it does.
+func statusPatch(app *argocd.Application, observed observe.Observation, now time.Time) ([]byte, error) {
+	before, err := read(app.Status)
+	if err != nil {
+		return nil, err
+	}
+	observed = observe.Settle(previous(before), observed)
+	want := appstatus.Fields{
+		"health":         appstatus.Fields{"status": observed.Health, "message": orNothing(observed.HealthMessage)},
+		"sync":           appstatus.Fields{"status": observed.Sync, "revision": orNothing(observed.Revision)},
+		"operationState": operationState(before, observed.Operation),
+	}
+	if err := conditions(want, app.Status, observe.OwnsStatusCondition, observed.StatusConditions(), now); err != nil {
+		return nil, err
+	}
+	return appstatus.Patch(app.ResourceVersion, app.Status, want)
+}
+
+// farewellPatch takes this package's own conditions off an Application that is
+// not pulled any more. The rest of the status belongs to whoever has it now.
+func farewellPatch(app *argocd.Application, now time.Time) ([]byte, error) {
+	want := appstatus.Fields{}
+	if err := conditions(want, app.Status, observe.IsOwnCondition, nil, now); err != nil {
+		return nil, err
+	}
+	return appstatus.Patch(app.ResourceVersion, app.Status, want)
+}
+
+// conditions adds the wanted conditions to want when they differ from the current ones.
+func conditions(want appstatus.Fields, status json.RawMessage, owned func(string) bool, list []wire.Condition, now time.Time) error {
+	current, err := appstatus.Conditions(status)
+	if err != nil {
+		return err
+	}
+	wanted := make([]appstatus.Condition, len(list))
+	for i, c := range list {
+		wanted[i] = appstatus.Condition{Type: c.Type, Message: c.Message}
+	}
+	merged, changed := appstatus.Merge(current, owned, wanted, now)
+	switch {
+	case !changed:
+	case len(merged) == 0:
+		want["conditions"] = nil
+	default:
+		want["conditions"] = merged
+	}
+	return nil
+}
+
+func read(status json.RawMessage) (written, error) {
+	var w written
+	if len(status) == 0 {
+		return w, nil
+	}
+	if err := json.Unmarshal(status, &w); err != nil {
+		return w, fmt.Errorf("%w: %w", appstatus.ErrMalformed, err)
+	}
+	return w, nil
+}
+
+// previous is what the hub Application said so far, as far as Settle reads it.
+func previous(w written) observe.Observation {
+	return observe.Observation{
+		Revision: w.Sync.Revision,
+		Operation: wire.OperationFeedback{
+			Phase:      w.OperationState.Phase,
+			StartedAt:  w.OperationState.StartedAt,
+			FinishedAt: w.OperationState.FinishedAt,
+			Message:    w.OperationState.Message,
+		},
+	}
+}
+
+func operationState(before written, operation wire.OperationFeedback) any {
+	if operation.Phase == "" {
+		return nil
+	}
+	state := appstatus.Fields{
+		"operation":  appstatus.Fields{},
+		"phase":      operation.Phase,
+		"startedAt":  operation.StartedAt,
+		"finishedAt": orNothing(operation.FinishedAt),
+		"message":    orNothing(operation.Message),
+	}
+	switch {
+	case before.OperationState.StartedAt != operation.StartedAt:
+		// Another operation: nothing of the one before may stay under its name.
+		state["syncResult"], state["retryCount"] = nil, nil
+	case before.OperationState.Phase == argocd.OperationTerminating && operation.Phase == argocd.OperationRunning:
+		// Somebody on the hub asked to end it; the managed cluster has not heard yet.
+		state["phase"] = argocd.OperationTerminating
+	}
+	return state
+}
+
+// orNothing removes a member rather than writing it empty.
+func orNothing(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

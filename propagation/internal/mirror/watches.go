@@ -1,0 +1,154 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+)
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// applicationChanged lets through what can change the decision: who the target
+// is, and a status that somebody else wrote. A new spec comes back as feedback.
+var applicationChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*argocd.Application)
+		after, ok2 := e.ObjectNew.(*argocd.Application)
+		return ok && ok2 && (!maps.Equal(before.Labels, after.Labels) ||
+			!maps.Equal(before.Annotations, after.Annotations) ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+			!bytes.Equal(before.Status, after.Status))
+	},
+}
+
+// workHandler wakes the Application that a work carries, and notes when its
+// feedback was seen. Works of the first list wake nobody: the first list of
+// Applications does.
+func workHandler(r *Reconciler) handler.EventHandler {
+	wake := func(o client.Object, q queue) {
+		if key, ok := applicationOf(o); ok {
+			r.arrived.note(key, r.now())
+			q.Add(reconcile.Request{NamespacedName: key})
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			if !e.IsInInitialList {
+				wake(e.Object, q)
+			}
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			if e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() {
+				return // a resync
+			}
+			// Annotations are what ties it to an Application: both ends hear of a change.
+			if before, ok := applicationOf(e.ObjectOld); ok {
+				if after, _ := applicationOf(e.ObjectNew); before != after {
+					wake(e.ObjectOld, q)
+				}
+			}
+			wake(e.ObjectNew, q)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { wake(e.Object, q) },
+	}
+}
+
+// clusterHandler wakes all Applications of a cluster when it is lost or found,
+// and counts the lost ones.
+type clusterHandler struct {
+	applications func(ctx context.Context, cluster string) ([]types.NamespacedName, error)
+
+	mu   sync.Mutex
+	lost map[string]bool
+}
+
+var _ handler.EventHandler = &clusterHandler{}
+
+// Create counts; a cluster of the first list wakes nobody, as with works.
+func (h *clusterHandler) Create(ctx context.Context, e event.CreateEvent, q queue) {
+	h.count(e.Object, false)
+	if !e.IsInInitialList {
+		h.wake(ctx, e.Object.GetName(), q)
+	}
+}
+
+// Update wakes when something changes that an observation says.
+func (h *clusterHandler) Update(ctx context.Context, e event.UpdateEvent, q queue) {
+	h.count(e.ObjectNew, false)
+	before, after := clusterOf(e.ObjectOld), clusterOf(e.ObjectNew)
+	silent := before.Available && after.Available // then nothing of it is said
+	if !silent && (before.Available != after.Available || !before.Since.Equal(after.Since) || before.Message != after.Message) {
+		h.wake(ctx, e.ObjectNew.GetName(), q)
+	}
+}
+
+// Delete wakes those that were delivered there.
+func (h *clusterHandler) Delete(ctx context.Context, e event.DeleteEvent, q queue) {
+	h.count(e.Object, true)
+	h.wake(ctx, e.Object.GetName(), q)
+}
+
+// Generic is not used.
+func (h *clusterHandler) Generic(context.Context, event.GenericEvent, queue) {}
+
+func (h *clusterHandler) count(o client.Object, gone bool) {
+	cluster, ok := o.(*clusterv1.ManagedCluster)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ok && !gone && cluster.Spec.HubAcceptsClient && !clusterOf(o).Available {
+		h.lost[o.GetName()] = true
+	} else {
+		delete(h.lost, o.GetName())
+	}
+	clustersStale.Set(float64(len(h.lost)))
+}
+
+func (h *clusterHandler) wake(ctx context.Context, cluster string, q queue) {
+	keys, err := h.applications(ctx, cluster)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot wake the Applications of a cluster", "cluster", cluster)
+	}
+	for _, key := range keys {
+		q.Add(reconcile.Request{NamespacedName: key})
+	}
+}
+
+func clusterOf(o client.Object) observe.Cluster {
+	cluster, _ := o.(*clusterv1.ManagedCluster)
+	return observe.ClusterOf(o.GetName(), cluster)
+}
+
+// applicationsOn returns the hub Applications that works in a cluster's
+// namespace carry.
+func (r *Reconciler) applicationsOn(ctx context.Context, cluster string) ([]types.NamespacedName, error) {
+	var works workv1.ManifestWorkList
+	if err := r.client.List(ctx, &works, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list ManifestWorks of cluster %s: %w", cluster, err)
+	}
+	keys := make([]types.NamespacedName, 0, len(works.Items))
+	for i := range works.Items {
+		if key, ok := applicationOf(&works.Items[i]); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
