@@ -1,0 +1,166 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"go.uber.org/zap"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+var (
+	config *rest.Config
+	plain  = &http.Transport{DisableKeepAlives: true}
+)
+
+func TestMain(m *testing.M) {
+	c, stop, err := testkit.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	config = c
+	code := m.Run()
+	if err := stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func TestManagerIsReadyOnlyWithSyncedCaches(t *testing.T) {
+	health := freeAddress(t)
+	start(t, config, Options{HealthProbeBindAddress: health, MetricsBindAddress: "0"})
+	eventually(t, "ready", func() error { return get(plain, "http://"+health+"/readyz", 200) })
+	if err := get(plain, "http://"+health+"/healthz", 200); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestManagerStaysUnreadyWithoutRights(t *testing.T) {
+	health := freeAddress(t)
+	nobody := rest.CopyConfig(config)
+	nobody.Impersonate.UserName = "nobody"
+	start(t, nobody, Options{HealthProbeBindAddress: health, MetricsBindAddress: "0"})
+	eventually(t, "alive", func() error { return get(plain, "http://"+health+"/healthz", 200) })
+	if err := get(plain, "http://"+health+"/readyz", 500); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSecureMetricsWantACaller(t *testing.T) {
+	dir := t.TempDir()
+	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"tls.crt": certPEM, "tls.key": keyPEM} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	roots := x509.NewCertPool()
+	for rest := certPEM; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots.AddCert(c)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	t.Cleanup(transport.CloseIdleConnections)
+
+	metrics := freeAddress(t)
+	start(t, config, Options{HealthProbeBindAddress: "0", MetricsBindAddress: metrics, MetricsSecure: true, MetricsCertDir: dir})
+	for _, path := range []string{"/metrics", "/log-level"} {
+		eventually(t, "refusal of "+path, func() error { return get(transport, "https://"+metrics+path, 401) })
+	}
+}
+
+// start runs a manager that watches ConfigMaps until the test ends.
+func start(t *testing.T, config *rest.Config, o Options) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	env := &Env{Program: program, Options: o, Config: config, Log: logr.Discard(), Level: zap.NewAtomicLevel()}
+	mgr, err := NewManager(ctx, env, scheme.Scheme, cache.Options{}, &corev1.ConfigMap{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("manager: %v", err)
+		}
+	})
+}
+
+func get(transport http.RoundTripper, url string, want int) error {
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	body, _ := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if response.StatusCode != want {
+		return fmt.Errorf("GET %s: status %d, want %d: %s", url, response.StatusCode, want, body)
+	}
+	return nil
+}
+
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("waiting for %s: %v", what, err)
+		case <-tick.C:
+		}
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
