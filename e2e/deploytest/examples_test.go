@@ -1,0 +1,32 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploytest
+
+import (
+	"strings"
+	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// The examples hold no field that the real CRDs do not know.
+func TestExamplesApplyStrictly(t *testing.T) {
+	needNamespace(t, "argocd")
+	for _, path := range []string{"hub", "managed", "guestbook-app-set.yaml"} {
+		apply(t, deployPath("examples", path))
+	}
+	for _, path := range []string{"guestbook-app-set.yaml", "managed", "hub"} {
+		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", path))
+	}
+}
+
+// The keys in the ApplicationSet are the ones that propagation reads.
+func TestExampleUsesTheContract(t *testing.T) {
+	text := readFile(t, deployPath("examples", "guestbook-app-set.yaml"))
+	for _, key := range []string{wire.PullLabel + `: "true"`, wire.ClusterAnnotation + `: '{{.name}}'`} {
+		if !strings.Contains(text, key) {
+			t.Errorf("the ApplicationSet has no %s", key)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploytest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// ours selects everything that installation makes.
+const ours = "app.kubernetes.io/part-of=multicluster-integrations"
+
+func kubectl(t *testing.T, args ...string) (stdout, stderr string) {
+	t.Helper()
+	return run(t, tool("kubectl"), append([]string{"--kubeconfig", kubeconfig}, args...)...)
+}
+
+// apply applies a file as the README says, and fails on any warning of the API
+// server: an unknown field, a deprecated version, a pod that breaks the namespace's
+// Pod Security.
+func apply(t *testing.T, file string) {
+	t.Helper()
+	if _, stderr := kubectl(t, "apply", "--server-side", "--validate=strict", "-f", file); strings.Contains(stderr, "Warning") {
+		t.Errorf("apply %s: %s", filepath.Base(file), stderr)
+	}
+}
+
+// needNamespace makes a namespace that is there before ours, such as Argo CD's.
+func needNamespace(t *testing.T, name string) {
+	t.Helper()
+	if _, _, err := try(t, tool("kubectl"), "--kubeconfig", kubeconfig, "get", "namespace", name); err != nil {
+		kubectl(t, "create", "namespace", name)
+	}
+}
+
+// installed returns what is there of ours: each object's identity and version.
+func installed(t *testing.T) map[string]string {
+	t.Helper()
+	kinds, _ := kubectl(t, "api-resources", "--verbs=list", "--output=name")
+	out, _ := kubectl(t, "get", strings.Join(strings.Fields(kinds), ","), "--all-namespaces", "--selector", ours, "--output=json", "--ignore-not-found")
+	versions := map[string]string{}
+	if out == "" {
+		return versions
+	}
+	var list unstructured.UnstructuredList
+	if err := json.Unmarshal([]byte(out), &list); err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		versions[identity(&list.Items[i])] = list.Items[i].GetResourceVersion()
+	}
+	return versions
+}
+
+// render writes an overlay to a file, changed by edit.
+func render(t *testing.T, overlay string, edit func(string) string) string {
+	t.Helper()
+	out, _ := run(t, tool("kustomize"), "build", deployPath("overlays", overlay))
+	file := filepath.Join(t.TempDir(), overlay+".yaml")
+	if err := os.WriteFile(file, []byte(edit(out)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func unchanged(s string) string { return s }
+
+// The life of an installation, in the order in which an operator lives it.
+func TestInstallUpgradeUninstall(t *testing.T) {
+	needNamespace(t, "argocd")
+	install := deployPath("install.yaml")
+
+	apply(t, install)
+	before := installed(t)
+	for id := range byIdentity(t, kustomize(t, "ocm")) {
+		if before[id] == "" {
+			t.Errorf("%s was not installed", id)
+		}
+	}
+
+	apply(t, install)
+	settled := installed(t)
+	if diff := cmp.Diff(before, settled, cmp.FilterPath(defaulted, cmp.Ignore())); diff != "" {
+		t.Errorf("installing again changed objects:\n%s", diff)
+	}
+
+	apply(t, render(t, "ocm", func(s string) string {
+		return strings.ReplaceAll(s, "multicluster-integrations/propagation:0.1.0", "multicluster-integrations/propagation:0.2.0")
+	}))
+	if got := changed(settled, installed(t)); len(got) != 1 || !strings.HasPrefix(got[0], "apps/v1 Deployment") {
+		t.Errorf("upgrading one container changed %q, want only the Deployment", got)
+	}
+	images, _ := kubectl(t, "-n", namespace, "get", "deployment", namespace, "-o", "jsonpath={.spec.template.spec.containers[*].image}")
+	if want := "multicluster-integrations/propagation:0.2.0 multicluster-integrations/resourcesync:0.1.0 multicluster-integrations/aggregation:0.1.0"; images != want {
+		t.Errorf("images after upgrading propagation: %s", images)
+	}
+
+	apply(t, render(t, "ha", unchanged))
+	if replicas, _ := kubectl(t, "-n", namespace, "get", "deployment", namespace, "-o", "jsonpath={.spec.replicas}"); replicas != "2" {
+		t.Errorf("replicas after moving to high availability: %s", replicas)
+	}
+
+	kubectl(t, "delete", "--wait", "--timeout=2m", "-f", install)
+	if left := installed(t); len(left) > 0 {
+		t.Errorf("left after uninstalling: %v", left)
+	}
+	// Nothing is left in Argo CD's namespace or cluster-wide that lost its label either.
+	all, _ := kubectl(t, "get", "roles,rolebindings,clusterroles,clusterrolebindings,customresourcedefinitions", "--all-namespaces", "-o", "name")
+	for name := range strings.Lines(all) {
+		if strings.Contains(name, "multicluster-integrations") || strings.Contains(name, "multiclusterapplicationsetreports") {
+			t.Errorf("left after uninstalling: %s", name)
+		}
+	}
+}
+
+// defaulted finds the one object that the API server itself writes to later.
+func defaulted(p cmp.Path) bool {
+	index, ok := p.Last().(cmp.MapIndex)
+	return ok && strings.Contains(index.Key().String(), "CustomResourceDefinition") // its conditions
+}
+
+func changed(before, after map[string]string) []string {
+	var ids []string
+	for id, version := range after {
+		if before[id] != version && !strings.Contains(id, "CustomResourceDefinition") {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

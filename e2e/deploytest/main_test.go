@@ -1,0 +1,77 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploytest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+var (
+	hub        *rest.Config
+	kubeconfig string
+)
+
+func TestMain(m *testing.M) {
+	code, err := withHub(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// withHub runs tests with an API server, its admission plugins as they are by
+// default (Pod Security among them), and the controllers that empty a namespace.
+func withHub(tests func() int) (code int, err error) {
+	config, stop, err := testkit.Start()
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	dir, err := os.MkdirTemp("", "deploytest-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	hub, kubeconfig = config, filepath.Join(dir, "kubeconfig")
+	if err := writeKubeconfig(config, kubeconfig); err != nil {
+		return 1, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	controllers := exec.CommandContext(ctx, tool("kube-controller-manager"), "--kubeconfig="+kubeconfig, "--secure-port=0", "--leader-elect=false",
+		"--controllers=namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller")
+	controllers.Stdout, controllers.Stderr = io.Discard, io.Discard
+	if err := controllers.Start(); err != nil {
+		cancel()
+		return 1, fmt.Errorf("start kube-controller-manager: %w", err)
+	}
+	defer func() {
+		cancel()
+		_ = controllers.Wait() // it was killed
+	}()
+	return tests(), nil
+}
+
+func writeKubeconfig(c *rest.Config, path string) error {
+	config := clientcmdapi.NewConfig()
+	config.Clusters["hub"] = &clientcmdapi.Cluster{Server: "https://" + strings.TrimPrefix(c.Host, "https://"), CertificateAuthorityData: c.CAData}
+	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: c.CertData, ClientKeyData: c.KeyData}
+	config.Contexts["hub"] = &clientcmdapi.Context{Cluster: "hub", AuthInfo: "admin"}
+	config.CurrentContext = "hub"
+	return clientcmd.WriteToFile(*config, path)
+}
