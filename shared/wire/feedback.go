@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
 // Names of the feedback values that the work agent reports for a delivered
@@ -26,6 +28,27 @@ const (
 
 	feedbackConditionPrefix = "condition"
 )
+
+// Names of the feedback values that a work asks for while it carries a request:
+// which request the Application on the managed cluster was last applied with, who
+// owns its .operation (nobody: it has run), and its refresh annotation.
+const (
+	FeedbackRequest        = "request"
+	FeedbackOperationOwner = "operationOwner"
+	FeedbackRefresh        = "refresh"
+)
+
+// RequestPaths returns the JSON paths of the values above. All come from the same
+// state of the same object, so that together they prove that a request was seen
+// and is done.
+func RequestPaths() []workv1.JsonPath {
+	escape := strings.NewReplacer(".", `\.`)
+	return []workv1.JsonPath{
+		{Name: FeedbackRequest, Path: ".metadata.annotations['" + escape.Replace(RequestAnnotation) + "']"},
+		{Name: FeedbackOperationOwner, Path: ".metadata.managedFields[?(@.fieldsV1['f:operation'])].manager"},
+		{Name: FeedbackRefresh, Path: ".metadata.annotations['" + escape.Replace(argocd.RefreshAnnotation) + "']"},
+	}
+}
 
 // ConditionTypes are the error and warning condition types of an Argo CD
 // Application whose first message travels back as feedback, in the order of

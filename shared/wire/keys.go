@@ -43,6 +43,9 @@ const (
 	// left out. A work whose operation is taken out again is thereby not mistaken
 	// for a change that the managed cluster has yet to apply.
 	ChangeGenerationAnnotation = group + "change-generation"
+	// RequestAnnotation names the one-time request (operation, refresh) that a work
+	// and the Application inside it carry at the moment.
+	RequestAnnotation = group + "request"
 )
 
 // Keys on other objects.
@@ -50,10 +53,19 @@ const (
 	// ReportLabel on a MulticlusterApplicationSetReport holds "<namespace>.<name>"
 	// of its ApplicationSet, shortened by [LabelValue]. Same key as [HostingAnnotation].
 	ReportLabel = HostingAnnotation
+	// RowsLeftOutAnnotation on a report holds how many rows did not fit into it, as a
+	// decimal number; the summary counts them. Without it every row is there.
+	RowsLeftOutAnnotation = group + "rows-left-out"
+	// ResourcesLeftOutAnnotation is the same for resources.
+	ResourcesLeftOutAnnotation = group + "resources-left-out"
 	// RegisteredLabel is "true" on an Argo CD cluster Secret that we write.
 	RegisteredLabel = group + "acm-cluster"
 	// RegisteredNameLabel holds the ManagedCluster's name on that Secret.
 	RegisteredNameLabel = group + "cluster-name"
+	// RegisteredByAnnotation holds [RegisteredBy] on that Secret. The labels cannot
+	// tell whose it is: other controllers of a hub set the same ones on theirs.
+	RegisteredByAnnotation = group + "registered-by"
+	RegisteredBy           = "multicluster-integrations"
 	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself.
 	LocalClusterLabel = "local-cluster"
 )
