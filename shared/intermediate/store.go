@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrNone tells that no report has been written for an ApplicationSet yet. It is
@@ -221,3 +222,19 @@ func (s *Store) syncDir() error {
 }
 
 func (s *Store) path(k Key) string { return filepath.Join(s.dir, fileName(k)) }
+
+// WrittenAt returns when the report of an ApplicationSet was last written.
+func (s *Store) WrittenAt(namespace, name string) (time.Time, error) {
+	k := Key{Namespace: namespace, Name: name}
+	if !validKey(k) {
+		return time.Time{}, fmt.Errorf("intermediate report of %q: not the name of an ApplicationSet", k.String())
+	}
+	info, err := os.Stat(s.path(k))
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, ErrNone
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("look at intermediate report of ApplicationSet %s: %w", k, err)
+	}
+	return info.ModTime(), nil
+}

@@ -6,16 +6,34 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/poll"
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
 // Version of this module; a release changes it here.
 const Version = "0.1.0"
+
+const (
+	// defaultURL is search v2 where Red Hat Advanced Cluster Management puts it.
+	defaultURL = "https://search-search-api.open-cluster-management.svc:4010/searchapi/graphql"
+	// serviceAccount is where the kubelet mounts what a pod needs to know.
+	serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+	// serviceCA signs the certificates of Services on OpenShift.
+	serviceCA = serviceAccount + "/service-ca.crt"
+)
 
 // Program describes the binary.
 func Program() boot.Program {
@@ -23,22 +41,78 @@ func Program() boot.Program {
 }
 
 // Command holds the binary's flags.
-type Command struct{}
+type Command struct {
+	directory string
+	search    search.Options
+	poll      poll.Options
+	maxMiB    int64
+}
 
 // New returns the command with its defaults.
 func New() *Command { return &Command{} }
 
 // BindFlags adds the binary's own flags.
-func (c *Command) BindFlags(*flag.FlagSet) {}
+func (c *Command) BindFlags(fs *flag.FlagSet) {
+	fs.StringVar(&c.directory, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports, shared with aggregation; created when missing")
+	fs.StringVar(&c.search.URL, "search-url", defaultURL, "GraphQL endpoint of search v2; https only")
+	fs.StringVar(&c.search.CAFile, "search-ca-file", "", "PEM file with the certificates that search's must lead to, re-read on change; empty: "+serviceCA+" where it is mounted, else the system's")
+	fs.StringVar(&c.search.TokenFile, "search-token-file", filepath.Join(serviceAccount, "token"), "file with the bearer token for search, re-read for every request")
+	fs.DurationVar(&c.search.Timeout, "search-timeout", 30*time.Second, "how long one request to search may take, its answer included")
+	fs.Int64Var(&c.maxMiB, "search-max-answer", 64, "largest answer of search that is read, in MiB; a batch that is larger is halved")
+	fs.DurationVar(&c.poll.Interval, "search-interval", 10*time.Second, "time between two polls of search")
+	fs.DurationVar(&c.poll.ProbeInterval, "search-probe-interval", time.Minute, "how often a search service that has never answered is looked for")
+	fs.IntVar(&c.poll.BatchSize, "search-batch-size", 50, "largest number of clusters in one request")
+}
 
 // Validate names every flag with an impossible value.
-func (c *Command) Validate() error { return nil }
+func (c *Command) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(c.directory != "", "--intermediate-dir: must not be empty")
+	u, err := url.Parse(c.search.URL)
+	check(err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil, "--search-url %q: want https://host[:port]/path", c.search.URL)
+	check(c.search.TokenFile != "", "--search-token-file: must not be empty")
+	check(c.search.Timeout > 0, "--search-timeout %s: must be positive", c.search.Timeout)
+	check(c.maxMiB > 0 && c.maxMiB <= 4096, "--search-max-answer %d: want 1 to 4096", c.maxMiB)
+	check(c.poll.Interval >= time.Second, "--search-interval %s: must be at least 1s", c.poll.Interval)
+	check(c.poll.ProbeInterval >= time.Second, "--search-probe-interval %s: must be at least 1s", c.poll.ProbeInterval)
+	check(c.poll.BatchSize > 0, "--search-batch-size %d: must be positive", c.poll.BatchSize)
+	return errors.Join(errs...)
+}
 
 // Run works until ctx ends.
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {
-	mgr, err := boot.NewManager(ctx, env, runtime.NewScheme(), cache.Options{})
+	store := intermediate.NewStore(c.directory)
+	if err := store.Prepare(); err != nil {
+		return err
+	}
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
+	mgr, err := boot.NewManager(ctx, env, scheme, fleet.CacheOptions(), fleet.Watched()...)
 	if err != nil {
 		return err
+	}
+	if err := mgr.AddReadyzCheck("directory", newDirectoryCheck(store.Check)); err != nil {
+		return fmt.Errorf("add readiness check: %w", err)
+	}
+	options := c.search
+	options.FallbackCAFile = serviceCA
+	options.MaxBytes = c.maxMiB << 20
+	client := search.New(options)
+	defer client.Close()
+	poller := &poll.Poller{
+		Search:  client,
+		Fleet:   fleet.NewReader(mgr.GetCache()),
+		Files:   store,
+		Log:     env.Log.WithName("poll"),
+		Options: c.poll,
+	}
+	if err := mgr.Add(poller); err != nil {
+		return fmt.Errorf("add poller: %w", err)
 	}
 	return mgr.Start(ctx)
 }

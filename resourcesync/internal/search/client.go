@@ -1,0 +1,209 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Options of a [Client].
+type Options struct {
+	// URL of the GraphQL endpoint; https only.
+	URL string
+	// CAFile holds the certificates, as PEM, that the server's must lead to. Empty:
+	// those of FallbackCAFile when that file exists, else the system's.
+	CAFile, FallbackCAFile string
+	// TokenFile holds the bearer token; it is read for every request.
+	TokenFile string
+	// Timeout of one request, the whole answer included.
+	Timeout time.Duration
+	// MaxBytes bounds one answer.
+	MaxBytes int64
+}
+
+// Client asks search v2. It is safe for concurrent use and never retries.
+type Client struct {
+	options   Options
+	transport *transport
+	http      *http.Client
+}
+
+// New returns a client; nothing is sent or read yet.
+func New(o Options) *Client {
+	t := newTransport(o.CAFile, o.FallbackCAFile)
+	return &Client{
+		options:   o,
+		transport: t,
+		http: &http.Client{
+			Transport: t,
+			// A redirect would carry the token elsewhere.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+}
+
+// Close ends the idle connections.
+func (c *Client) Close() { c.transport.http.CloseIdleConnections() }
+
+type graphQLRequest struct {
+	Query     string         `json:"query"`
+	Variables map[string]any `json:"variables"`
+}
+
+// post sends a query and decodes the answer. It returns an error of this package
+// for everything but an answer that can be judged.
+func (c *Client) post(ctx context.Context, q graphQLRequest) (*answer, error) {
+	token, err := readToken(c.options.TokenFile)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, fmt.Errorf("encode query: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	response, err := c.http.Do(r)
+	if err != nil {
+		return nil, connectionError(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	limited := &limitReader{r: response.Body, left: c.options.MaxBytes}
+	if response.StatusCode != http.StatusOK {
+		return nil, statusError(response.StatusCode, limited)
+	}
+	a, err := decode(limited)
+	if err != nil {
+		return nil, bodyError(err, limited)
+	}
+	return a, nil
+}
+
+// limitReader fails where a bounded reader would pretend that the body ends, and
+// remembers what the body itself failed with: a decoder may hide it.
+type limitReader struct {
+	r    io.Reader
+	left int64
+	err  error
+}
+
+var errTooLarge = errors.New("the answer is larger than allowed")
+
+func (l *limitReader) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		l.err = errTooLarge
+		return 0, l.err
+	}
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
+	l.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		l.err = err
+	}
+	return n, err
+}
+
+// bodyError tells why an answer with HTTP 200 could not be read.
+func bodyError(err error, body *limitReader) error {
+	switch {
+	case errors.Is(body.err, errTooLarge):
+		return &Error{Kind: KindTooLarge, Status: http.StatusOK, Err: body.err}
+	case isTimeout(body.err):
+		return &Error{Kind: KindTimeout, Status: http.StatusOK, Err: body.err}
+	case body.err != nil:
+		return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer breaks off", Err: body.err}
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer ends early"}
+	}
+	return &Error{Kind: KindMalformed, Status: http.StatusOK, Err: errors.New(line(err.Error()))}
+}
+
+// statusError tells the failures apart that the server shows by its status.
+func statusError(status int, body io.Reader) error {
+	head, _ := io.ReadAll(io.LimitReader(body, 4096))
+	text := string(head)
+	e := &Error{Kind: KindStatus, Status: status, Detail: line(message(head))}
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		e.Kind = KindUnauthenticated
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:
+		e.Kind = KindQuery
+	case http.StatusNotFound:
+		e.Kind = KindAbsent
+	case http.StatusInternalServerError:
+		if strings.Contains(text, "authenticating") {
+			e.Kind = KindAuthenticator
+		}
+	case http.StatusServiceUnavailable:
+		switch {
+		case strings.Contains(text, "database"):
+			e.Kind = KindDatabase
+		case strings.Contains(text, "timed out"):
+			e.Kind = KindTimeout
+		}
+	case http.StatusGatewayTimeout:
+		e.Kind = KindTimeout
+	}
+	return e
+}
+
+// message returns the text in the bodies that the server sends with an error.
+func message(body []byte) string {
+	var m struct {
+		Message string         `json:"message"`
+		Errors  []graphQLError `json:"errors"`
+	}
+	if json.Unmarshal(body, &m) != nil {
+		return string(body)
+	}
+	if m.Message == "" && len(m.Errors) > 0 {
+		return m.Errors[0].Message
+	}
+	return m.Message
+}
+
+// connectionError tells why there was no answer at all.
+func connectionError(err error) error {
+	e := &Error{Kind: KindUnreachable, Err: err}
+	var (
+		noRoots     *rootsError
+		dns         *net.DNSError
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		name        x509.HostnameError
+		alert       tls.AlertError
+		record      tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &noRoots), errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &name),
+		errors.As(err, &alert), errors.As(err, &record):
+		e.Kind = KindTLS
+	case errors.As(err, &dns) && dns.IsNotFound:
+		e.Kind = KindAbsent
+	case isTimeout(err):
+		e.Kind = KindTimeout
+	}
+	return e
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
+}

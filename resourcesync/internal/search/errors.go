@@ -1,0 +1,117 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Kind tells failures apart that need different answers from a caller or from an
+// operator. It is also the value of a metric's label.
+type Kind string
+
+// The kinds of failure.
+const (
+	// KindAbsent: the service's name does not exist, or nothing is served there.
+	KindAbsent Kind = "absent"
+	// KindUnreachable: no connection, or one that broke.
+	KindUnreachable Kind = "unreachable"
+	// KindTLS: the server's certificate is not trusted, or no roots can be loaded.
+	KindTLS Kind = "tls"
+	// KindTimeout: no answer in time, by our clock or by the server's.
+	KindTimeout Kind = "timeout"
+	// KindToken: the token file cannot be used; nothing was sent.
+	KindToken Kind = "token"
+	// KindUnauthenticated: the server does not accept the token.
+	KindUnauthenticated Kind = "unauthenticated"
+	// KindAuthenticator: the server could not ask Kubernetes about the token.
+	KindAuthenticator Kind = "authenticator"
+	// KindAccess: the server could not tell what the account may see, or hides what
+	// it should see.
+	KindAccess Kind = "access"
+	// KindDatabase: the server has no connection with its database.
+	KindDatabase Kind = "database"
+	// KindStatement: the database refused or cancelled a statement.
+	KindStatement Kind = "statement"
+	// KindQuery: the server does not understand the query: another version of it.
+	KindQuery Kind = "query"
+	// KindGraphQL: any other error that the server reports in its answer.
+	KindGraphQL Kind = "graphql"
+	// KindIncomplete: an answer that looks fine and is not all there.
+	KindIncomplete Kind = "incomplete"
+	// KindMalformed: an answer that is not what the contract says.
+	KindMalformed Kind = "malformed"
+	// KindTooLarge: an answer past the limit; a smaller batch may fit.
+	KindTooLarge Kind = "too_large"
+	// KindStatus: an HTTP status that the contract does not name.
+	KindStatus Kind = "status"
+)
+
+// Kinds are all kinds, in the order above.
+var Kinds = []Kind{
+	KindAbsent, KindUnreachable, KindTLS, KindTimeout, KindToken, KindUnauthenticated, KindAuthenticator, KindAccess,
+	KindDatabase, KindStatement, KindQuery, KindGraphQL, KindIncomplete, KindMalformed, KindTooLarge, KindStatus,
+}
+
+// Error is a failed request.
+type Error struct {
+	Kind Kind
+	// Status is the HTTP status, 0 when there was no answer.
+	Status int
+	// Detail is one line for an operator; it never holds a token.
+	Detail string
+	// Err is the cause, if there is one.
+	Err error
+}
+
+// Error returns "search: <kind>: <detail>: <cause>".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("search: " + string(e.Kind))
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	if e.Detail != "" {
+		b.WriteString(": " + e.Detail)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of err, "" when it is no failed request.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+// Transient reports whether the same request may succeed a moment later. The
+// others need a change of the configuration, or minutes: search v2 remembers a
+// refused token for one.
+func Transient(err error) bool {
+	switch KindOf(err) {
+	case KindUnreachable, KindTimeout, KindDatabase, KindStatement, KindGraphQL, KindIncomplete, KindMalformed, KindStatus:
+		return true
+	}
+	return false
+}
+
+// line makes one bounded line of what a server said.
+func line(s string) string {
+	const limit = 200
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > limit {
+		s = strings.ToValidUTF8(s[:limit], "") + "..."
+	}
+	return s
+}

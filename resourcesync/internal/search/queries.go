@@ -1,0 +1,174 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+const (
+	searchQuery = `query resourcesync($input: [SearchInput]) { searchResult: search(input: $input) { count items related { kind items } } }`
+	itemsQuery  = `query resourcesyncItems($input: [SearchInput]) { searchResult: search(input: $input) { count items } }`
+	valuesQuery = `query resourcesyncValues($property: String!, $query: SearchInput, $limit: Int) { searchComplete(property: $property, query: $query, limit: $limit) }`
+
+	// pulled is the label of an Application that was delivered for an ApplicationSet.
+	pulled = "apps.open-cluster-management.io/application-set=true"
+	// noLimit: without it an answer is cut at 1000 rows and does not say so.
+	noLimit = -1
+)
+
+type input struct {
+	Filters []filter `json:"filters"`
+	Limit   int      `json:"limit"`
+}
+
+type filter struct {
+	Property string   `json:"property"`
+	Values   []string `json:"values"`
+}
+
+// applications filters by the plural, never by the kind: a filter value
+// "Application" makes the server walk relations three levels deep, which costs
+// some fifteen times more and mixes Applications up that share an object.
+func applications(more ...filter) input {
+	return input{Limit: noLimit, Filters: append([]filter{
+		{Property: "kind_plural", Values: []string{"applications"}},
+		{Property: "apigroup", Values: []string{"argoproj.io"}},
+		{Property: "label", Values: []string{pulled}},
+	}, more...)}
+}
+
+// Applications returns the pulled Applications on those clusters with the
+// resources that belong to them. Related is complete as far as an answer can show:
+// each Application that a resource names is there with its cluster. It is the
+// caller who knows what was there before.
+func (c *Client) Applications(ctx context.Context, clusters []string) (*Result, error) {
+	if len(clusters) == 0 {
+		return &Result{}, nil // an empty filter would mean all clusters
+	}
+	results, err := c.search(ctx, searchQuery, applications(filter{Property: "cluster", Values: guard(clusters)}))
+	if err != nil {
+		return nil, err
+	}
+	r := &results[0]
+	if err := related(r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Clusters returns the rows of the clusters that the account may see.
+func (c *Client) Clusters(ctx context.Context) (*Result, error) {
+	results, err := c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{{Property: "kind", Values: []string{"Cluster"}}}})
+	if err != nil {
+		return nil, err
+	}
+	return &results[0], nil
+}
+
+// Objects returns the rows on those clusters that have one of the kinds and one of
+// the names, whatever their namespace. It asks for no relations, so it can testify
+// against an answer whose relations look cut.
+func (c *Client) Objects(ctx context.Context, clusters, kinds, names []string) (*Result, error) {
+	if len(clusters) == 0 || len(kinds) == 0 || len(names) == 0 {
+		return &Result{}, nil // an empty filter would be ignored
+	}
+	results, err := c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{
+		{Property: "cluster", Values: clusters},
+		{Property: "kind", Values: kinds},
+		{Property: "name", Values: names},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return &results[0], nil
+}
+
+// ClustersWithApplications returns the clusters that have pulled Applications.
+// Nothing in the answer shows whether it is complete: a cluster that is not in it
+// may have some all the same.
+func (c *Client) ClustersWithApplications(ctx context.Context) ([]string, error) {
+	a, err := c.post(ctx, graphQLRequest{Query: valuesQuery, Variables: map[string]any{
+		"property": "cluster", "query": applications(), "limit": noLimit,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if len(a.errors) > 0 {
+		return nil, a.errors[0].classify()
+	}
+	if !a.data {
+		return nil, &Error{Kind: KindMalformed, Detail: "neither data nor errors"}
+	}
+	return a.values, nil
+}
+
+// search asks for one result per input and returns them in the same order, each
+// of them whole.
+func (c *Client) search(ctx context.Context, query string, inputs ...input) ([]Result, error) {
+	a, err := c.post(ctx, graphQLRequest{Query: query, Variables: map[string]any{"input": inputs}})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.failure(len(inputs)); err != nil {
+		return nil, err
+	}
+	for i := range a.results {
+		if err := a.of(i); err != nil {
+			return nil, err
+		}
+	}
+	return a.results, nil
+}
+
+// guard repeats the only name of a cluster that is called "application": any
+// filter value of that name makes the server walk three levels. A wildcard that
+// matches nothing else keeps it at one.
+func guard(clusters []string) []string {
+	for i, name := range clusters {
+		if strings.EqualFold(name, "application") {
+			out := append([]string(nil), clusters...)
+			out[i] = name[:len(name)-1] + "*"
+			return out
+		}
+	}
+	return clusters
+}
+
+// related checks what an answer shows of its own relations: a resource of an
+// Application brings the Cluster along, and the Cluster names the Application.
+func related(r *Result) error {
+	onCluster := map[string]bool{} // by UID of an Application that a Cluster names
+	clusters := map[string]bool{}
+	for i := range r.Related {
+		if it := &r.Related[i]; it.IsCluster() {
+			clusters[it.Name] = true
+			for _, uid := range it.RelatedUIDs {
+				onCluster[uid] = true
+			}
+		}
+	}
+	for i := range r.Related {
+		it := &r.Related[i]
+		if it.IsCluster() {
+			continue
+		}
+		if !clusters[it.Cluster] {
+			return &Error{Kind: KindIncomplete, Detail: fmt.Sprintf("resources on cluster %s, but not the cluster itself", it.Cluster)}
+		}
+		for _, uid := range it.RelatedUIDs {
+			if !onCluster[uid] {
+				return &Error{Kind: KindIncomplete, Detail: fmt.Sprintf("a resource of %s, which the cluster does not name", uid)}
+			}
+		}
+	}
+	return nil
+}
+
+// IsCluster tells the row of a managed cluster from an object on one.
+func (it *Item) IsCluster() bool {
+	return it.Kind == "Cluster" && strings.HasPrefix(it.UID, "cluster__")
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// Application is a pulled Application as search sees it, and whose it is.
+type Application struct {
+	// Set is the ApplicationSet on the hub.
+	Set intermediate.Key
+	// Namespace and Name are the Application's on the managed cluster.
+	Namespace, Name string
+	// Resources are what it deploys or misses, sorted and without doubles.
+	Resources []intermediate.Resource
+	// Conditions are its errors and warnings, sorted by type.
+	Conditions []intermediate.Condition
+	// Bare tells that no object on the cluster was found to belong to it, although
+	// its own status does not say that anything is missing or unknown.
+	Bare bool
+}
+
+// Compare orders Applications of one cluster.
+func (a *Application) Compare(b *Application) int {
+	return cmp.Or(
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Set.Namespace, b.Set.Namespace), cmp.Compare(a.Set.Name, b.Set.Name),
+	)
+}
+
+// Clusters returns the Applications in an answer by cluster, sorted. Rows that the
+// hub wrote about itself are left out. odd names what was left out because it is
+// not what search promises.
+func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
+	objects := owned(r.Related)
+	apps = map[string][]Application{}
+	for i := range r.Items {
+		it := &r.Items[i]
+		if it.OnHub || it.Hosting == "" {
+			continue // not pulled: the hub's own, or nobody's
+		}
+		set, ok := hosting(it.Hosting)
+		if !ok || it.Cluster == "" || it.Namespace == "" || it.Name == "" {
+			odd = append(odd, fmt.Sprintf("Application %s/%s on %s of %s", it.Namespace, it.Name, it.Cluster, it.Hosting))
+			continue
+		}
+		missing, err := missingResources(it.Missing)
+		if err != nil {
+			odd = append(odd, fmt.Sprintf("_missingResources of Application %s/%s on %s: %v", it.Namespace, it.Name, it.Cluster, err))
+		}
+		mine := objects[it.UID]
+		apps[it.Cluster] = append(apps[it.Cluster], Application{
+			Set: set, Namespace: it.Namespace, Name: it.Name,
+			Resources:  resources(mine, missing),
+			Conditions: conditions(it.Conditions),
+			Bare:       len(mine) == 0 && !explained(it),
+		})
+	}
+	for cluster, list := range apps {
+		slices.SortFunc(list, func(a, b Application) int { return a.Compare(&b) })
+		// One Application that answers twice is one Application.
+		apps[cluster] = slices.CompactFunc(list, func(a, b Application) bool { return a.Compare(&b) == 0 })
+	}
+	return apps, odd
+}
+
+// owned gathers the objects of each Application by the Application's UID. An
+// object that several list belongs to each of them.
+func owned(related []search.Item) map[string][]*search.Item {
+	out := map[string][]*search.Item{}
+	for i := range related {
+		it := &related[i]
+		if it.IsCluster() {
+			continue
+		}
+		for _, uid := range it.RelatedUIDs {
+			out[uid] = append(out[uid], it)
+		}
+	}
+	return out
+}
+
+// hosting splits "ApplicationSet/<namespace>/<name>".
+func hosting(s string) (intermediate.Key, bool) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 3 || parts[0] != "ApplicationSet" || parts[1] == "" || parts[2] == "" {
+		return intermediate.Key{}, false
+	}
+	return intermediate.Key{Namespace: parts[1], Name: parts[2]}, true
+}
+
+// explained tells whether an Application without any object may be right: it says
+// itself that it misses something, or that it could not tell.
+func explained(it *search.Item) bool {
+	if it.Missing != "" || it.Health == "Missing" || it.Sync == "Unknown" || it.Sync == "" {
+		return true
+	}
+	for _, c := range it.Conditions {
+		if strings.HasSuffix(c.Type, "Error") {
+			return true
+		}
+	}
+	return false
+}

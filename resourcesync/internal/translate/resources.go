@@ -1,0 +1,96 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package translate
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// unlisted are the kinds that no report lists: what a controller makes from a
+// listed resource, and what delivers the Application itself.
+var unlisted = map[string]bool{
+	"ApplicationSet": true, "Application": true, "EndpointSlice": true, "Pod": true, "ReplicaSet": true, "Cluster": true,
+}
+
+// Listed tells whether a report lists resources of that kind.
+func Listed(kind string) bool { return kind != "" && !unlisted[kind] }
+
+// missing is how Argo CD, not search, spells a resource.
+type missing struct {
+	Group     string `json:"group"`
+	Version   string `json:"version"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+func missingResources(text string) ([]missing, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var list []missing
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// resources is the union of what is there and what is missing.
+func resources(there []*search.Item, gone []missing) []intermediate.Resource {
+	var out []intermediate.Resource
+	for _, it := range there {
+		if Listed(it.Kind) && it.OwnerUID == "" && it.Name != "" {
+			out = append(out, intermediate.Resource{
+				APIVersion: apiVersion(it.APIGroup, it.APIVersion), Kind: it.Kind, Namespace: it.Namespace, Name: it.Name,
+			})
+		}
+	}
+	for _, m := range gone {
+		if Listed(m.Kind) && m.Name != "" {
+			out = append(out, intermediate.Resource{
+				APIVersion: apiVersion(m.Group, m.Version), Kind: m.Kind, Namespace: m.Namespace, Name: m.Name,
+			})
+		}
+	}
+	slices.SortFunc(out, CompareResources)
+	return slices.Compact(out)
+}
+
+func apiVersion(group, version string) string {
+	if group == "" {
+		return version
+	}
+	return group + "/" + version
+}
+
+// CompareResources orders resources.
+func CompareResources(a, b intermediate.Resource) int {
+	return cmp.Or(
+		cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
+	)
+}
+
+// Object is a resource on a managed cluster.
+type Object struct {
+	Cluster  string
+	Resource intermediate.Resource
+}
+
+// Objects returns the set of objects in rows.
+func Objects(rows []search.Item) map[Object]bool {
+	out := make(map[Object]bool, len(rows))
+	for i := range rows {
+		it := &rows[i]
+		out[Object{Cluster: it.Cluster, Resource: intermediate.Resource{
+			APIVersion: apiVersion(it.APIGroup, it.APIVersion), Kind: it.Kind, Namespace: it.Namespace, Name: it.Name,
+		}}] = true
+	}
+	return out
+}
