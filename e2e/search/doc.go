@@ -1,0 +1,12 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package search is a stand-in for the search v2 service: the same GraphQL
+// schema over TLS, the same rules of access, the same encodings, limits and
+// relations, and the same ways to fail. It answers from a table that is filled
+// from real clusters (Live) or by a test.
+//
+// The real service is built with gqlgen, and so is this one: transports, error
+// texts and status codes are the library's own. What the service does was
+// measured on it; samples of its answers are under testdata.
+package search

@@ -1,0 +1,248 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/99designs/gqlgen/graphql/handler/transport"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/search/access"
+	"open-cluster-management.io/multicluster-integrations/e2e/search/internal/graph"
+	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
+)
+
+// The service's own words.
+const (
+	cookieName       = "acm-access-token-cookie"
+	textTimedOut     = "Request timed out"
+	textDatabaseDown = "Unable to establish connection with database."
+	textNoToken      = `{"message":"Request didn't have a valid authentication token."}`
+	textBadToken     = `{"message":"Invalid token"}`
+	textAuthFailed   = `{"message":"Unexpected error while authenticating the request token."}`
+)
+
+var (
+	errAccess      = errors.New("unable to resolve query because of error while resolving user's access")
+	errStatement   = errors.New("ERROR: canceling statement due to statement timeout (SQLSTATE 57014)")
+	errUnreachable = errors.New("failed to connect to `host=search-postgres user=search_api_ro database=search`: " +
+		"dial error (connect: connection refused)")
+)
+
+// handler serves every path of the service.
+func (s *Server) handler() http.Handler {
+	graphql := handler.New(graph.NewExecutableSchema(graph.Config{Resolvers: &graph.Resolver{Table: s.table}}))
+	graphql.AddTransport(s.webSocket())
+	graphql.AddTransport(transport.GET{})
+	graphql.AddTransport(transport.POST{})
+	mux := http.NewServeMux()
+	ok := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "OK") }
+	mux.HandleFunc("/readiness", ok)
+	mux.HandleFunc("/liveness", ok)
+	mux.Handle(Path, s.disturb(s.authenticate(graphql), graphql))
+	return mux
+}
+
+type faultsKey struct{}
+
+// faultsOf returns the faults of the request that ctx belongs to.
+func faultsOf(ctx context.Context) Faults {
+	faults, _ := ctx.Value(faultsKey{}).(Faults)
+	return faults
+}
+
+// disturb does what the faults say in front of the service, and passes what is
+// left to it. A WebSocket authenticates in its first message.
+func (s *Server) disturb(service, webSocket http.Handler) http.Handler {
+	timed := http.TimeoutHandler(service, s.options.RequestTimeout, textTimedOut)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, err := s.read(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		faults := s.faults.Load().of(request)
+		r = r.WithContext(context.WithValue(r.Context(), faultsKey{}, faults))
+		switch {
+		case !wait(r.Context(), faults.Delay):
+			// The client has gone.
+		case faults.TimedOut:
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, textTimedOut)
+		case faults.DatabaseDown:
+			http.Error(w, textDatabaseDown, http.StatusServiceUnavailable)
+		case faults.Status != 0:
+			http.Error(w, statusText(faults.Status), faults.Status)
+		case faults.NotJSON:
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, "<html><body>Application is not available</body></html>")
+		case faults.NullResult:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"data":null}`)
+		case faults.BreakOff:
+			breakOff(w, r, timed)
+		case r.Header.Get("Upgrade") != "":
+			webSocket.ServeHTTP(w, r)
+		default:
+			timed.ServeHTTP(w, r)
+		}
+	})
+}
+
+// read counts the request and learns what faults choose by; the body can be read
+// again after.
+func (s *Server) read(r *http.Request) (Request, error) {
+	request := Request{Number: int(s.number.Add(1))}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return request, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var content struct {
+		Query     string
+		Variables struct{ Input json.RawMessage }
+	}
+	// What is not understood here is the service's to refuse.
+	_ = json.Unmarshal(body, &content)
+	request.Query = content.Query
+	var inputs []graph.SearchInput
+	_ = json.Unmarshal(content.Variables.Input, &inputs)
+	for _, input := range inputs {
+		for _, filter := range input.Filters {
+			if filter == nil || filter.Property != "cluster" {
+				continue
+			}
+			for _, value := range filter.Values {
+				if value != nil {
+					request.Clusters = append(request.Clusters, *value)
+				}
+			}
+		}
+	}
+	return request, nil
+}
+
+// wait returns false if the client went before the time was over.
+func wait(ctx context.Context, delay time.Duration) bool {
+	if delay <= 0 {
+		return true
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func statusText(status int) string {
+	switch status {
+	case http.StatusUnauthorized:
+		return textNoToken
+	case http.StatusForbidden:
+		return textBadToken
+	case http.StatusInternalServerError:
+		return textAuthFailed
+	default:
+		return http.StatusText(status)
+	}
+}
+
+// breakOff sends half of the answer and hangs up.
+func breakOff(w http.ResponseWriter, r *http.Request, service http.Handler) {
+	whole := httptest.NewRecorder()
+	service.ServeHTTP(whole, r)
+	body := whole.Body.Bytes()
+	w.Header().Set("Content-Type", whole.Header().Get("Content-Type"))
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(whole.Code)
+	_, _ = w.Write(body[:len(body)/2])
+	_ = http.NewResponseController(w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// authenticate establishes the caller and what it may see.
+func (s *Server) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if cookie, err := r.Cookie(cookieName); err == nil {
+			token = cookie.Value
+		}
+		if token == "" {
+			http.Error(w, textNoToken, http.StatusUnauthorized)
+			return
+		}
+		session, err := s.session(r.Context(), token)
+		switch {
+		case errors.Is(err, access.ErrInvalidToken):
+			http.Error(w, textBadToken, http.StatusForbidden)
+		case err != nil:
+			http.Error(w, textAuthFailed, http.StatusInternalServerError)
+		default:
+			next.ServeHTTP(w, r.WithContext(graph.WithSession(r.Context(), session)))
+		}
+	})
+}
+
+// session returns what the owner of a token may see and what goes wrong.
+func (s *Server) session(ctx context.Context, token string) (graph.Session, error) {
+	caller, err := s.options.Reviewer.Authenticate(ctx, token)
+	if err != nil {
+		return graph.Session{}, err
+	}
+	faults := faultsOf(ctx)
+	session := graph.Session{Disturbance: faults.disturbance()}
+	grant, err := s.options.Reviewer.Authorize(ctx, caller, s.table.Clusters())
+	if err != nil || faults.AccessUnresolved {
+		session.Denied = errAccess
+		return session, nil
+	}
+	if faults.FineGrained && !grant.Everything {
+		grant = access.Grant{}
+	}
+	session.Watches = grant.Watch
+	session.Scope = table.Scope{
+		Everything:      grant.Everything,
+		Managed:         grant.AllManaged,
+		Clusters:        grant.Clusters,
+		PseudoNodeFirst: faults.PseudoNodeFirst,
+		Hidden:          map[string]bool{},
+	}
+	for _, cluster := range faults.Lost {
+		session.Scope.Hidden[cluster] = true
+	}
+	return session, nil
+}
+
+// disturbance returns the faults that concern statements.
+func (f Faults) disturbance() graph.Disturbance {
+	d := graph.Disturbance{
+		CutItems:       f.CutItems,
+		ItemsKept:      f.ItemsKept,
+		CutRelated:     f.CutRelated,
+		RelatedKept:    f.RelatedKept,
+		NodesKept:      f.NodesKept,
+		SearchDisabled: f.SearchDisabled,
+		WatchDisabled:  f.WatchDisabled,
+	}
+	switch {
+	case f.DatabaseGone:
+		d.Statement = errUnreachable
+	case f.StatementTimeout:
+		d.Statement = errStatement
+	}
+	return d
+}

@@ -1,0 +1,163 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package graph
+
+import (
+	"context"
+	"errors"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
+)
+
+// Resolver answers queries from a table.
+type Resolver struct{ Table *table.Table }
+
+// Query returns the resolver of queries.
+func (r *Resolver) Query() QueryResolver { return query{r.Table} }
+
+// Subscription returns the resolver of subscriptions.
+func (r *Resolver) Subscription() SubscriptionResolver { return subscription{r.Table} }
+
+type query struct{ table *table.Table }
+
+// Search returns one result for each input; their statements run when a field
+// is asked for, and fail one by one.
+func (q query) Search(ctx context.Context, inputs []*SearchInput) ([]*Result, error) {
+	session := SessionFrom(ctx)
+	if session.Denied != nil {
+		return nil, session.Denied
+	}
+	view := q.table.View(session.Scope)
+	results := make([]*Result, 0, len(inputs))
+	for _, input := range inputs {
+		results = append(results, &Result{view: view, query: input.query(), disturbance: session.Disturbance})
+	}
+	return results, nil
+}
+
+// SearchComplete returns the distinct values of a property.
+func (q query) SearchComplete(ctx context.Context, property string, input *SearchInput, limit *int) ([]*string, error) {
+	session := SessionFrom(ctx)
+	if err := errors.Join(session.Denied, session.Disturbance.Statement); err != nil {
+		return nil, err
+	}
+	most := 0
+	if limit != nil {
+		most = *limit
+	}
+	values, err := q.table.View(session.Scope).Complete(property, input.query(), most)
+	out := make([]*string, 0, len(values))
+	for _, value := range values {
+		out = append(out, &value)
+	}
+	return out, err
+}
+
+// SearchSchema returns the names of all properties.
+func (q query) SearchSchema(ctx context.Context, _ *SearchInput) (table.Item, error) {
+	session := SessionFrom(ctx)
+	if err := errors.Join(session.Denied, session.Disturbance.Statement); err != nil {
+		return nil, err
+	}
+	return table.Encode(map[string]any{"allProperties": q.table.View(session.Scope).Properties()}), nil
+}
+
+// Messages returns the notice about clusters that do not take part, if any.
+func (q query) Messages(ctx context.Context) ([]*Message, error) {
+	if !SessionFrom(ctx).Disturbance.SearchDisabled {
+		return []*Message{}, nil
+	}
+	kind, description := "information", "Search is disabled on some of your managed clusters."
+	return []*Message{{ID: "S20", Kind: &kind, Description: &description}}, nil
+}
+
+type subscription struct{ table *table.Table }
+
+// Watch returns the events that match, until the context ends.
+func (s subscription) Watch(ctx context.Context, input *SearchInput) (<-chan *Event, error) {
+	session := SessionFrom(ctx)
+	if session.Disturbance.WatchDisabled {
+		return nil, errors.New("GraphQL subscription feature is disabled. To enable set env variable FEATURE_SUBSCRIPTION=true")
+	}
+	silenced := session.Connection.subscribe()
+	var filter *table.Query
+	if input != nil {
+		q := input.query()
+		filter = &q
+	}
+	changes, stop, err := s.table.Watch(filter)
+	if err != nil {
+		return nil, err
+	}
+	events := make(chan *Event)
+	go func() {
+		defer close(events)
+		defer stop()
+		forward(ctx, func() bool { return session.Watches && !silenced() }, changes, events)
+	}()
+	return events, nil
+}
+
+// forward hands changes over until ctx ends. A caller without the right, or
+// whose connection has a later subscription, waits for nothing.
+func forward(ctx context.Context, allowed func() bool, changes <-chan table.Event, events chan<- *Event) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case change := <-changes:
+			if !allowed() {
+				continue
+			}
+			select {
+			case events <- event(change):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func event(change table.Event) *Event {
+	return &Event{
+		UID:       change.UID,
+		Operation: change.Operation,
+		NewData:   change.New,
+		OldData:   change.Old,
+		Timestamp: change.Time.UTC().Format("2006-01-02T15:04:05.000000") + "+00:00",
+	}
+}
+
+// query returns the input as a query; no input has no condition.
+func (i *SearchInput) query() table.Query {
+	if i == nil {
+		return table.Query{}
+	}
+	q := table.Query{
+		Keywords:     texts(i.Keywords),
+		Limit:        i.Limit,
+		Offset:       i.Offset,
+		RelatedKinds: texts(i.RelatedKinds),
+	}
+	if i.OrderBy != nil {
+		q.OrderBy = *i.OrderBy
+	}
+	for _, filter := range i.Filters {
+		if filter != nil {
+			q.Filters = append(q.Filters, table.Filter{Property: filter.Property, Values: filter.Values})
+		}
+	}
+	return q
+}
+
+// texts returns the values that are there.
+func texts(pointers []*string) []string {
+	var out []string
+	for _, pointer := range pointers {
+		if pointer != nil {
+			out = append(out, *pointer)
+		}
+	}
+	return out
+}

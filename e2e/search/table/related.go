@@ -1,0 +1,122 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package table
+
+import (
+	"slices"
+	"strings"
+)
+
+// Related holds the related rows of one kind.
+type Related struct {
+	Kind  string
+	Items []Item
+}
+
+// levels returns how far relations are walked: three steps as soon as the query
+// names Applications by their kind, which mixes up Applications that share an
+// object, and one step otherwise.
+func (q Query) levels() int {
+	named := func(value string) bool { return strings.EqualFold(value, "Application") }
+	for _, filter := range q.Filters {
+		for _, value := range filter.Values {
+			if value != nil && named(*value) {
+				return 3
+			}
+		}
+	}
+	if slices.ContainsFunc(q.RelatedKinds, named) {
+		return 3
+	}
+	return 1
+}
+
+// Related returns the rows related to the rows found, by kind. Each carries the
+// UIDs of the rows it is related to; the limit caps their total.
+func (v View) Related(q Query, found Found) []Related {
+	v.table.mu.RLock()
+	defer v.table.mu.RUnlock()
+	walk := walk{view: v, searched: make(map[string]bool, len(found.rows)), of: map[string][]string{}}
+	for _, e := range found.rows {
+		walk.searched[e.UID] = true
+	}
+	levels := q.levels()
+	for _, e := range found.rows {
+		walk.from(e, levels)
+	}
+	return walk.collect(q)
+}
+
+// walk gathers related rows.
+type walk struct {
+	view     View
+	searched map[string]bool
+	reached  []*entry
+	of       map[string][]string // related UID -> UIDs of the searched rows
+}
+
+// from walks the relations of one row, and adds the node of its cluster if it
+// has any.
+func (w *walk) from(start *entry, levels int) {
+	seen := map[string]bool{start.UID: true}
+	step := []string{start.UID}
+	for range levels {
+		var next []string
+		for _, uid := range step {
+			for _, other := range w.view.table.links[uid] {
+				if seen[other] {
+					continue
+				}
+				seen[other] = true
+				next = append(next, other)
+				w.add(other, start.UID)
+			}
+		}
+		step = next
+	}
+	if len(seen) > 1 {
+		w.add(ClusterUID(start.Cluster), start.UID)
+	}
+}
+
+func (w *walk) add(uid, of string) {
+	e, ok := w.view.table.rows[uid]
+	if !ok || w.searched[uid] || !w.view.sees(e) {
+		return
+	}
+	if _, again := w.of[uid]; !again {
+		w.reached = append(w.reached, e)
+	}
+	w.of[uid] = append(w.of[uid], of)
+}
+
+// collect groups what was reached by kind, within the query's kinds and limit.
+func (w *walk) collect(q Query) []Related {
+	related := []Related{}
+	index := map[string]int{}
+	limit := q.limit()
+	for _, e := range w.reached {
+		kind := e.flat[keyKind]
+		if !q.wantsRelated(kind) {
+			continue
+		}
+		if limit == 0 {
+			break
+		}
+		limit--
+		at, ok := index[kind]
+		if !ok {
+			at = len(related)
+			index[kind] = at
+			related = append(related, Related{Kind: kind})
+		}
+		related[at].Items = append(related[at].Items, e.item.withRelated(w.of[e.UID]))
+	}
+	return related
+}
+
+func (q Query) wantsRelated(kind string) bool {
+	return len(q.RelatedKinds) == 0 ||
+		slices.ContainsFunc(q.RelatedKinds, func(k string) bool { return strings.EqualFold(k, kind) })
+}

@@ -1,0 +1,147 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Keys that queries and answers treat in a way of their own.
+const (
+	keyUID         = "_uid"
+	keyRelatedUIDs = "_relatedUids"
+	keyCluster     = "cluster"
+	keyHub         = "_hubClusterResource"
+	keyKind        = "kind"
+	keyKindPlural  = "kind_plural"
+)
+
+// Row is one object of one cluster. Data holds string, bool, float64, int,
+// map[string]any, []any or nil; the table keeps it, so do not change it after.
+type Row struct {
+	// UID is "<cluster>/<uid of the object>", or "cluster__<name>" for the
+	// node that stands for a cluster.
+	UID string
+	// Cluster is the cluster's name.
+	Cluster string
+	// Data holds the properties but for the cluster and the UID.
+	Data map[string]any
+}
+
+// ClusterUID returns the UID of the row that stands for a cluster.
+func ClusterUID(cluster string) string { return "cluster__" + cluster }
+
+// Item is a row as JSON.
+type Item []byte
+
+// MarshalGQL writes the row as it is.
+func (i Item) MarshalGQL(w io.Writer) {
+	if i == nil {
+		i = Item("null")
+	}
+	// The writer is a buffer in memory.
+	_, _ = w.Write(i)
+}
+
+// UnmarshalGQL refuses: rows only leave the service.
+func (i *Item) UnmarshalGQL(any) error {
+	return fmt.Errorf("a row cannot be an input")
+}
+
+// flat returns the properties as search gives them: every value is a string,
+// and a property without a value is absent.
+func (r Row) flat() map[string]string {
+	out := make(map[string]string, len(r.Data)+2)
+	for key, value := range r.Data {
+		if value != nil {
+			out[key] = Flatten(value)
+		}
+	}
+	out[keyUID] = r.UID
+	out[keyCluster] = r.Cluster
+	return out
+}
+
+// Flatten returns a stored value as search gives it, losses included: numbers
+// lose their fraction, the elements of an array their case and order, and what
+// is nested deeper than that its meaning.
+func Flatten(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case int:
+		return strconv.Itoa(v)
+	case float64:
+		return strconv.FormatInt(int64(v), 10)
+	case map[string]any:
+		return flattenMap(v)
+	case []any:
+		return flattenArray(v)
+	default:
+		return ""
+	}
+}
+
+func flattenMap(values map[string]any) string {
+	pairs := make([]string, 0, len(values))
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		value := values[key]
+		switch value.(type) {
+		case int, float64:
+			value = Flatten(value)
+		}
+		// The service formats with %s whatever it finds, and so do we.
+		pairs = append(pairs, fmt.Sprintf("%s=%s", key, value))
+	}
+	return strings.Join(pairs, "; ")
+}
+
+func flattenArray(values []any) string {
+	elements := make([]string, 0, len(values))
+	for _, value := range values {
+		switch value.(type) {
+		case string, bool, int, float64:
+			elements = append(elements, strings.ToLower(Flatten(value)))
+		}
+	}
+	slices.Sort(elements)
+	return strings.Join(elements, "; ")
+}
+
+// searchItem returns the row as search gives it.
+func (r Row) searchItem() Item { return Encode(r.flat()) }
+
+// watchItem returns the row as watch gives it: the stored JSON types, and
+// neither the UID nor the cluster.
+func (r Row) watchItem() Item { return Encode(r.Data) }
+
+// withRelated returns a row as a related item of the items with these UIDs.
+func (i Item) withRelated(uids []string) Item {
+	list := Encode(uids)
+	out := make(Item, 0, len(i)+len(list)+len(keyRelatedUIDs)+4)
+	out = append(out, `{"`+keyRelatedUIDs+`":`...)
+	out = append(out, list...)
+	out = append(out, ',')
+	return append(out, i[1:]...)
+}
+
+// Encode returns value, which is made of what JSON can hold, as JSON.
+func Encode(value any) Item {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return Item("null")
+	}
+	return Item(bytes.TrimRight(out.Bytes(), "\n"))
+}

@@ -1,0 +1,183 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package table
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Table holds rows and their relations. The zero value is not usable; take New.
+type Table struct {
+	mu    sync.RWMutex
+	rows  map[string]*entry
+	kinds map[string]map[string]*entry // kind in lower case, and kind_plural
+	links map[string][]string          // both directions
+	last  int
+	feed  feed
+}
+
+// entry is a row and what is known of it once and for all.
+type entry struct {
+	Row
+	order int
+	flat  map[string]string
+	item  Item
+	hub   bool
+	part  string
+}
+
+// Edge relates two rows; its direction does not matter.
+type Edge struct{ From, To string }
+
+// New returns an empty table.
+func New() *Table {
+	return &Table{
+		rows:  map[string]*entry{},
+		kinds: map[string]map[string]*entry{},
+		links: map[string][]string{},
+	}
+}
+
+// Put adds rows or replaces those of the same UID, and tells the watchers.
+func (t *Table) Put(rows ...Row) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, row := range rows {
+		t.put(row)
+	}
+}
+
+// Delete removes rows with their relations, and tells the watchers.
+func (t *Table) Delete(uids ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, uid := range uids {
+		t.delete(uid)
+	}
+}
+
+// Relate relates rows.
+func (t *Table) Relate(edges ...Edge) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, edge := range edges {
+		t.relate(edge)
+	}
+}
+
+// Replace makes rows and edges all there is of a part, which is a name of the
+// caller's choice. Rows that did not change are not touched and nobody is told
+// of them.
+func (t *Table) Replace(part string, rows []Row, edges []Edge) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := make(map[string]bool, len(rows))
+	for _, row := range rows {
+		kept[row.UID] = true
+		if old, ok := t.rows[row.UID]; !ok || !reflect.DeepEqual(old.Row, row) {
+			t.put(row)
+		}
+		t.rows[row.UID].part = part
+	}
+	for uid, e := range t.rows {
+		if e.part == part {
+			delete(t.links, uid)
+			if !kept[uid] {
+				t.delete(uid)
+			}
+		}
+	}
+	for _, edge := range edges {
+		t.relate(edge)
+	}
+}
+
+// Clusters returns the names of all clusters that have a row, sorted.
+func (t *Table) Clusters() []string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	names := map[string]bool{}
+	for _, e := range t.rows {
+		names[e.Cluster] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Len returns the number of rows.
+func (t *Table) Len() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.rows)
+}
+
+func (t *Table) put(row Row) {
+	old, replaced := t.rows[row.UID]
+	order := t.last + 1
+	if replaced {
+		// An update keeps the row's place, so that paging stays steady.
+		order = old.order
+		t.unindex(old)
+	} else {
+		t.last = order
+	}
+	flat := row.flat()
+	e := &entry{Row: row, order: order, flat: flat, item: Encode(flat), hub: flat[keyHub] != ""}
+	t.rows[row.UID] = e
+	for _, name := range e.kindNames() {
+		if t.kinds[name] == nil {
+			t.kinds[name] = map[string]*entry{}
+		}
+		t.kinds[name][row.UID] = e
+	}
+	t.feed.tell(e, func() Event {
+		if replaced {
+			return Event{UID: row.UID, Operation: Update, New: row.watchItem(), Old: old.watchItem()}
+		}
+		return Event{UID: row.UID, Operation: Insert, New: row.watchItem()}
+	})
+}
+
+func (t *Table) delete(uid string) {
+	e, ok := t.rows[uid]
+	if !ok {
+		return
+	}
+	t.unindex(e)
+	delete(t.rows, uid)
+	for _, other := range t.links[uid] {
+		t.links[other] = slices.DeleteFunc(t.links[other], func(u string) bool { return u == uid })
+	}
+	delete(t.links, uid)
+	t.feed.tell(e, func() Event { return Event{UID: uid, Operation: Delete, Old: e.watchItem()} })
+}
+
+func (t *Table) unindex(e *entry) {
+	for _, name := range e.kindNames() {
+		delete(t.kinds[name], e.UID)
+	}
+}
+
+func (t *Table) relate(edge Edge) {
+	if edge.From == edge.To {
+		return
+	}
+	if !slices.Contains(t.links[edge.From], edge.To) {
+		t.links[edge.From] = append(t.links[edge.From], edge.To)
+	}
+	if !slices.Contains(t.links[edge.To], edge.From) {
+		t.links[edge.To] = append(t.links[edge.To], edge.From)
+	}
+}
+
+// kindNames are the keys of the index by kind.
+func (e *entry) kindNames() []string {
+	return []string{
+		keyKind + "=" + strings.ToLower(e.flat[keyKind]),
+		keyKindPlural + "=" + e.flat[keyKindPlural],
+	}
+}

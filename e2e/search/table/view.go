@@ -1,0 +1,225 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package table
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// View is the part of a table that a caller may see.
+type View struct {
+	table *Table
+	sees  func(*entry) bool
+}
+
+// Scope says what a caller may see.
+type Scope struct {
+	// Everything includes the hub's own objects.
+	Everything bool
+	// Managed is every cluster but the hub.
+	Managed bool
+	// Clusters lists single clusters.
+	Clusters map[string]bool
+	// PseudoNodeFirst makes the service take the first managed cluster for the
+	// hub: its objects are hidden from a Managed caller and the hub's are shown.
+	PseudoNodeFirst bool
+	// Hidden lists clusters of which nothing is shown to anybody.
+	Hidden map[string]bool
+}
+
+// View returns what scope allows.
+func (t *Table) View(scope Scope) View {
+	hub := ""
+	if scope.Managed {
+		hub = t.hub(scope.PseudoNodeFirst)
+	}
+	return View{table: t, sees: func(e *entry) bool {
+		if scope.Hidden[e.Cluster] {
+			return false
+		}
+		return scope.Everything || scope.Clusters[e.Cluster] || scope.Managed && e.Cluster != hub
+	}}
+}
+
+// hub returns the cluster that the service takes for the hub: the one of the
+// first row with the hub's mark. The nodes of managed clusters have that mark
+// too, so which row is first decides.
+func (t *Table) hub(pseudoNodeFirst bool) string {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	var first *entry
+	for _, e := range t.rows {
+		pseudo := strings.HasPrefix(e.UID, ClusterUID(""))
+		if e.hub && pseudo == pseudoNodeFirst && (first == nil || e.order < first.order) {
+			first = e
+		}
+	}
+	if first == nil {
+		return ""
+	}
+	return first.Cluster
+}
+
+// Count returns the number of rows that match.
+func (v View) Count(q Query) (int, error) {
+	v.table.mu.RLock()
+	defer v.table.mu.RUnlock()
+	found, err := v.find(q)
+	return len(found), err
+}
+
+// Found holds the rows of an answer, in order.
+type Found struct{ rows []*entry }
+
+// Find returns the rows that match, within offset and limit.
+func (v View) Find(q Query) (Found, error) {
+	v.table.mu.RLock()
+	defer v.table.mu.RUnlock()
+	if q.Offset != nil && *q.Offset < 0 {
+		return Found{}, fmt.Errorf("invalid offset: %d. Offset must be non-negative", *q.Offset)
+	}
+	less, err := order(q.OrderBy)
+	if err != nil {
+		return Found{}, err
+	}
+	rows, err := v.find(q)
+	if err != nil {
+		return Found{}, err
+	}
+	slices.SortFunc(rows, less)
+	if q.Offset != nil {
+		rows = rows[min(*q.Offset, len(rows)):]
+	}
+	if limit := q.limit(); limit >= 0 && limit < len(rows) {
+		rows = rows[:limit]
+	}
+	return Found{rows: rows}, nil
+}
+
+// Empty returns whether nothing was found.
+func (f Found) Empty() bool { return len(f.rows) == 0 }
+
+// Items returns the rows as search gives them.
+func (f Found) Items() []Item {
+	items := make([]Item, len(f.rows))
+	for i, e := range f.rows {
+		items[i] = e.item
+	}
+	return items
+}
+
+// Cut keeps a share of the rows, as when the answer of the database breaks off.
+func (f Found) Cut(share float64) Found {
+	return Found{rows: f.rows[:int(float64(len(f.rows))*share)]}
+}
+
+// find returns the rows that match, in no order.
+func (v View) find(q Query) ([]*entry, error) {
+	matches, err := q.matcher()
+	if err != nil {
+		return nil, err
+	}
+	var found []*entry
+	for _, e := range v.table.candidates(q) {
+		if v.sees(e) && matches(e) {
+			found = append(found, e)
+		}
+	}
+	return found, nil
+}
+
+// candidates returns the rows of the kind that the query names, or all.
+func (t *Table) candidates(q Query) map[string]*entry {
+	for _, filter := range q.Filters {
+		if len(filter.Values) != 1 || filter.Values[0] == nil || valueTest(*filter.Values[0]) != nil {
+			continue
+		}
+		switch value := *filter.Values[0]; filter.Property {
+		case keyKind:
+			return t.kinds[keyKind+"="+strings.ToLower(value)]
+		case keyKindPlural:
+			return t.kinds[keyKindPlural+"="+value]
+		}
+	}
+	return t.rows
+}
+
+// order returns the order of the rows that "<property> [asc|desc]" asks for;
+// rows that it does not tell apart come in the order in which they were added.
+func order(by string) (func(a, b *entry) int, error) {
+	added := func(a, b *entry) int { return a.order - b.order }
+	words := strings.Fields(by)
+	if len(words) == 0 {
+		return added, nil
+	}
+	direction := 1
+	if len(words) > 1 {
+		switch strings.ToLower(words[1]) {
+		case "asc":
+		case "desc":
+			direction = -1
+		default:
+			return nil, fmt.Errorf("invalid orderBy direction: '%s'. Expected 'asc' or 'desc'", words[1])
+		}
+	}
+	property := words[0]
+	if property == "uid" {
+		property = keyUID
+	}
+	return func(a, b *entry) int {
+		if by := strings.Compare(a.flat[property], b.flat[property]); by != 0 {
+			return by * direction
+		}
+		return added(a, b)
+	}, nil
+}
+
+// Complete returns the distinct values of a property in the rows that match,
+// sorted; a query without conditions matches all rows. A limit of 0 is 1000,
+// -1 none.
+func (v View) Complete(property string, q Query, limit int) ([]string, error) {
+	v.table.mu.RLock()
+	defer v.table.mu.RUnlock()
+	if len(q.Filters) == 0 && len(q.Keywords) == 0 {
+		q.Keywords = []string{""}
+	}
+	rows, err := v.find(q)
+	if err != nil {
+		return nil, err
+	}
+	distinct := map[string]bool{}
+	for _, e := range rows {
+		for _, value := range e.values(property) {
+			distinct[value] = true
+		}
+	}
+	values := slices.Sorted(maps.Keys(distinct))
+	if most := (Query{Limit: &limit}).limit(); most >= 0 && most < len(values) {
+		values = values[:most]
+	}
+	return values, nil
+}
+
+// Properties returns the names of all properties but the internal ones, the
+// most asked for first.
+func (v View) Properties() []string {
+	v.table.mu.RLock()
+	defer v.table.mu.RUnlock()
+	first := []string{keyCluster, keyKind, "label", "name", "namespace", "status"}
+	others := map[string]bool{}
+	for _, e := range v.table.rows {
+		if !v.sees(e) {
+			continue
+		}
+		for key := range e.Data {
+			if !strings.HasPrefix(key, "_") && !slices.Contains(first, key) {
+				others[key] = true
+			}
+		}
+	}
+	return append(first, slices.Sorted(maps.Keys(others))...)
+}
