@@ -64,11 +64,33 @@ func NewManager(ctx context.Context, env *Env, scheme *runtime.Scheme, caches ca
 		}
 	}
 	ready := &readiness{cache: mgr.GetCache()}
-	return mgr, errors.Join(
+	return &starter{Manager: mgr, ready: ready}, errors.Join(
 		mgr.Add(ready),
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("caches", ready.check),
 	)
+}
+
+// starter is a manager that stops when it is told to, also while its caches are
+// still waiting for their first list: controller-runtime's own Start does not
+// return then, however long ago its context ended.
+type starter struct {
+	ctrl.Manager
+	ready *readiness
+}
+
+func (s *starter) Start(ctx context.Context) error {
+	result := make(chan error, 1)
+	go func() { result <- s.Manager.Start(ctx) }()
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+	}
+	if !s.ready.synced.Load() {
+		return nil // no controller runs and no Lease is held yet: there is nothing to finish
+	}
+	return <-result
 }
 
 // readiness turns true once every informer has its first list.
