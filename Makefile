@@ -30,9 +30,11 @@ tools: ## Build the pinned real parts into bin/ (only what is not current)
 build: ## Build the three binaries into bin/product/
 	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$$m .) || exit 1; done
 
-test: tools build ## Every test, end to end included
+TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance)
+test: build ## Every test, end to end included
+	@$(TOOLS) test fleet deploy
 	$(call each,$(filter-out e2e,$(MODULES)),go test ./...)
-	$(call each,$(wildcard e2e/tools) $(wildcard e2e/tools/conformance),GOWORK=off go test ./...)
+	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 	$(call each,e2e,go test -count=1 -p 1 -timeout 25m ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml
@@ -52,12 +54,14 @@ verify: build ## Fail when generated files, go.mod files or modules outside the 
 tidy: ## go mod tidy in every module
 	$(call each,$(MODULES),GOWORK=off go mod tidy)
 
-demo: tools build ## The main job on a fleet of real parts; ARGS=--keep leaves it up
+demo: build ## The main job on a fleet of real parts; ARGS=--keep leaves it up
+	@$(TOOLS) fleet
 	@go build -o $(BIN)/product/demo ./e2e/demo
 	@$(BIN)/product/demo $(ARGS)
 
 BENCH ?= quick
-bench: tools build ## The benchmark: BENCH=quick|standard|large
+bench: build ## The benchmark: BENCH=quick|standard|large
+	@$(TOOLS) fleet
 	@go build -o $(BIN)/product/bench ./e2e/bench
 	@$(BIN)/product/bench -size $(BENCH) $(ARGS)
 
