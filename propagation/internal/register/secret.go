@@ -1,0 +1,108 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package register
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+const (
+	nameSuffix    = "-cluster-secret"
+	argocdPrefix  = "argocd.argoproj.io/"
+	dataName      = "name"
+	dataServer    = "server"
+	serverPattern = "https://%s-control-plane:6443"
+)
+
+// secretName returns the name of a cluster's Secret.
+func secretName(cluster string) string { return wire.SafeName(cluster + nameSuffix) }
+
+// registrable reports whether a ManagedCluster is to be known to Argo CD: it
+// exists, is accepted, is not going away and is not the hub itself.
+func registrable(cluster *clusterv1.ManagedCluster) bool {
+	if cluster == nil || !cluster.DeletionTimestamp.IsZero() || !cluster.Spec.HubAcceptsClient {
+		return false
+	}
+	local, _ := wire.IsTrue(cluster.Labels[wire.LocalClusterLabel])
+	return !local
+}
+
+// ours reports whether a Secret was written by this package.
+func ours(secret *corev1.Secret) bool {
+	return secret.Annotations[wire.RegisteredByAnnotation] == wire.RegisteredBy
+}
+
+// wanted returns the Secret of a cluster.
+func wanted(cluster *clusterv1.ManagedCluster, namespace string) *corev1.Secret {
+	labels := make(map[string]string, len(cluster.Labels)+3)
+	maps.Copy(labels, cluster.Labels)
+	labels[argocd.SecretTypeLabel] = argocd.SecretTypeCluster
+	labels[wire.RegisteredLabel] = "true"
+	labels[wire.RegisteredNameLabel] = wire.LabelValue(cluster.Name)
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:   namespace,
+			Name:        secretName(cluster.Name),
+			Labels:      labels,
+			Annotations: map[string]string{wire.RegisteredByAnnotation: wire.RegisteredBy},
+		},
+		Type: corev1.SecretTypeOpaque,
+		Data: map[string][]byte{
+			dataName:   []byte(cluster.Name),
+			dataServer: fmt.Appendf(nil, serverPattern, cluster.Name),
+		},
+	}
+}
+
+// mend returns the merge patch that makes is the Secret that want is, or nil.
+func mend(is, want *corev1.Secret) ([]byte, error) {
+	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, func(key string) bool {
+		// Argo CD notes facts about a cluster there when it is asked to.
+		return strings.HasPrefix(key, argocdPrefix)
+	})
+	data := difference(is.Data, want.Data, bytes.Equal, func(string) bool { return false })
+	if len(labels) == 0 && len(data) == 0 {
+		return nil, nil
+	}
+	metadata := map[string]any{"resourceVersion": is.ResourceVersion}
+	patch := map[string]any{"metadata": metadata}
+	if len(labels) > 0 {
+		metadata["labels"] = labels
+	}
+	if len(data) > 0 {
+		patch["data"] = data
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encode patch of Secret %s/%s: %w", is.Namespace, is.Name, err)
+	}
+	return raw, nil
+}
+
+// difference returns what turns is into want, nil values for what has to go.
+func difference[V any](is, want map[string]V, same func(a, b V) bool, foreign func(key string) bool) map[string]any {
+	change := map[string]any{}
+	for key, value := range want {
+		if current, there := is[key]; !there || !same(current, value) {
+			change[key] = value
+		}
+	}
+	for key := range is {
+		if _, there := want[key]; !there && !foreign(key) {
+			change[key] = nil
+		}
+	}
+	return change
+}
