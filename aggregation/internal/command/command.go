@@ -6,16 +6,34 @@ package command
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
 // Version of this module; a release changes it here.
 const Version = "0.1.0"
+
+// Bounds of --report-size-limit. Below, a report has no room for its metadata;
+// above, etcd's limit of 1.5 MiB for a request comes too near.
+const (
+	minSizeLimit = 16 << 10
+	maxSizeLimit = 1400 << 10
+)
 
 // Program describes the binary.
 func Program() boot.Program {
@@ -23,21 +41,66 @@ func Program() boot.Program {
 }
 
 // Command holds the binary's flags.
-type Command struct{}
+type Command struct {
+	intermediateDir string
+	sizeLimit       int
+	pace            publish.Pace
+}
 
 // New returns the command with its defaults.
 func New() *Command { return &Command{} }
 
 // BindFlags adds the binary's own flags.
-func (c *Command) BindFlags(*flag.FlagSet) {}
+func (c *Command) BindFlags(fs *flag.FlagSet) {
+	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "folder of the intermediate reports that resourcesync writes; it may be missing or empty")
+	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("most bytes that one report takes, from %d to %d; what does not fit is shortened, then left out, healthy rows first", minSizeLimit, maxSizeLimit))
+	fs.DurationVar(&c.pace.Min, "report-delay-min", 100*time.Millisecond, "how long a lone change of a small report waits for others before it is written")
+	fs.DurationVar(&c.pace.Max, "report-delay-max", 750*time.Millisecond, "the same for a report of the size limit and for changes that follow each other; four times as long in a storm")
+}
 
 // Validate names every flag with an impossible value.
-func (c *Command) Validate() error { return nil }
+func (c *Command) Validate() error {
+	var errs []error
+	if c.intermediateDir == "" {
+		errs = append(errs, errors.New("--intermediate-dir is empty: want a folder"))
+	}
+	if c.sizeLimit < minSizeLimit || c.sizeLimit > maxSizeLimit {
+		errs = append(errs, fmt.Errorf("--report-size-limit %d: want %d to %d", c.sizeLimit, minSizeLimit, maxSizeLimit))
+	}
+	if c.pace.Min < 0 || c.pace.Max < c.pace.Min {
+		errs = append(errs, fmt.Errorf("--report-delay-min %s, --report-delay-max %s: want neither negative, and the second not shorter", c.pace.Min, c.pace.Max))
+	}
+	return errors.Join(errs...)
+}
 
 // Run works until ctx ends.
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {
-	mgr, err := boot.NewManager(ctx, env, runtime.NewScheme(), cache.Options{})
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
+		return fmt.Errorf("register types: %w", err)
+	}
+	mgr, err := boot.NewManager(ctx, env, scheme, cache.Options{ByObject: index.Caches()},
+		&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata())
 	if err != nil {
+		return err
+	}
+	store := intermediate.NewStore(c.intermediateDir)
+	queue := publish.NewQueue(c.pace)
+	x := index.New(queue.Changed)
+	feed, err := index.NewFeed(ctx, x, mgr.GetCache(), store, env.Log.WithName("index"))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(
+		mgr.Add(feed),
+		publish.Setup(mgr, publish.Options{
+			SizeLimit:   c.sizeLimit,
+			Queue:       queue,
+			Index:       x,
+			WaitForSync: feed.WaitForSync,
+			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store},
+		}),
+	); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

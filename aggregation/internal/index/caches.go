@@ -1,0 +1,57 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Caches returns how the informers that the index is fed from have to be trimmed.
+func Caches() map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&workv1.ManifestWork{}: {
+			Label:     labels.SelectorFromSet(labels.Set{wire.ApplicationSetLabel: "true"}),
+			Transform: Compact,
+		},
+		&clusterv1.ManagedCluster{}:     {Transform: trimCluster},
+		argocd.ApplicationSetMetadata(): {Transform: trimMetadata},
+	}
+}
+
+// trimCluster leaves a ManagedCluster its name and its availability.
+func trimCluster(object any) (any, error) {
+	c, ok := object.(*clusterv1.ManagedCluster)
+	if !ok {
+		return object, nil
+	}
+	trimmed := &clusterv1.ManagedCluster{ObjectMeta: trimMeta(&c.ObjectMeta)}
+	for _, condition := range c.Status.Conditions {
+		if condition.Type == clusterv1.ManagedClusterConditionAvailable {
+			condition.Message = intern(condition.Message)
+			trimmed.Status.Conditions = []metav1.Condition{condition}
+		}
+	}
+	return trimmed, nil
+}
+
+// trimMetadata leaves an object its identity.
+func trimMetadata(object any) (any, error) {
+	m, ok := object.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return object, nil
+	}
+	return &metav1.PartialObjectMetadata{TypeMeta: m.TypeMeta, ObjectMeta: trimMeta(&m.ObjectMeta)}, nil
+}
+
+func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion}
+}

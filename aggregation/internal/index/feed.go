@@ -1,0 +1,143 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+)
+
+// The index is fed from these; nothing of them is ever written.
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
+
+// Feed keeps an index up to date, on a leader and on a standby alike. It is a
+// manager's runnable.
+type Feed struct {
+	index *Index
+	store *intermediate.Store
+	log   logr.Logger
+
+	synced []toolscache.InformerSynced
+	read   chan struct{} // closed when every report that was there has been read
+}
+
+// NewFeed connects the index with the cache, whose transform for ManifestWorks has
+// to be [Compact], and with the intermediate reports in store.
+func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.Store, log logr.Logger) (*Feed, error) {
+	f := &Feed{index: x, store: store, log: log, read: make(chan struct{})}
+	works, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("watch ManifestWorks: %w", err)
+	}
+	clusters, err := c.GetInformer(ctx, &clusterv1.ManagedCluster{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("watch ManagedClusters: %w", err)
+	}
+	return f, errors.Join(
+		f.handle(works, handler[*Work]{set: f.setWork, gone: x.DeleteWork}),
+		f.handle(clusters, handler[*clusterv1.ManagedCluster]{
+			set:  func(c *clusterv1.ManagedCluster) { x.SetCluster(observe.ClusterOf(c.Name, c)) },
+			gone: func(key types.NamespacedName) { x.SetCluster(observe.ClusterOf(key.Name, nil)) },
+		}),
+	)
+}
+
+func (f *Feed) handle(informer cache.Informer, h toolscache.ResourceEventHandler) error {
+	registration, err := informer.AddEventHandler(h)
+	if err != nil {
+		return fmt.Errorf("follow an informer: %w", err)
+	}
+	f.synced = append(f.synced, registration.HasSynced)
+	return nil
+}
+
+func (f *Feed) setWork(w *Work) {
+	if w.Set.Name == "" {
+		f.index.DeleteWork(w.key())
+		return
+	}
+	f.index.SetWork(w)
+}
+
+// NeedLeaderElection is false: a standby keeps its index warm.
+func (f *Feed) NeedLeaderElection() bool { return false }
+
+// Start reads the intermediate reports until ctx ends.
+func (f *Feed) Start(ctx context.Context) error {
+	keys, err := f.store.List()
+	if err != nil {
+		f.log.Error(err, "cannot read the intermediate reports; what is known stays")
+	}
+	for _, k := range keys {
+		f.readReport(k.Namespace, k.Name)
+	}
+	close(f.read)
+	return f.store.Watch(ctx, f.readReport)
+}
+
+// readReport takes in a report that is there and good. One that is missing or
+// cannot be read changes nothing: it does not say that nothing is there.
+func (f *Feed) readReport(namespace, name string) {
+	report, err := f.store.Read(namespace, name)
+	switch {
+	case errors.Is(err, intermediate.ErrNone):
+	case err != nil:
+		unreadableTotal.Inc()
+		f.log.Error(err, "cannot read an intermediate report; what it said before stays")
+	default:
+		f.index.SetSearch(report)
+	}
+}
+
+// WaitForSync returns when the index knows all that was there when it started.
+func (f *Feed) WaitForSync(ctx context.Context) error {
+	if !toolscache.WaitForCacheSync(ctx.Done(), f.synced...) {
+		return fmt.Errorf("wait for the first lists: %w", context.Cause(ctx))
+	}
+	select {
+	case <-f.read:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the intermediate reports: %w", context.Cause(ctx))
+	}
+}
+
+// handler is an informer's handler for objects of one type.
+type handler[T any] struct {
+	set  func(T)
+	gone func(types.NamespacedName)
+}
+
+func (h handler[T]) OnAdd(object any, _ bool) { h.on(object) }
+
+func (h handler[T]) OnUpdate(_, object any) { h.on(object) }
+
+func (h handler[T]) on(object any) {
+	if o, ok := object.(T); ok {
+		h.set(o)
+	}
+}
+
+func (h handler[T]) OnDelete(object any) {
+	key, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	if err != nil {
+		return // neither an object nor the mark of a lost one: nothing that an informer sends
+	}
+	namespace, name, err := toolscache.SplitMetaNamespaceKey(key)
+	if err == nil {
+		h.gone(types.NamespacedName{Namespace: namespace, Name: name})
+	}
+}

@@ -1,0 +1,204 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"maps"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+)
+
+// Index holds the rows of every ApplicationSet. It is safe for concurrent use.
+type Index struct {
+	changed func(types.NamespacedName)
+
+	mu       sync.Mutex
+	sets     map[types.NamespacedName]*set
+	works    map[types.NamespacedName]*entry
+	clusters map[string]*cluster
+	stale    int // clusters with rows that are not available
+}
+
+// New returns an empty index. Changed is called for every ApplicationSet whose
+// rows or resources became different; it must not call the index.
+func New(changed func(types.NamespacedName)) *Index {
+	return &Index{
+		changed:  changed,
+		sets:     map[types.NamespacedName]*set{},
+		works:    map[types.NamespacedName]*entry{},
+		clusters: map[string]*cluster{},
+	}
+}
+
+// touched gathers the ApplicationSets that a change made different.
+type touched map[types.NamespacedName]struct{}
+
+func (t touched) add(key types.NamespacedName, differs bool) {
+	if differs {
+		t[key] = struct{}{}
+	}
+}
+
+// update runs change and tells about the ApplicationSets that it touched, after
+// the lock is free again.
+func (x *Index) update(change func(touched)) {
+	t := touched{}
+	x.mu.Lock()
+	change(t)
+	x.mu.Unlock()
+	for key := range maps.Keys(t) {
+		x.changed(key)
+	}
+}
+
+// SetWork takes in a ManifestWork that is new or has changed.
+func (x *Index) SetWork(w *Work) {
+	x.update(func(t touched) {
+		e := x.works[w.key()]
+		if e != nil && !e.work.sameApplication(w) {
+			x.remove(e, t)
+			e = nil
+		}
+		if e != nil {
+			e.work = w
+			t.add(w.Set, x.refresh(e))
+			return
+		}
+		e = &entry{work: w}
+		x.works[w.key()] = e
+		x.change(x.cluster(w.cluster()), func(c *cluster) { c.works[e] = struct{}{} })
+		x.refresh(e)
+		x.set(w.Set).insert(e)
+		t.add(w.Set, true)
+	})
+}
+
+// DeleteWork takes in that a ManifestWork is gone.
+func (x *Index) DeleteWork(key types.NamespacedName) {
+	x.update(func(t touched) {
+		if e := x.works[key]; e != nil {
+			x.remove(e, t)
+		}
+	})
+}
+
+// SetCluster takes in a ManagedCluster that is new, has changed or is gone.
+func (x *Index) SetCluster(state observe.Cluster) {
+	x.update(func(t touched) {
+		c := x.cluster(state.Name)
+		same := c.state == state
+		x.change(c, func(c *cluster) { c.state = state })
+		if same {
+			return
+		}
+		for e := range c.works {
+			t.add(e.work.Set, x.refresh(e))
+		}
+	})
+}
+
+// SetSearch takes in a good intermediate report.
+func (x *Index) SetSearch(r *intermediate.Report) {
+	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+	found := newFindings(r)
+	x.update(func(t touched) {
+		s := x.set(key)
+		t.add(key, !sameResources(s.resources(), found.resources))
+		s.search, s.remembered = found, nil
+		for _, e := range s.entries {
+			t.add(key, x.refresh(e))
+		}
+	})
+}
+
+// Remember takes in what the report of an ApplicationSet says, read when this
+// process first met it. It stands for what cannot be known otherwise, until an
+// intermediate report comes: the resources, and what feedback leaves open.
+func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
+	x.update(func(t touched) {
+		s := x.set(key)
+		if s.search != nil || s.remembered != nil {
+			return
+		}
+		s.remembered = newMemory(report)
+		t.add(key, len(s.remembered.resources.Refs()) > 0)
+		for _, e := range s.entries {
+			t.add(key, x.refresh(e))
+		}
+	})
+}
+
+// Forget drops what search and an old report said about an ApplicationSet that is gone.
+func (x *Index) Forget(key types.NamespacedName) {
+	x.update(func(touched) {
+		if s := x.sets[key]; s != nil {
+			s.search, s.remembered = nil, nil
+			for _, e := range s.entries {
+				x.refresh(e)
+			}
+			x.dropIfEmpty(key, s)
+		}
+	})
+}
+
+// refresh makes the row of an entry anew and reports whether it is another one.
+func (x *Index) refresh(e *entry) bool {
+	s := x.set(e.work.Set)
+	row := e.makeRow(x.cluster(e.work.cluster()).state, s)
+	if e.row != nil && e.row.Equal(row) {
+		return false
+	}
+	e.row = row
+	return true
+}
+
+func (x *Index) remove(e *entry, t touched) {
+	delete(x.works, e.work.key())
+	x.change(x.cluster(e.work.cluster()), func(c *cluster) { delete(c.works, e) })
+	s := x.set(e.work.Set)
+	s.remove(e)
+	x.dropIfEmpty(e.work.Set, s)
+	t.add(e.work.Set, true)
+}
+
+func (x *Index) set(key types.NamespacedName) *set {
+	s := x.sets[key]
+	if s == nil {
+		s = &set{}
+		x.sets[key] = s
+	}
+	return s
+}
+
+func (x *Index) dropIfEmpty(key types.NamespacedName, s *set) {
+	if len(s.entries) == 0 && s.search == nil && s.remembered == nil {
+		delete(x.sets, key)
+	}
+}
+
+func (x *Index) cluster(name string) *cluster {
+	c := x.clusters[name]
+	if c == nil {
+		c = &cluster{state: observe.Cluster{Name: name}, works: map[*entry]struct{}{}}
+		x.clusters[name] = c
+	}
+	return c
+}
+
+// change changes a cluster, keeps count of the stale ones, and drops the cluster
+// when it is neither there nor used.
+func (x *Index) change(c *cluster, change func(*cluster)) {
+	before := c.stale()
+	change(c)
+	x.stale += c.stale() - before
+	staleGauge.Set(float64(x.stale))
+	if !c.state.Exists && len(c.works) == 0 {
+		delete(x.clusters, c.state.Name)
+	}
+}

@@ -1,0 +1,46 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+)
+
+// View is the knowledge about one ApplicationSet at one moment. Rows and resources
+// are shared and never change.
+type View struct {
+	// Rows are sorted by [merge.Compare]; the slice is the caller's own.
+	Rows      []*merge.Row
+	Resources merge.ResourceList
+}
+
+// View returns what is known about an ApplicationSet; nothing is an empty view.
+func (x *Index) View(key types.NamespacedName) View {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := x.sets[key]
+	if s == nil {
+		return View{}
+	}
+	v := View{Rows: make([]*merge.Row, len(s.entries)), Resources: s.resources()}
+	for i, e := range s.entries {
+		v.Rows[i] = e.row
+	}
+	return v
+}
+
+// Keys returns every ApplicationSet that has rows, in no order.
+func (x *Index) Keys() []types.NamespacedName {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	keys := make([]types.NamespacedName, 0, len(x.sets))
+	for key, s := range x.sets {
+		if len(s.entries) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,93 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Work is what is kept of a ManifestWork, in the informer's cache and here: some
+// hundred bytes instead of some thousand, most of them shared between works.
+type Work struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	// Set is the owning ApplicationSet; empty when the work is none of ours.
+	Set types.NamespacedName
+	// HubNamespace and HubName are the Application's on the hub.
+	HubNamespace, HubName string
+	// AppNamespace and AppName are the Application's on the managed cluster, once
+	// the agent has said them.
+	AppNamespace, AppName string
+
+	Facts observe.Facts
+}
+
+// DeepCopyObject makes a Work a runtime.Object, which a cache asks for.
+func (w *Work) DeepCopyObject() runtime.Object {
+	c := *w
+	return &c
+}
+
+// Compact is the transform of the ManifestWork cache: it puts a [Work] in the place
+// of each ManifestWork. Anything else it returns as it is.
+func Compact(object any) (any, error) {
+	full, ok := object.(*workv1.ManifestWork)
+	if !ok {
+		return object, nil
+	}
+	w := &Work{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       intern(full.Namespace),
+			Name:            full.Name,
+			ResourceVersion: full.ResourceVersion,
+		},
+		HubNamespace: intern(full.Annotations[wire.HubNamespaceAnnotation]),
+		HubName:      intern(full.Annotations[wire.HubNameAnnotation]),
+		Facts:        observe.Read(full),
+	}
+	w.Facts.Intern(intern)
+	if pulled, _ := wire.IsTrue(full.Labels[wire.PullLabel]); pulled {
+		if namespace, name, ok := wire.SplitKey(full.Annotations[wire.HostingAnnotation]); ok {
+			w.Set = types.NamespacedName{Namespace: intern(namespace), Name: intern(name)}
+		}
+	}
+	for i := range full.Status.ResourceStatus.Manifests {
+		if r := &full.Status.ResourceStatus.Manifests[i].ResourceMeta; r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural {
+			w.AppNamespace, w.AppName = intern(r.Namespace), intern(r.Name)
+		}
+	}
+	return w, nil
+}
+
+func intern(s string) string { return unique.Make(s).Value() }
+
+func (w *Work) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+}
+
+func (w *Work) cluster() string { return w.Namespace }
+
+func (w *Work) onCluster() place { return place{w.Namespace, w.AppNamespace, w.AppName} }
+
+// app is the identity of the row.
+func (w *Work) app() merge.App {
+	return merge.App{HubNamespace: w.HubNamespace, HubName: w.HubName, Cluster: w.Namespace, Work: w.Name}
+}
+
+// sameApplication reports whether another version of the work still makes the
+// same row of the same report.
+func (w *Work) sameApplication(o *Work) bool {
+	return w.Set == o.Set && w.HubNamespace == o.HubNamespace && w.HubName == o.HubName
+}

@@ -1,0 +1,64 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package merge
+
+import (
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+)
+
+// Content is the content of a report.
+type Content struct {
+	// Rows are sorted by [Compare].
+	Rows      []*Row
+	Resources ResourceList
+	Summary   v1alpha1.ReportSummary
+
+	// RowsLeftOut and ResourcesLeftOut did not fit; the summary counts them all the same.
+	RowsLeftOut, ResourcesLeftOut int
+}
+
+// Statuses returns the content as the API spells it.
+func (c *Content) Statuses() v1alpha1.AppSetStatuses {
+	s := v1alpha1.AppSetStatuses{Resources: c.Resources.refs, Summary: c.Summary}
+	if len(c.Rows) > 0 {
+		s.ClusterConditions = make([]v1alpha1.ClusterCondition, len(c.Rows))
+	}
+	for i, r := range c.Rows {
+		s.ClusterConditions[i] = r.ClusterCondition
+	}
+	return s
+}
+
+// Bytes returns the size of the content as JSON, to the byte when there are rows
+// and resources and a little more otherwise.
+func (c *Content) Bytes() int {
+	n := frameBytes(c.Summary) + c.Resources.bytes
+	for _, r := range c.Rows {
+		n += r.bytes + 1
+	}
+	return n
+}
+
+// frameBytes is what stands around rows and resources. Each list has one comma
+// less than members, which the sum of Bytes counts.
+func frameBytes(s v1alpha1.ReportSummary) int {
+	return len(`{"resources":[],"clusterConditions":[],"summary":}`) + jsonBytes(s) - 2
+}
+
+// Fit makes the content of a report that takes at most budget bytes as JSON, from
+// rows that are sorted by [Compare]. When all of it does not fit, messages get
+// shorter first; then rows are left out, healthy ones before the others and from
+// the end; resources never take more than a quarter.
+func Fit(rows []*Row, resources ResourceList, budget int) Content {
+	c := Content{Rows: rows, Resources: resources, Summary: Summarize(rows)}
+	if c.Bytes() <= budget {
+		return c
+	}
+	rest := budget - frameBytes(c.Summary)
+	c.Resources = resources.fit(rest / 4)
+	c.ResourcesLeftOut = len(resources.refs) - len(c.Resources.refs)
+	c.Rows = fitRows(rows, rest-c.Resources.bytes)
+	c.RowsLeftOut = len(rows) - len(c.Rows)
+	return c
+}

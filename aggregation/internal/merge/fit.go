@@ -1,0 +1,175 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package merge
+
+import (
+	"unicode/utf8"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// limits are the lengths, in characters, that messages are shortened to: few steps,
+// so that a report near its budget does not rewrite every message on every change.
+// What is shorter than the last says too little to be worth its row.
+var limits = [...]int{1024, 768, 512, 384, 256, 192, 128, 96, 64}
+
+const ellipsis = "…"
+
+// fitRows shortens messages, then leaves rows out, until the rest fits into budget.
+func fitRows(rows []*Row, budget int) []*Row {
+	var totals [len(limits)]int
+	for _, r := range rows {
+		r.addShortened(&totals)
+	}
+	for i, limit := range limits {
+		if totals[i] <= budget {
+			return shorten(rows, limit)
+		}
+	}
+	return shorten(leaveOut(rows, budget), limits[len(limits)-1])
+}
+
+// leaveOut keeps the rows that fit once all messages are as short as they get: the
+// worst first, and among equals the first.
+func leaveOut(rows []*Row, budget int) []*Row {
+	keep := make([]bool, len(rows))
+	kept := 0
+choose:
+	for grade := range grades {
+		for i, r := range rows {
+			if r.grade() != grade {
+				continue
+			}
+			var totals [len(limits)]int
+			r.addShortened(&totals)
+			if budget -= totals[len(limits)-1]; budget < 0 {
+				break choose // a better row never stays where a worse one goes
+			}
+			keep[i] = true
+			kept++
+		}
+	}
+	out := make([]*Row, 0, kept)
+	for i, r := range rows {
+		if keep[i] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// grades is the number of values of grade.
+const grades = 3
+
+// grade says how much a reader would miss the row: 0 most, 2 least.
+func (r *Row) grade() int {
+	switch {
+	case r.HealthStatus != argocd.HealthHealthy:
+		return 0
+	case r.SyncStatus != argocd.SyncSynced || len(r.Conditions) > 0:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// addShortened adds the bytes of the row, and of the comma after it, under each limit.
+func (r *Row) addShortened(totals *[len(limits)]int) {
+	for i := range totals {
+		totals[i] += r.bytes + 1
+	}
+	for i := range r.Conditions {
+		savings(r.Conditions[i].Message, totals)
+	}
+}
+
+// savings subtracts from totals what shortening a message to each limit saves. It
+// walks the message once.
+func savings(message string, totals *[len(limits)]int) {
+	const last = len(limits) - 1
+	if len(message) <= limits[last] {
+		return
+	}
+	var at [len(limits)]int // bytes of the JSON up to each limit
+	step, runes, bytes := last, 0, 0
+	for i := 0; i < len(message); runes++ {
+		if step >= 0 && runes == limits[step] {
+			at[step] = bytes
+			step--
+		}
+		c := message[i]
+		if c < utf8.RuneSelf {
+			bytes += asciiBytes[c]
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(message[i:])
+		bytes += runeBytes(r, n)
+		i += n
+	}
+	for i := step + 1; i <= last; i++ {
+		totals[i] -= bytes - at[i] - len(ellipsis)
+	}
+}
+
+// asciiBytes is how long encoding/json makes each ASCII character.
+var asciiBytes = func() (t [utf8.RuneSelf]int) {
+	for c := range t {
+		t[c] = jsonBytes(string(rune(c))) - 2
+	}
+	return t
+}()
+
+func runeBytes(r rune, n int) int {
+	if r == '\u2028' || r == '\u2029' || r == utf8.RuneError && n == 1 {
+		return len(`\u2028`)
+	}
+	return n
+}
+
+// shorten returns rows whose messages have at most limit characters. Rows that are
+// short enough stay the same pointers.
+func shorten(rows []*Row, limit int) []*Row {
+	out := make([]*Row, len(rows))
+	for i, r := range rows {
+		out[i] = r.shorten(limit)
+	}
+	return out
+}
+
+func (r *Row) shorten(limit int) *Row {
+	short := r
+	for i, c := range r.Conditions {
+		m := clip(c.Message, limit)
+		if len(m) == len(c.Message) {
+			continue
+		}
+		if short == r {
+			copied := r.ClusterCondition
+			copied.Conditions = append([]v1alpha1.Condition(nil), r.Conditions...)
+			short = &Row{ClusterCondition: copied}
+		}
+		short.Conditions[i].Message = m
+	}
+	if short != r {
+		short.bytes = jsonBytes(short.ClusterCondition)
+	}
+	return short
+}
+
+// clip cuts a message that has more than limit characters and marks the cut.
+func clip(message string, limit int) string {
+	if len(message) <= limit {
+		return message
+	}
+	runes := 0
+	for i := range message {
+		if runes == limit {
+			return message[:i] + ellipsis
+		}
+		runes++
+	}
+	return message
+}

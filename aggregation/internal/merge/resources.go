@@ -1,0 +1,62 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package merge
+
+import (
+	"cmp"
+	"slices"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+)
+
+// excludedKinds are never listed under resources: they are the tool's own, or
+// made by something that is listed.
+var excludedKinds = map[string]bool{
+	"Application": true, "ApplicationSet": true, "Cluster": true,
+	"EndpointSlice": true, "Pod": true, "ReplicaSet": true,
+}
+
+// ResourceList is the resources of a report, sorted and without doubles. The zero
+// value is empty.
+type ResourceList struct {
+	refs  []v1alpha1.ResourceRef
+	bytes int // of all as JSON, each with a comma
+}
+
+// Resources sorts resources and drops doubles and kinds that a report never lists.
+// It takes refs over.
+func Resources(refs []v1alpha1.ResourceRef) ResourceList {
+	refs = slices.DeleteFunc(refs, func(r v1alpha1.ResourceRef) bool { return excludedKinds[r.Kind] })
+	slices.SortFunc(refs, compareResources)
+	refs = slices.Clip(slices.Compact(refs))
+	l := ResourceList{refs: refs}
+	for i := range refs {
+		l.bytes += jsonBytes(refs[i]) + 1
+	}
+	return l
+}
+
+// Refs returns the resources; the caller must not change them.
+func (l ResourceList) Refs() []v1alpha1.ResourceRef { return l.refs }
+
+// fit returns the first resources that take at most budget bytes.
+func (l ResourceList) fit(budget int) ResourceList {
+	if l.bytes <= budget {
+		return l
+	}
+	used := 0
+	for i := range l.refs {
+		n := jsonBytes(l.refs[i]) + 1
+		if used+n > budget {
+			return ResourceList{refs: l.refs[:i:i], bytes: used}
+		}
+		used += n
+	}
+	return l
+}
+
+func compareResources(a, b v1alpha1.ResourceRef) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name), cmp.Compare(a.APIVersion, b.APIVersion))
+}

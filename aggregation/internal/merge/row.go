@@ -1,0 +1,91 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package merge
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+)
+
+// App is what the hub knows about one Application from OCM alone.
+type App struct {
+	// HubNamespace and HubName are the Application's on the hub.
+	HubNamespace, HubName string
+	// Cluster and Work are namespace and name of its ManifestWork.
+	Cluster, Work string
+
+	Health, Sync, Revision string
+	// OperationStartedAt is RFC 3339, or empty.
+	OperationPhase, OperationStartedAt, OperationMessage string
+	// Conditions came with the feedback, at most one of a type.
+	Conditions []v1alpha1.Condition
+}
+
+// Name is the Application's name in a report.
+func (a *App) Name() string {
+	return a.HubNamespace + "/" + a.HubName + "/" + a.Cluster + "/" + a.Work
+}
+
+// Row is one row of a report. It is never changed after [NewRow], so two equal
+// pointers are two equal rows: a caller that keeps rows can tell what changed
+// without looking into them.
+type Row struct {
+	v1alpha1.ClusterCondition
+
+	bytes int // of the row as JSON
+}
+
+// NewRow makes the row of an Application. Search's conditions are what the
+// intermediate report says about it.
+func NewRow(a App, search []v1alpha1.Condition) *Row {
+	return newRow(v1alpha1.ClusterCondition{
+		Cluster:                 a.Cluster,
+		HealthStatus:            a.Health,
+		SyncStatus:              a.Sync,
+		OperationStateStartedAt: a.OperationStartedAt,
+		OperationStatePhase:     a.OperationPhase,
+		SyncRevision:            a.Revision,
+		App:                     a.Name(),
+		Conditions:              conditions(a, search),
+	})
+}
+
+// Adopt makes rows of the conditions of an existing report.
+func Adopt(conditions []v1alpha1.ClusterCondition) []*Row {
+	rows := make([]*Row, 0, len(conditions))
+	for i := range conditions {
+		rows = append(rows, newRow(conditions[i]))
+	}
+	return rows
+}
+
+func newRow(c v1alpha1.ClusterCondition) *Row {
+	return &Row{ClusterCondition: c, bytes: jsonBytes(c)}
+}
+
+// Equal reports whether two rows say the same.
+func (r *Row) Equal(o *Row) bool {
+	return r == o || r.bytes == o.bytes &&
+		r.App == o.App && r.Cluster == o.Cluster &&
+		r.HealthStatus == o.HealthStatus && r.SyncStatus == o.SyncStatus &&
+		r.OperationStateStartedAt == o.OperationStateStartedAt && r.OperationStatePhase == o.OperationStatePhase &&
+		r.SyncRevision == o.SyncRevision && slices.Equal(r.Conditions, o.Conditions)
+}
+
+// Compare orders the rows of a report: by cluster, then by Application.
+func Compare(a, b *Row) int {
+	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.App, b.App))
+}
+
+// jsonBytes returns how long v is as the API server stores it.
+func jsonBytes(v any) int {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return 0 // strings, and slices of them, always encode
+	}
+	return len(data)
+}

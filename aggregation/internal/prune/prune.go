@@ -1,0 +1,63 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package prune removes what an ApplicationSet leaves behind: its report and its
+// intermediate report. It acts on a live answer that the ApplicationSet is not
+// there, and on nothing less: an error is not an answer.
+package prune
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;delete
+
+// Pruner removes reports. The zero value is not usable.
+type Pruner struct {
+	// Live reads from the API server, never from a cache.
+	Live client.Reader
+	// Writer deletes reports.
+	Writer client.Writer
+	// Store holds the intermediate reports; resourcesync removes them too.
+	Store *intermediate.Store
+}
+
+// Prune removes the reports of an ApplicationSet if it is positively gone. Report
+// is the metadata of the report that was seen, nil when there is none. It returns
+// whether the ApplicationSet is gone and whether a report was deleted; a file that
+// cannot be removed is no error, since resourcesync removes it as well.
+func (p *Pruner) Prune(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) (gone, deleted bool, err error) {
+	err = p.Live.Get(ctx, key, argocd.ApplicationSetMetadata())
+	if err == nil {
+		return false, false, nil
+	}
+	if !positive(err) {
+		return false, false, fmt.Errorf("get ApplicationSet: %w", err)
+	}
+	if report != nil {
+		// Only the report that was seen: one made anew since belongs to someone.
+		err := p.Writer.Delete(ctx, report, client.Preconditions{UID: &report.UID, ResourceVersion: &report.ResourceVersion})
+		if client.IgnoreNotFound(err) != nil {
+			return true, false, fmt.Errorf("delete report: %w", err)
+		}
+		deleted = err == nil
+	}
+	_ = p.Store.Remove(key.Namespace, key.Name)
+	return true, deleted, nil
+}
+
+// positive reports whether the API server itself said that it has no such object.
+// A server that does not serve ApplicationSets at all answers 404 as well.
+func positive(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}

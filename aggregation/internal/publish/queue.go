@@ -1,0 +1,51 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Queue holds the reports that changed, each until it is due. Until a leader works
+// on it, it forgets what it is told: the leader begins by looking at every report.
+type Queue struct {
+	pacer *pacer
+
+	mu    sync.Mutex
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// NewQueue returns a queue that keeps pace.
+func NewQueue(pace Pace) *Queue { return &Queue{pacer: newPacer(pace)} }
+
+// Changed says that what is known about an ApplicationSet is different now.
+func (q *Queue) Changed(key types.NamespacedName) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queue == nil {
+		return
+	}
+	if wait, first := q.pacer.changed(key); first {
+		q.queue.AddAfter(reconcile.Request{NamespacedName: key}, wait)
+	}
+}
+
+// look asks for a look at a report, whatever is known about it.
+func (q *Queue) look(key types.NamespacedName) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queue != nil {
+		q.queue.Add(reconcile.Request{NamespacedName: key})
+	}
+}
+
+func (q *Queue) open(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queue = queue
+}

@@ -1,0 +1,275 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// again is the wait after an answer that only says that the cache is behind.
+const again = 100 * time.Millisecond
+
+// Reconciler keeps the report of each ApplicationSet as the index says.
+type Reconciler struct {
+	cached client.Reader
+	live   client.Reader
+	writer client.Writer
+	index  *index.Index
+	pruner *prune.Pruner
+	events events.EventRecorder
+	pacer  *pacer
+	limit  int
+
+	mu      sync.Mutex
+	reports map[types.NamespacedName]*written
+	foreign map[types.NamespacedName]types.UID // said already
+}
+
+// Reconcile brings one report up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	changes, wait := r.pacer.take(req.NamespacedName)
+	if wait > 0 {
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	settled, err := r.reconcile(ctx, req.NamespacedName, changes)
+	switch {
+	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
+		errorsTotal.WithLabelValues("conflict").Inc()
+		settled, err = false, nil
+	case err != nil:
+		errorsTotal.WithLabelValues("api").Inc()
+	}
+	if settled {
+		return reconcile.Result{}, nil
+	}
+	r.pacer.failed(req.NamespacedName, changes)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// reconcile returns false when it has to be called again soon.
+func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, changes batch) (settled bool, err error) {
+	report, err := r.report(ctx, key)
+	if err != nil {
+		return false, err
+	}
+	if report != nil && !ours(report.meta) {
+		r.sayForeign(ctx, key, report.meta)
+		return true, nil
+	}
+	err = r.cached.Get(ctx, key, argocd.ApplicationSetMetadata())
+	if apierrors.IsNotFound(err) {
+		return r.retire(ctx, key, report)
+	}
+	if err != nil {
+		return false, fmt.Errorf("get ApplicationSet: %w", err)
+	}
+
+	view := r.index.View(key)
+	if report == nil && len(view.Rows) == 0 {
+		return true, nil // nothing of it is pulled
+	}
+	if report == nil {
+		return true, r.create(ctx, key, view, changes)
+	}
+	return true, r.update(ctx, key, report, view, changes)
+}
+
+// report returns what is known about the report, nil when there is none. It reads
+// the content only when it is not known any more.
+func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*written, error) {
+	seen := Metadata()
+	if err := r.cached.Get(ctx, key, seen); apierrors.IsNotFound(err) {
+		seen = nil
+	} else if err != nil {
+		return nil, fmt.Errorf("get report: %w", err)
+	}
+	r.mu.Lock()
+	known := r.reports[key]
+	r.mu.Unlock()
+	switch {
+	case known == nil && seen == nil:
+		return nil, nil
+	case known == nil || seen != nil && (seen.UID != known.meta.UID || seen.Generation > known.meta.Generation):
+		return r.load(ctx, key) // new to us, or someone else changed it
+	case seen != nil && seen.Generation == known.meta.Generation:
+		known.meta = seen // labels and annotations may be someone else's
+	}
+	return known, nil
+}
+
+func (r *Reconciler) load(ctx context.Context, key types.NamespacedName) (*written, error) {
+	report, statuses, err := readReport(ctx, r.live, key)
+	if err != nil {
+		return nil, err
+	}
+	if report != nil && ours(report.meta) {
+		r.index.Remember(key, statuses)
+	}
+	r.keep(key, report)
+	return report, nil
+}
+
+// keep remembers a report; nil forgets it.
+func (r *Reconciler) keep(key types.NamespacedName, report *written) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if report == nil {
+		delete(r.reports, key)
+		return
+	}
+	r.reports[key] = report
+}
+
+func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes batch) error {
+	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{
+		Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{wire.ReportLabel: labelFor(key)},
+	}}
+	envelope := envelopeBytes(&report.ObjectMeta)
+	content := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
+	report.Statuses = content.Statuses()
+	for name, value := range annotationsFor(&content) {
+		if value != "" {
+			metav1.SetMetaDataAnnotation(&report.ObjectMeta, name, value)
+		}
+	}
+	if err := r.writer.Create(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("create report: %w", err)
+	}
+	meta := Metadata()
+	meta.ObjectMeta = report.ObjectMeta
+	r.keep(key, &written{meta: meta, content: content, orderly: true})
+	r.sayLeftOut(ctx, meta, 0, content.RowsLeftOut)
+	r.count(key, "create", changes, envelope, &content)
+	return nil
+}
+
+func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, report *written, view index.View, changes batch) error {
+	envelope := envelopeBytes(&report.meta.ObjectMeta)
+	want := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
+	steps := report.patchTo(key, &want)
+	if len(steps) == 0 {
+		r.keep(key, &written{meta: report.meta, content: want, orderly: true}) // rows become pointers of the index
+		r.count(key, "", changes, envelope, &want)
+		return nil
+	}
+	// Setting the version makes the API server refuse a patch of anything newer.
+	guard := operation{Op: "replace", Path: "/metadata/resourceVersion", Value: report.meta.ResourceVersion}
+	body, err := json.Marshal(append([]operation{guard}, steps...))
+	if err != nil {
+		return fmt.Errorf("encode report: %w", err)
+	}
+	meta := Metadata()
+	meta.Namespace, meta.Name = key.Namespace, key.Name
+	err = r.writer.Patch(ctx, meta, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(fieldOwner))
+	if err != nil {
+		r.keep(key, nil) // it is not what we believed, or it is unknown what it is now
+		if apierrors.IsNotFound(err) {
+			return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("multiclusterapplicationsetreports").GroupResource(), key.Name, err)
+		}
+		return fmt.Errorf("patch report: %w", err)
+	}
+	r.keep(key, &written{meta: meta, content: want, orderly: true})
+	r.sayLeftOut(ctx, meta, leftOut(report.meta), want.RowsLeftOut)
+	name := "patch"
+	if steps[len(steps)-1].Path == "/statuses" {
+		name = "replace"
+	}
+	r.count(key, name, changes, envelope, &want)
+	return nil
+}
+
+// retire handles an ApplicationSet that the cache does not have.
+func (r *Reconciler) retire(ctx context.Context, key types.NamespacedName, report *written) (settled bool, err error) {
+	var meta *metav1.PartialObjectMetadata
+	if report != nil {
+		meta = report.meta
+	}
+	gone, deleted, err := r.pruner.Prune(ctx, key, meta)
+	if deleted {
+		writesTotal.WithLabelValues("delete").Inc()
+	}
+	if err != nil {
+		r.keep(key, nil)
+		return false, err
+	}
+	if !gone {
+		return false, nil // it is new, and the cache will have it in a moment
+	}
+	r.keep(key, nil)
+	r.index.Forget(key)
+	r.pacer.forget(key)
+	forgetMetrics(key)
+	return true, nil
+}
+
+// count updates the metrics after a look at a report; operation is empty when
+// nothing had to be written.
+func (r *Reconciler) count(key types.NamespacedName, operation string, changes batch, envelope int, c *merge.Content) {
+	size := envelope + c.Bytes()
+	bytesGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(size))
+	leftOutGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(c.RowsLeftOut))
+	if operation == "" {
+		return
+	}
+	writesTotal.WithLabelValues(operation).Inc()
+	if changes.changes > 0 {
+		publishSeconds.Observe(time.Since(changes.first).Seconds())
+	}
+	r.pacer.written(key, changes, float64(size)/float64(r.limit))
+}
+
+func (r *Reconciler) sayLeftOut(ctx context.Context, report *metav1.PartialObjectMetadata, before, now int) {
+	if before > 0 == (now > 0) {
+		return
+	}
+	log := logr.FromContextOrDiscard(ctx)
+	if now == 0 {
+		log.Info("report holds every row again")
+		return
+	}
+	log.Info("report does not hold every row", "rowsLeftOut", now, "limitBytes", r.limit)
+	r.events.Eventf(report, nil, corev1.EventTypeWarning, "RowsLeftOut", "Publish",
+		"%d rows, the healthiest first, do not fit into %d bytes; the summary counts all of them", now, r.limit)
+}
+
+func (r *Reconciler) sayForeign(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) {
+	r.mu.Lock()
+	said := r.foreign[key] == report.UID
+	r.foreign[key] = report.UID
+	r.mu.Unlock()
+	if said {
+		return
+	}
+	errorsTotal.WithLabelValues("foreign").Inc()
+	logr.FromContextOrDiscard(ctx).Info("a report without our label has the ApplicationSet's name; it is left alone", "label", wire.ReportLabel)
+	r.events.Eventf(report, nil, corev1.EventTypeWarning, "NotOurs", "Publish",
+		"label %s is missing, so this report is left alone; delete it, or add the label, to have it written", wire.ReportLabel)
+}

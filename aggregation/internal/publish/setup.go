@@ -1,0 +1,131 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// Options of [Setup].
+type Options struct {
+	// SizeLimit bounds a report, in bytes as the API server stores it.
+	SizeLimit int
+	// Queue is what the index tells its changes to.
+	Queue *Queue
+	// Index is what the reports say.
+	Index *index.Index
+	// WaitForSync returns once the index knows all that was there at start.
+	WaitForSync func(context.Context) error
+	// Pruner removes the reports of ApplicationSets that are gone.
+	Pruner *prune.Pruner
+}
+
+// Setup adds the controller that writes reports while this process leads.
+func Setup(mgr ctrl.Manager, o Options) error {
+	r := &Reconciler{
+		cached:  mgr.GetCache(),
+		live:    mgr.GetAPIReader(),
+		writer:  mgr.GetClient(),
+		index:   o.Index,
+		pruner:  o.Pruner,
+		events:  mgr.GetEventRecorder("multicluster-integrations-aggregation"),
+		pacer:   o.Queue.pacer,
+		limit:   o.SizeLimit,
+		reports: map[types.NamespacedName]*written{},
+		foreign: map[types.NamespacedName]types.UID{},
+	}
+	c, err := controller.New("report", mgr, controller.Options{
+		Reconciler:              r,
+		MaxConcurrentReconciles: 2,
+		SkipNameValidation:      ptr.To(true), // a test runs a leader and a standby in one process
+	})
+	if err != nil {
+		return fmt.Errorf("create the report controller: %w", err)
+	}
+	return c.Watch(&triggers{reconciler: r, cache: mgr.GetCache(), queue: o.Queue, waitForSync: o.WaitForSync})
+}
+
+// triggers is the controller's source: the index, the ApplicationSets and the
+// reports. It starts when this process leads.
+type triggers struct {
+	reconciler  *Reconciler
+	cache       cache.Cache
+	queue       *Queue
+	waitForSync func(context.Context) error
+
+	synced []toolscache.InformerSynced
+}
+
+// Start looks at every ApplicationSet and report once, then at those that change.
+func (t *triggers) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	t.queue.open(queue)
+	return errors.Join(
+		t.follow(ctx, argocd.ApplicationSetMetadata(), toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    t.look,
+			DeleteFunc: t.look,
+		}),
+		t.follow(ctx, Metadata(), toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    t.look,
+			UpdateFunc: func(_, object any) { t.look(object) },
+			DeleteFunc: func(object any) {
+				if key, ok := keyOf(object); ok {
+					t.reconciler.keep(key, nil)
+				}
+				t.look(object)
+			},
+		}),
+	)
+}
+
+// WaitForSync holds the first write back until nothing is missing.
+func (t *triggers) WaitForSync(ctx context.Context) error {
+	if !toolscache.WaitForCacheSync(ctx.Done(), t.synced...) {
+		return fmt.Errorf("wait for ApplicationSets and reports: %w", context.Cause(ctx))
+	}
+	return t.waitForSync(ctx)
+}
+
+func (t *triggers) follow(ctx context.Context, of client.Object, h toolscache.ResourceEventHandler) error {
+	informer, err := t.cache.GetInformer(ctx, of)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", of.GetObjectKind().GroupVersionKind().Kind, err)
+	}
+	registration, err := informer.AddEventHandler(h)
+	if err != nil {
+		return fmt.Errorf("watch %s: %w", of.GetObjectKind().GroupVersionKind().Kind, err)
+	}
+	t.synced = append(t.synced, registration.HasSynced)
+	return nil
+}
+
+func (t *triggers) look(object any) {
+	if key, ok := keyOf(object); ok {
+		t.queue.look(key)
+	}
+}
+
+func keyOf(object any) (key types.NamespacedName, ok bool) {
+	s, err := toolscache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	if err != nil {
+		return key, false
+	}
+	key.Namespace, key.Name, err = toolscache.SplitMetaNamespaceKey(s)
+	return key, err == nil
+}
