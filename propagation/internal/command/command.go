@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
@@ -63,6 +66,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		return err
 	}
 	watched := deliver.Caches(c.ArgoCDNamespace)
+	maps.Copy(watched, register.Caches(c.ArgoCDNamespace))
 	warm := make([]client.Object, 0, len(watched))
 	for object := range watched {
 		warm = append(warm, object)
@@ -74,6 +78,12 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	c.Deliver.ArgoCDNamespace = c.ArgoCDNamespace
 	if err := deliver.Setup(ctx, mgr, c.Deliver); err != nil {
 		return fmt.Errorf("set up delivery: %w", err)
+	}
+	if err := mirror.Setup(mgr, mirror.Options{Concurrency: c.Deliver.Concurrency, WorkIndex: deliver.WorksByApplication}); err != nil {
+		return err
+	}
+	if err := register.Setup(mgr, register.Options{Namespace: c.ArgoCDNamespace}); err != nil {
+		return err
 	}
 	return mgr.Start(ctx)
 }

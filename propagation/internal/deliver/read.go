@@ -35,7 +35,7 @@ func (r *Reconciler) application(ctx context.Context, key client.ObjectKey) (*ar
 // borrowed from the cache and have a hash in place of their spec.
 func (r *Reconciler) works(ctx context.Context, key client.ObjectKey) ([]workv1.ManifestWork, error) {
 	var list workv1.ManifestWorkList
-	if err := r.client.List(ctx, &list, client.MatchingFields{worksByApplication: key.String()}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.client.List(ctx, &list, client.MatchingFields{WorksByApplication: key.String()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ManifestWorks of Application %s: %w", key, err)
 	}
 	return list.Items, nil

@@ -23,8 +23,8 @@ import (
 
 // Indexes of the cache. A key that an object does not have is not indexed.
 const (
-	// worksByApplication: ManifestWorks by the hub Application that they carry.
-	worksByApplication = "deliver.application"
+	// WorksByApplication: ManifestWorks by the hub Application that they carry.
+	WorksByApplication = "deliver.application"
 	// applicationsByCluster: Applications by the cluster they name.
 	applicationsByCluster = "deliver.cluster"
 	// applicationsByTarget: Applications by "<namespace>/<cluster>".
@@ -41,7 +41,7 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 		name   string
 		keys   client.IndexerFunc
 	}{
-		{&workv1.ManifestWork{}, worksByApplication, func(o client.Object) []string {
+		{&workv1.ManifestWork{}, WorksByApplication, func(o client.Object) []string {
 			if key, ok := applicationOf(o); ok {
 				return []string{key.String()}
 			}
