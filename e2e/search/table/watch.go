@@ -76,6 +76,13 @@ func (t *Table) Watch(q *Query) (<-chan Event, func(), error) {
 	}, nil
 }
 
+// Watchers returns the number of watches that have not been ended.
+func (t *Table) Watchers() int {
+	t.feed.mu.Lock()
+	defer t.feed.mu.Unlock()
+	return len(t.feed.subscribers)
+}
+
 // watchable refuses what the subscription refuses.
 func (f Filter) watchable() error {
 	values := make([]string, 0, len(f.Values))

@@ -1,0 +1,76 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package table
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestEncodings stores the row of a sample and reads it back in both forms.
+func TestEncodings(t *testing.T) {
+	var recorded struct {
+		Row      map[string]any `json:"note_row"`
+		Response struct {
+			Body struct {
+				Data struct {
+					SearchResult []struct{ Items []map[string]any }
+				}
+			}
+		}
+	}
+	load(t, "27-encodings-search.json", &recorded)
+	row := Row{UID: "cluster1/enc", Cluster: "cluster1", Data: recorded.Row}
+	want := recorded.Response.Body.Data.SearchResult[0].Items[0]
+	if diff := cmp.Diff(want, decode(t, row.searchItem())); diff != "" {
+		t.Error("search gives something else (-recorded +ours):\n" + diff)
+	}
+
+	var watched struct {
+		Frames []struct {
+			Data json.RawMessage
+		}
+	}
+	load(t, "47-encodings-watch.json", &watched)
+	for _, frame := range watched.Frames {
+		var message struct {
+			Type    string
+			Payload struct {
+				Data struct {
+					Watch struct{ NewData map[string]any }
+				}
+			}
+		}
+		if json.Unmarshal(frame.Data, &message) != nil || message.Type != "next" {
+			continue
+		}
+		if diff := cmp.Diff(message.Payload.Data.Watch.NewData, decode(t, row.watchItem())); diff != "" {
+			t.Error("watch gives something else (-recorded +ours):\n" + diff)
+		}
+	}
+}
+
+func load(t *testing.T, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func decode(t *testing.T, item Item) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal(item, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
