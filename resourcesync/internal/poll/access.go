@@ -43,7 +43,7 @@ func (p *Poller) reportAccess(view fleet.View, r *search.Result) {
 		p.Log.Info("search shows every managed cluster again")
 		return
 	}
-	requestErrors.WithLabelValues(string(search.KindAccess)).Inc()
+	failures.WithLabelValues(string(search.KindAccess)).Inc()
 	p.Log.Info(said, keys...)
 }
 
@@ -91,39 +91,4 @@ func names(list []string) string {
 		return strings.Join(list, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
-}
-
-// say logs a failure when it is another one than before, and its end.
-func (p *Poller) say(err error) {
-	if err == nil {
-		if p.failing != "" {
-			p.Log.Info("search answers")
-		}
-		p.failing = ""
-		return
-	}
-	kind := string(search.KindOf(err))
-	if kind == "" {
-		kind = "hub"
-	}
-	if kind == p.failing {
-		p.Log.V(1).Info("search still fails", "error", err.Error())
-		return
-	}
-	p.failing = kind
-	if !p.reached && (kind == string(search.KindAbsent) || kind == string(search.KindUnreachable)) {
-		p.Log.Info("there is no search service here: reports come from feedback alone; it is looked for again now and then",
-			"every", p.Options.ProbeInterval.String(), "reason", err.Error())
-		return
-	}
-	p.Log.Error(err, "search cannot be read; what is known is kept and dated", "kind", kind)
-}
-
-// odd logs rows that were left out, once per poll at most.
-func (p *Poller) odd(rows []string) {
-	if len(rows) == 0 {
-		return
-	}
-	requestErrors.WithLabelValues("odd").Add(float64(len(rows)))
-	p.Log.V(1).Info("rows of search are not what they should be and were left out", "rows", names(rows))
 }

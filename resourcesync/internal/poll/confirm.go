@@ -74,7 +74,7 @@ func (p *Poller) judge(ctx context.Context, visible map[string]bool, found *susp
 		case still[cluster] > 0:
 			doubtful = fmt.Sprintf("%d resources have vanished from their Applications, but are still there", still[cluster])
 		case len(l.unproven) > 0 && !p.objects:
-			doubtful = fmt.Sprintf("%d Applications without any resource, and no other answer has resources either", len(l.unproven))
+			doubtful = fmt.Sprintf("%d Applications without any resource, and no other Application has one either: the relations failed, or fine-grained RBAC does not grant the deployed kinds", len(l.unproven))
 		}
 		if doubtful == "" || visible[cluster] && p.persists(cluster, l, r.at) {
 			p.accept(cluster, r.apps, r.at)
@@ -149,8 +149,7 @@ func (p *Poller) still(ctx context.Context, losses map[string]loss, until time.T
 	return count, nil
 }
 
-// visible returns the clusters that the account sees; none when that cannot be
-// told, or when the hub is among them and so the server may have mixed them up.
+// visible returns the clusters that the account sees; none when that cannot be told.
 func (p *Poller) visible(ctx context.Context, view fleet.View, until time.Time) map[string]bool {
 	var r *search.Result
 	err := p.try(ctx, until, func() (err error) { r, err = p.Search.Clusters(ctx); return err })

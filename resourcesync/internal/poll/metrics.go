@@ -20,7 +20,7 @@ var (
 		Help:    "Seconds from the start of a poll until its reports are written.",
 		Buckets: prometheus.ExponentialBuckets(0.05, 2, 12),
 	})
-	requestErrors = prometheus.NewCounterVec(prometheus.CounterOpts{
+	failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "resourcesync_errors_total",
 		Help: "Failures. kind is why a request to search failed, \"write\" for a report that could not be written or removed, \"odd\" for a row left out.",
 	}, []string{"kind"})
@@ -39,10 +39,10 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(lastSuccess, pollSeconds, requestErrors, clustersStale, reports, writes)
+	metrics.Registry.MustRegister(lastSuccess, pollSeconds, failures, clustersStale, reports, writes)
 	for _, k := range search.Kinds {
-		requestErrors.WithLabelValues(string(k)) // so that a rate has a start
+		failures.WithLabelValues(string(k)) // so that a rate has a start
 	}
-	requestErrors.WithLabelValues("write")
-	requestErrors.WithLabelValues("odd")
+	failures.WithLabelValues("write")
+	failures.WithLabelValues("odd")
 }

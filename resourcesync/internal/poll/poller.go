@@ -5,6 +5,7 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -121,7 +122,7 @@ func (p *Poller) Start(ctx context.Context) error {
 // fleet of hubs do not ask in step.
 func (p *Poller) pause() time.Duration {
 	d := p.Options.Interval
-	if !p.reached && (p.failing == string(search.KindAbsent) || p.failing == string(search.KindUnreachable)) {
+	if p.absent() {
 		d = p.Options.ProbeInterval
 	}
 	return d - time.Duration(rand.Int64N(int64(d/10)+1))
@@ -137,13 +138,11 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	p.forget(view.Clusters)
 	p.objects = false
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	err = p.ask(ctx, view, started.Add(p.Options.Interval))
 	if ctx.Err() != nil {
 		return // stopping: half a poll says nothing about search
 	}
-	p.publish(view)
+	err = errors.Join(err, p.publish(view))
 	p.say(err)
 	pollSeconds.Observe(time.Since(started).Seconds())
 	if err == nil {

@@ -7,7 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
@@ -18,7 +18,7 @@ import (
 // fingerprint is of the bytes of a report; zero: of a file that cannot be read.
 type fingerprint [sha256.Size]byte
 
-func print(r *intermediate.Report) (fingerprint, error) {
+func printOf(r *intermediate.Report) (fingerprint, error) {
 	r.SchemaVersion = intermediate.SchemaVersion
 	data, err := json.Marshal(r)
 	return sha256.Sum256(data), err
@@ -48,15 +48,15 @@ func (p *Poller) restore() {
 			continue
 		}
 		translate.Restore(r, at.UTC().Truncate(time.Second), p.known)
-		if p.written[k], err = print(r); err != nil {
+		if p.written[k], err = printOf(r); err != nil {
 			p.Log.Error(err, "intermediate report cannot be compared", "applicationset", k.String())
 		}
 	}
 }
 
 // publish writes the reports that differ from their files and removes those of
-// ApplicationSets that are gone.
-func (p *Poller) publish(view fleet.View) {
+// ApplicationSets that are gone. What fails is tried again with the next poll.
+func (p *Poller) publish(view fleet.View) error {
 	rows := map[intermediate.Key]bool{}
 	stale := 0
 	for _, c := range p.known {
@@ -67,68 +67,61 @@ func (p *Poller) publish(view fleet.View) {
 			rows[c.Applications[i].Set] = true
 		}
 	}
-	clustersStale.Set(float64(stale))
+	var errs []error
 	for k := range p.written {
 		if !view.Sets[k] {
-			p.remove(k)
+			errs = append(errs, p.remove(k))
 		}
 	}
-	var wanted []intermediate.Key
-	for k := range view.Sets {
-		print, exists := p.written[k]
-		unreadable := exists && print == fingerprint{}
-		switch {
-		case rows[k] && (!exists || unreadable || p.dirty[k]):
-			wanted = append(wanted, k)
-		case !rows[k] && exists && p.dirty[k]:
-			wanted = append(wanted, k) // it had Applications and has none now: that is worth a report
+	failed := map[intermediate.Key]bool{}
+	for _, r := range translate.Reports(p.wanted(view, rows), p.known) {
+		if err := p.write(r); err != nil {
+			failed[intermediate.Key{Namespace: r.Namespace, Name: r.Name}] = true
+			errs = append(errs, err)
 		}
 	}
-	slices.SortFunc(wanted, func(a, b intermediate.Key) int { return compareKeys(a, b) })
-	left := map[intermediate.Key]bool{}
-	for _, r := range translate.Reports(wanted, p.known) {
-		k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
-		if !p.write(k, r) {
-			left[k] = true // tried again with the next poll
-		}
-	}
-	p.dirty = left
+	p.dirty = failed
+	clustersStale.Set(float64(stale))
 	reports.Set(float64(len(p.written)))
+	return errors.Join(errs...)
 }
 
-func (p *Poller) write(k intermediate.Key, r *intermediate.Report) bool {
-	print, err := print(r)
-	if err == nil && print != (fingerprint{}) && print == p.written[k] {
-		return true
+// wanted are the ApplicationSets whose report may differ from its file: those with
+// Applications, and those that had some, since "none any more" is worth a report.
+func (p *Poller) wanted(view fleet.View, rows map[intermediate.Key]bool) []intermediate.Key {
+	var out []intermediate.Key
+	for k := range view.Sets {
+		print, exists := p.written[k]
+		if p.dirty[k] && (exists || rows[k]) || rows[k] && (!exists || print == fingerprint{}) {
+			out = append(out, k)
+		}
 	}
-	if err == nil {
-		err = p.Files.Write(r)
-	}
+	return out
+}
+
+func (p *Poller) write(r *intermediate.Report) error {
+	k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
+	print, err := printOf(r)
 	if err != nil {
-		requestErrors.WithLabelValues("write").Inc()
-		p.Log.Error(err, "intermediate report is not written; the last one stays", "applicationset", k.String())
-		return false
+		return fmt.Errorf("encode intermediate report of ApplicationSet %s: %w", k, err)
+	}
+	if print == p.written[k] {
+		return nil
+	}
+	if err := p.Files.Write(r); err != nil {
+		failures.WithLabelValues("write").Inc()
+		return err
 	}
 	p.written[k] = print
 	writes.Inc()
-	return true
+	return nil
 }
 
-func (p *Poller) remove(k intermediate.Key) {
+func (p *Poller) remove(k intermediate.Key) error {
 	if err := p.Files.Remove(k.Namespace, k.Name); err != nil {
-		requestErrors.WithLabelValues("write").Inc()
-		p.Log.Error(err, "intermediate report is not removed", "applicationset", k.String())
-		return
+		failures.WithLabelValues("write").Inc()
+		return err
 	}
 	delete(p.written, k)
-}
-
-func compareKeys(a, b intermediate.Key) int {
-	if a == b {
-		return 0
-	}
-	if a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.Name < b.Name {
-		return -1
-	}
-	return 1
+	return nil
 }

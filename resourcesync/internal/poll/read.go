@@ -6,10 +6,9 @@ package poll
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
-
-	"math/rand/v2"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
@@ -96,7 +95,7 @@ func (p *Poller) try(ctx context.Context, until time.Time, request func() error)
 			return nil
 		}
 		if ctx.Err() == nil {
-			requestErrors.WithLabelValues(string(search.KindOf(err))).Inc()
+			failures.WithLabelValues(string(search.KindOf(err))).Inc()
 		}
 		pause := backoff/2 + rand.N(backoff)
 		if n == attempts || !search.Transient(err) || time.Now().Add(pause).After(until) || !sleep(ctx, pause) {

@@ -1,0 +1,215 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// world is a fleet, the search service that indexes it, and a poller between them
+// and a real directory. Times are those of a synctest bubble.
+type world struct {
+	t      *testing.T
+	dir    string
+	store  *intermediate.Store
+	poller *Poller
+	logs   []string
+
+	mu   sync.Mutex
+	view fleet.View
+	// apps are what runs: cluster → Application → its objects, as "Kind/name".
+	apps map[string]map[string][]string
+	// objects are what runs on a cluster besides.
+	extra map[string][]string
+	// bent bends an answer, the only reply that a test sees to a batch.
+	bent func(clusters []string, r *search.Result) error
+	// down fails everything.
+	down error
+	// hidden are clusters that the account does not see.
+	hidden map[string]bool
+	asked  int
+	most   int
+	now    int
+	viewed error
+}
+
+const set = "argocd/guestbook"
+
+var setKey = intermediate.Key{Namespace: "argocd", Name: "guestbook"}
+
+func newWorld(t *testing.T) *world {
+	w := &world{
+		t: t, dir: t.TempDir(),
+		view: fleet.View{Clusters: []string{"c1", "c2"}, Hub: []string{"local-cluster"}, Sets: map[intermediate.Key]bool{setKey: true}},
+		apps: map[string]map[string][]string{
+			"c1": {"app": {"ConfigMap/a", "ConfigMap/b"}},
+			"c2": {"app": {"ConfigMap/a", "ConfigMap/b"}},
+		},
+		extra: map[string][]string{}, hidden: map[string]bool{},
+	}
+	w.store = intermediate.NewStore(w.dir)
+	w.restart()
+	return w
+}
+
+// restart replaces the poller by a new one over the same directory.
+func (w *world) restart() {
+	w.poller = &Poller{
+		Search: w, Fleet: w, Files: w.store,
+		Log:     funcr.New(func(_, args string) { w.logs = append(w.logs, args) }, funcr.Options{}),
+		Options: Options{Interval: 10 * time.Second, ProbeInterval: time.Minute, BatchSize: 50},
+	}
+	w.poller.restore()
+}
+
+// poll polls once and then lets the interval pass.
+func (w *world) poll() {
+	w.t.Helper()
+	started := time.Now()
+	w.poller.poll(w.t.Context())
+	sleep(w.t.Context(), 10*time.Second-time.Since(started))
+}
+
+func (w *world) View(context.Context) (fleet.View, error) { return w.view, w.viewed }
+
+func (w *world) ClustersWithApplications(context.Context) ([]string, error) {
+	if w.down != nil {
+		return nil, w.down
+	}
+	return slices.Sorted(maps.Keys(w.apps)), nil
+}
+
+func (w *world) Applications(ctx context.Context, clusters []string) (*search.Result, error) {
+	w.mu.Lock()
+	w.asked++
+	w.now++
+	w.most = max(w.most, w.now)
+	w.mu.Unlock()
+	sleep(ctx, 100*time.Millisecond)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now--
+	if w.down != nil {
+		return nil, w.down
+	}
+	r := &search.Result{}
+	for _, c := range clusters {
+		if w.hidden[c] {
+			continue
+		}
+		var uids []string
+		for name, objects := range w.apps[c] {
+			uid := c + "/" + name
+			uids = append(uids, uid)
+			r.Items = append(r.Items, search.Item{
+				UID: uid, Cluster: c, Kind: "Application", APIGroup: "argoproj.io", APIVersion: "v1alpha1", Namespace: "argocd", Name: name,
+				Hosting: "ApplicationSet/" + set, Health: "Healthy", Sync: "Synced",
+			})
+			for _, o := range objects {
+				r.Related = append(r.Related, object(c, o, uid))
+			}
+		}
+		r.Related = append(r.Related, search.Item{UID: "cluster__" + c, Kind: "Cluster", Name: c, Cluster: c, RelatedUIDs: uids})
+	}
+	if w.bent != nil {
+		if err := w.bent(clusters, r); err != nil {
+			return nil, err
+		}
+	}
+	r.Count = len(r.Items)
+	return r, nil
+}
+
+func object(cluster, o string, owners ...string) search.Item {
+	var kind, name string
+	for i := range o {
+		if o[i] == '/' {
+			kind, name = o[:i], o[i+1:]
+		}
+	}
+	return search.Item{UID: cluster + "/" + o, Cluster: cluster, Kind: kind, APIVersion: "v1", Namespace: "default", Name: name, RelatedUIDs: owners}
+}
+
+func (w *world) Objects(_ context.Context, clusters, kinds, names []string) (*search.Result, error) {
+	if w.down != nil {
+		return nil, w.down
+	}
+	r := &search.Result{}
+	for _, c := range clusters {
+		all := slices.Clone(w.extra[c])
+		for _, objects := range w.apps[c] {
+			all = append(all, objects...)
+		}
+		for _, o := range all {
+			if it := object(c, o); slices.Contains(kinds, it.Kind) && slices.Contains(names, it.Name) {
+				r.Items = append(r.Items, it)
+			}
+		}
+	}
+	return r, nil
+}
+
+func (w *world) Clusters(context.Context) (*search.Result, error) {
+	if w.down != nil {
+		return nil, w.down
+	}
+	r := &search.Result{}
+	for _, c := range w.view.Clusters {
+		if !w.hidden[c] {
+			r.Items = append(r.Items, search.Item{UID: "cluster__" + c, Kind: "Cluster", Name: c, Cluster: c})
+		}
+	}
+	return r, nil
+}
+
+// row is what a report says of one Application: its objects, and how old that is.
+type row struct {
+	objects string
+	age     time.Duration // -1: it is true now
+}
+
+// rows reads the report as aggregation does. Keys are "<cluster>/<application>".
+func (w *world) rows() map[string]row {
+	w.t.Helper()
+	r, err := w.store.Read(setKey.Namespace, setKey.Name)
+	if err != nil {
+		w.t.Fatalf("read report: %v", err)
+	}
+	out := map[string]row{}
+	for _, a := range r.Applications {
+		state := row{age: -1}
+		for _, o := range a.Resources {
+			state.objects += o.Kind + "/" + o.Name + " "
+		}
+		if a.StaleSince != nil {
+			state.age = time.Since(*a.StaleSince).Truncate(10 * time.Second)
+		}
+		out[a.Cluster+"/"+a.Name] = state
+	}
+	return out
+}
+
+func (w *world) expect(reason string, want map[string]row) {
+	w.t.Helper()
+	if got := w.rows(); !maps.Equal(got, want) {
+		w.t.Errorf("%s:\n got %v\nwant %v", reason, got, want)
+	}
+}
+
+const fresh = time.Duration(-1)
+
+func both(objects string, age time.Duration) map[string]row {
+	return map[string]row{"c1/app": {objects, age}, "c2/app": {objects, age}}
+}
