@@ -1,30 +1,92 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo tells the story of the pull model on a fleet of real parts.
+// Command demo tells the story of the pull model on a fleet of real parts: it
+// starts the fleet, delivers the example by pull and shows what becomes of it. Its
+// exit status is 0 only if every step came true.
 package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/story"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	keep := flag.Bool("keep", false, "leave the fleet running at the end, until Ctrl-C")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	fleet, err := env.Start(ctx, env.Options{Product: []string{}, Progress: func(line string) { fmt.Println(line) }})
+	err := run(env.WithParent(ctx), *keep)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		fmt.Fprintf(os.Stderr, "\nthe demo did not come true: %v\n", err)
+		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
-	fmt.Println(fleet.Folder())
-	<-ctx.Done()
-	if err := fleet.Stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+}
+
+func run(ctx context.Context, keep bool) (err error) {
+	screen := newScreen(os.Stdout)
+	screen.print("Starting the fleet: a hub, two managed clusters, Open Cluster Management, Argo CD.")
+	if err := env.Build(ctx); err != nil {
+		return err
 	}
+	fleet, err := env.Start(ctx, env.Options{Progress: screen.print})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, end(fleet, err, screen)) }()
+	if err := tell(ctx, fleet, screen); err != nil {
+		return err
+	}
+	if keep {
+		screen.print(invitation(fleet))
+		<-ctx.Done()
+	}
+	return nil
+}
+
+// tell runs the story with a table that follows it.
+func tell(ctx context.Context, fleet *env.Fleet, screen *screen) error {
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	view, err := story.Watch(watching, fleet)
+	if err != nil {
+		return err
+	}
+	following := make(chan struct{})
+	go func() {
+		defer close(following)
+		follow(watching, view, fleet, screen)
+	}()
+	defer func() { cancel(); <-following; screen.settle() }()
+
+	s := story.New(fleet, view, screen.print)
+	began := time.Now()
+	for i, step := range s.Steps() {
+		screen.print(fmt.Sprintf("\n[%d/%d] %s", i+1, len(s.Steps()), step.Title))
+		if err := step.Run(ctx); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	screen.print(measured(s.Journeys()))
+	screen.print(fmt.Sprintf("Every step came true, in %s.", time.Since(began).Round(100*time.Millisecond)))
+	return nil
+}
+
+// end stops the fleet. After a failure it keeps the logs and says where.
+func end(fleet *env.Fleet, failure error, screen *screen) error {
+	if failure != nil {
+		if kept, err := fleet.KeepLogs(); err == nil {
+			screen.print("The logs are kept in " + kept)
+		}
+	}
+	return fleet.Stop()
 }

@@ -34,6 +34,7 @@ type Cluster struct {
 	Client client.WithWatch
 
 	folder    string
+	serving   chan struct{} // closed when the API server is ready
 	port      int
 	authority *authority
 }
@@ -58,7 +59,7 @@ func newCluster(name, folder string, port int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{Name: name, folder: filepath.Join(folder, name), port: port, authority: a}
+	c := &Cluster{Name: name, folder: filepath.Join(folder, name), serving: make(chan struct{}), port: port, authority: a}
 	server, err := a.server("kube-apiserver", "localhost", "kubernetes.default.svc")
 	if err != nil {
 		return nil, err

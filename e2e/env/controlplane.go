@@ -33,6 +33,7 @@ func (f *Fleet) startControlPlane(ctx context.Context, c *Cluster, controllers [
 	if err := f.startAPIServer(ctx, c); err != nil {
 		return err
 	}
+	close(c.serving)
 	f.progress("%s: the API server is ready", c.Name)
 	if f.options.HubOnly {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env/warden"
+	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
 
 // folderPrefix begins the name of every fleet's folder.
@@ -28,6 +29,9 @@ type Fleet struct {
 	Managed []*Cluster
 	// Git is the repository that the examples name; nil with [Options.HubOnly].
 	Git *Repository
+	// Search is the stand-in for search v2, which runs in this process; nil with
+	// [Options.HubOnly].
+	Search *search.Server
 
 	options Options
 	folder  string
@@ -90,7 +94,11 @@ func (f *Fleet) bind(ctx context.Context) (context.Context, func()) {
 func (f *Fleet) Stop() error {
 	f.cancel(errStopped)
 	f.workers.Wait()
-	return errors.Join(f.warden.Close(), f.ports.release())
+	var searchErr error
+	if f.Search != nil {
+		searchErr = f.Search.Close()
+	}
+	return errors.Join(searchErr, f.warden.Close(), f.ports.release())
 }
 
 var errStopped = errors.New("the fleet was stopped")

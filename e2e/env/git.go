@@ -22,7 +22,7 @@ type Repository struct {
 	work string
 }
 
-// newRepository makes root/apps.git with the guestbook in it.
+// newRepository makes root/apps.git with two applications, guestbook and notes, in it.
 func newRepository(ctx context.Context, root string) (*Repository, error) {
 	r := &Repository{work: filepath.Join(root, "work")}
 	if err := os.MkdirAll(r.work, 0o700); err != nil {
@@ -38,11 +38,15 @@ func newRepository(ctx context.Context, root string) (*Repository, error) {
 			return nil, err
 		}
 	}
-	guestbook, err := installed.ReadFile("install/guestbook.yaml")
-	if err != nil {
-		return nil, err
+	files := map[string]string{}
+	for _, name := range []string{"guestbook", "notes"} {
+		content, err := installed.ReadFile("install/" + name + ".yaml")
+		if err != nil {
+			return nil, err
+		}
+		files[name+"/"+name+".yaml"] = string(content)
 	}
-	_, err = r.Commit(ctx, "Serve the guestbook", map[string]string{"guestbook/guestbook.yaml": string(guestbook)})
+	_, err := r.Commit(ctx, "Serve the guestbook", files)
 	return r, err
 }
 

@@ -27,7 +27,7 @@ const (
 // its path. The token is in a file beside it, written anew at half its life for
 // as long as the fleet runs, as a kubelet would do.
 func (f *Fleet) identity(ctx context.Context, c *Cluster, namespace, account string, life time.Duration) (string, error) {
-	path := filepath.Join(c.folder, account+".token")
+	path := tokenFile(c, account)
 	if err := c.writeToken(ctx, namespace, account, path, life); err != nil {
 		return "", err
 	}
@@ -50,6 +50,9 @@ func (f *Fleet) identity(ctx context.Context, c *Cluster, namespace, account str
 	})
 	return c.writeKubeconfig(account, &clientcmdapi.AuthInfo{TokenFile: path})
 }
+
+// tokenFile returns the path of the token that [Fleet.identity] keeps current.
+func tokenFile(c *Cluster, account string) string { return filepath.Join(c.folder, account+".token") }
 
 func (c *Cluster) writeToken(ctx context.Context, namespace, account, path string, life time.Duration) error {
 	seconds := int64(life.Seconds())

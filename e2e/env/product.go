@@ -143,6 +143,9 @@ func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, repli
 	if name != Propagation {
 		args = append(args, "--intermediate-dir="+intermediate)
 	}
+	if name == ResourceSync {
+		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)
+	}
 	args = append(args, f.options.Arguments[name]...)
 	p, err := f.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args, env: f.options.ProductEnv})
 	if err != nil {

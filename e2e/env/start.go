@@ -90,7 +90,12 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 	return parallel(ctx,
 		func(ctx context.Context) error { return f.startOCMHub(ctx, open) },
 		f.startApplicationSets,
-		f.startProduct,
+		func(ctx context.Context) error {
+			if err := f.startSearch(ctx); err != nil {
+				return err
+			}
+			return f.startProduct(ctx)
+		},
 	)
 }
 

@@ -1,0 +1,48 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/client-go/rest"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/search"
+)
+
+// startSearch starts the stand-in for search v2 in this process, once every
+// cluster that it answers from has an API server.
+func (f *Fleet) startSearch(ctx context.Context) error {
+	clusters := map[string]*rest.Config{}
+	for _, c := range f.Managed {
+		select {
+		case <-c.serving:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		clusters[c.Name] = c.Config
+	}
+	port, err := f.port()
+	if err != nil {
+		return err
+	}
+	folder := f.path("search")
+	if err := writeFiles(folder, nil); err != nil {
+		return err
+	}
+	f.Search, err = search.Start(f.ctx, search.Options{Address: local(port), Dir: folder, Hub: f.Hub.Config, Clusters: clusters})
+	if err != nil {
+		return fmt.Errorf("start search: %w", err)
+	}
+	return nil
+}
+
+// searchArguments tell resourcesync where search is, if there is one.
+func (f *Fleet) searchArguments(token string) []string {
+	if f.Search == nil {
+		return nil
+	}
+	return []string{"--search-url=" + f.Search.URL(), "--search-ca-file=" + f.Search.CAFile(), "--search-token-file=" + token, "--search-interval=2s"}
+}

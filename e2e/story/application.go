@@ -1,0 +1,79 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package story
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Application is what people look at in an Application, on whichever cluster it is.
+type Application struct {
+	Namespace, Name string
+	// Target is the managed cluster that a hub Application names.
+	Target                 string
+	Sync, Health, Revision string
+	Phase, PhaseMessage    string
+	Conditions             []Condition
+	Deleting               bool
+}
+
+// Condition is an error or a warning of an Application.
+type Condition struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+}
+
+// newApplication reads an Application. A status that cannot be read is told as a
+// condition, so that whoever waits says why.
+func newApplication(a *argocd.Application) Application {
+	var status struct {
+		Sync           struct{ Status, Revision string }
+		Health         struct{ Status string }
+		OperationState struct{ Phase, Message string }
+		Conditions     []Condition
+	}
+	if len(a.Status) > 0 {
+		if err := json.Unmarshal(a.Status, &status); err != nil {
+			status.Conditions = []Condition{{Type: "Unreadable", Message: err.Error()}}
+		}
+	}
+	return Application{
+		Namespace: a.Namespace, Name: a.Name, Target: a.Annotations[wire.ClusterAnnotation],
+		Sync: status.Sync.Status, Health: status.Health.Status, Revision: status.Sync.Revision,
+		Phase: status.OperationState.Phase, PhaseMessage: status.OperationState.Message,
+		Conditions: status.Conditions, Deleting: a.DeletionTimestamp != nil,
+	}
+}
+
+// Well reports whether the Application is Synced to a revision, or to any when it
+// is empty, and Healthy.
+func (a Application) Well(revision string) bool {
+	return a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy && (revision == "" || a.Revision == revision)
+}
+
+// Message returns the first error or warning, or what a last operation that
+// failed said about it; it is empty when all is well.
+func (a Application) Message() string {
+	for _, c := range a.Conditions {
+		return c.Type + ": " + c.Message
+	}
+	if a.Phase != "" && a.Phase != argocd.OperationSucceeded {
+		return a.PhaseMessage
+	}
+	return ""
+}
+
+// String returns one line for a person.
+func (a Application) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s/%s %s %s %s", a.Name, cmp.Or(a.Sync, "-"), cmp.Or(a.Health, "-"), Short(a.Revision), a.Phase, a.Message()))
+}
+
+// Short returns the beginning of a revision, as git shows it.
+func Short(revision string) string { return revision[:min(7, len(revision))] }

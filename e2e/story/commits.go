@@ -1,0 +1,108 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const guestbookPath = "guestbook/guestbook.yaml"
+
+var errNoReport = errors.New("there is no report")
+
+// reason is what a Kubernetes API server says about the commit of [Story.Break].
+const reason = "immutable"
+
+// Break pushes a commit that changes what a Deployment may not change, and waits
+// until the API server's reason is on every hub Application and in the report.
+func (s *Story) Break(ctx context.Context) error {
+	content, err := s.fleet.Git.Read(guestbookPath)
+	if err != nil {
+		return err
+	}
+	s.original = content
+	broken, err := replaceAll(content, map[string]string{
+		"matchLabels: {app: guestbook-ui}": "matchLabels: {app: guestbook-next}",
+		"labels: {app: guestbook-ui}":      "labels: {app: guestbook-next}",
+	})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	revision, err := s.fleet.Git.Commit(ctx, "Rename the label", map[string]string{guestbookPath: broken})
+	if err != nil {
+		return err
+	}
+	s.sayf("pushed %s: it changes the selector of a Deployment, which no API server accepts", Short(revision))
+	err = s.travel(ctx, "from a commit that cannot sync to its error in the report", began, func(cluster string) []mark {
+		name := application(cluster)
+		return []mark{
+			{"Argo CD on the managed cluster fails", s.fails(cluster, name, revision)},
+			{"the hub Application has the error", s.fails("hub", name, revision)},
+			{"the report has the error", func() (bool, string) {
+				row, _ := s.view.ReportRow(ApplicationSet, name)
+				for _, c := range row.Conditions {
+					if strings.Contains(c.Message, reason) {
+						return true, ""
+					}
+				}
+				return false, row.String()
+			}},
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range s.fleet.Managed {
+		row, _ := s.view.ReportRow(ApplicationSet, application(c.Name))
+		s.sayf("%s, in the report: %s", c.Name, row.Message())
+	}
+	return nil
+}
+
+// fails holds when an Application says why the revision did not sync.
+func (s *Story) fails(where, name, revision string) func() (bool, string) {
+	return func() (bool, string) {
+		a, ok := s.view.Application(where, name)
+		if !ok {
+			return false, "no Application " + name + " on " + where
+		}
+		told := strings.Contains(a.PhaseMessage, reason)
+		for _, c := range a.Conditions {
+			told = told || strings.Contains(c.Message, reason)
+		}
+		return told && a.Revision == revision, a.String()
+	}
+}
+
+// Mend pushes the guestbook as it was, with another colour, and waits until every
+// error is gone and the new revision is well everywhere.
+func (s *Story) Mend(ctx context.Context) error {
+	mended, err := replaceAll(s.original, map[string]string{"color: blue": "color: green"})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	revision, err := s.fleet.Git.Commit(ctx, "Keep the label, paint it green", map[string]string{guestbookPath: mended})
+	if err != nil {
+		return err
+	}
+	s.sayf("pushed %s", Short(revision))
+	return s.travel(ctx, "from a commit to the report", began, s.commitMarks(revision))
+}
+
+// replaceAll replaces texts that have to be there.
+func replaceAll(content string, replacements map[string]string) (string, error) {
+	for old, replacement := range replacements {
+		if !strings.Contains(content, old) {
+			return "", fmt.Errorf("the guestbook does not say %q", old)
+		}
+		content = strings.ReplaceAll(content, old, replacement)
+	}
+	return content, nil
+}

@@ -1,0 +1,99 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package story
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// notes is an Application that no ApplicationSet owns: what a person applies by hand.
+//
+//go:embed notes.yaml
+var notes []byte
+
+const (
+	notesName      = "notes"
+	notesConfigMap = "guestbook-notes"
+	notesNamespace = "guestbook"
+)
+
+// Move delivers a standalone Application to the first managed cluster, points it
+// at the second, and waits until it is well there and gone from the first, its
+// ConfigMap included.
+func (s *Story) Move(ctx context.Context) error {
+	from, to := s.fleet.Managed[0], s.fleet.Managed[1]
+	if err := s.point(ctx, from.Name); err != nil {
+		return err
+	}
+	s.sayf("the Application %s goes to %s", notesName, from.Name)
+	if err := s.arrived(ctx, from); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := s.point(ctx, to.Name); err != nil {
+		return err
+	}
+	s.sayf("now it goes to %s", to.Name)
+	if err := s.arrived(ctx, to); err != nil {
+		return err
+	}
+	_, err := s.view.Await(ctx, notesName+" to leave "+from.Name, func() (bool, string) {
+		_, stays := s.view.Application(from.Name, notesName)
+		work, _ := s.workOf(notesName, from.Name)
+		exists, saw := configMapExists(ctx, from)
+		return !stays && !work && !exists, fmt.Sprintf("%s; work: %t; %s", s.view.everywhere(notesName, from.Name), work, saw)
+	})
+	if err != nil {
+		return err
+	}
+	s.sayf("moved in %s, and nothing of it is left on %s", time.Since(began).Round(time.Millisecond), from.Name)
+	return nil
+}
+
+// point applies the standalone Application with a target.
+func (s *Story) point(ctx context.Context, cluster string) error {
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(notes, &o.Object); err != nil {
+		return err
+	}
+	annotations := o.GetAnnotations()
+	annotations[wire.ClusterAnnotation] = cluster
+	o.SetAnnotations(annotations)
+	return s.fleet.Hub.Apply(ctx, o)
+}
+
+func (s *Story) arrived(ctx context.Context, at *env.Cluster) error {
+	_, err := s.view.Await(ctx, notesName+" to be well on "+at.Name, func() (bool, string) {
+		there, delivered := s.view.Application(at.Name, notesName)
+		hub, _ := s.view.Application("hub", notesName)
+		exists, saw := configMapExists(ctx, at)
+		return delivered && there.Well("") && hub.Well("") && exists, s.view.everywhere(notesName, at.Name) + "; " + saw
+	})
+	return err
+}
+
+func configMapExists(ctx context.Context, c *env.Cluster) (bool, string) {
+	err := c.Client.Get(ctx, client.ObjectKey{Namespace: notesNamespace, Name: notesConfigMap}, &corev1.ConfigMap{})
+	return !apierrors.IsNotFound(err), fmt.Sprintf("ConfigMap %s on %s: %v", notesConfigMap, c.Name, err)
+}
+
+// withdrawNotes deletes the standalone Application.
+func (s *Story) withdrawNotes(ctx context.Context) error {
+	o := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: notesName}}
+	return client.IgnoreNotFound(s.fleet.Hub.Client.Delete(ctx, o))
+}

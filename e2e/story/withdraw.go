@@ -1,0 +1,132 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package story
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Withdraw deletes the ApplicationSet and the standalone Application, and waits
+// until hub and managed clusters hold nothing of them: no Application, no work, no
+// workload, no project, no report and no intermediate report.
+func (s *Story) Withdraw(ctx context.Context) error {
+	began := time.Now()
+	if err := s.withdrawNotes(ctx); err != nil {
+		return err
+	}
+	set := argocd.ApplicationSetMetadata()
+	set.Namespace, set.Name = env.ArgoCDNamespace, ApplicationSet
+	if err := s.fleet.Hub.Client.Delete(ctx, set); err != nil {
+		return fmt.Errorf("delete the ApplicationSet: %w", err)
+	}
+	_, err := s.view.Await(ctx, "nothing to be left", func() (bool, string) {
+		left, err := s.Left(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		return len(left) == 0, "still there: " + strings.Join(left, ", ")
+	})
+	if err != nil {
+		return err
+	}
+	s.sayf("gone in %s: Applications, ManifestWorks, workloads, the project on the managed clusters, the report",
+		time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// Left lists what the story has put on the clusters and not withdrawn yet.
+func (s *Story) Left(ctx context.Context) ([]string, error) {
+	left, err := s.leftOnHub()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range s.fleet.Managed {
+		more, err := s.leftOn(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, more...)
+	}
+	files, err := os.ReadDir(s.fleet.IntermediateDir(0))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	for _, file := range files {
+		if !file.IsDir() {
+			left = append(left, "intermediate report "+file.Name())
+		}
+	}
+	return left, nil
+}
+
+func (s *Story) leftOnHub() ([]string, error) {
+	var left []string
+	applications, err := s.view.Applications("hub")
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range applications {
+		left = append(left, "hub Application "+a.Name)
+	}
+	works, err := s.view.Works()
+	if err != nil {
+		return nil, err
+	}
+	for i := range works {
+		if works[i].Labels[wire.PullLabel] != "" {
+			left = append(left, "ManifestWork "+works[i].Namespace+"/"+works[i].Name)
+		}
+	}
+	if s.view.Report(ApplicationSet) != nil {
+		left = append(left, "report "+ApplicationSet)
+	}
+	return left, nil
+}
+
+func (s *Story) leftOn(ctx context.Context, c *env.Cluster) ([]string, error) {
+	var left []string
+	for _, list := range []client.ObjectList{
+		&argocd.ApplicationList{}, &argocd.AppProjectList{},
+		&appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
+	} {
+		namespace := notesNamespace
+		switch list.(type) {
+		case *argocd.ApplicationList, *argocd.AppProjectList:
+			namespace = env.ArgoCDNamespace
+		}
+		names, err := namesOf(ctx, c, list, namespace)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, names...)
+	}
+	return left, nil
+}
+
+// namesOf lists objects less those that every cluster has.
+func namesOf(ctx context.Context, c *env.Cluster, list client.ObjectList, namespace string) ([]string, error) {
+	if err := c.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	var names []string
+	err := eachObject(list, func(o client.Object) {
+		if o.GetName() == "kube-root-ca.crt" || o.GetName() == argocd.DefaultProject {
+			return
+		}
+		names = append(names, fmt.Sprintf("%T %s on %s", o, o.GetName(), c.Name))
+	})
+	return names, err
+}
