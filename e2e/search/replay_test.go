@@ -59,10 +59,10 @@ func (brokenReviewer) Authenticate(context.Context, string) (access.Caller, erro
 // serve starts a server and stops it with the test.
 func serve(t testing.TB, options search.Options) *search.Server {
 	t.Helper()
-	if options.Reviewer == nil {
+	if options.Reviewer == nil && options.Hub == nil {
 		options.Reviewer = readers
 	}
-	if options.Source == nil {
+	if options.Source == nil && options.Clusters == nil {
 		options.Source = source(func(*table.Table) {})
 	}
 	options.Dir = t.TempDir()
