@@ -73,6 +73,9 @@ func (c *Command) Validate() error {
 	return errors.Join(errs...)
 }
 
+// The leader holds a lease in the namespace of its pod.
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
+
 // Run works until ctx ends.
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	scheme := runtime.NewScheme()
