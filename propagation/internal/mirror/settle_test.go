@@ -1,0 +1,104 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+func decode(t *testing.T, raw []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, into); err != nil {
+		t.Fatalf("decode: %v", err)
+	}
+}
+
+// without returns feedback less some names.
+func without(pairs []string, names ...string) []string {
+	var left []string
+	for i := 0; i < len(pairs); i += 2 {
+		if !slices.Contains(names, pairs[i]) {
+			left = append(left, pairs[i], pairs[i+1])
+		}
+	}
+	return left
+}
+
+// Argo CD clears the operation for some 70 ms when the next one starts, and
+// empties the revision when it cannot compare. Nobody on the hub sees it.
+func TestNothingFlickers(t *testing.T) {
+	f := newFleet(t)
+	writes, _ := start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	app, probe := f.app("guestbook", cluster), f.app("probe", cluster)
+	work, probeWork := f.work(app, cluster), f.work(probe, cluster)
+	report(t, work, healthy...)
+	report(t, probeWork, healthy...)
+	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	before := says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	version, count := stored(t, app).ResourceVersion, writes.Load()
+
+	report(t, work, without(healthy, "operationStatePhase", "operationStateStartedAt", "operationStateFinishedAt", "operationStateMessage")...)
+	report(t, probeWork, "healthStatus", "Degraded", "syncStatus", "Synced", "syncRevision", "53e28ff2")
+	after := says(t, probe, "Degraded/Synced@53e28ff2 Succeeded")
+	if after.OperationState.FinishedAt != before.OperationState.FinishedAt {
+		t.Errorf("operation changed: %+v", after.OperationState)
+	}
+	if now := stored(t, app); now.ResourceVersion != version || writes.Load() != count+1 {
+		t.Errorf("the missing operation was written down, %d writes", writes.Load()-count)
+	}
+
+	report(t, work, "healthStatus", "Healthy", "syncStatus", "Unknown", "syncRevision", "", "operationStatePhase", "Succeeded",
+		"operationStateStartedAt", "2036-11-20T09:30:00Z", "conditionComparisonError", "app path does not exist")
+	s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ComparisonError")
+	if s.Health.Message != "not compared with its source; before that it was Healthy" {
+		t.Errorf("health message is %q", s.Health.Message)
+	}
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+}
+
+// Whoever asks on the hub to end an operation sees that it was asked, until the
+// managed cluster has an answer.
+func TestTerminatingStands(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster)
+	work := f.work(app, cluster)
+	running := []string{"healthStatus", "Progressing", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T09:30:00Z"}
+	report(t, work, running...)
+	says(t, app, "Progressing/OutOfSync@a Running")
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
+		a.Status = []byte(`{"health":{"status":"Progressing"},"sync":{"status":"OutOfSync","revision":"a"},
+			"operationState":{"operation":{"sync":{}},"phase":"Terminating","startedAt":"2036-11-20T09:30:00Z","syncResult":{"revision":"a"}}}`)
+	})
+	report(t, work, append(running, "healthMessage", "waiting")...)
+	testkit.Eventually(t, "the health message", func() error {
+		if s := statusOf(t, app); s.Health.Message != "waiting" {
+			return errNot(s)
+		}
+		return nil
+	})
+	says(t, app, "Progressing/OutOfSync@a Terminating")
+	report(t, work, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Failed",
+		"operationStateStartedAt", "2036-11-20T09:30:00Z", "operationStateFinishedAt", "2036-11-20T09:40:00Z", "operationStateMessage", "Operation terminated")
+	says(t, app, "Degraded/OutOfSync@a Failed")
+
+	// The next operation inherits nothing from the one before.
+	report(t, work, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "a", "operationStatePhase", "Running", "operationStateStartedAt", "2036-11-20T10:00:00Z")
+	says(t, app, "Degraded/OutOfSync@a Running")
+	var state struct{ OperationState map[string]any }
+	decode(t, stored(t, app).Status, &state)
+	for _, gone := range []string{"syncResult", "finishedAt", "message"} {
+		if _, there := state.OperationState[gone]; there {
+			t.Errorf("%s of the operation before stayed", gone)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func errNot(s *status) error { return fmt.Errorf("status is %s, %q", s.short(), s.Health.Message) }
+
+// A cluster that cannot be heard turns no light green, and everything comes back
+// by itself.
+func TestClusterAway(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster, other := f.cluster(), f.cluster()
+	app, second, elsewhere := f.app("a", cluster.Name), f.app("b", cluster.Name), f.app("c", other.Name)
+	report(t, f.work(app, cluster.Name), healthy...)
+	report(t, f.work(second, cluster.Name), healthy...)
+	report(t, f.work(elsewhere, other.Name), healthy...)
+	const fine = "Healthy/Synced@53e28ff2 Succeeded"
+	says(t, app, fine)
+	says(t, second, fine)
+	says(t, elsewhere, fine)
+	version := stored(t, elsewhere).ResourceVersion
+
+	for _, away := range []metav1.ConditionStatus{metav1.ConditionUnknown, metav1.ConditionFalse} {
+		available(t, cluster, away)
+		s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+		says(t, second, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+		for _, part := range []string{cluster.Name, "not available since 20", "as the test says", "last heard 20", "health Healthy, sync Synced at 53e28ff2, operation Succeeded"} {
+			if !strings.Contains(s.Conditions[0].Message, part) {
+				t.Errorf("the condition does not say %q: %s", part, s.Conditions[0].Message)
+			}
+		}
+		available(t, cluster, metav1.ConditionTrue)
+		says(t, app, fine)
+		says(t, second, fine)
+	}
+
+	if err := hub.client.Delete(context.Background(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
+	if now := stored(t, elsewhere); now.ResourceVersion != version {
+		t.Error("an Application on another cluster was written to")
+	}
+}
+
+// A change that an agent sits on is not yesterday's Healthy; one that it applies
+// at once is never shown as missing.
+func TestChangePending(t *testing.T) {
+	f := newFleet(t)
+	// A grace that no test run can reach: only the answer of the agent ends it.
+	writes, stop := start(t, Options{ApplyGrace: time.Hour}, nil)
+	cluster := f.cluster().Name
+	app, probe := f.app("guestbook", cluster), f.app("probe", cluster)
+	work, probeWork := f.work(app, cluster), f.work(probe, cluster)
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	says(t, probe, "Unknown/Unknown@")
+	count := writes.Load()
+
+	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "2") })
+	report(t, probeWork, healthy...)
+	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	report(t, work, healthy...) // applied within the grace
+	report(t, probeWork, without(healthy, "healthStatus")...)
+	says(t, probe, "Unknown/Synced@53e28ff2 Succeeded")
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	if n := writes.Load() - count; n != 2 {
+		t.Errorf("%d writes where the probe needs 2: a passing state was written", n)
+	}
+
+	stop()
+	start(t, Options{ApplyGrace: time.Millisecond}, nil)
+	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "3") })
+	s := says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
+	if !strings.Contains(s.Health.Message, "has not applied the last change yet") {
+		t.Errorf("health message is %q", s.Health.Message)
+	}
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+
+	// An operation taken out of the work is a new generation, but no change.
+	version := stored(t, app).ResourceVersion
+	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) {
+		w.Annotations[wire.ChangeGenerationAnnotation] = fmt.Sprint(w.Generation)
+		spec(w, "3 without operation")
+	})
+	report(t, probeWork, healthy...)
+	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	if stored(t, app).ResourceVersion != version {
+		t.Errorf("a new generation alone changed the status: %s", statusOf(t, app).short())
+	}
+}
+
+// What the agent cannot apply reaches the Application in its own words.
+func TestApplyFailed(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster)
+	work := f.work(app, cluster)
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	testkit.EditStatus(t, hub.client, work, func(w *workv1.ManifestWork) {
+		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestWorkFailed", Message: "Failed to apply manifest work", ObservedGeneration: w.Generation,
+		})
+		w.Status.ResourceStatus.Manifests[0].Conditions = []metav1.Condition{{
+			Type: workv1.ManifestApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", LastTransitionTime: metav1.Now(),
+			Message: "Failed to apply manifest: namespaces is forbidden",
+		}}
+	})
+	s := says(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
+	if !strings.Contains(s.Conditions[0].Message, "Namespace guestbook: Failed to apply manifest: namespaces is forbidden") {
+		t.Errorf("condition says %q", s.Conditions[0].Message)
+	}
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+}

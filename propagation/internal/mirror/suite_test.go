@@ -1,0 +1,287 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// hub is the API server that the tests share; each has its own namespaces and
+// clusters, and runs alone.
+var hub struct {
+	config *rest.Config
+	client client.Client
+	scheme *runtime.Scheme
+}
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) (code int) {
+	ctrl.SetLogger(logr.Discard())
+	hub.scheme = runtime.NewScheme()
+	err := errors.Join(corev1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme), clusterv1.Install(hub.scheme))
+	var stop func() error
+	if err == nil {
+		hub.config, stop, err = testkit.Start()
+	}
+	if err == nil {
+		defer func() { _ = stop() }()
+		hub.client, err = client.New(hub.config, client.Options{Scheme: hub.scheme})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
+}
+
+// start runs the mirror over a cache that is trimmed as the binary's is; wrap,
+// unless nil, stands between it and the API server.
+func start(t testing.TB, options Options, wrap func(client.Client) client.Client) (writes *atomic.Int64, stop func()) {
+	t.Helper()
+	counted, writes := testkit.CountWrites(hub.config)
+	yes := true
+	mgr, err := ctrl.NewManager(counted, ctrl.Options{
+		Scheme:     hub.scheme,
+		Logger:     logr.Discard(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: &yes},
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&workv1.ManifestWork{}: {Transform: func(in any) (any, error) {
+				if w, ok := in.(*workv1.ManifestWork); ok {
+					w.Spec = workv1.ManifestWorkSpec{}
+					observe.Trim(&w.Status)
+				}
+				return in, nil
+			}},
+		}},
+		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
+			c, err := client.New(config, o)
+			if err == nil && wrap != nil {
+				c = wrap(c)
+			}
+			return c, err
+		},
+	})
+	if err != nil {
+		t.Fatalf("create manager: %v", err)
+	}
+	if err := Setup(mgr, options); err != nil {
+		t.Fatal(err)
+	}
+	return writes, testkit.Run(t, mgr)
+}
+
+var serial atomic.Int64
+
+// fleet is a namespace of Applications and what a test makes for them.
+type fleet struct {
+	t         testing.TB
+	namespace string
+}
+
+func newFleet(t testing.TB) *fleet {
+	t.Helper()
+	f := &fleet{t: t, namespace: fmt.Sprintf("team-%d", serial.Add(1))}
+	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace}})
+	t.Cleanup(func() { // what a test leaves behind would be mirrored in the next one
+		if err := hub.client.DeleteAllOf(context.Background(), &argocd.Application{}, client.InNamespace(f.namespace)); err != nil {
+			t.Errorf("delete Applications: %v", err)
+		}
+	})
+	return f
+}
+
+func (f *fleet) create(o client.Object) {
+	f.t.Helper()
+	if err := hub.client.Create(context.Background(), o); err != nil {
+		f.t.Fatalf("create %T %s/%s: %v", o, o.GetNamespace(), o.GetName(), err)
+	}
+}
+
+// cluster creates an available ManagedCluster, gone after the test.
+func (f *fleet) cluster() *clusterv1.ManagedCluster {
+	f.t.Helper()
+	c := &clusterv1.ManagedCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("cluster-%d", serial.Add(1))},
+		Spec:       clusterv1.ManagedClusterSpec{HubAcceptsClient: true},
+	}
+	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Name}})
+	f.create(c)
+	f.t.Cleanup(func() {
+		if err := hub.client.Delete(context.Background(), c); client.IgnoreNotFound(err) != nil {
+			f.t.Errorf("delete ManagedCluster: %v", err)
+		}
+	})
+	available(f.t, c, metav1.ConditionTrue)
+	return c
+}
+
+func available(t testing.TB, c *clusterv1.ManagedCluster, status metav1.ConditionStatus) {
+	t.Helper()
+	testkit.EditStatus(t, hub.client, c, func(c *clusterv1.ManagedCluster) {
+		meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
+			Type: clusterv1.ManagedClusterConditionAvailable, Status: status, Reason: "Test", Message: "as the test says",
+		})
+	})
+}
+
+// app creates an Application that is pulled to the cluster.
+func (f *fleet) app(name, cluster string, change ...func(*argocd.Application)) *argocd.Application {
+	f.t.Helper()
+	a := &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: f.namespace, Name: name,
+			Labels:      map[string]string{wire.PullLabel: "true"},
+			Annotations: map[string]string{wire.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"},
+		},
+		Spec: json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"default","source":{"path":"guestbook","repoURL":"https://git.example.com/apps.git"}}`),
+	}
+	for _, c := range change {
+		c(a)
+	}
+	f.create(a)
+	return a
+}
+
+// work creates the ManifestWork that delivers app to the cluster, as yet unseen
+// by any agent.
+func (f *fleet) work(app *argocd.Application, cluster string) *workv1.ManifestWork {
+	f.t.Helper()
+	w := &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: cluster, Name: wire.WorkName(app.Name, string(app.UID)),
+			Labels:      map[string]string{wire.PullLabel: "true"},
+			Annotations: map[string]string{wire.HubNamespaceAnnotation: app.Namespace, wire.HubNameAnnotation: app.Name},
+		},
+	}
+	spec(w, "1")
+	f.create(w)
+	return w
+}
+
+// spec makes a work ask for something that tells versions apart.
+func spec(w *workv1.ManifestWork, version string) {
+	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"x"},"data":{"version":"` + version + `"}}`),
+	}}}
+}
+
+// report plays the agent: the work is applied as it is and says this.
+func report(t testing.TB, w *workv1.ManifestWork, pairs ...string) {
+	t.Helper()
+	testkit.EditStatus(t, hub.client, w, func(w *workv1.ManifestWork) {
+		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+			Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", ObservedGeneration: w.Generation,
+		})
+		var values []workv1.FeedbackValue
+		for i := 0; i < len(pairs); i += 2 {
+			values = append(values, workv1.FeedbackValue{Name: pairs[i], Value: workv1.FieldValue{Type: workv1.String, String: &pairs[i+1]}})
+		}
+		now := metav1.Now()
+		w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{
+			{ResourceMeta: workv1.ManifestResourceMeta{Ordinal: 0, Version: "v1", Kind: "Namespace", Resource: "namespaces", Name: "guestbook"}, Conditions: []metav1.Condition{}},
+			{
+				ResourceMeta: workv1.ManifestResourceMeta{
+					Ordinal: 1, Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural,
+					Namespace: "elsewhere", Name: w.Annotations[wire.HubNameAnnotation],
+				},
+				Conditions:      []metav1.Condition{{Type: "StatusFeedbackSynced", Status: metav1.ConditionTrue, Reason: "StatusFeedbackSynced", LastTransitionTime: now}},
+				StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
+			},
+		}
+	})
+}
+
+// healthy is what the agent says of an Application that is as it should be.
+var healthy = []string{
+	"healthStatus", "Healthy", "syncStatus", "Synced", "syncRevision", "53e28ff2",
+	"operationStatePhase", "Succeeded", "operationStateStartedAt", "2036-11-20T09:30:00Z",
+	"operationStateFinishedAt", "2036-11-20T09:31:00Z", "operationStateMessage", "successfully synced",
+}
+
+// status is the part of an Application's status that tests look at.
+type status struct {
+	Health struct{ Status, Message string }
+	Sync   struct{ Status, Revision string }
+
+	OperationState *struct {
+		Phase, StartedAt, FinishedAt, Message string
+		Operation                             *struct{}
+	}
+	Conditions []struct {
+		Type, Message      string
+		LastTransitionTime metav1.Time
+	}
+}
+
+// short sums a status up: health/sync@revision phase [condition types].
+func (s *status) short() string {
+	out := s.Health.Status + "/" + s.Sync.Status + "@" + s.Sync.Revision
+	if s.OperationState != nil {
+		out += " " + s.OperationState.Phase
+	}
+	for _, c := range s.Conditions {
+		out += " " + c.Type
+	}
+	return out
+}
+
+func stored(t testing.TB, app *argocd.Application) *argocd.Application {
+	t.Helper()
+	a := &argocd.Application{}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), a); err != nil {
+		t.Fatalf("get Application: %v", err)
+	}
+	return a
+}
+
+func statusOf(t testing.TB, app *argocd.Application) *status {
+	t.Helper()
+	s := &status{}
+	if raw := stored(t, app).Status; len(raw) > 0 {
+		if err := json.Unmarshal(raw, s); err != nil {
+			t.Fatalf("decode status: %v", err)
+		}
+	}
+	return s
+}
+
+// says waits until the Application's status, in short, is want.
+func says(t testing.TB, app *argocd.Application, want string) *status {
+	t.Helper()
+	var s *status
+	testkit.Eventually(t, "status "+want+" of "+app.Name, func() error {
+		if s = statusOf(t, app); s.short() != want {
+			return fmt.Errorf("it is %s", s.short())
+		}
+		return nil
+	})
+	return s
+}

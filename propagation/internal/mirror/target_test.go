@@ -1,0 +1,132 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"testing"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func del(t *testing.T, o client.Object) {
+	t.Helper()
+	if err := hub.client.Delete(context.Background(), o); client.IgnoreNotFound(err) != nil {
+		t.Fatalf("delete %T %s: %v", o, o.GetName(), err)
+	}
+}
+
+// While an Application moves it has two works; only the one on its target speaks,
+// and the operation that ran on the old cluster is not told of the new one.
+func TestRetarget(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	from, to := f.cluster().Name, f.cluster().Name
+	app := f.app("guestbook", from)
+	old := f.work(app, from)
+	report(t, old, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = to })
+	says(t, app, "Unknown/Unknown@")
+	next := f.work(app, to)
+	report(t, old, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "old")
+	report(t, next, "healthStatus", "Missing", "syncStatus", "OutOfSync", "syncRevision", "new")
+	says(t, app, "Missing/OutOfSync@new")
+	del(t, old)
+	report(t, next, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+}
+
+// An Application that is made again under its name does not inherit the last
+// words of the work that is on its way out.
+func TestMadeAgain(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	first := f.app("guestbook", cluster)
+	old := f.work(first, cluster)
+	testkit.Edit(t, hub.client, old, func(w *workv1.ManifestWork) { w.Finalizers = []string{"test.example.com/agent"} })
+	report(t, old, healthy...)
+	says(t, first, "Healthy/Synced@53e28ff2 Succeeded")
+	del(t, first)
+	del(t, old)
+	second := f.app("guestbook", cluster)
+	says(t, second, "Unknown/Unknown@")
+	work := f.work(second, cluster)
+	report(t, old, healthy...)
+	report(t, work, "healthStatus", "Missing", "syncStatus", "OutOfSync")
+	says(t, second, "Missing/OutOfSync@")
+	testkit.Edit(t, hub.client, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+}
+
+// While a deleted Application waits for its work to go, it is still told the truth.
+func TestDeleting(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster, func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := f.work(app, cluster)
+	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{"test.example.com/agent"} })
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	del(t, app)
+	del(t, work)
+	report(t, work, "healthStatus", "Missing", "syncStatus", "OutOfSync", "conditionDeletionError", "cannot prune")
+	says(t, app, "Missing/OutOfSync@ Succeeded DeletionError")
+	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Finalizers = nil })
+}
+
+// Withdrawn is Unknown, not green for ever; but a status that the hub's own Argo
+// CD may be writing is not fought over.
+func TestNotDelivered(t *testing.T) {
+	f := newFleet(t)
+	writes, _ := start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	withdrawn := f.app("withdrawn", cluster)
+	work := f.work(withdrawn, cluster)
+	report(t, work, healthy...)
+	says(t, withdrawn, "Healthy/Synced@53e28ff2 Succeeded")
+	del(t, work)
+	says(t, withdrawn, "Unknown/Unknown@")
+
+	count := writes.Load()
+	hubs := f.app("hubs", cluster, func(a *argocd.Application) {
+		delete(a.Annotations, argocd.SkipReconcileAnnotation)
+		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Synced"}}`)
+	})
+	plain := f.app("plain", "", func(a *argocd.Application) { a.Labels, a.Annotations = nil, nil })
+	probe := f.app("probe", cluster)
+	says(t, probe, "Unknown/Unknown@")
+	says(t, hubs, "Healthy/Synced@")
+	says(t, plain, "/@")
+	if n := writes.Load() - count; n != 1 {
+		t.Errorf("%d writes, want the probe's", n)
+	}
+}
+
+// An Application that is not pulled any more keeps its status but for our own words.
+func TestFarewell(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster()
+	app := f.app("guestbook", cluster.Name)
+	work := f.work(app, cluster.Name)
+	report(t, work, append(healthy, "conditionSyncError", "m")...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded SyncError")
+	available(t, cluster, "False")
+	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded SyncError ClusterUnreachableWarning")
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) })
+	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded SyncError")
+	report(t, work, healthy...)
+	probe := f.app("probe", cluster.Name)
+	says(t, probe, "Unknown/Unknown@")
+	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded SyncError")
+}

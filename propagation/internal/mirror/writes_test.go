@@ -1,0 +1,175 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+var errInjected = errors.New("injected")
+
+// failing lets the first reads, lists and patches fail.
+func failing(err error, times int64) func(client.Client) client.Client {
+	var gets, lists, patches atomic.Int64
+	for _, n := range []*atomic.Int64{&gets, &lists, &patches} {
+		n.Store(times)
+	}
+	return func(c client.Client) client.Client {
+		watching, ok := c.(client.WithWatch)
+		if !ok {
+			return c
+		}
+		return interceptor.NewClient(watching, interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if gets.Add(-1) >= 0 {
+					return err
+				}
+				return c.Get(ctx, key, o, opts...)
+			},
+			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+				if lists.Add(-1) >= 0 {
+					return err
+				}
+				return c.List(ctx, l, opts...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+				if patches.Add(-1) >= 0 {
+					return err
+				}
+				return c.Patch(ctx, o, p, opts...)
+			},
+		})
+	}
+}
+
+func TestErrorsAreTriedAgain(t *testing.T) {
+	applications := schema.GroupResource{Group: argocd.Group, Resource: argocd.ApplicationPlural}
+	for kind, err := range map[string]error{
+		"any":       errInjected,
+		"conflict":  apierrors.NewConflict(applications, "x", errInjected),
+		"throttled": apierrors.NewTooManyRequests("slow down", 1),
+		"forbidden": apierrors.NewForbidden(applications, "x", errInjected),
+	} {
+		t.Run(kind, func(t *testing.T) {
+			f := newFleet(t)
+			start(t, Options{}, failing(err, 3))
+			cluster := f.cluster()
+			app := f.app("guestbook", cluster.Name)
+			report(t, f.work(app, cluster.Name), healthy...)
+			says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+		})
+	}
+}
+
+// stub answers every read with one Application and no works.
+func stub(app *argocd.Application, patched error) client.Client {
+	return interceptor.NewClient(nil, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			if into, ok := o.(*argocd.Application); ok {
+				app.DeepCopyInto(into)
+			}
+			return nil
+		},
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil },
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return patched
+		},
+	})
+}
+
+// Each outcome of a patch has one meaning for the queue.
+func TestPatchOutcomes(t *testing.T) {
+	applications := schema.GroupResource{Group: argocd.Group, Resource: argocd.ApplicationPlural}
+	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "argocd", Name: "a", ResourceVersion: "1", Labels: map[string]string{"apps.open-cluster-management.io/pull-to-ocm-managed-cluster": "true"},
+		Annotations: map[string]string{"apps.open-cluster-management.io/ocm-managed-cluster": "c1", argocd.SkipReconcileAnnotation: "true"},
+	}}
+	broken := app.DeepCopy()
+	broken.Status = json.RawMessage(`"broken"`)
+	cases := map[string]struct {
+		reason  string
+		app     *argocd.Application
+		patched error
+		after   time.Duration
+		err     error
+		final   bool
+	}{
+		"written":   {reason: "nothing is left to do", app: app},
+		"gone":      {reason: "an Application that went meanwhile is no error", app: app, patched: apierrors.NewNotFound(applications, "a")},
+		"conflict":  {reason: "a race is no error, but looked at again", app: app, patched: apierrors.NewConflict(applications, "a", errInjected), after: conflictDelay},
+		"refused":   {reason: "anything else is an error with backoff", app: app, patched: errInjected, err: errInjected},
+		"malformed": {reason: "a status that is no status is left to a person", app: broken, err: appstatus.ErrMalformed, final: true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &Reconciler{client: stub(c.app, c.patched), options: Options{WorkIndex: ownIndex}, now: time.Now}
+			result, err := r.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "argocd", Name: "a"}})
+			if !errors.Is(err, c.err) || (c.err == nil) != (err == nil) || result.RequeueAfter != c.after {
+				t.Errorf("%s: got %v, %v", c.reason, result, err)
+			}
+			if errors.Is(err, reconcile.TerminalError(nil)) != c.final {
+				t.Errorf("%s: final is %t", c.reason, !c.final)
+			}
+		})
+	}
+}
+
+// A settled hub is not written to at a start; a storm costs one write a change.
+func TestWritesAreCounted(t *testing.T) {
+	const size = 200
+	f := newFleet(t)
+	cluster := f.cluster().Name
+	apps := make([]*argocd.Application, size)
+	works := make([]*workv1.ManifestWork, size)
+	for i := range apps {
+		apps[i] = f.app(fmt.Sprintf("app-%d", i), cluster)
+		works[i] = f.work(apps[i], cluster)
+	}
+	writes, stop := start(t, Options{}, nil)
+	for _, app := range apps {
+		says(t, app, "Unknown/Unknown@")
+	}
+	if n := writes.Swap(0); n != size {
+		t.Errorf("%d writes for %d first statuses", n, size)
+	}
+	for _, work := range works {
+		report(t, work, healthy...)
+	}
+	for _, app := range apps {
+		says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	}
+	// A conflict costs one more: the cache may be behind the write before.
+	if n := writes.Load(); n < size || n > size+size/10 {
+		t.Errorf("%d writes for %d changes", n, size)
+	}
+	stop()
+
+	writes, _ = start(t, Options{}, nil)
+	probe := f.app("probe", cluster)
+	says(t, probe, "Unknown/Unknown@")
+	report(t, f.work(probe, cluster), healthy...)
+	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	if n := writes.Load(); n > 3 {
+		t.Errorf("a settled hub was written to: %d requests where the probe needs 2", n)
+	}
+}
