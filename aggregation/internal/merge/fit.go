@@ -142,8 +142,8 @@ func shorten(rows []*Row, limit int) []*Row {
 func (r *Row) shorten(limit int) *Row {
 	short := r
 	for i, c := range r.Conditions {
-		m := clip(c.Message, limit)
-		if len(m) == len(c.Message) {
+		m, cut := clip(c.Message, limit)
+		if !cut {
 			continue
 		}
 		if short == r {
@@ -160,16 +160,16 @@ func (r *Row) shorten(limit int) *Row {
 }
 
 // clip cuts a message that has more than limit characters and marks the cut.
-func clip(message string, limit int) string {
+func clip(message string, limit int) (clipped string, cut bool) {
 	if len(message) <= limit {
-		return message
+		return message, false
 	}
 	runes := 0
 	for i := range message {
 		if runes == limit {
-			return message[:i] + ellipsis
+			return message[:i] + ellipsis, true
 		}
 		runes++
 	}
-	return message
+	return message, false
 }

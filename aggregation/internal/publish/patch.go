@@ -48,6 +48,10 @@ func diffRows(have, want []*merge.Row) []operation {
 	var ops []operation
 	i, j := 0, 0
 	for i < len(have) || j < len(want) {
+		if i < len(have) && j < len(want) && have[i] == want[j] {
+			i, j = i+1, j+1 // nearly always: nothing about this row happened
+			continue
+		}
 		switch {
 		case j == len(want) || i < len(have) && merge.Compare(have[i], want[j]) < 0:
 			ops = append(ops, operation{Op: "remove", Path: rowPath(j)})

@@ -236,6 +236,7 @@ func (r *Reconciler) count(key types.NamespacedName, operation string, changes b
 	size := envelope + c.Bytes()
 	bytesGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(size))
 	leftOutGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(c.RowsLeftOut))
+	r.pacer.sized(key, float64(size)/float64(r.limit))
 	if operation == "" {
 		return
 	}
@@ -243,7 +244,7 @@ func (r *Reconciler) count(key types.NamespacedName, operation string, changes b
 	if changes.changes > 0 {
 		publishSeconds.Observe(time.Since(changes.first).Seconds())
 	}
-	r.pacer.written(key, changes, float64(size)/float64(r.limit))
+	r.pacer.written(key)
 }
 
 func (r *Reconciler) sayLeftOut(ctx context.Context, report *metav1.PartialObjectMetadata, before, now int) {
