@@ -47,7 +47,7 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
 		return err
 	}
 	file := func(name string) string { return filepath.Join(c.folder, name) }
-	p, err := f.run(ctx, command{name: c.Name + "-apiserver", args: []string{
+	args := []string{
 		binary, "--etcd-servers=" + f.backing.etcd, "--etcd-prefix=/" + c.Name,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.port), "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"), "--client-ca-file=" + file("ca.crt"),
@@ -57,7 +57,11 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
 		"--service-account-signing-key-file=" + file("tokens.key"), "--service-cluster-ip-range=10.96.0.0/16",
 		"--authorization-mode=RBAC", "--allow-privileged=true", "--disable-admission-plugins=" + unneededAdmission,
 		"--enable-priority-and-fairness=false", "--profiling=false", "--event-ttl=10m",
-	}})
+	}
+	if c == f.Hub {
+		args = append(args, f.options.APIServer...)
+	}
+	p, err := f.run(ctx, command{name: c.Name + "-apiserver", args: args})
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@ type Options struct {
 	Replicas int
 	// Arguments are extra command-line arguments by binary; they come last.
 	Arguments map[string][]string
+	// APIServer are extra command-line arguments of the hub's API server; they come last.
+	APIServer []string
 	// ProductEnv is added to the environment of the product's binaries.
 	ProductEnv []string
 	// Progress is told what happens while the fleet starts; nil: nobody is.

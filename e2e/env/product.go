@@ -120,7 +120,7 @@ func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount)
 
 // startReplica starts one replica of a binary. Replicas of the same number share
 // a pod's folder.
-func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, replica int) error {
+func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, replica int, more ...string) error {
 	ports, err := f.takePorts(2)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, repli
 	if name == ResourceSync {
 		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)
 	}
-	args = append(args, f.options.Arguments[name]...)
+	args = append(append(args, f.options.Arguments[name]...), more...)
 	p, err := f.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args, env: f.options.ProductEnv})
 	if err != nil {
 		return err
