@@ -1,0 +1,147 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	ocmfeature "open-cluster-management.io/api/feature"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/ocm/pkg/features"
+	"open-cluster-management.io/ocm/pkg/work/spoke/statusfeedback"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func TestMain(m *testing.M) {
+	if err := features.SpokeMutableFeatureGate.Add(ocmfeature.DefaultSpokeWorkFeatureGates); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+const long = 3000
+
+// An error of the reader makes the agent report StatusFeedbackSynced=False, so no
+// status that Argo CD writes may cause one, with and without the feature gate
+// that lets an agent report lists.
+func TestAgentReadsEveryPath(t *testing.T) {
+	message := strings.Repeat("x", long)
+	cases := map[string]struct {
+		reason string
+		status string
+		want   wire.Feedback
+		silent bool
+		raw    *wire.Feedback // with RawFeedbackJsonString, where it differs
+	}{
+		"noStatus":     {reason: "an Application that Argo CD has not seen", status: ``, silent: true},
+		"emptyStatus":  {reason: "nothing in it is no error", status: `{}`, silent: true},
+		"nullMembers":  {reason: "null is nothing", status: `{"health":null,"sync":null,"operationState":{"finishedAt":null},"reconciledAt":null}`, silent: true},
+		"noConditions": {reason: "a filter over an empty list", status: `{"conditions":[]}`, silent: true},
+		"first":        {reason: "before the first comparison", status: `{"sync":{"status":""}}`},
+		"healthy": {
+			reason: "everything there is",
+			status: `{"health":{"status":"Healthy","message":"fine"},"sync":{"status":"Synced","revision":"53e28ff2"},"reconciledAt":"2026-11-20T10:00:00Z",
+				"operationState":{"phase":"Succeeded","startedAt":"2026-11-20T09:00:00Z","finishedAt":"2026-11-20T09:01:00Z","message":"ok","operation":{},"retryCount":2}}`,
+			want: wire.Feedback{
+				Health: "Healthy", HealthMessage: "fine", Sync: "Synced", Revision: "53e28ff2", ReconciledAt: "2026-11-20T10:00:00Z",
+				Operation: wire.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:00:00Z", FinishedAt: "2026-11-20T09:01:00Z", Message: "ok"},
+			},
+		},
+		"multiSource": {
+			reason: "revisions is a list, revision is absent", status: `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revisions":["a","b"]}}`,
+			want: wire.Feedback{Health: "Healthy", Sync: "Synced"},
+		},
+		"conditions": {
+			reason: "each type once, others not at all",
+			status: `{"conditions":[{"type":"SomethingNew","message":"n"},{"type":"SyncError","message":"s"},{"type":"ComparisonError","message":"c"}]}`,
+			want:   wire.Feedback{Conditions: []wire.Condition{{Type: "ComparisonError", Message: "c"}, {Type: "SyncError", Message: "s"}}},
+		},
+		"twice": {
+			reason: "of two of a type the first counts, whatever the agent makes of it",
+			status: `{"conditions":[{"type":"RepeatedResourceWarning","message":"one"},{"type":"RepeatedResourceWarning","message":"two"}]}`,
+			want:   wire.Feedback{Conditions: []wire.Condition{{Type: "RepeatedResourceWarning", Message: "one"}}},
+		},
+		"messageless": {
+			reason: "a condition without type or message is skipped",
+			status: `{"conditions":[{},{"type":"SyncError"},{"type":"UnknownError","message":null},{"type":"DeletionError","message":"d"}]}`,
+			want:   wire.Feedback{Conditions: []wire.Condition{{Type: "DeletionError", Message: "d"}}},
+		},
+		"long": {
+			reason: "a long text comes whole: the limit is for lists",
+			status: `{"conditions":[{"type":"SyncError","message":"` + message + `"}],"operationState":{"message":"` + message + `"}}`,
+			want:   wire.Feedback{Operation: wire.OperationFeedback{Message: message}, Conditions: []wire.Condition{{Type: "SyncError", Message: message}}},
+		},
+		"quotes": {
+			reason: "what is in a text is not looked at", status: `{"conditions":[{"type":"SyncError","message":"a \"b\" {c} [d]\nö"}]}`,
+			want: wire.Feedback{Conditions: []wire.Condition{{Type: "SyncError", Message: "a \"b\" {c} [d]\nö"}}},
+		},
+	}
+	for _, gate := range []bool{false, true} {
+		if err := features.SpokeMutableFeatureGate.SetFromMap(map[string]bool{string(ocmfeature.RawFeedbackJsonString): gate}); err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range cases {
+			t.Run(fmt.Sprintf("%s/gate=%t", name, gate), func(t *testing.T) {
+				values, err := read(t, c.status)
+				if err != nil {
+					t.Fatalf("%s: the agent says %v", c.reason, err)
+				}
+				got, ok := wire.ParseFeedback(values)
+				if ok == c.silent {
+					t.Errorf("%s: reported is %t", c.reason, ok)
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+				}
+			})
+		}
+	}
+}
+
+// What the agent does stumble over costs that value and no other. Argo CD writes
+// neither: its CRD has no null conditions, and two long errors of one type are
+// too long only for an agent with the feature gate.
+func TestAgentStumbles(t *testing.T) {
+	if err := features.SpokeMutableFeatureGate.SetFromMap(map[string]bool{string(ocmfeature.RawFeedbackJsonString): true}); err != nil {
+		t.Fatal(err)
+	}
+	message := strings.Repeat("x", long)
+	for name, status := range map[string]string{
+		"nullList": `{"health":{"status":"Degraded"},"conditions":null}`,
+		"longList": `{"health":{"status":"Degraded"},"conditions":[{"type":"SyncError","message":"` + message + `"},{"type":"SyncError","message":"two"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			values, err := read(t, status)
+			if err == nil {
+				t.Fatal("the agent does not stumble any more: the case and its comment can go")
+			}
+			if got, _ := wire.ParseFeedback(values); got.Health != "Degraded" {
+				t.Errorf("other values are lost: %+v", got)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, status string) ([]workv1.FeedbackValue, error) {
+	t.Helper()
+	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
+	if status != "" {
+		var s any
+		if err := json.Unmarshal([]byte(status), &s); err != nil {
+			t.Fatal(err)
+		}
+		object["status"] = s
+	}
+	rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: wire.FeedbackPaths()}
+	return statusfeedback.NewStatusReader().GetValuesByRule(&unstructured.Unstructured{Object: object}, rule)
+}
