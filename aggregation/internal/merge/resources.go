@@ -28,6 +28,9 @@ type ResourceList struct {
 // It takes refs over.
 func Resources(refs []v1alpha1.ResourceRef) ResourceList {
 	refs = slices.DeleteFunc(refs, func(r v1alpha1.ResourceRef) bool { return excludedKinds[r.Kind] })
+	if len(refs) == 0 {
+		return ResourceList{}
+	}
 	slices.SortFunc(refs, compareResources)
 	refs = slices.Clip(slices.Compact(refs))
 	l := ResourceList{refs: refs}
