@@ -73,8 +73,9 @@ func (c *Command) Validate() error {
 	return errors.Join(errs...)
 }
 
-// The leader holds a lease in the namespace of its pod.
+// The leader holds a lease in the namespace of its pod and says so in an Event.
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
 // Run works until ctx ends.
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {

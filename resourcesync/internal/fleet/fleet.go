@@ -23,10 +23,13 @@ import (
 
 var managedClusters = schema.GroupVersion(clusterv1.GroupVersion)
 
+// Search itself asks for the last one, of whoever asks it; the blank line below keeps
+// these out of the type's comment, where controller-gen does not look.
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
+// +kubebuilder:rbac:groups=search.open-cluster-management.io,resources=searches/allManagedData,verbs=get
+
 // Reader reads from a synced cache.
-//
-// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
 type Reader struct {
 	cache client.Reader
 }
