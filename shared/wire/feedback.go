@@ -118,8 +118,9 @@ func FindFeedback(status *workv1.ManifestWorkStatus, group, resource, namespace,
 }
 
 // ParseFeedback reads the values that the agent reported for a delivered
-// Application. ok is false when there are none. Values of other names and types
-// are ignored: they belong to another version of us.
+// Application. ok is false when none of them is about its status. Values of other
+// names and types are ignored: they are not about the status, or belong to
+// another version of us.
 func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 	for i := range values {
 		value, is := text(&values[i].Value)
@@ -127,13 +128,13 @@ func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 			continue
 		}
 		if field := f.field(values[i].Name); field != nil {
-			*field = value
+			*field, ok = value, true
 		} else if t, is := strings.CutPrefix(values[i].Name, feedbackConditionPrefix); is && value != "" {
-			f.Conditions = append(f.Conditions, Condition{Type: t, Message: value})
+			f.Conditions, ok = append(f.Conditions, Condition{Type: t, Message: value}), true
 		}
 	}
 	f.Conditions = known(f.Conditions)
-	return f, len(values) > 0
+	return f, ok
 }
 
 func (f *Feedback) field(name string) *string {

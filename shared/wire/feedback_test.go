@@ -56,6 +56,7 @@ func TestParseFeedback(t *testing.T) {
 				{Name: "syncStatus", Value: workv1.FieldValue{Type: workv1.Boolean, Boolean: &yes}},
 				{Name: "syncRevision"},
 			},
+			silent: true,
 		},
 		"list": {
 			reason: "of a list of texts the first counts; other JSON is ignored",
@@ -66,7 +67,12 @@ func TestParseFeedback(t *testing.T) {
 		},
 		"unknown": {
 			reason: "names and condition types of another version are ignored",
-			values: []workv1.FeedbackValue{str("somethingNew", "x"), str("conditionFutureError", "x"), str("condition", "x"), str("conditionSyncError", "")},
+			values: []workv1.FeedbackValue{str("syncStatus", "Synced"), str("somethingNew", "x"), str("conditionFutureError", "x"), str("condition", "x"), str("conditionSyncError", "")},
+			want:   Feedback{Sync: "Synced"},
+		},
+		"request": {
+			reason: "what is said of a request says nothing of the status",
+			values: []workv1.FeedbackValue{str("request", "1"), str("operationOwner", "argocd"), str("refresh", "normal")}, silent: true,
 		},
 		"twice": {
 			reason: "a name that is there twice is no second condition",

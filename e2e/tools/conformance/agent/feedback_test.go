@@ -132,6 +132,56 @@ func TestAgentStumbles(t *testing.T) {
 	}
 }
 
+// A request that runs once is followed by what the Application's metadata says.
+func TestAgentReadsRequests(t *testing.T) {
+	const applied = `{"manager":"work-agent","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{}},"f:spec":{}%s}}`
+	const argo = `{"manager":"argocd-application-controller","operation":"Update","fieldsV1":{"f:status":{}}}`
+	cases := map[string]struct {
+		reason, annotations, managers string
+		want                          map[string]string
+	}{
+		"waiting": {
+			reason: "the agent owns the operation as long as Argo CD has not taken it", annotations: `{"%s":"r1","argocd.argoproj.io/refresh":"normal"}`,
+			managers: fmt.Sprintf(applied, `,"f:operation":{"f:sync":{}}`) + "," + argo,
+			want:     map[string]string{wire.FeedbackRequest: "r1", wire.FeedbackOperationOwner: "work-agent", wire.FeedbackRefresh: "normal"},
+		},
+		"done": {
+			reason: "nobody owns an operation that has run", annotations: `{"%s":"r1"}`, managers: fmt.Sprintf(applied, "") + "," + argo,
+			want: map[string]string{wire.FeedbackRequest: "r1"},
+		},
+		"bare": {reason: "no annotations are no error", annotations: `null`, managers: argo},
+	}
+	for _, gate := range []bool{false, true} {
+		if err := features.SpokeMutableFeatureGate.SetFromMap(map[string]bool{string(ocmfeature.RawFeedbackJsonString): gate}); err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range cases {
+			t.Run(fmt.Sprintf("%s/gate=%t", name, gate), func(t *testing.T) {
+				annotations := strings.ReplaceAll(c.annotations, "%s", wire.RequestAnnotation)
+				var object map[string]any
+				if err := json.Unmarshal([]byte(`{"metadata":{"annotations":`+annotations+`,"managedFields":[`+c.managers+`]}}`), &object); err != nil {
+					t.Fatal(err)
+				}
+				rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: wire.RequestPaths()}
+				values, err := statusfeedback.NewStatusReader().GetValuesByRule(&unstructured.Unstructured{Object: object}, rule)
+				if err != nil {
+					t.Fatalf("%s: the agent says %v", c.reason, err)
+				}
+				var got map[string]string
+				for _, v := range values {
+					if got == nil {
+						got = map[string]string{}
+					}
+					got[v.Name] = *v.Value.String
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+				}
+			})
+		}
+	}
+}
+
 func read(t *testing.T, status string) ([]workv1.FeedbackValue, error) {
 	t.Helper()
 	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
