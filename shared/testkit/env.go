@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
+
+// patience is how long each part of the control plane may take.
+const patience = 2 * time.Minute
 
 // Start starts kube-apiserver and etcd from the repository's bin folder and
 // installs the CRDs of the hub: Argo CD's, Open Cluster Management's and ours.
@@ -30,6 +34,11 @@ func Start() (config *rest.Config, stop func() error, err error) {
 			filepath.Join(bin, "crds", "argocd"),
 			filepath.Join(root, "deploy", "base", "crd"),
 		},
+		// A busy machine serves a new kind later than the ten seconds that envtest
+		// waits on its own.
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: patience},
+		ControlPlaneStartTimeout: patience,
+		ControlPlaneStopTimeout:  patience,
 	}
 	config, err = env.Start()
 	if err != nil {
