@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -140,7 +141,7 @@ func (p *tap) wrap(next http.RoundTripper) http.RoundTripper {
 		p.mu.Lock()
 		broken := p.broken
 		if isReport := strings.Contains(r.URL.Path, "/multiclusterapplicationsetreports"); isReport && r.Method != http.MethodGet {
-			p.writes = append(p.writes, r.Method+" "+r.URL.Path)
+			p.writes = append(p.writes, r.Method+" "+r.URL.Path) // a POST names no report
 		}
 		p.mu.Unlock()
 		if broken != nil {
@@ -151,19 +152,6 @@ func (p *tap) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		return next.RoundTrip(r)
 	})
-}
-
-// writesIn returns the writes of reports in a namespace.
-func (p *tap) writesIn(namespace string) []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var in []string
-	for _, w := range p.writes {
-		if strings.Contains(w, "/namespaces/"+namespace+"/") {
-			in = append(in, w)
-		}
-	}
-	return in
 }
 
 // breakWith answers requests in the API server's place; nil mends.
@@ -209,7 +197,10 @@ type world struct {
 	namespace string
 }
 
-var worlds int
+var (
+	worlds   int
+	workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
+)
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -229,6 +220,12 @@ func (w *world) must(err error) {
 // applicationSet creates an ApplicationSet.
 func (w *world) applicationSet(name string) *unstructured.Unstructured {
 	w.t.Helper()
+	set := w.applicationSetObject(name)
+	w.must(hub.Create(w.t.Context(), set))
+	return set
+}
+
+func (w *world) applicationSetObject(name string) *unstructured.Unstructured {
 	set := &unstructured.Unstructured{Object: map[string]any{
 		"metadata": map[string]any{"namespace": w.namespace, "name": name},
 		"spec": map[string]any{
@@ -240,7 +237,6 @@ func (w *world) applicationSet(name string) *unstructured.Unstructured {
 		},
 	}}
 	set.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationSetKind))
-	w.must(hub.Create(w.t.Context(), set))
 	return set
 }
 
@@ -318,4 +314,61 @@ func (w *world) report(a app, v values) {
 func (w *world) read(name string) (*v1alpha1.MulticlusterApplicationSetReport, error) {
 	r := &v1alpha1.MulticlusterApplicationSetReport{}
 	return r, hub.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, r)
+}
+
+// row waits until the report has one row, of which want says "health sync [condition types]".
+func (w *world) row(report, want string) {
+	w.t.Helper()
+	eventually(w.t, "report "+report+" with a row "+want, func() error {
+		r, err := w.read(report)
+		if err != nil {
+			return err
+		}
+		if n := len(r.Statuses.ClusterConditions); n != 1 {
+			return fmt.Errorf("%d rows", n)
+		}
+		c := r.Statuses.ClusterConditions[0]
+		got := c.HealthStatus + " " + c.SyncStatus
+		for _, condition := range c.Conditions {
+			got += " " + condition.Type
+		}
+		if got != want {
+			return errors.New(got)
+		}
+		return nil
+	})
+}
+
+// lone makes an ApplicationSet with one healthy Application on one available cluster.
+func (w *world) lone(set string) app {
+	w.t.Helper()
+	w.applicationSet(set)
+	a := app{set, set + "-app", w.cluster("cluster1", metav1.ConditionTrue)}
+	w.deliver(a)
+	w.report(a, healthy())
+	return a
+}
+
+// passed waits until the process has handled everything that came before: a change
+// of an ApplicationSet made for the purpose has reached its report.
+func (w *world) passed() {
+	w.t.Helper()
+	marks++
+	w.lone(fmt.Sprintf("mark-%d", marks))
+	w.row(fmt.Sprintf("mark-%d", marks), "Healthy Synced")
+}
+
+var marks int
+
+// writesOf returns the writes of one report.
+func (p *tap) writesOf(namespace, name string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var of []string
+	for _, w := range p.writes {
+		if strings.HasSuffix(w, "/namespaces/"+namespace+"/multiclusterapplicationsetreports/"+name) {
+			of = append(of, w)
+		}
+	}
+	return of
 }

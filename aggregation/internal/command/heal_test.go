@@ -1,0 +1,128 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func TestHandMadeChangesAreMended(t *testing.T) {
+	w := newWorld(t)
+	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+
+	t.Run("content", func(t *testing.T) {
+		r, err := w.read("guestbook")
+		w.must(err)
+		r.Statuses.ClusterConditions[0].HealthStatus = "Degraded"
+		r.Statuses.Summary.Healthy = "99"
+		r.Annotations = map[string]string{"theirs": "stays"}
+		w.must(hub.Update(t.Context(), r))
+		w.row("guestbook", "Healthy Synced")
+		r, err = w.read("guestbook")
+		w.must(err)
+		if r.Statuses.Summary.Healthy != "1" || r.Annotations["theirs"] != "stays" {
+			t.Errorf("summary %+v, annotations %v: want ours mended and theirs kept", r.Statuses.Summary, r.Annotations)
+		}
+	})
+	t.Run("rows out of order", func(t *testing.T) {
+		r, err := w.read("guestbook")
+		w.must(err)
+		row := r.Statuses.ClusterConditions[0]
+		row.Cluster = "zzz"
+		r.Statuses.ClusterConditions = append([]v1alpha1.ClusterCondition{row}, r.Statuses.ClusterConditions...)
+		w.must(hub.Update(t.Context(), r))
+		w.row("guestbook", "Healthy Synced")
+	})
+	t.Run("label", func(t *testing.T) {
+		r, err := w.read("guestbook")
+		w.must(err)
+		r.Labels[wire.ReportLabel] = "something.else"
+		w.must(hub.Update(t.Context(), r))
+		eventually(t, "the label", func() error {
+			r, err := w.read("guestbook")
+			if label := r.Labels[wire.ReportLabel]; label != w.namespace+".guestbook" {
+				return errors.Join(err, errors.New(label))
+			}
+			return nil
+		})
+	})
+	t.Run("deleted", func(t *testing.T) {
+		r, err := w.read("guestbook")
+		w.must(err)
+		w.must(hub.Delete(t.Context(), r))
+		eventually(t, "another report", func() error {
+			again, err := w.read("guestbook")
+			if err == nil && again.UID == r.UID {
+				return errors.New("it is still the old one")
+			}
+			return err
+		})
+		w.row("guestbook", "Healthy Synced")
+	})
+}
+
+// A report without our label is someone else's, whatever its name.
+func TestForeignReportIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	foreign := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "guestbook"}}
+	foreign.Statuses.Summary.Clusters = "theirs"
+	w.must(hub.Create(t.Context(), foreign))
+	orphan := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "no-such-set"}}
+	w.must(hub.Create(t.Context(), orphan))
+
+	through := &tap{}
+	start(t, through, "--intermediate-dir="+t.TempDir())
+	a := w.lone("guestbook")
+	w.passed()
+	w.report(a, values{"healthStatus": "Degraded", "syncStatus": "Synced"})
+	w.passed()
+	for _, name := range []string{"guestbook", "no-such-set"} {
+		if writes := through.writesOf(w.namespace, name); len(writes) > 0 {
+			t.Errorf("a foreign report was written: %v", writes)
+		}
+	}
+	if n := strings.Count(through.logged(), "left alone"); n != 2 {
+		t.Errorf("said %d times that a report is left alone, want once for each of the two:\n%s", n, through.logged())
+	}
+
+	metav1.SetMetaDataLabel(&foreign.ObjectMeta, wire.ReportLabel, w.namespace+".guestbook")
+	w.must(hub.Update(t.Context(), foreign)) // given to us
+	w.row("guestbook", "Degraded Synced")
+}
+
+func TestNothingPulledNoReport(t *testing.T) {
+	w := newWorld(t)
+	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	w.applicationSet("plain")
+	w.passed()
+	if _, err := w.read("plain"); !apierrors.IsNotFound(err) {
+		t.Errorf("an ApplicationSet without pulled Applications got a report: %v", err)
+	}
+
+	a := w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+	work := &metav1.PartialObjectMetadata{}
+	work.SetGroupVersionKind(workKind)
+	work.Namespace, work.Name = a.cluster, a.work()
+	w.must(hub.Delete(t.Context(), work))
+	eventually(t, "an empty report: the ApplicationSet is still there", func() error {
+		r, err := w.read("guestbook")
+		if err == nil && (len(r.Statuses.ClusterConditions) > 0 || r.Statuses.Summary.Clusters != "0") {
+			err = fmt.Errorf("%+v", r.Statuses)
+		}
+		return client.IgnoreNotFound(err)
+	})
+}

@@ -1,0 +1,132 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// series counts the metric series that name a report.
+func series(t *testing.T, namespace, name string) int {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			labels := map[string]string{}
+			for _, l := range m.GetLabel() {
+				labels[l.GetName()] = l.GetValue()
+			}
+			if strings.HasPrefix(f.GetName(), "aggregation_") && labels["namespace"] == namespace && labels["name"] == name {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestReportGoesWithItsApplicationSet(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	store := intermediate.NewStore(dir)
+	start(t, &tap{}, "--intermediate-dir="+dir)
+	set := w.applicationSet("guestbook")
+	a := app{"guestbook", "app", w.cluster("cluster1", metav1.ConditionTrue)}
+	w.deliver(a)
+	w.report(a, healthy())
+	w.must(store.Write(&intermediate.Report{Namespace: w.namespace, Name: "guestbook"}))
+	w.row("guestbook", "Healthy Synced")
+	if series(t, w.namespace, "guestbook") == 0 {
+		t.Error("no metrics about the report")
+	}
+
+	w.must(hub.Delete(t.Context(), set))
+	eventually(t, "report, file and metrics gone", func() error {
+		if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("report: %w", err)
+		}
+		if _, err := store.Read(w.namespace, "guestbook"); !errors.Is(err, intermediate.ErrNone) {
+			return fmt.Errorf("file: %w", err)
+		}
+		if n := series(t, w.namespace, "guestbook"); n > 0 {
+			return fmt.Errorf("%d metric series", n)
+		}
+		return nil
+	})
+	w.report(a, values{"healthStatus": "Degraded"}) // its ManifestWork is still being withdrawn
+	w.passed()
+	if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
+		t.Errorf("a late change brought the report back: %v", err)
+	}
+}
+
+// Reports whose ApplicationSet went while nobody looked go at the next start, and
+// only on a positive answer.
+func TestOnlyAPositiveAnswerDeletes(t *testing.T) {
+	isSet := func(r *http.Request, name string) bool {
+		return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/applicationsets/"+name)
+	}
+	for name, test := range map[string]struct {
+		why    string
+		broken func() *http.Response
+	}{
+		"server error": {"an error is no answer", func() *http.Response { return answer(500, metav1.StatusReasonInternalError) }},
+		"forbidden":    {"neither is a refusal", func() *http.Response { return answer(403, metav1.StatusReasonForbidden) }},
+		"not served": {"a server that does not serve ApplicationSets says 404 as well", func() *http.Response {
+			response := answer(404, "")
+			response.Header.Set("Content-Type", "text/plain")
+			response.Body = http.NoBody
+			return response
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			first := start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+			a := w.lone("guestbook")
+			w.row("guestbook", "Healthy Synced")
+			first.end(t)
+			set := w.applicationSetObject(a.set)
+			w.must(hub.Delete(t.Context(), set))
+
+			through := &tap{}
+			asked := make(chan struct{}, 100)
+			through.breakWith(func(r *http.Request) *http.Response {
+				if !isSet(r, "guestbook") {
+					return nil
+				}
+				select {
+				case asked <- struct{}{}:
+				default:
+				}
+				return test.broken()
+			})
+			start(t, through, "--intermediate-dir="+t.TempDir())
+			<-asked
+			<-asked // the first answer has been acted on
+			if _, err := w.read("guestbook"); err != nil {
+				t.Fatalf("%s: %v", test.why, err)
+			}
+			through.breakWith(nil)
+			eventually(t, "the report gone", func() error {
+				if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
+					return fmt.Errorf("report: %w", err)
+				}
+				return nil
+			})
+		})
+	}
+}
