@@ -110,6 +110,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	identity identity
+	next     *identity
 	listener net.Listener
 	conns    map[net.Conn]bool
 }
@@ -197,18 +198,36 @@ func (s *Server) Close() error {
 	return nil
 }
 
+// PrepareCA makes the authority that the next RotateCA changes to, and returns
+// its certificate in PEM, so that a client can trust it beforehand.
+func (s *Server) PrepareCA() ([]byte, error) {
+	next, err := newIdentity()
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next = &next
+	return next.caPEM, nil
+}
+
 // RotateCA replaces the authority and the server's certificate, and the CA file.
 // Open connections are closed, so that every client meets the new certificate.
 func (s *Server) RotateCA() error {
-	fresh, err := newIdentity()
-	if err != nil {
-		return err
+	s.mu.Lock()
+	prepared := s.next != nil
+	s.mu.Unlock()
+	if !prepared {
+		if _, err := s.PrepareCA(); err != nil {
+			return err
+		}
 	}
 	s.mu.Lock()
-	s.identity = fresh
+	s.identity, s.next = *s.next, nil
+	caPEM := s.identity.caPEM
 	s.mu.Unlock()
 	s.hangUp()
-	return writeFile(s.CAFile(), fresh.caPEM)
+	return writeFile(s.CAFile(), caPEM)
 }
 
 // SetFaults makes f what the server does wrong from now on; the zero value heals

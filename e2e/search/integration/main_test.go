@@ -1,0 +1,161 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// account is resourcesync's ServiceAccount, in the namespace of the same name as
+// the fleet's Applications.
+const account = "resourcesync"
+
+var (
+	hub    *rest.Config
+	binary string
+
+	clusterResource = schema.GroupVersionResource{Group: "cluster.open-cluster-management.io", Version: "v1", Resource: "managedclusters"}
+	setResource     = schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applicationsets"}
+)
+
+func TestMain(m *testing.M) {
+	code, err := withHub(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// withHub starts the hub, builds the binary and runs the tests.
+func withHub(run func() int) (code int, err error) {
+	folder, err := os.MkdirTemp("", "resourcesync-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() {
+		if removed := os.RemoveAll(folder); err == nil {
+			err = removed
+		}
+	}()
+	config, stop, err := testkit.Start()
+	if err != nil {
+		return 1, err
+	}
+	defer func() {
+		if stopped := stop(); err == nil {
+			err = stopped
+		}
+	}()
+	hub = config
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if binary, err = build(ctx, folder); err != nil {
+		return 1, err
+	}
+	if err := populate(ctx); err != nil {
+		return 1, err
+	}
+	return run(), nil
+}
+
+// build builds the real binary.
+func build(ctx context.Context, folder string) (string, error) {
+	path := filepath.Join(folder, "resourcesync")
+	command := exec.CommandContext(ctx, "go", "build", "-o", path, ".")
+	command.Dir = filepath.Join(testkit.Root(), "resourcesync")
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build resourcesync: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// populate makes what resourcesync finds on the hub: clusters, ApplicationSets,
+// and an account with the rights that it is meant to have.
+func populate(ctx context.Context) error {
+	client, objects := kubernetes.NewForConfigOrDie(hub), dynamic.NewForConfigOrDie(hub)
+	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: memory.Namespace}}, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("create namespace: %w", err)
+	}
+	for i := range fleet.Clusters {
+		if err := createCluster(ctx, memory.ClusterName(i)); err != nil {
+			return err
+		}
+	}
+	for i := range fleet.Sets {
+		set := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
+			"metadata": map[string]any{"name": memory.SetName(i), "namespace": memory.Namespace},
+			"spec":     map[string]any{"generators": []any{}, "template": map[string]any{"metadata": map[string]any{}, "spec": applicationSpec()}},
+		}}
+		if _, err := objects.Resource(setResource).Namespace(memory.Namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create ApplicationSet: %w", err)
+		}
+	}
+	return grant(ctx, client)
+}
+
+func applicationSpec() map[string]any {
+	return map[string]any{
+		"project": "default", "source": map[string]any{"repoURL": "https://git.example.com/apps.git"},
+		"destination": map[string]any{},
+	}
+}
+
+func createCluster(ctx context.Context, name string) error {
+	cluster := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+		"metadata": map[string]any{"name": name}, "spec": map[string]any{"hubAcceptsClient": true},
+	}}
+	if _, err := dynamic.NewForConfigOrDie(hub).Resource(clusterResource).Create(ctx, cluster, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create ManagedCluster: %w", err)
+	}
+	return nil
+}
+
+// grant makes the account and gives it the one right that search asks for, and
+// what resourcesync reads on the hub.
+func grant(ctx context.Context, client kubernetes.Interface) error {
+	read := []string{"get", "list", "watch"}
+	meta := metav1.ObjectMeta{Name: account}
+	for _, err := range []error{
+		second(client.CoreV1().ServiceAccounts(memory.Namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})),
+		second(client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"search.open-cluster-management.io"}, Resources: []string{"searches/allManagedData"}, Verbs: []string{"get"}},
+			{APIGroups: []string{clusterResource.Group}, Resources: []string{clusterResource.Resource}, Verbs: read},
+			{APIGroups: []string{setResource.Group}, Resources: []string{setResource.Resource}, Verbs: read},
+		}}, metav1.CreateOptions{})),
+		second(client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: meta,
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: account},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: account, Namespace: memory.Namespace}},
+		}, metav1.CreateOptions{})),
+	} {
+		if err != nil {
+			return fmt.Errorf("grant rights: %w", err)
+		}
+	}
+	return nil
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,129 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"testing"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/search"
+	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
+)
+
+// TestOutage takes the service away in every way that it can fail as a whole,
+// and brings it back.
+func TestOutage(t *testing.T) {
+	w := start(t, "--search-timeout=2s")
+	from := w.polled()
+	for _, test := range []struct {
+		name   string
+		faults search.Faults
+	}{
+		{"connections are refused", search.Faults{Refuse: true}},
+		{"the database is away", search.Faults{DatabaseDown: true}},
+		{"the database went a moment ago", search.Faults{DatabaseGone: true}},
+		{"the service times out", search.Faults{TimedOut: true}},
+		{"the answer comes too late", search.Faults{Delay: time.Hour}},
+		{"the account is unknown", search.Faults{Status: 403}},
+		{"the token is not seen", search.Faults{Status: 401}},
+		{"the review of the token fails", search.Faults{Status: 500}},
+		{"a proxy answers", search.Faults{Status: 502}},
+		{"a router answers with a page", search.Faults{NotJSON: true}},
+		{"the connection breaks in the body", search.Faults{BreakOff: true}},
+		{"data is null without an error", search.Faults{NullResult: true}},
+		{"access cannot be resolved", search.Faults{AccessUnresolved: true}},
+		{"statements time out", search.Faults{StatementTimeout: true}},
+	} {
+		t.Run(test.name, func(*testing.T) { from = w.outage(from, test.faults) })
+	}
+}
+
+// outage lets the service fail and heal, and watches what the reports say. The
+// last good answer comes after from; outage returns when the next one may come.
+func (w *world) outage(from time.Time, f search.Faults) (healed time.Time) {
+	w.witness.always(whole)
+	to := w.faults(f)
+	w.witness.always(all(whole, aged(from, to)))
+	w.witness.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
+	healed = w.faults(search.Faults{})
+	w.witness.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+	w.witness.always(nil)
+	return healed
+}
+
+// polled waits until a poll has begun after now, and so until the one after it
+// has ended, and returns a time before the poll that is known to be good.
+func (w *world) polled() time.Time {
+	w.t.Helper()
+	now := time.Now()
+	w.awaitPolls(2)
+	return now
+}
+
+// awaitPolls waits until that many more requests came in.
+func (w *world) awaitPolls(n int) {
+	w.t.Helper()
+	target := w.server.Requests() + 2*n
+	w.witness.eventually("search has been asked again", func(state) bool { return w.server.Requests() >= target })
+}
+
+// TestChangeDuringOutage changes an Application while search is away: the old
+// state stays until search tells the new one.
+func TestChangeDuringOutage(t *testing.T) {
+	w := start(t)
+	from := w.polled()
+	to := w.faults(search.Faults{Refuse: true})
+	w.witness.always(all(whole, aged(from, to)))
+	w.server.Table().Delete(memory.Resource(memory.ClusterName(0), memory.SetName(0), 2).UID)
+	w.witness.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
+	w.witness.always(aged(from, to))
+	w.faults(search.Faults{})
+	w.witness.eventually("the resource has gone", func(s state) bool { return s.resources() == 23 && s.stale() == 0 })
+}
+
+// TestRestartDuringOutage restarts resourcesync while search is away: what the
+// files say is all that is known, and is as old as it was.
+func TestRestartDuringOutage(t *testing.T) {
+	w := start(t)
+	from := w.polled()
+	to := w.faults(search.Faults{DatabaseDown: true})
+	w.witness.always(all(whole, aged(from, to)))
+	w.witness.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
+	w.process.stop(t)
+	w.run()
+	w.awaitPolls(2)
+	w.faults(search.Faults{})
+	w.witness.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+}
+
+// TestSlow answers slowly, but in time: that is no reason to doubt anything.
+func TestSlow(t *testing.T) {
+	w := start(t)
+	w.faults(search.Faults{Delay: 1500 * time.Millisecond})
+	w.witness.always(all(whole, fresh))
+	w.awaitPolls(2)
+	w.witness.always(nil)
+	w.server.Table().Put(changed())
+	w.witness.eventually("the new condition shows", hasCondition)
+}
+
+// changed is an Application with an error that it did not have.
+func changed() table.Row {
+	row := memory.Application(memory.ClusterName(1), memory.SetName(1))
+	row.Data["_conditionSyncError"] = "one or more objects failed to apply"
+	row.Data["syncStatus"] = "OutOfSync"
+	return row
+}
+
+func hasCondition(s state) bool {
+	for _, app := range s.of(memory.ClusterName(1)) {
+		for _, condition := range app.Conditions {
+			if condition.Type == "SyncError" {
+				return true
+			}
+		}
+	}
+	return false
+}
