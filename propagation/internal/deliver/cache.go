@@ -15,13 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-// hashAnnotation and scrapeAnnotation exist on cached works only: they stand for
-// the spec, which the cache does not keep.
+// These annotations exist on cached works only: they stand for the
+// spec, which the cache does not keep.
 const (
 	hashAnnotation   = "cache.propagation/spec-hash"
+	baseAnnotation   = "cache.propagation/base-hash" // only while there is a request
 	scrapeAnnotation = "cache.propagation/scrape"
 )
 
@@ -57,19 +59,20 @@ func trimWork(in any) (any, error) {
 	if !ok || work.Spec.Workload.Manifests == nil {
 		return in, nil // a tombstone, or trimmed before
 	}
-	hash, err := specHash(&work.Spec)
-	if err != nil {
-		return nil, err
-	}
 	annotations := make(map[string]string, len(work.Annotations)+2)
 	for k, v := range work.Annotations {
 		annotations[intern(k)] = v
 	}
-	annotations[hashAnnotation] = hash
+	// A spec that cannot be hashed is not one of ours: no hash, and it is mended.
+	annotations[hashAnnotation], _ = specHash(&work.Spec)
+	if annotations[wire.RequestAnnotation] != "" {
+		annotations[baseAnnotation], _ = baseHash(&work.Spec)
+	}
 	annotations[scrapeAnnotation] = intern(scrapeOf(&work.Spec))
 	work.Annotations = annotations
 	work.ManagedFields = nil
 	work.Spec = workv1.ManifestWorkSpec{}
+	observe.Trim(&work.Status)
 	return work, nil
 }
 

@@ -21,26 +21,26 @@ const (
 
 // Reasons of findings, as in Events and metrics.
 const (
-	ReasonDelivered        = "Delivered"
-	ReasonNotPulled        = "NotPulled"
-	ReasonInvalidLabel     = "InvalidLabel"
-	ReasonTurnedOff        = "TurnedOff"
-	ReasonNoLabel          = "LabelMissing"
-	ReasonNoCluster        = "ClusterAnnotationMissing"
-	ReasonInvalidTarget    = "InvalidAnnotation"
-	ReasonInvalidSpec      = "InvalidSpec"
-	ReasonUnknownCluster   = "ClusterUnknown"
-	ReasonClusterLeaving   = "ClusterLeaving"
-	ReasonLocalCluster     = "LocalCluster"
-	ReasonNotBound         = "NotBound"
-	ReasonTooLarge         = "TooLarge"
-	ReasonRefused          = "Refused"
-	ReasonNameTaken        = "NameTaken"
-	ReasonWaitingForOld    = "WaitingForWithdrawal"
-	ReasonDeleting         = "Deleting"
-	ReasonSkipReconcile    = "SkipReconcileMissing"
-	ReasonProjectForbids   = "ProjectForbidsDestination"
-	ReasonOperationWaiting = "OperationWaiting"
+	ReasonDelivered      = "Delivered"
+	ReasonNotPulled      = "NotPulled"
+	ReasonInvalidLabel   = "InvalidLabel"
+	ReasonTurnedOff      = "TurnedOff"
+	ReasonNoLabel        = "LabelMissing"
+	ReasonNoCluster      = "ClusterAnnotationMissing"
+	ReasonInvalidTarget  = "InvalidAnnotation"
+	ReasonInvalidSpec    = "InvalidSpec"
+	ReasonUnknownCluster = "ClusterUnknown"
+	ReasonClusterLeaving = "ClusterLeaving"
+	ReasonLocalCluster   = "LocalCluster"
+	ReasonNotBound       = "NotBound"
+	ReasonTooLarge       = "TooLarge"
+	ReasonRefused        = "Refused"
+	ReasonNameTaken      = "NameTaken"
+	ReasonWaitingForOld  = "WaitingForWithdrawal"
+	ReasonDeleting       = "Deleting"
+	ReasonSkipReconcile  = "SkipReconcileMissing"
+	ReasonProjectForbids = "ProjectForbidsDestination"
+	ReasonRequestWaiting = "RequestWaiting"
 )
 
 // finding is one thing to say on an Application: why it is not delivered, or what
@@ -57,6 +57,8 @@ type verdict struct {
 	Refusal finding
 	// Mild: the refusal is the user's own wish or slip, a warning and no error.
 	Mild bool
+	// Withdrawn: nothing of it is left on the hub.
+	Withdrawn bool
 	// Warnings go with a delivery.
 	Warnings []finding
 }
@@ -166,6 +168,9 @@ func isLocal(cluster *clusterv1.ManagedCluster) bool {
 func refuse(reason, format string, args ...any) *verdict {
 	return &verdict{Refusal: finding{reason, fmt.Sprintf(format, args...)}}
 }
+
+// refusal is the verdict on a delivery that came to nothing.
+func refusal(reason, format string, args ...any) verdict { return *refuse(reason, format, args...) }
 
 func mild(reason, format string, args ...any) *verdict {
 	v := refuse(reason, format, args...)

@@ -74,6 +74,13 @@ func applicationManifest(app *argocd.Application, r request) (json.RawMessage, e
 		annotations[wire.HostingAnnotation] = app.Namespace + "/" + appset
 	}
 	r.annotate(annotations)
+	if r.Refresh != "" {
+		annotations[argocd.RefreshAnnotation] = r.Refresh
+	}
+	status, err := r.status()
+	if err != nil {
+		return nil, err
+	}
 	return encode("Application", deliveredApplication{
 		APIVersion: argocd.GroupVersion.String(),
 		Kind:       argocd.ApplicationKind,
@@ -83,7 +90,7 @@ func applicationManifest(app *argocd.Application, r request) (json.RawMessage, e
 		},
 		Spec:      spec,
 		Operation: r.Operation,
-		Status:    r.status(),
+		Status:    status,
 	})
 }
 

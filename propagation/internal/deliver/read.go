@@ -41,8 +41,18 @@ func (r *Reconciler) works(ctx context.Context, key client.ObjectKey) ([]workv1.
 	return list.Items, nil
 }
 
-// gather reads what a verdict rests on, from the cache or live.
-func (r *Reconciler) gather(ctx context.Context, from client.Reader, app *argocd.Application) (world, error) {
+// source is where a verdict's facts are read.
+type source struct {
+	client.Reader
+	// indexed: it is the cache, which can look up by index.
+	indexed bool
+}
+
+func (r *Reconciler) cached() source   { return source{r.client, true} }
+func (r *Reconciler) uncached() source { return source{r.live, false} }
+
+// gather reads what a verdict rests on.
+func (r *Reconciler) gather(ctx context.Context, from source, app *argocd.Application) (world, error) {
 	w := world{app: app, bound: r.options.Binding == BindingNone}
 	name := app.Annotations[wire.ClusterAnnotation]
 	if v := asked(w); name == "" || v != nil {
@@ -54,7 +64,7 @@ func (r *Reconciler) gather(ctx context.Context, from client.Reader, app *argocd
 	}
 	w.cluster = cluster
 	if !w.bound {
-		if w.bound, err = r.bound(ctx, from, app.Namespace, name); err != nil {
+		if w.bound, err = bound(ctx, from, app.Namespace, name); err != nil {
 			return w, err
 		}
 	}
@@ -76,10 +86,10 @@ func getCluster(ctx context.Context, from client.Reader, name string) (*clusterv
 }
 
 // bound reports whether a PlacementDecision in namespace selects cluster.
-func (r *Reconciler) bound(ctx context.Context, from client.Reader, namespace, cluster string) (bool, error) {
+func bound(ctx context.Context, from source, namespace, cluster string) (bool, error) {
 	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
-	if from == client.Reader(r.client) {
-		options = append(options, client.MatchingFields{decisionsByTarget: target(namespace, cluster)}) // only the cache has indexes
+	if from.indexed {
+		options = append(options, client.MatchingFields{decisionsByTarget: target(namespace, cluster)})
 	}
 	var list clusterv1beta1.PlacementDecisionList
 	if err := from.List(ctx, &list, options...); err != nil {

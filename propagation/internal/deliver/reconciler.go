@@ -14,8 +14,11 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // How long to wait before another look, by what is waited for. Changes of what we
@@ -44,6 +47,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
 // Setup adds delivery to mgr.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
@@ -86,7 +90,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case app.DeletionTimestamp != nil:
 		return r.leaving(ctx, app, works)
 	}
-	w, err := r.gather(ctx, r.client, app)
+	w, err := r.gather(ctx, r.cached(), app)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -100,46 +104,63 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // deliver makes the hub's ManifestWork the wanted one and then withdraws what an
 // earlier wish left elsewhere.
 func (r *Reconciler) deliver(ctx context.Context, w world, works []workv1.ManifestWork, warnings []finding) (ctrl.Result, error) {
-	want, err := manifestWork(r.parcel(w))
+	cluster := w.app.Annotations[wire.ClusterAnnotation]
+	current, stale := choose(works, cluster, names(w.app))
+	if current != nil && current.DeletionTimestamp != nil {
+		return ctrl.Result{}, r.say(ctx, w.app, refusal(ReasonWaitingForOld,
+			"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", cluster, current.Name))
+	}
+	plan, written, err := r.request(ctx, w.app, current)
+	if err != nil || written {
+		return ctrl.Result{}, err
+	}
+	want, err := manifestWork(r.parcel(w, plan.request))
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.app), err)
 	}
 	if size := payloadSize(want); size > r.options.SizeLimit {
-		return ctrl.Result{}, r.say(ctx, w.app, verdict{Refusal: finding{ReasonTooLarge, fmt.Sprintf(
-			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}})
+		return ctrl.Result{}, r.say(ctx, w.app, refusal(ReasonTooLarge,
+			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit))
 	}
-	current, stale := choose(works, want.Namespace, names(w.app))
-	if current != nil && current.DeletionTimestamp != nil {
-		return ctrl.Result{}, r.say(ctx, w.app, verdict{Mild: true, Refusal: finding{ReasonWaitingForOld, fmt.Sprintf(
-			"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", want.Namespace, current.Name)}})
-	}
-	name, err := r.put(ctx, w.app, current, want)
+	put, err := r.put(ctx, w.app, current, want, plan)
 	if refused(err) {
-		return ctrl.Result{RequeueAfter: afterRefusal}, r.say(ctx, w.app, verdict{Refusal: finding{ReasonRefused, fmt.Sprintf(
-			"not delivered: the API server refused the ManifestWork: %v", err)}})
+		return ctrl.Result{RequeueAfter: afterRefusal}, r.say(ctx, w.app, refusal(ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err))
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if first := names(w.app)[0]; name != first {
-		taken, err := r.exists(ctx, want.Namespace, first)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		if taken {
-			warnings = append(warnings, finding{ReasonNameTaken, fmt.Sprintf(
-				"delivered as ManifestWork %s/%s, since %s is taken by somebody else: remove or rename that one", want.Namespace, name, first)})
-		}
+	taken, err := r.nameTaken(ctx, w.app, cluster, put.name)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	if err := r.retarget(ctx, w.app, stale); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, r.say(ctx, w.app, verdict{Deliver: true, Warnings: warnings})
+	return ctrl.Result{}, r.say(ctx, w.app, verdict{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)})
+}
+
+// request sees the Application's one-time request through; written tells that the
+// Application was changed, whose event leads to the next step.
+func (r *Reconciler) request(ctx context.Context, app *argocd.Application, current *workv1.ManifestWork) (p plan, written bool, err error) {
+	conditions, err := appstatus.Conditions(app.Status)
+	if err != nil {
+		return plan{}, false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(app), err))
+	}
+	p = planRequest(app, claimOf(conditions), current)
+	switch p.step {
+	case stepClaim:
+		return p, true, r.claim(ctx, app, conditions, p.request.ID)
+	case stepFinish:
+		return p, true, r.finish(ctx, app, conditions, p.request.ID, kindsOf(p.request.ID))
+	case stepDrop:
+		return p, true, r.finish(ctx, app, conditions, p.request.ID, nil)
+	}
+	return p, false, nil
 }
 
 // parcel collects what goes into the work.
-func (r *Reconciler) parcel(w world) parcel {
-	p := parcel{app: w.app, namespace: r.options.Namespace}
+func (r *Reconciler) parcel(w world, q request) parcel {
+	p := parcel{app: w.app, namespace: r.options.Namespace, request: q}
 	if w.project != nil {
 		p.project = w.project
 		p.projectNamespace = projectNamespace(w.app, r.options.ArgoCDNamespace)
@@ -167,7 +188,7 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 		if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err) // gone: its event is on the way
 		}
-		w, err := r.gather(ctx, r.live, fresh)
+		w, err := r.gather(ctx, r.uncached(), fresh)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -178,6 +199,7 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 			return ctrl.Result{}, err
 		}
 	}
+	v.Withdrawn = true
 	return ctrl.Result{}, r.say(ctx, app, v)
 }
 

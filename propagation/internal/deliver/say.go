@@ -14,6 +14,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func owned(conditionType string) bool {
@@ -44,15 +45,15 @@ func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v verdict
 	if err != nil {
 		return fmt.Errorf("read status of Application %s/%s: %w", app.Namespace, app.Name, err)
 	}
-	merged, changed := appstatus.Merge(current, owned, conditions(v), r.now())
+	mine := owned
+	if v.Withdrawn {
+		mine = func(t string) bool { return owned(t) || t == ClaimCondition } // whoever gets it next starts anew
+	}
+	merged, changed := appstatus.Merge(current, mine, conditions(v), r.now())
 	if !changed {
 		return nil
 	}
-	fields := appstatus.Fields{"conditions": nil}
-	if len(merged) > 0 {
-		fields["conditions"] = merged
-	}
-	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, fields)
+	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
 	if err != nil || patch == nil {
 		return err
 	}
@@ -65,5 +66,54 @@ func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v verdict
 			ctrl.LoggerFrom(ctx).V(1).Info("said on the Application", "reason", f.Reason)
 		}
 	}
+	return nil
+}
+
+func conditionsField(conditions []appstatus.Condition) appstatus.Fields {
+	if len(conditions) == 0 {
+		return appstatus.Fields{"conditions": nil}
+	}
+	return appstatus.Fields{"conditions": conditions}
+}
+
+func claimed(conditionType string) bool { return conditionType == ClaimCondition }
+
+// claim gives the Application's request an identity.
+func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
+	merged, _ := appstatus.Merge(current, claimed, []appstatus.Condition{{
+		Type: ClaimCondition, Message: claimMessage(id, app.Annotations[wire.ClusterAnnotation]),
+	}}, r.now())
+	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
+	if err != nil || patch == nil {
+		return err
+	}
+	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("claim %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))
+	}
+	return nil
+}
+
+// finish removes the kinds of request that are done together with their claim: one
+// write, so that there is no moment in which they could be taken for new.
+func (r *Reconciler) finish(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string, kinds []string) error {
+	merged, _ := appstatus.Merge(current, claimed, nil, r.now())
+	metadata := map[string]any{"resourceVersion": app.ResourceVersion}
+	patch := map[string]any{"metadata": metadata, "status": conditionsField(merged)}
+	for _, kind := range kinds {
+		switch kind {
+		case kindOperation:
+			patch["operation"] = nil
+		case kindRefresh:
+			metadata["annotations"] = map[string]any{argocd.RefreshAnnotation: nil}
+		}
+	}
+	raw, err := encode("Application patch", patch)
+	if err != nil {
+		return err
+	}
+	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, raw)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("finish %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))
+	}
+	ctrl.LoggerFrom(ctx).Info("request ended", "request", id, "done", kinds)
 	return nil
 }

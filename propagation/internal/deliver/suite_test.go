@@ -97,11 +97,11 @@ func startWith(t *testing.T, wrap func(client.Client) client.Client, change ...f
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: skipNames(),
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
-			c, err := client.New(config, o)
-			if err == nil && wrap != nil {
-				c = wrap(c)
+			c, err := client.NewWithWatch(config, o)
+			if err != nil || wrap == nil {
+				return c, err
 			}
-			return c, err
+			return wrap(c), nil
 		},
 	})
 	if err != nil {

@@ -132,6 +132,30 @@ func payloadSize(work *workv1.ManifestWork) int {
 	return size
 }
 
+// change is what an update has to know about a wanted spec.
+type change struct {
+	// hash identifies the spec, base the spec without its request.
+	hash, base string
+}
+
+func changeOf(spec *workv1.ManifestWorkSpec, r request) (change, error) {
+	hash, err := specHash(spec)
+	if err != nil || r.ID == "" {
+		return change{hash, hash}, err
+	}
+	base, err := baseHash(spec)
+	return change{hash, base}, err
+}
+
+// baseHash is the [specHash] of a spec without its request.
+func baseHash(spec *workv1.ManifestWorkSpec) (string, error) {
+	bare, err := withoutRequest(spec)
+	if err != nil {
+		return "", err
+	}
+	return specHash(bare)
+}
+
 // specHash identifies a work's spec. The scrape types are left out: an older CRD
 // drops them, and then the stored spec is still as good as it can be.
 func specHash(spec *workv1.ManifestWorkSpec) (string, error) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,34 +52,74 @@ func choose(works []workv1.ManifestWork, cluster string, names []string) (curren
 	return current, stale
 }
 
-// put makes the work on the hub the wanted one and returns its name. Nothing is
-// written when it is.
-func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, want *workv1.ManifestWork) (string, error) {
-	if current == nil {
-		return r.create(ctx, app, want)
-	}
-	hash, err := specHash(&want.Spec)
+// putResult is what came of a put.
+type putResult struct {
+	name     string
+	warnings []finding
+}
+
+// put makes the work on the hub the wanted one. Nothing is written when it is, or
+// while the managed cluster is at the request in it.
+func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, want *workv1.ManifestWork, p plan) (putResult, error) {
+	c, err := changeOf(&want.Spec, p.request)
 	if err != nil {
-		return "", err
+		return putResult{}, err
 	}
-	patch, err := workPatch(current, want, !r.settled.same(current, hash) || degraded(current))
+	if current == nil {
+		name, err := r.create(ctx, app, want, c.hash)
+		return putResult{name: name}, err
+	}
+	result := putResult{name: current.Name}
+	withSpec := !r.settled.same(current, c.hash) || degraded(current)
+	if p.step == stepHold && withSpec {
+		withSpec = false
+		if baseOf(current) != c.base {
+			result.warnings = append(result.warnings, finding{ReasonRequestWaiting, fmt.Sprintf(
+				"changes wait until cluster %q is through with %s: let it finish, or terminate the operation", current.Namespace, p.request.ID)})
+		}
+	}
+	markGeneration(current, want, withSpec, c.base)
+	patch, err := workPatch(current, want, withSpec)
 	if err != nil || patch == nil {
-		return current.Name, err
+		return result, err
 	}
 	written := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
 	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return "", fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
+		return result, fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("updated ManifestWork", "cluster", written.Namespace, "work", written.Name, "generation", written.Generation)
-	return current.Name, r.settled.remember(written, hash)
+	if !withSpec {
+		return result, nil
+	}
+	return result, r.settled.remember(written, c.hash)
+}
+
+// markGeneration keeps, on the wanted work, the generation at which more than a
+// request last changed, so that a request coming and going does not make yesterday's
+// feedback look outdated. A change of more drops the mark: then it is the work's own.
+func markGeneration(current, want *workv1.ManifestWork, withSpec bool, base string) {
+	mark := current.Annotations[wire.ChangeGenerationAnnotation]
+	switch {
+	case withSpec && baseOf(current) != base:
+		return
+	case withSpec && mark == "":
+		mark = strconv.FormatInt(current.Generation, 10)
+	}
+	if mark != "" {
+		want.Annotations[wire.ChangeGenerationAnnotation] = mark
+	}
+}
+
+// baseOf returns the hash of a cached work's spec without its request.
+func baseOf(work *workv1.ManifestWork) string {
+	if base, there := work.Annotations[baseAnnotation]; there {
+		return base
+	}
+	return work.Annotations[hashAnnotation]
 }
 
 // create writes a new work under the first name that nobody else has.
-func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork) (string, error) {
-	hash, err := specHash(&want.Spec)
-	if err != nil {
-		return "", err
-	}
+func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
 	for _, name := range names(app) {
 		want.Name = name
 		written := want.DeepCopy()
@@ -107,16 +148,21 @@ func refused(err error) bool {
 		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
 }
 
-// exists reports whether there is a ManifestWork of that name.
-func (r *Reconciler) exists(ctx context.Context, namespace, name string) (bool, error) {
-	err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &workv1.ManifestWork{})
+// nameTaken warns about a work that could not have its usual name and still cannot.
+func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]finding, error) {
+	first := names(app)[0]
+	if name == first {
+		return nil, nil
+	}
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: cluster, Name: first}, &workv1.ManifestWork{})
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("get ManifestWork %s/%s: %w", namespace, name, err)
+		return nil, fmt.Errorf("get ManifestWork %s/%s: %w", cluster, first, err)
 	}
-	return true, nil
+	return []finding{{ReasonNameTaken, fmt.Sprintf(
+		"delivered as ManifestWork %s/%s, since somebody else has the name %s: remove or rename that one", cluster, name, first)}}, nil
 }
 
 // withdraw deletes works as they were seen: one that has changed since is looked
@@ -185,7 +231,7 @@ func specPatch(spec *workv1.ManifestWorkSpec) (map[string]any, error) {
 
 var (
 	workLabelKeys      = []string{wire.PullLabel, wire.ApplicationSetLabel, wire.ApplicationSetHashLabel}
-	workAnnotationKeys = []string{wire.HubNamespaceAnnotation, wire.HubNameAnnotation, wire.HostingAnnotation}
+	workAnnotationKeys = []string{wire.HubNamespaceAnnotation, wire.HubNameAnnotation, wire.HostingAnnotation, wire.RequestAnnotation, wire.ChangeGenerationAnnotation}
 )
 
 // changes returns what to set, and to remove by nil, among the keys.

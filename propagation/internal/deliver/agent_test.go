@@ -1,0 +1,177 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// managed plays a managed cluster's work agent and Argo CD for one work, by the
+// rules of the real ones: the agent applies a manifest when it differs from the
+// one before, Argo CD runs an operation when it finds one and then removes it.
+type managed struct {
+	t    *testing.T
+	work client.ObjectKey
+
+	mu sync.Mutex
+	// applied is the manifest that was applied last.
+	applied string
+	// annotation is the request on the managed cluster's Application.
+	annotation string
+	// operation waits or runs; refresh waits.
+	operation, refresh string
+	running            bool
+	// ran and refreshed count what Argo CD did, ended what it was told to end.
+	ran, refreshed, ended int
+	// values are further feedback values.
+	values map[string]string
+}
+
+// apply is what the agent does with a work: when it changes and on its timer.
+func (m *managed) apply() {
+	m.t.Helper()
+	work := m.get()
+	if work == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	manifest := work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1].Raw
+	if string(manifest) == m.applied {
+		return
+	}
+	var app argocd.Application
+	if err := json.Unmarshal(manifest, &app); err != nil {
+		m.t.Fatalf("the agent cannot read the manifest: %v", err)
+	}
+	m.applied, m.annotation = string(manifest), app.Annotations[wire.RequestAnnotation]
+	m.operation, m.refresh = string(app.Operation), app.Annotations[argocd.RefreshAnnotation]
+	if m.operation == "" {
+		m.running = false // what the real one does, too
+	}
+	var status struct {
+		OperationState struct{ Phase string } `json:"operationState"`
+	}
+	if len(app.Status) > 0 && json.Unmarshal(app.Status, &status) == nil && status.OperationState.Phase == argocd.OperationTerminating && m.running {
+		m.ended++
+		m.operation, m.running = "", false
+	}
+}
+
+// begin is what Argo CD does when it finds an operation; end is when it is through.
+func (m *managed) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.operation != "" && !m.running {
+		m.running = true
+		m.ran++
+	}
+	if m.refresh != "" {
+		m.refresh = ""
+		m.refreshed++
+	}
+}
+
+func (m *managed) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running {
+		m.operation, m.running = "", false
+	}
+}
+
+// report is the agent's status, as it is now.
+func (m *managed) report() {
+	m.t.Helper()
+	for {
+		work := m.get()
+		if work == nil {
+			return
+		}
+		m.mu.Lock()
+		values := maps.Clone(m.values)
+		if values == nil {
+			values = map[string]string{}
+		}
+		values[wire.FeedbackRequest], values[wire.FeedbackRefresh] = m.annotation, m.refresh
+		if m.operation != "" {
+			values[wire.FeedbackOperationOwner] = "work-agent"
+		}
+		if m.running {
+			values[wire.FeedbackOperationPhase], values[wire.FeedbackOperationStartedAt] = argocd.OperationRunning, "2026-11-20T10:00:00Z"
+		}
+		m.mu.Unlock()
+		asked := map[string]bool{}
+		for _, config := range work.Spec.ManifestConfigs {
+			for _, rule := range config.FeedbackRules {
+				for _, path := range rule.JsonPaths {
+					asked[path.Name] = true
+				}
+			}
+		}
+		var feedback []workv1.FeedbackValue
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			if value := values[name]; value != "" && asked[name] {
+				feedback = append(feedback, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+			}
+		}
+		applied := metav1.Condition{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", ObservedGeneration: work.Generation}
+		meta.SetStatusCondition(&work.Status.Conditions, applied)
+		work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
+			ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: work.Annotations[wire.HubNamespaceAnnotation], Name: work.Annotations[wire.HubNameAnnotation]},
+			StatusFeedbacks: workv1.StatusFeedbackResult{Values: feedback},
+			Conditions:      []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestComplete", ObservedGeneration: work.Generation, LastTransitionTime: metav1.Now()}},
+		}}
+		err := hub.client.Status().Update(context.Background(), work)
+		if apierrors.IsConflict(err) {
+			continue
+		}
+		if client.IgnoreNotFound(err) != nil {
+			m.t.Fatalf("report: %v", err)
+		}
+		return
+	}
+}
+
+func (m *managed) get() *workv1.ManifestWork {
+	work := &workv1.ManifestWork{}
+	err := hub.client.Get(context.Background(), m.work, work)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		m.t.Fatalf("the agent cannot get its work: %v", err)
+	}
+	return work
+}
+
+func withOperationState(t *testing.T, status json.RawMessage, state string) json.RawMessage {
+	t.Helper()
+	fields := map[string]json.RawMessage{}
+	if len(status) > 0 {
+		if err := json.Unmarshal(status, &fields); err != nil {
+			t.Fatalf("decode status: %v", err)
+		}
+	}
+	fields["operationState"] = json.RawMessage(state)
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatalf("encode status: %v", err)
+	}
+	return raw
+}

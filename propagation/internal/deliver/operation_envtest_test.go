@@ -1,0 +1,258 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+const syncOperation = `{"initiatedBy":{"username":"admin"},"sync":{"revision":"main"}}`
+
+func ask(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	edit(t, app, func(a *argocd.Application) { a.Operation = []byte(syncOperation) })
+}
+
+// deliveredTo returns the managed cluster of a delivered Application.
+func deliveredTo(t *testing.T, app *argocd.Application, cluster string) *managed {
+	t.Helper()
+	m := &managed{t: t, work: client.ObjectKeyFromObject(delivered(t, app, cluster))}
+	m.apply()
+	m.report()
+	return m
+}
+
+// sent waits until the work carries the operation and plays the agent.
+func sent(t *testing.T, app *argocd.Application, m *managed) {
+	t.Helper()
+	eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
+	m.apply()
+}
+
+// settledAgain waits until neither hub nor work has anything of a request.
+func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
+	t.Helper()
+	eventually(t, "the request to be gone from the hub", func() error {
+		stored := &argocd.Application{}
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+			return err
+		}
+		if len(stored.Operation) > 0 || stored.Annotations[argocd.RefreshAnnotation] != "" || said(t, app)[ClaimCondition] != "" {
+			return fmt.Errorf("operation %s, annotations %v, conditions %v", stored.Operation, stored.Annotations, said(t, app))
+		}
+		return nil
+	})
+	eventually(t, "the request to be gone from the work", func() error {
+		work := m.get()
+		if work == nil {
+			return errors.New("there is no work")
+		}
+		raw := string(work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1].Raw)
+		if strings.Contains(raw, `"operation":`) || strings.Contains(raw, argocd.RefreshAnnotation) || work.Annotations[wire.RequestAnnotation] != "" {
+			return fmt.Errorf("it carries %s", raw)
+		}
+		return nil
+	})
+	m.apply()
+	m.report()
+}
+
+func TestOperationRunsOnce(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	for i := 1; i <= 2; i++ { // the very same operation again is another one
+		ask(t, app)
+		sent(t, app, m)
+		m.apply() // the agent's timer
+		m.report()
+		m.begin()
+		m.report()
+		m.end()
+		m.apply()
+		m.report()
+		settledAgain(t, app, m)
+		m.begin()
+		if m.ran != i {
+			t.Fatalf("after %d requests the managed cluster ran %d operations", i, m.ran)
+		}
+	}
+}
+
+// An operation that waits or runs on the managed cluster must stay in the work:
+// taking it out there takes it out of the Application.
+func TestOperationStaysUntilItHasRun(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	ask(t, app)
+	sent(t, app, m)
+	m.report() // applied, and Argo CD there has not even started
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
+	})
+	says(t, app, WarningCondition, "changes wait until cluster")
+	if err := carries(t, app, `"path":"edited"`); err == nil {
+		t.Error("the edit was delivered together with the operation, which may have run")
+	}
+	m.begin()
+	m.report()
+	m.end()
+	m.report()
+	eventually(t, "the edit", func() error { return carries(t, app, `"path":"edited"`) })
+	settledAgain(t, app, m)
+	m.begin()
+	says(t, app, WarningCondition, "")
+	if m.ran != 1 {
+		t.Errorf("the managed cluster ran %d operations", m.ran)
+	}
+}
+
+func TestRefreshIsDeliveredOnce(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[argocd.RefreshAnnotation] = "hard" })
+	eventually(t, "the refresh in the work", func() error { return carries(t, app, `"argocd.argoproj.io/refresh":"hard"`) })
+	m.apply()
+	m.report()
+	m.begin()
+	m.report()
+	settledAgain(t, app, m)
+	m.begin()
+	if m.refreshed != 1 {
+		t.Errorf("the managed cluster refreshed %d times", m.refreshed)
+	}
+}
+
+func TestTerminate(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	ask(t, app)
+	sent(t, app, m)
+	m.begin()
+	m.report()
+	edit(t, app, func(a *argocd.Application) { // as argocd app terminate-op does
+		a.Status = withOperationState(t, a.Status, `{"operation":{},"phase":"Terminating","startedAt":"2026-11-20T10:00:00Z"}`)
+	})
+	eventually(t, "the termination in the work", func() error { return carries(t, app, `"phase":"Terminating"`) })
+	m.apply()
+	m.report()
+	settledAgain(t, app, m)
+	if m.ran != 1 || m.ended != 1 {
+		t.Errorf("the managed cluster ran %d and ended %d operations", m.ran, m.ended)
+	}
+}
+
+// Taking the request back before it has run takes it out of the work as well.
+func TestOperationTakenBack(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	ask(t, app)
+	sent(t, app, m)
+	edit(t, app, func(a *argocd.Application) { a.Operation = nil })
+	settledAgain(t, app, m)
+	if m.ran != 0 {
+		t.Errorf("the managed cluster ran %d operations", m.ran)
+	}
+}
+
+// A crash between any two writes: the n-th write is not sent (or is sent and its
+// answer lost), propagation dies and is started again.
+func TestOperationRunsOnceAcrossCrashes(t *testing.T) {
+	for _, lost := range []string{"request", "answer"} {
+		for n := int64(1); n <= 5; n++ {
+			t.Run(fmt.Sprintf("%s-%d", lost, n), func(t *testing.T) {
+				first := start(t)
+				p := newPlace(t)
+				app := p.deploy("guestbook")
+				m := deliveredTo(t, app, p.cluster)
+				first.stop()
+
+				var writes atomic.Int64
+				crashed := make(chan struct{})
+				crash := sync.OnceFunc(func() { close(crashed) })
+				dead := startWith(t, func(c client.Client) client.Client {
+					return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+						Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+							if o.GetNamespace() != p.namespace && o.GetNamespace() != p.cluster {
+								return c.Patch(ctx, o, patch, opts...)
+							}
+							switch count := writes.Add(1); {
+							case count < n:
+								return c.Patch(ctx, o, patch, opts...)
+							case count == n && lost == "answer":
+								_ = c.Patch(ctx, o, patch, opts...)
+							}
+							crash()
+							return errors.New("crashed")
+						},
+					})
+				})
+				ask(t, app)
+				play := func() {
+					m.apply()
+					m.begin()
+					m.end()
+					m.report()
+				}
+				over := false
+				eventually(t, "the crash", func() error {
+					play()
+					select {
+					case <-crashed:
+						over = true
+					default:
+						stored := &argocd.Application{}
+						if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+							return err
+						}
+						over = len(stored.Operation) == 0 && m.get().Annotations[wire.RequestAnnotation] == ""
+					}
+					if !over {
+						return errors.New("propagation still works")
+					}
+					return nil
+				})
+				dead.stop()
+				start(t)
+				eventually(t, "the end of the request", func() error {
+					play()
+					stored := &argocd.Application{}
+					if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+						return err
+					}
+					if len(stored.Operation) > 0 {
+						return errors.New("it is still on the hub")
+					}
+					return nil
+				})
+				settledAgain(t, app, m)
+				play()
+				if m.ran != 1 {
+					t.Errorf("the managed cluster ran %d operations", m.ran)
+				}
+			})
+		}
+	}
+}
