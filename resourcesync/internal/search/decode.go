@@ -4,7 +4,6 @@
 package search
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,43 +30,44 @@ type graphQLError struct {
 // decode reads a response as a stream: it holds one row at a time besides what it
 // returns. A broken stream is an error, an odd row is not.
 func decode(r io.Reader) (*answer, error) {
-	s := &stream{json: json.NewDecoder(r), rows: newDecoder()}
+	s := &stream{lexer: newLexer(r), rows: newDecoder()}
 	a := &answer{}
-	err := s.object(func(key string) error {
-		switch key {
+	err := s.object(func(name string) error {
+		switch name {
 		case "errors":
-			return s.json.Decode(&a.errors)
+			return s.decode(&a.errors)
 		case "data":
-			return s.nullable(func() error { a.data = true; return s.object(func(key string) error { return s.data(a, key) }) })
+			return s.nullable(func() error {
+				a.data = true
+				return s.object(func(name string) error { return s.data(a, name) })
+			})
 		}
 		return s.ignore()
 	})
+	if err == nil {
+		err = s.end()
+	}
 	if err != nil {
 		return nil, err
-	}
-	if _, err := s.json.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the answer")
 	}
 	return a, nil
 }
 
-// stream walks a response token by token.
+// stream walks a response.
 type stream struct {
-	json *json.Decoder
+	*lexer
 	rows *decoder
-	raw  json.RawMessage // the row in hand; reused
-	peek json.Token      // a token that nullable has taken already
 }
 
-func (s *stream) data(a *answer, key string) error {
-	switch key {
+func (s *stream) data(a *answer, name string) error {
+	switch name {
 	case "searchResult":
 		a.results = nil
 		return s.nullable(func() error {
 			a.results = []Result{}
 			return s.list(func() error {
 				result := Result{Count: -1, items: -1}
-				err := s.nullable(func() error { return s.object(func(key string) error { return s.result(&result, key) }) })
+				err := s.nullable(func() error { return s.object(func(name string) error { return s.result(&result, name) }) })
 				a.results = append(a.results, result)
 				return err
 			})
@@ -75,10 +75,11 @@ func (s *stream) data(a *answer, key string) error {
 	case "searchComplete":
 		return s.nullable(func() error {
 			return s.list(func() error {
-				if err := s.json.Decode(&s.raw); err != nil {
+				raw, err := s.value()
+				if err != nil {
 					return err
 				}
-				if v, err := s.rows.text(s.raw); err == nil && v != "" {
+				if v, err := s.rows.text(raw); err == nil && v != "" {
 					a.values = append(a.values, v)
 				}
 				return nil
@@ -88,26 +89,24 @@ func (s *stream) data(a *answer, key string) error {
 	return s.ignore()
 }
 
-func (s *stream) result(r *Result, key string) error {
-	switch key {
+func (s *stream) result(r *Result, name string) error {
+	switch name {
 	case "count":
-		if err := s.json.Decode(&s.raw); err != nil {
-			return err
-		}
-		if n, err := strconv.Atoi(string(s.raw)); err == nil {
+		raw, err := s.value()
+		if n, e := strconv.Atoi(string(raw)); e == nil {
 			r.Count = n
 		}
-		return nil
+		return err
 	case "items":
 		return s.nullable(func() error {
-			r.items = 0
+			r.items, r.Items = 0, nil
 			return s.list(func() error { r.items++; return s.row(r, &r.Items) })
 		})
 	case "related":
 		return s.nullable(func() error {
 			return s.list(func() error {
-				return s.object(func(key string) error {
-					if key != "items" {
+				return s.object(func(name string) error {
+					if name != "items" {
 						return s.ignore()
 					}
 					return s.nullable(func() error { return s.list(func() error { return s.row(r, &r.Related) }) })
@@ -119,15 +118,16 @@ func (s *stream) result(r *Result, key string) error {
 }
 
 func (s *stream) row(r *Result, into *[]Item) error {
-	if err := s.json.Decode(&s.raw); err != nil {
+	raw, err := s.value()
+	if err != nil {
 		return err
 	}
-	it, err := s.rows.item(s.raw)
+	it, err := s.rows.item(raw)
 	if err == nil && it.UID == "" {
 		err = errors.New("no _uid")
 	}
 	if err != nil {
-		if len(r.Odd) < 10 { // enough to find the fault, and bounded
+		if len(r.Odd) < maxOdd {
 			r.Odd = append(r.Odd, line(fmt.Sprintf("%s %s/%s on %s (%s): %v", it.Kind, it.Namespace, it.Name, it.Cluster, it.UID, err)))
 		}
 		return nil
@@ -136,57 +136,12 @@ func (s *stream) row(r *Result, into *[]Item) error {
 	return nil
 }
 
+// maxOdd is how many odd rows are named: enough to find the fault.
+const maxOdd = 10
+
 // ignore skips a value that nobody reads.
-func (s *stream) ignore() error { return s.json.Decode(&s.raw) }
-
-func (s *stream) token() (json.Token, error) {
-	if t := s.peek; t != nil {
-		s.peek = nil
-		return t, nil
-	}
-	return s.json.Token()
-}
-
-// nullable calls read unless the value is null.
-func (s *stream) nullable(read func() error) error {
-	t, err := s.json.Token()
-	if err != nil || t == nil {
-		return err
-	}
-	s.peek = t
-	return read()
-}
-
-func (s *stream) object(member func(key string) error) error {
-	return s.brackets('{', func() error {
-		key, err := s.json.Token()
-		if err != nil {
-			return err
-		}
-		name, ok := key.(string)
-		if !ok {
-			return fmt.Errorf("%v where a name belongs", key)
-		}
-		return member(name)
-	})
-}
-
-func (s *stream) list(element func() error) error { return s.brackets('[', element) }
-
-func (s *stream) brackets(open json.Delim, each func() error) error {
-	t, err := s.token()
-	if err != nil {
-		return err
-	}
-	if t != open {
-		return fmt.Errorf("%v where %v belongs", line(fmt.Sprint(t)), open)
-	}
-	for s.json.More() {
-		if err := each(); err != nil {
-			return err
-		}
-	}
-	_, err = s.json.Token() // the closing bracket, or why there is none
+func (s *stream) ignore() error {
+	_, err := s.value()
 	return err
 }
 

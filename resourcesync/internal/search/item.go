@@ -22,7 +22,7 @@ type decoder struct {
 
 func newDecoder() *decoder { return &decoder{strings: map[string]string{}} }
 
-// item decodes a row. raw must be valid JSON. Names of properties are compared
+// item decodes a row: a value without space around it. Names of properties are compared
 // exactly: users may index columns whose name differs in case only.
 func (d *decoder) item(raw []byte) (Item, error) {
 	var it Item
@@ -98,84 +98,104 @@ func (d *decoder) condition(it *Item, key, value []byte) error {
 	return nil
 }
 
-// object calls visit for each member of an object of valid JSON. The key that it
-// hands over is the text between the quotes: property names need no escapes.
+// object calls visit for each member of an object. The key that it hands over is
+// the text between the quotes: the names that are read need no escapes.
 func (d *decoder) object(raw []byte, visit func(key, value []byte) error) error {
-	raw = bytes.TrimLeft(raw, " \t\r\n")
-	if len(raw) == 0 || raw[0] != '{' {
-		return errShape
-	}
-	return d.members(raw[1:], '}', func(rest []byte) (int, error) {
-		n := valueEnd(rest)
-		key := rest[:n]
-		if len(key) < 2 || key[0] != '"' {
+	return members(raw, '{', '}', func(rest []byte) (int, error) {
+		var key scan
+		n, _ := key.feed(rest)
+		if n < 2 || rest[0] != '"' {
 			return 0, errShape
 		}
-		colon := n + skip(rest[n:], " \t\r\n:")
-		end := colon + valueEnd(rest[colon:])
-		return end, visit(key[1:len(key)-1], rest[colon:end])
+		at := n + space(rest[n:])
+		if at == len(rest) || rest[at] != ':' {
+			return 0, errShape
+		}
+		at++
+		at += space(rest[at:])
+		var value scan
+		length, _ := value.feed(rest[at:])
+		if length == 0 {
+			return 0, errShape
+		}
+		return at + length, visit(rest[1:n-1], rest[at:at+length])
 	})
 }
 
 // list decodes a list of texts.
 func (d *decoder) list(raw []byte) ([]string, error) {
-	if bytes.Equal(raw, []byte("null")) {
+	if bytes.Equal(raw, null) {
 		return nil, nil
 	}
-	if len(raw) == 0 || raw[0] != '[' {
-		return nil, fmt.Errorf("_relatedUids: %w", errShape)
-	}
 	var out []string
-	err := d.members(raw[1:], ']', func(rest []byte) (int, error) {
-		n := valueEnd(rest)
+	err := members(raw, '[', ']', func(rest []byte) (int, error) {
+		var value scan
+		n, _ := value.feed(rest)
 		s, err := d.text(rest[:n])
-		if err != nil {
-			return 0, fmt.Errorf("_relatedUids: %w", err)
-		}
 		out = append(out, s)
-		return n, nil
+		return n, err
 	})
-	return out, err
+	if err != nil {
+		return nil, fmt.Errorf("_relatedUids: %w", err)
+	}
+	return out, nil
 }
 
-// members walks what is between brackets; take consumes one member and returns
-// its length.
-func (d *decoder) members(rest []byte, closing byte, take func(rest []byte) (int, error)) error {
-	for {
-		rest = rest[skip(rest, " \t\r\n,"):]
-		if len(rest) == 0 {
-			return errShape
-		}
-		if rest[0] == closing {
-			return nil
-		}
+// members walks the members between brackets; take consumes one and returns its
+// length.
+func members(raw []byte, opening, closing byte, take func(rest []byte) (int, error)) error {
+	if len(raw) < 2 || raw[0] != opening || raw[len(raw)-1] != closing {
+		return errShape
+	}
+	rest := raw[1 : len(raw)-1]
+	rest = rest[space(rest):]
+	for len(rest) > 0 {
 		n, err := take(rest)
 		if err != nil {
 			return err
 		}
-		if n <= 0 {
+		rest = rest[n:]
+		rest = rest[space(rest):]
+		if len(rest) == 0 {
+			return nil
+		}
+		if rest[0] != ',' {
 			return errShape
 		}
-		rest = rest[n:]
+		rest = rest[1:]
+		if rest = rest[space(rest):]; len(rest) == 0 {
+			return errShape
+		}
 	}
+	return nil
 }
 
 // text decodes a text; null is "".
 func (d *decoder) text(raw []byte) (string, error) {
-	if bytes.Equal(raw, []byte("null")) {
+	if bytes.Equal(raw, null) {
 		return "", nil
 	}
-	if len(raw) < 2 || raw[0] != '"' {
+	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", errors.New("not a text")
 	}
-	if inner := raw[1 : len(raw)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+	if inner := raw[1 : len(raw)-1]; plain(inner) {
 		return d.share(inner), nil
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return "", err
+		return "", errors.New("not a text")
 	}
 	return d.share([]byte(s)), nil
+}
+
+// plain tells whether a text is ASCII without escapes, as most are.
+func plain(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // share returns b as a string, the same one for the same bytes. Long texts are
@@ -192,52 +212,10 @@ func (d *decoder) share(b []byte) string {
 	return s
 }
 
-func skip(b []byte, set string) int {
+func space(b []byte) int {
 	n := 0
-	for n < len(b) && bytes.IndexByte([]byte(set), b[n]) >= 0 {
+	for n < len(b) && (b[n] == ' ' || b[n] == '\t' || b[n] == '\r' || b[n] == '\n') {
 		n++
 	}
 	return n
-}
-
-// valueEnd returns the length of the JSON value that b begins with; b is valid.
-func valueEnd(b []byte) int {
-	if len(b) == 0 {
-		return 0
-	}
-	switch b[0] {
-	case '"':
-		return textEnd(b)
-	case '{', '[':
-		depth := 0
-		for i := 0; i < len(b); i++ {
-			switch b[i] {
-			case '"':
-				i += textEnd(b[i:]) - 1
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-		}
-		return len(b)
-	}
-	if n := bytes.IndexAny(b, ",}] \t\r\n"); n >= 0 {
-		return n
-	}
-	return len(b)
-}
-
-func textEnd(b []byte) int {
-	for i := 1; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(b)
 }
