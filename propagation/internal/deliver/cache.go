@@ -4,8 +4,10 @@
 package deliver
 
 import (
+	"encoding/json"
 	"unique"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -49,8 +51,40 @@ func trimMetadata(in any) (any, error) {
 	return in, nil
 }
 
+// bulky is the size from which a status is worth taking apart.
+const bulky = 1024
+
+// trimApplication drops what nobody reads: kubectl's copy of the object, and the
+// lists of resources and history that a hub's own Argo CD may have left behind.
+// What is left out of a status is never written either: all patches are merges.
 func trimApplication(in any) (any, error) {
-	return trimMetadata(in)
+	app, ok := in.(*argocd.Application)
+	if !ok {
+		return in, nil
+	}
+	app.ManagedFields = nil
+	if _, there := app.Annotations[corev1.LastAppliedConfigAnnotation]; there {
+		app.Annotations = without(app.Annotations, map[string]bool{corev1.LastAppliedConfigAnnotation: true})
+	}
+	if len(app.Status) > bulky {
+		app.Status = trimStatus(app.Status)
+	}
+	return app, nil
+}
+
+func trimStatus(status json.RawMessage) json.RawMessage {
+	fields, err := members(status)
+	if err != nil {
+		return status // whoever reads it says so
+	}
+	for _, name := range []string{"resources", "history", "summary"} {
+		delete(fields, name)
+	}
+	trimmed, err := encode("status", fields)
+	if err != nil {
+		return status
+	}
+	return trimmed
 }
 
 // trimWork replaces a work's spec by its hash.

@@ -22,6 +22,8 @@ type Options struct {
 	ArgoCDNamespace string
 	// Binding is [BindingPlacement] or [BindingNone].
 	Binding string
+	// BindingGrace is how long a lost binding must stay lost before it counts.
+	BindingGrace time.Duration
 	// Concurrency is how many Applications are worked on at a time.
 	Concurrency int
 	// Namespace and Project let them travel with the Application.
@@ -35,6 +37,7 @@ type Options struct {
 // BindFlags adds the flags of delivery to fs.
 func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.Binding, "cluster-binding", BindingPlacement, "what lets a namespace deliver to a cluster: placement (a PlacementDecision in the namespace selects it) or none (everybody may)")
+	fs.DurationVar(&o.BindingGrace, "binding-grace", 3*time.Second, "how long no PlacementDecision must select a cluster before what was delivered there is withdrawn")
 	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 10, "how many Applications are worked on at a time")
 	fs.BoolVar(&o.Namespace, "deliver-namespace", true, "create the Application's namespace on the managed cluster")
 	fs.BoolVar(&o.Project, "deliver-project", true, "deliver the AppProject that an Application names, unless it is \"default\"")
@@ -50,6 +53,9 @@ func (o *Options) Validate() error {
 	}
 	if o.Concurrency < 1 {
 		errs = append(errs, fmt.Errorf("--max-concurrent-reconciles %d: want 1 or more", o.Concurrency))
+	}
+	if o.BindingGrace < 0 {
+		errs = append(errs, fmt.Errorf("--binding-grace %s: want zero or more", o.BindingGrace))
 	}
 	if o.SizeLimit < 1 {
 		errs = append(errs, fmt.Errorf("--manifestwork-size-limit %d: want a positive number of bytes", o.SizeLimit))

@@ -41,18 +41,18 @@ func (r *Reconciler) works(ctx context.Context, key client.ObjectKey) ([]workv1.
 	return list.Items, nil
 }
 
-// source is where a verdict's facts are read.
-type source struct {
+// facts is where what a verdict rests on is read.
+type facts struct {
 	client.Reader
 	// indexed: it is the cache, which can look up by index.
 	indexed bool
 }
 
-func (r *Reconciler) cached() source   { return source{r.client, true} }
-func (r *Reconciler) uncached() source { return source{r.live, false} }
+func (r *Reconciler) cached() facts   { return facts{r.client, true} }
+func (r *Reconciler) uncached() facts { return facts{r.live, false} }
 
 // gather reads what a verdict rests on.
-func (r *Reconciler) gather(ctx context.Context, from source, app *argocd.Application) (world, error) {
+func (r *Reconciler) gather(ctx context.Context, from facts, app *argocd.Application) (world, error) {
 	w := world{app: app, bound: r.options.Binding == BindingNone}
 	name := app.Annotations[wire.ClusterAnnotation]
 	if v := asked(w); name == "" || v != nil {
@@ -86,7 +86,7 @@ func getCluster(ctx context.Context, from client.Reader, name string) (*clusterv
 }
 
 // bound reports whether a PlacementDecision in namespace selects cluster.
-func bound(ctx context.Context, from source, namespace, cluster string) (bool, error) {
+func bound(ctx context.Context, from facts, namespace, cluster string) (bool, error) {
 	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
 	if from.indexed {
 		options = append(options, client.MatchingFields{decisionsByTarget: target(namespace, cluster)})

@@ -14,6 +14,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
@@ -39,6 +41,9 @@ type Reconciler struct {
 	now     func() time.Time
 
 	settled settled
+	book    book
+	losses  losses
+	swept   chan event.GenericEvent
 }
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -60,14 +65,24 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		events:  mgr.GetEventRecorder("propagation"),
 		options: options,
 		now:     time.Now,
+		swept:   make(chan event.GenericEvent),
 	}
-	return r.watch(mgr)
+	if err := r.watch(mgr); err != nil {
+		return err
+	}
+	if err := mgr.Add(manager.RunnableFunc(r.sweep)); err != nil {
+		return fmt.Errorf("add sweep: %w", err)
+	}
+	return nil
 }
 
 // Reconcile brings one Application's ManifestWork to what the Application, its
 // cluster and its namespace's placements ask for.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	result, err := r.reconcile(ctx, req)
+	if err != nil {
+		errorsTotal.WithLabelValues(errorKind(err)).Inc()
+	}
 	if apierrors.IsConflict(err) {
 		ctrl.LoggerFrom(ctx).V(1).Info("somebody else wrote first", "cause", err.Error())
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
@@ -98,6 +113,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !v.Deliver {
 		return r.refused(ctx, app, works, v)
 	}
+	r.losses.forget(req.NamespacedName)
 	return r.deliver(ctx, w, works, v.Warnings)
 }
 
@@ -124,6 +140,7 @@ func (r *Reconciler) deliver(ctx context.Context, w world, works []workv1.Manife
 	}
 	put, err := r.put(ctx, w.app, current, want, plan)
 	if refused(err) {
+		errorsTotal.WithLabelValues(errorKind(err)).Inc()
 		return ctrl.Result{RequeueAfter: afterRefusal}, r.say(ctx, w.app, refusal(ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err))
 	}
 	if err != nil {
@@ -188,6 +205,11 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 		if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err) // gone: its event is on the way
 		}
+		if v.Refusal.Reason == ReasonNotBound {
+			if wait := r.losses.left(client.ObjectKeyFromObject(app), r.now(), r.options.BindingGrace); wait > 0 {
+				return ctrl.Result{RequeueAfter: wait}, nil
+			}
+		}
 		w, err := r.gather(ctx, r.uncached(), fresh)
 		if err != nil {
 			return ctrl.Result{}, err
@@ -195,7 +217,7 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 		if v = decide(w); v.Deliver || fresh.UID != app.UID {
 			return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
 		}
-		if err := r.withdraw(ctx, works, v.Refusal.Reason); err != nil {
+		if err := r.withdraw(ctx, works, orElse(v.Refusal.Reason, ReasonNotPulled)); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -205,6 +227,8 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 
 // orphaned withdraws the works of an Application that is gone.
 func (r *Reconciler) orphaned(ctx context.Context, key client.ObjectKey, works []workv1.ManifestWork) (ctrl.Result, error) {
+	r.book.forget(key)
+	r.losses.forget(key)
 	if len(works) == 0 {
 		return ctrl.Result{}, nil
 	}

@@ -41,6 +41,8 @@ func conditions(v verdict) []appstatus.Condition {
 // say puts a verdict into the Application's conditions and, when it is news, into
 // an Event. Conditions of others stay.
 func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v verdict) error {
+	state, reason := standing(v)
+	r.book.count(client.ObjectKeyFromObject(app), state, reason)
 	current, err := appstatus.Conditions(app.Status)
 	if err != nil {
 		return fmt.Errorf("read status of Application %s/%s: %w", app.Namespace, app.Name, err)
@@ -67,6 +69,19 @@ func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v verdict
 		}
 	}
 	return nil
+}
+
+// standing is a verdict as the metrics count it.
+func standing(v verdict) (state, reason string) {
+	switch {
+	case !v.Deliver && v.Refusal.Reason == "":
+		return "", ""
+	case !v.Deliver:
+		return stateRefused, v.Refusal.Reason
+	case len(v.Warnings) > 0:
+		return stateDelivered, v.Warnings[0].Reason
+	}
+	return stateDelivered, ReasonDelivered
 }
 
 func conditionsField(conditions []appstatus.Condition) appstatus.Fields {

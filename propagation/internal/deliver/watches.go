@@ -12,10 +12,12 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
@@ -79,16 +81,17 @@ func index(ctx context.Context, indexer client.FieldIndexer) error {
 func (r *Reconciler) watch(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("deliver").
-		For(&argocd.Application{}).
+		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
+		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 			if key, ok := applicationOf(o); ok {
 				return []reconcile.Request{{NamespacedName: key}}
 			}
 			return nil
-		})).
+		}), builder.WithPredicates(workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return r.applications(ctx, applicationsByCluster, o.GetName())
-		})).
+		}), builder.WithPredicates(clusterChanged())).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			d, ok := o.(*clusterv1beta1.PlacementDecision)
 			if !ok {

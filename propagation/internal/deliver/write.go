@@ -7,10 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,14 +77,20 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 		}
 	}
 	markGeneration(current, want, withSpec, c.base)
+	key := client.ObjectKeyFromObject(app)
 	patch, err := workPatch(current, want, withSpec)
-	if err != nil || patch == nil {
+	if err != nil {
 		return result, err
+	}
+	if patch == nil {
+		r.book.settled(key, current, r.now())
+		return result, nil
 	}
 	written := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
 	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return result, fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 	}
+	r.book.wrote(key, "update", r.now())
 	ctrl.LoggerFrom(ctx).V(1).Info("updated ManifestWork", "cluster", written.Namespace, "work", written.Name, "generation", written.Generation)
 	if !withSpec {
 		return result, nil
@@ -125,6 +129,7 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 		written := want.DeepCopy()
 		err := r.client.Create(ctx, written)
 		if err == nil {
+			r.book.wrote(client.ObjectKeyFromObject(app), "create", r.now())
 			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
 			return name, r.settled.remember(written, hash)
 		}
@@ -177,6 +182,7 @@ func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, 
 		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 		}
+		worksWithdrawn.WithLabelValues(reason).Inc()
 		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", reason)
 	}
 	return nil
@@ -258,49 +264,4 @@ func changes(current, want map[string]string, keys []string) map[string]any {
 // degraded reports whether a stored work polls although the CRD knows to watch.
 func degraded(work *workv1.ManifestWork) bool {
 	return work.Annotations[scrapeAnnotation] == string(workv1.FeedbackPollType)
-}
-
-// settled remembers what the API server makes of a spec that it does not store as
-// it is, so that it is not written again and again.
-type settled struct {
-	mu     sync.Mutex
-	stored map[types.UID][2]string // wanted hash, stored hash
-}
-
-// same reports whether a cached work's spec is the wanted one, or what the server
-// made of it.
-func (s *settled) same(work *workv1.ManifestWork, want string) bool {
-	stored := work.Annotations[hashAnnotation]
-	if stored == want {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stored[work.UID] == [2]string{want, stored}
-}
-
-// remember compares what was stored with what was wanted.
-func (s *settled) remember(written *workv1.ManifestWork, want string) error {
-	stored, err := specHash(&written.Spec)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if stored == want {
-		delete(s.stored, written.UID)
-		return nil
-	}
-	if s.stored == nil {
-		s.stored = map[types.UID][2]string{}
-	}
-	s.stored[written.UID] = [2]string{want, stored}
-	return nil
-}
-
-// prune forgets works that are gone.
-func (s *settled) prune(there map[types.UID]bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.stored, func(uid types.UID, _ [2]string) bool { return !there[uid] })
 }

@@ -1,0 +1,116 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// applicationChanged lets through what can change a verdict or a payload, and
+// notes when it was seen. A status that others write is neither.
+func (r *Reconciler) applicationChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool {
+			if !e.IsInInitialList && e.Object.GetLabels()[wire.PullLabel] != "" {
+				r.book.note(client.ObjectKeyFromObject(e.Object), r.now())
+			}
+			return true
+		},
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*argocd.Application)
+			after, ok2 := e.ObjectNew.(*argocd.Application)
+			if !ok || !ok2 {
+				return true
+			}
+			wished := wishChanged(before, after)
+			if wished && after.Labels[wire.PullLabel] != "" {
+				r.book.note(client.ObjectKeyFromObject(after), r.now())
+			}
+			return wished || ourStatusChanged(before, after)
+		},
+	}
+}
+
+func wishChanged(before, after *argocd.Application) bool {
+	return before.UID != after.UID ||
+		!bytes.Equal(before.Spec, after.Spec) ||
+		!bytes.Equal(before.Operation, after.Operation) ||
+		!maps.Equal(before.Labels, after.Labels) ||
+		!maps.Equal(before.Annotations, after.Annotations) ||
+		!slices.Equal(before.Finalizers, after.Finalizers) ||
+		before.OwningApplicationSet() != after.OwningApplicationSet() ||
+		!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
+}
+
+// ourStatusChanged: our conditions, which somebody else may have edited, or the
+// wish to end an operation.
+func ourStatusChanged(before, after *argocd.Application) bool {
+	if bytes.Equal(before.Status, after.Status) || !concernsUs(before.Status) && !concernsUs(after.Status) {
+		return false
+	}
+	return terminating(before) != terminating(after) || !slices.Equal(ourConditions(before), ourConditions(after))
+}
+
+func concernsUs(status []byte) bool {
+	return bytes.Contains(status, []byte("PullDelivery")) || bytes.Contains(status, []byte(argocd.OperationTerminating))
+}
+
+func ourConditions(app *argocd.Application) []string {
+	conditions, err := appstatus.Conditions(app.Status)
+	if err != nil {
+		return nil // whoever reads it next says so
+	}
+	var ours []string
+	for _, c := range conditions {
+		if owned(c.Type) || claimed(c.Type) {
+			ours = append(ours, c.Type+c.Message)
+		}
+	}
+	return ours
+}
+
+// workChanged lets through what tells us to write, to go on or to let go. Plain
+// feedback is the mirror's.
+func workChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*workv1.ManifestWork)
+		after, ok2 := e.ObjectNew.(*workv1.ManifestWork)
+		return !ok || !ok2 ||
+			after.Annotations[wire.RequestAnnotation] != "" ||
+			before.Generation != after.Generation ||
+			!maps.Equal(before.Labels, after.Labels) ||
+			!maps.Equal(before.Annotations, after.Annotations) ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+			appliedNow(before) != appliedNow(after)
+	}}
+}
+
+// appliedNow: the agent has applied the work as it is.
+func appliedNow(work *workv1.ManifestWork) bool {
+	c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration >= work.Generation
+}
+
+// clusterChanged lets through what a verdict reads of a cluster; its heartbeat is
+// not among it.
+func clusterChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+			e.ObjectOld.GetLabels()[wire.LocalClusterLabel] != e.ObjectNew.GetLabels()[wire.LocalClusterLabel] ||
+			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
+	}}
+}

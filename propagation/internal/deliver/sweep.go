@@ -1,0 +1,91 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// sweep looks, at start and then now and again, for works and Applications that do
+// not belong together and sends them through Reconcile, which reads again before it
+// acts. Events should leave it nothing to find.
+func (r *Reconciler) sweep(ctx context.Context) error {
+	tick := time.NewTicker(r.options.SweepInterval)
+	defer tick.Stop()
+	for {
+		if err := r.sweepOnce(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot sweep", "again", r.options.SweepInterval.String())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *Reconciler) sweepOnce(ctx context.Context) error {
+	var apps argocd.ApplicationList
+	if err := r.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list Applications: %w", err)
+	}
+	var works workv1.ManifestWorkList
+	if err := r.client.List(ctx, &works, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list ManifestWorks: %w", err)
+	}
+	there := make(map[types.UID]bool, len(works.Items))
+	for i := range works.Items {
+		there[works.Items[i].UID] = true
+	}
+	r.settled.prune(there)
+	for _, key := range mismatched(apps.Items, works.Items) {
+		select {
+		case r.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// mismatched returns the Applications whose works are not where their annotation
+// says, Applications that are gone but have works among them.
+func mismatched(apps []argocd.Application, works []workv1.ManifestWork) []types.NamespacedName {
+	wanted := make(map[types.NamespacedName]string, len(apps))
+	for i := range apps {
+		if yes, _ := wire.IsTrue(apps[i].Labels[wire.PullLabel]); yes && apps[i].DeletionTimestamp == nil {
+			wanted[client.ObjectKeyFromObject(&apps[i])] = apps[i].Annotations[wire.ClusterAnnotation]
+		}
+	}
+	var keys []types.NamespacedName
+	found := make(map[types.NamespacedName]bool, len(works))
+	for i := range works {
+		key, ours := applicationOf(&works[i])
+		if !ours {
+			continue
+		}
+		if cluster, there := wanted[key]; !there || cluster != works[i].Namespace {
+			keys = append(keys, key)
+		}
+		found[key] = true
+	}
+	for key, cluster := range wanted {
+		if cluster != "" && !found[key] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
