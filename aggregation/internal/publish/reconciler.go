@@ -63,6 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		settled, err = false, nil
 	case err != nil:
 		errorsTotal.WithLabelValues("api").Inc()
+		settled = false
 	}
 	if settled {
 		return reconcile.Result{}, nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -21,6 +22,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// Waits before a report is tried again after an error.
+const (
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 30 * time.Second
 )
 
 // Options of [Setup].
@@ -54,6 +61,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	c, err := controller.New("report", mgr, controller.Options{
 		Reconciler:              r,
 		MaxConcurrentReconciles: 2,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMost),
 		SkipNameValidation:      ptr.To(true), // a test runs a leader and a standby in one process
 	})
 	if err != nil {

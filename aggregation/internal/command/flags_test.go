@@ -1,0 +1,43 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"flag"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestFlags(t *testing.T) {
+	for name, test := range map[string]struct {
+		why  string
+		args []string
+		want string // in the error; empty: none
+	}{
+		"defaults":         {"the binary starts without any flag", nil, ""},
+		"no directory":     {"an empty path is a mistake in a manifest", []string{"--intermediate-dir="}, "--intermediate-dir"},
+		"limit too low":    {"no room for the metadata", []string{"--report-size-limit=1000"}, "--report-size-limit 1000"},
+		"limit too high":   {"etcd would refuse the report", []string{"--report-size-limit=1572864"}, "--report-size-limit 1572864"},
+		"negative delay":   {"time does not run backwards", []string{"--report-delay-min=-1s"}, "--report-delay-min -1s"},
+		"delays crossed":   {"the longer one is not the shorter one", []string{"--report-delay-min=2s", "--report-delay-max=1s"}, "--report-delay-max 1s"},
+		"everything wrong": {"all mistakes are named at once", []string{"--intermediate-dir=", "--report-size-limit=0"}, "--report-size-limit 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := New()
+			fs := flag.NewFlagSet("aggregation", flag.ContinueOnError)
+			fs.SetOutput(io.Discard)
+			c.BindFlags(fs)
+			if err := fs.Parse(test.args); err != nil {
+				t.Fatal(err)
+			}
+			switch err := c.Validate(); {
+			case test.want == "" && err != nil:
+				t.Errorf("%s: %v", test.why, err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("%s: error %v, want one about %s", test.why, err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,21 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestUnavailableClusterIsUnknown(t *testing.T) {
+	w := newWorld(t)
+	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+	w.cluster("cluster1", metav1.ConditionUnknown)
+	w.row("guestbook", "Unknown Unknown ClusterUnreachable")
+	w.cluster("cluster1", metav1.ConditionTrue)
+	w.row("guestbook", "Healthy Synced")
+}

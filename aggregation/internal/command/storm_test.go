@@ -1,0 +1,57 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestStormCostsFewWrites(t *testing.T) {
+	const apps = 200
+	w := newWorld(t)
+	through := &tap{}
+	start(t, through, "--intermediate-dir="+t.TempDir())
+	w.applicationSet("guestbook")
+	cluster := w.cluster("cluster1", metav1.ConditionTrue)
+	all := make(chan app, apps)
+	for i := range apps {
+		a := app{"guestbook", fmt.Sprintf("app-%03d", i), cluster}
+		w.deliver(a)
+		all <- a
+	}
+	close(all)
+	eventually(t, "all rows", func() error {
+		if r, err := w.read("guestbook"); err != nil || r.Statuses.Summary.NotHealthy != "200" {
+			return fmt.Errorf("%+v: %w", r.Statuses.Summary, err)
+		}
+		return nil
+	})
+	before := len(through.writesOf(w.namespace, "guestbook"))
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for a := range all {
+				w.report(a, healthy())
+			}
+		})
+	}
+	workers.Wait()
+	eventually(t, "every row healthy", func() error {
+		if r, err := w.read("guestbook"); err != nil || r.Statuses.Summary.Healthy != "200" {
+			return fmt.Errorf("%+v: %w", r.Statuses.Summary, err)
+		}
+		return nil
+	})
+	// How long a storm takes is the machine's business, so this is far from tight;
+	// the pace itself is tested on a clock of its own.
+	if writes := len(through.writesOf(w.namespace, "guestbook")) - before; writes > apps/5 {
+		t.Errorf("%d writes for %d changes", writes, apps)
+	} else {
+		t.Logf("%d writes for %d changes", writes, apps)
+	}
+}
