@@ -4,6 +4,8 @@
 package testkit
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,22 +18,32 @@ import (
 // patience is how long each part of the control plane may take.
 const patience = 2 * time.Minute
 
-// Start starts kube-apiserver and etcd from the repository's bin folder and
+// assetsVariable is where envtest looks for programs before anything else.
+const assetsVariable = "KUBEBUILDER_ASSETS"
+
+// Start starts kube-apiserver and etcd from KUBEBUILDER_ASSETS, else the repository's bin folder, and
 // installs the CRDs of the hub: Argo CD's, Open Cluster Management's and ours.
 // It returns an administrator's configuration without a client-side rate limit,
-// and stop. Call it once per package, from TestMain.
+// and stop. Call it once per package, from TestMain. Nothing survives the test
+// binary, however it ends.
 func Start() (config *rest.Config, stop func() error, err error) {
 	root := Root()
-	bin := filepath.Join(root, "bin")
+	bin := cmp.Or(os.Getenv(assetsVariable), filepath.Join(root, "bin"))
 	if _, err := os.Stat(filepath.Join(bin, "kube-apiserver")); err != nil {
 		return nil, nil, fmt.Errorf("the test control plane is not built, run `make tools` first: %w", err)
 	}
+	programs, release, err := leash(bin)
+	if err != nil {
+		return nil, nil, fmt.Errorf("prepare the test control plane: %w", err)
+	}
+	if err := os.Setenv(assetsVariable, programs); err != nil {
+		return nil, nil, err
+	}
 	env := &envtest.Environment{
-		BinaryAssetsDirectory: bin,
 		ErrorIfCRDPathMissing: true,
 		CRDDirectoryPaths: []string{
-			filepath.Join(bin, "crds", "ocm-hub"),
-			filepath.Join(bin, "crds", "argocd"),
+			filepath.Join(root, "bin", "crds", "ocm-hub"),
+			filepath.Join(root, "bin", "crds", "argocd"),
 			filepath.Join(root, "deploy", "base", "crd"),
 		},
 		// A busy machine serves a new kind later than the ten seconds that envtest
@@ -42,10 +54,10 @@ func Start() (config *rest.Config, stop func() error, err error) {
 	}
 	config, err = env.Start()
 	if err != nil {
-		return nil, nil, fmt.Errorf("start the test control plane: %w", err)
+		return nil, nil, errors.Join(fmt.Errorf("start the test control plane: %w", err), env.Stop(), release())
 	}
 	config.QPS = -1
-	return config, env.Stop, nil
+	return config, func() error { return errors.Join(env.Stop(), release()) }, nil
 }
 
 // Root returns the repository's root folder: the nearest one above the working

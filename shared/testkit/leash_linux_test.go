@@ -1,0 +1,90 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const victimVariable = "MULTICLUSTER_INTEGRATIONS_TEST_VICTIM"
+
+// TestMain is a test binary's victim when it is asked to be one: it starts a
+// control plane, says where, and waits to be killed.
+func TestMain(m *testing.M) {
+	if os.Getenv(victimVariable) == "" {
+		os.Exit(m.Run())
+	}
+	if _, _, err := Start(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("running in " + os.TempDir())
+	select {}
+}
+
+func TestNothingSurvivesAKilledTest(t *testing.T) {
+	victim := exec.Command(os.Args[0])
+	victim.Env = append(os.Environ(), victimVariable+"=1")
+	stdout, err := victim.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var folder string
+	for lines := bufio.NewScanner(stdout); folder == "" && lines.Scan(); {
+		t.Log(lines.Text())
+		folder = strings.TrimPrefix(lines.Text(), "running in ")
+	}
+	if running := processesIn(t, folder); len(running) < 2 {
+		t.Errorf("before the kill %v run, want etcd and kube-apiserver", running)
+	}
+	if err := victim.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = victim.Wait() // it was killed, as it says
+
+	deadline, tick := time.After(time.Minute), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for {
+		running := processesIn(t, folder)
+		_, err := os.Stat(folder)
+		if len(running) == 0 && errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("a minute after the kill %v run, folder: %v", running, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// processesIn returns the command lines of processes started from a folder.
+func processesIn(t *testing.T, folder string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, f := range files {
+		line, err := os.ReadFile(f)
+		if err == nil && strings.HasPrefix(string(line), folder+"/") {
+			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}

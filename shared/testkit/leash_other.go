@@ -1,0 +1,11 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package testkit
+
+// leash returns the programs as they are: only Linux ends a process with its parent.
+func leash(programs string) (folder string, release func() error, err error) {
+	return programs, func() error { return nil }, nil
+}
