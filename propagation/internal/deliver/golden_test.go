@@ -1,0 +1,67 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// The golden files are what is delivered for what is on the hub. The conformance
+// module holds both against Argo CD's own types, which this module does not have.
+func TestGolden(t *testing.T) {
+	hubs, err := filepath.Glob(filepath.Join("testdata", "golden", "*.hub.json"))
+	if err != nil || len(hubs) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	for _, path := range hubs {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			raw, err := os.ReadFile(path) //nolint:gosec // found by the pattern above
+			if err != nil {
+				t.Fatal(err)
+			}
+			app := &argocd.Application{}
+			if err := json.Unmarshal(raw, app); err != nil {
+				t.Fatal(err)
+			}
+			r := request{}
+			if app.Operation != nil {
+				r = request{ID: "golden", Operation: app.Operation}
+			}
+			manifest, err := applicationManifest(app, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := json.Indent(&got, manifest, "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			got.WriteByte('\n')
+			golden := strings.TrimSuffix(path, ".hub.json") + ".delivered.json"
+			if *update {
+				if err := os.WriteFile(golden, got.Bytes(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden) //nolint:gosec // as above
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("delivered differs (-golden +got); if it is meant, run with -update:\n%s", diff)
+			}
+		})
+	}
+}

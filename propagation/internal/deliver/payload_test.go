@@ -1,0 +1,164 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func TestRedirect(t *testing.T) {
+	cases := map[string]struct {
+		reason, spec, want string
+		annotations        map[string]string
+	}{
+		"plain":       {reason: "the destination is the managed cluster itself", spec: `{"destination":{"name":"cluster1","namespace":"n"}}`, want: `{"destination":{"namespace":"n","server":"https://kubernetes.default.svc"}}`},
+		"none":        {reason: "an Application without destination gets one", spec: `{"project":"p"}`, want: `{"destination":{"server":"https://kubernetes.default.svc"},"project":"p"}`},
+		"null":        {reason: "null is none", spec: `{"destination":null}`, want: `{"destination":{"server":"https://kubernetes.default.svc"}}`},
+		"byName":      {reason: "a name leaves no server", spec: `{"destination":{"server":"https://x"}}`, annotations: map[string]string{wire.DestinationNameAnnotation: "in-cluster"}, want: `{"destination":{"name":"in-cluster"}}`},
+		"byServer":    {reason: "a server leaves no name", spec: `{"destination":{"name":"x"}}`, annotations: map[string]string{wire.DestinationServerAnnotation: "https://y"}, want: `{"destination":{"server":"https://y"}}`},
+		"both":        {reason: "both when both are asked for", spec: `{}`, annotations: map[string]string{wire.DestinationNameAnnotation: "x", wire.DestinationServerAnnotation: "https://y"}, want: `{"destination":{"name":"x","server":"https://y"}}`},
+		"numbers":     {reason: "numbers keep their spelling, however large", spec: `{"a":12345678901234567890,"b":1.10,"c":1e400,"d":-0}`, want: `{"a":12345678901234567890,"b":1.10,"c":1e400,"d":-0,"destination":{"server":"https://kubernetes.default.svc"}}`},
+		"nulls":       {reason: "nulls and empty things stay", spec: `{"a":null,"b":{},"c":[],"d":[null,{"e":null}],"f":""}`, want: `{"a":null,"b":{},"c":[],"d":[null,{"e":null}],"destination":{"server":"https://kubernetes.default.svc"},"f":""}`},
+		"unknownDest": {reason: "what a newer Argo CD puts into the destination stays", spec: `{"destination":{"shard":{"x":1}}}`, want: `{"destination":{"server":"https://kubernetes.default.svc","shard":{"x":1}}}`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := bytes.Clone([]byte(c.spec))
+			got, err := redirect(json.RawMessage(c.spec), c.annotations)
+			if err != nil {
+				t.Fatalf("%s: %v", c.reason, err)
+			}
+			if string(got) != c.want {
+				t.Errorf("%s:\ngot  %s\nwant %s", c.reason, got, c.want)
+			}
+			if !bytes.Equal(before, []byte(c.spec)) {
+				t.Error("the hub's spec was changed")
+			}
+		})
+	}
+	for _, spec := range []string{"", " ", "null"} {
+		if _, err := redirect(json.RawMessage(spec), nil); !errors.Is(err, errNoSpec) {
+			t.Errorf("spec %q: %v", spec, err)
+		}
+	}
+}
+
+func TestApplicationManifest(t *testing.T) {
+	app := deliverable().app
+	app.Labels["team"], app.Annotations["example.com/x"] = "a", "<&>"
+	app.Finalizers = []string{argocd.ResourcesFinalizer}
+	app.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set", UID: "1"}}
+	app.Status = json.RawMessage(`{"health":{"status":"Healthy"}}`)
+	app.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
+	app.Annotations[wire.AppNamespaceAnnotation] = "argocd"
+	app.Annotations[argocd.RefreshAnnotation] = "hard"
+	before := app.DeepCopy()
+	got, err := applicationManifest(app, request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"annotations":{"apps.open-cluster-management.io/hosting-applicationset":"team/set","example.com/x":"\u003c\u0026\u003e"},"finalizers":["resources-finalizer.argocd.argoproj.io"],"labels":{"apps.open-cluster-management.io/application-set":"true","team":"a"},"name":"app","namespace":"argocd"},"spec":{"destination":{"namespace":"guestbook","server":"https://kubernetes.default.svc"},"project":"default"}}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("the delivered Application (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, app); diff != "" {
+		t.Errorf("the hub's Application was changed:\n%s", diff)
+	}
+}
+
+func TestRequestComesAndGoes(t *testing.T) {
+	app := deliverable().app
+	app.Operation = json.RawMessage(`{"sync":{}}`)
+	bare, err := manifestWork(parcel{app: app, namespace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := request{ID: "operation+refresh-1/terminate", Operation: app.Operation, Refresh: "normal", StartedAt: "2026-11-20T10:00:00Z"}
+	with, err := manifestWork(parcel{app: app, namespace: true, request: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := string(with.Spec.Workload.Manifests[1].Raw)
+	for _, part := range []string{`"operation":{"sync":{}},"spec"`, `"status":{"operationState":{"operation":{"sync":{}},"phase":"Terminating"`, `refresh":"normal"`, r.ID} {
+		if !strings.Contains(raw, part) {
+			t.Errorf("the work does not have %s: %s", part, raw)
+		}
+	}
+	bareHash, err1 := specHash(&bare.Spec)
+	base, err2 := baseHash(&with.Spec)
+	full, err3 := specHash(&with.Spec)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	if base != bareHash || full == bareHash {
+		t.Errorf("without the request the spec is %s, want %s (with it %s)", base, bareHash, full)
+	}
+}
+
+// FuzzRedirect: whatever the spec, nothing but the destination changes and nothing panics.
+func FuzzRedirect(f *testing.F) {
+	for _, seed := range []string{plainSpec, `{"a":1e999,"destination":{"name":1}}`, `[]`, `{"destination":[]}`, `{"\u0000":null}`, `{"a":{"a":{"a":[]}}}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, spec string) {
+		got, err := redirect(json.RawMessage(spec), nil)
+		if err != nil {
+			return
+		}
+		var before, after map[string]json.RawMessage
+		if json.Unmarshal([]byte(spec), &before) != nil || json.Unmarshal(got, &after) != nil {
+			t.Fatalf("%q became %q", spec, got)
+		}
+		delete(before, "destination")
+		delete(after, "destination")
+		if len(before) != len(after) {
+			t.Fatalf("%q became %q", spec, got)
+		}
+		for key, value := range before {
+			var want, is bytes.Buffer
+			if json.Compact(&want, value) != nil || json.Compact(&is, after[key]) != nil {
+				t.Fatalf("%q: %q became %q", key, value, after[key])
+			}
+			escaped, _ := json.Marshal(json.RawMessage(value))
+			if !bytes.Equal(escaped, is.Bytes()) {
+				t.Fatalf("%q: %q became %q", key, value, after[key])
+			}
+		}
+	})
+}
+
+func BenchmarkManifestWork(b *testing.B) {
+	app := deliverable().app
+	app.Spec = json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"default","source":{"path":"guestbook","repoURL":"https://git.example.com/apps.git","targetRevision":"main"},"syncPolicy":{"automated":{"prune":true,"selfHeal":true},"syncOptions":["CreateNamespace=true"]}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		work, err := manifestWork(parcel{app: app, namespace: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := specHash(&work.Spec); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	w := deliverable()
+	b.ReportAllocs()
+	for b.Loop() {
+		if v := decide(w); !v.Deliver {
+			b.Fatal(v)
+		}
+	}
+}
