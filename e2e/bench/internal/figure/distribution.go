@@ -1,0 +1,56 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package figure is what a benchmark says: distributions, rows with their targets,
+// the table and the file. It is pure.
+package figure
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Distribution is a set of times, in milliseconds, sorted.
+type Distribution []float64
+
+// NewDistribution returns the distribution of durations.
+func NewDistribution(durations []time.Duration) Distribution {
+	d := make(Distribution, len(durations))
+	for i, each := range durations {
+		d[i] = float64(each) / float64(time.Millisecond)
+	}
+	slices.Sort(d)
+	return d
+}
+
+// Percentile returns the smallest value that at least p percent of the values do
+// not exceed (nearest rank): it is always a value that was measured. It is 0 for
+// an empty distribution.
+func (d Distribution) Percentile(p float64) float64 {
+	if len(d) == 0 {
+		return 0
+	}
+	rank := int(math.Ceil(p / 100 * float64(len(d))))
+	return d[min(max(rank, 1), len(d))-1]
+}
+
+// Quantiles are the percentiles that a results file keeps.
+type Quantiles struct {
+	Count int     `json:"count"`
+	P50   float64 `json:"p50Ms"`
+	P90   float64 `json:"p90Ms"`
+	P99   float64 `json:"p99Ms"`
+	Max   float64 `json:"maxMs"`
+}
+
+// Quantiles summarises the distribution.
+func (d Distribution) Quantiles() Quantiles {
+	return Quantiles{Count: len(d), P50: d.Percentile(50), P90: d.Percentile(90), P99: d.Percentile(99), Max: d.Percentile(100)}
+}
+
+// Median returns the middle of a few values, 0 for none.
+func Median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return Distribution(sorted).Percentile(50)
+}

@@ -1,0 +1,71 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package figure
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Results are everything that a run found out.
+type Results struct {
+	Size string `json:"size"`
+	// Commit is what the binaries were built from.
+	Commit string `json:"commit"`
+	// Machine names the processor count and the load at the start.
+	Machine Machine `json:"machine"`
+	Fleet   Fleet   `json:"fleet"`
+	Rows    []Row   `json:"rows"`
+	// Latencies are by what was waited for.
+	Latencies map[string]Quantiles `json:"latencies,omitempty"`
+	Costs     []Cost               `json:"costs,omitempty"`
+	Bytes     *Bytes               `json:"bytes,omitempty"`
+
+	// Distributions are for the plot only.
+	Distributions map[string]Distribution `json:"-"`
+}
+
+// Machine is what the run ran on.
+type Machine struct {
+	Processors int     `json:"processors"`
+	LoadBefore float64 `json:"loadBefore"`
+}
+
+// Fleet is how much was simulated.
+type Fleet struct {
+	Clusters     int `json:"clusters"`
+	Sets         int `json:"applicationSets"`
+	Applications int `json:"applications"`
+}
+
+// Cost is what the binaries cost at one size of the fleet.
+type Cost struct {
+	Applications int `json:"applications"`
+	// CPU is milliseconds of processor time per status change, by binary.
+	CPU map[string]float64 `json:"cpuMsPerChange"`
+	// Memory is the resident set in MiB, by binary, the API server's too.
+	Memory map[string]float64 `json:"memoryMiB"`
+}
+
+// Bytes are averages of objects as the API server stores them.
+type Bytes struct {
+	Application  int `json:"application"`
+	ManifestWork int `json:"manifestWork"`
+	ReportRow    int `json:"reportRow"`
+}
+
+// Missed returns the rows that do not reach their target.
+func (r *Results) Missed() []Row {
+	return slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Verdict() != "missed" })
+}
+
+// JSON returns the results as a file holds them.
+func (r *Results) JSON() ([]byte, error) {
+	out, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the results: %w", err)
+	}
+	return append(out, '\n'), nil
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// cold measures how fast propagation delivers Applications that are all there when
+// it starts, between two halves of the same server's own limit.
+func (b *bench) cold(ctx context.Context) error {
+	if err := b.prepareYard(ctx); err != nil {
+		return err
+	}
+	if err := b.halt(ctx, env.Propagation, env.Aggregation, env.ResourceSync); err != nil {
+		return err
+	}
+	before := len(b.apps)
+	if err := b.addApplications(ctx, b.Size.at(len(b.Size.Stages)-2), b.Size.at(len(b.Size.Stages)-1)); err != nil {
+		return err
+	}
+	fresh := len(b.apps) - before
+	half := min(yardWorks, fresh)
+	if err := b.createYard(ctx, half); err != nil {
+		return err
+	}
+	mark := b.audit.Mark()
+	began := time.Now()
+	ready, err := b.resume(ctx, env.Propagation)
+	if err != nil {
+		return err
+	}
+	wait := b.profile(ctx, env.Propagation, "cold", 4)
+	created, err := b.await(ctx, "propagation to create every ManifestWork", mark, fresh, by(env.Propagation, "create", "manifestworks"))
+	if err != nil {
+		return err
+	}
+	if err := b.quiet(ctx, silence); err != nil {
+		return err
+	}
+	wait()
+	if err := b.createYard(ctx, half); err != nil {
+		return err
+	}
+	writes, kinds, err := b.writesSince(mark, env.Propagation)
+	if err != nil {
+		return err
+	}
+	first, last := span(created)
+	delivered := pace{done: fresh, took: last.Sub(first)}
+	limit := b.yard.created.perSecond()
+	b.row(figure.Row{
+		What: "cold delivery against the server's own limit", Value: delivered.perSecond() / limit, Unit: "×", Comparison: figure.AtLeast, Target: 0.7,
+		Beside: fmt.Sprintf("%.0f against %.0f ManifestWorks/s, %d of them; ready after %s, first one after %s",
+			delivered.perSecond(), limit, fresh, round(ready), round(first.Sub(began))),
+	})
+	b.row(figure.Row{
+		What: "writes per cold Application", Value: float64(writes) / float64(fresh), Beside: fmt.Sprint(kinds),
+	})
+	if _, err := b.resume(ctx, env.Aggregation, env.ResourceSync); err != nil {
+		return err
+	}
+	return b.learnWorks(ctx)
+}
+
+// span returns the first and the last moment of requests.
+func span(entries []audit.Entry) (first, last time.Time) {
+	for i := range entries {
+		if i == 0 || entries[i].Done.Before(first) {
+			first = entries[i].Done
+		}
+		if entries[i].Done.After(last) {
+			last = entries[i].Done
+		}
+	}
+	return first, last
+}
+
+// median returns the middle one of a few durations.
+func median(durations []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(durations))
+	return sorted[len(sorted)/2]
+}
+
+func round(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(10 * time.Millisecond)
+}

@@ -1,0 +1,114 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// costRate is how many changes a second costs are measured at.
+const costRate = 100
+
+// apiServer is what the costs call the hub's API server.
+const apiServer = "kube-apiserver"
+
+// cost measures processor time per status change and memory at the present size.
+func (b *bench) cost(ctx context.Context) error {
+	followers := []string{env.Propagation, env.Aggregation}
+	before, err := b.usages(followers...)
+	if err != nil {
+		return err
+	}
+	n := b.Size.CostChanges
+	changes := b.draw(b.apps, n)
+	err = paced(ctx, n, costRate, func(ctx context.Context, i int) error {
+		return b.send(ctx, changes[i])
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.quiet(ctx, time.Second); err != nil {
+		return err
+	}
+	after, err := b.usages(followers...)
+	if err != nil {
+		return err
+	}
+	c := figure.Cost{Applications: len(b.apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
+	for _, name := range followers {
+		c.CPU[name] = float64(after[name].CPU-before[name].CPU) / float64(time.Millisecond) / float64(n)
+	}
+	for _, name := range []string{env.Propagation, env.Aggregation, env.ResourceSync} {
+		u, err := b.usage(name)
+		if err != nil {
+			return err
+		}
+		c.Memory[name] = mebibytes(u.Resident)
+	}
+	if p, err := b.fleet.Process("hub-apiserver"); err == nil {
+		u, err := process.Of(p.PID())
+		if err != nil {
+			return err
+		}
+		c.Memory[apiServer] = mebibytes(u.Resident)
+	}
+	b.results.Costs = append(b.results.Costs, c)
+	b.say("  %d Applications: CPU ms per change %v, memory MiB %v", c.Applications, c.CPU, c.Memory)
+	return b.settle(ctx)
+}
+
+func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
+
+// paced calls work for 0 to n-1, perSecond times a second; a call that takes longer
+// than that does not hold up the next. It returns the first error.
+func paced(ctx context.Context, n int, perSecond float64, work func(ctx context.Context, i int) error) error {
+	tick := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
+	defer tick.Stop()
+	results := make(chan error, n)
+	started := 0
+	for started < n && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+			i := started
+			started++
+			go func() { results <- work(ctx, i) }()
+		}
+	}
+	var first error
+	for range started {
+		if err := <-results; first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = ctx.Err()
+	}
+	return first
+}
+
+// relateCosts makes the rows that compare sizes.
+func (b *bench) relateCosts() {
+	costs := b.results.Costs
+	if len(costs) < 2 {
+		return
+	}
+	small, large := costs[0], costs[len(costs)-1]
+	for _, name := range []string{env.Propagation, env.Aggregation} {
+		if small.CPU[name] == 0 {
+			continue
+		}
+		b.row(figure.Row{
+			What:  fmt.Sprintf("CPU per status change, %s, %d against %d Applications", name, large.Applications, small.Applications),
+			Value: large.CPU[name] / small.CPU[name], Unit: "×", Comparison: figure.AtMost, Target: 1.3,
+			Beside: fmt.Sprintf("%.2f ms against %.2f ms", large.CPU[name], small.CPU[name]),
+		})
+	}
+}

@@ -1,0 +1,56 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+)
+
+// grow brings the fleet, with everything running, up to the stage before the last,
+// and measures costs at each.
+func (b *bench) grow(ctx context.Context) error {
+	if err := b.hub.Create(ctx, simulate.Projects, simulate.DefaultProject()); err != nil {
+		return err
+	}
+	for s := range b.Size.Sets {
+		if err := b.addSet(ctx, memory.SetName(s)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{env.Propagation, env.Aggregation, env.ResourceSync} {
+		if err := b.launch(ctx, name); err != nil {
+			return err
+		}
+	}
+	for stage := range len(b.Size.Stages) - 1 {
+		first := 0
+		if stage > 0 {
+			first = b.Size.at(stage - 1)
+		}
+		if err := b.addApplications(ctx, first, b.Size.at(stage)); err != nil {
+			return err
+		}
+		b.say("%d Applications are there", len(b.apps))
+		if err := b.settle(ctx); err != nil {
+			return err
+		}
+		if err := b.learnWorks(ctx); err != nil {
+			return err
+		}
+		if err := b.reportAll(ctx, b.apps[first*b.Size.Sets:]); err != nil {
+			return err
+		}
+		if err := b.settle(ctx); err != nil {
+			return err
+		}
+		if err := b.cost(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

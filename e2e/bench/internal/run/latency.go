@@ -1,0 +1,132 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// latencyRate is how many changes a second latencies are measured at.
+const latencyRate = 5
+
+// Places where a change is seen, as results and plots call them.
+const (
+	onServer = "API server alone"
+	onHub    = "hub Application"
+	inReport = "report row"
+	inWide   = "row of the wide report"
+)
+
+// latency times changes from the work agent's patch to the watchers of the work
+// itself, of the hub Application and of the report.
+func (b *bench) latency(ctx context.Context) error {
+	places := map[string]string{onServer: simulate.Works, onHub: simulate.Applications, inReport: simulate.Reports}
+	watch, err := b.time(ctx, places, b.draw(b.apps, b.Size.Changes))
+	if err != nil {
+		return err
+	}
+	own, mirrored, reported := b.keep(onServer, watch), b.keep(onHub, watch), b.keep(inReport, watch)
+	b.row(figure.Row{
+		What:  "ManifestWork status patch to hub Application status, p99 against the server's own patch-to-watch",
+		Value: mirrored.Percentile(99) / own.Percentile(99), Unit: "×", Comparison: figure.AtMost, Target: 10,
+		Beside: fmt.Sprintf("p50/p99 %.1f/%.1f ms against %.1f/%.1f ms", mirrored.Percentile(50), mirrored.Percentile(99), own.Percentile(50), own.Percentile(99)),
+	})
+	b.row(figure.Row{
+		What: "ManifestWork status patch to report row, p99", Value: reported.Percentile(99) / 1000, Unit: "s", Comparison: figure.AtMost, Target: 1.2,
+		Beside: fmt.Sprintf("p50 %.0f ms, at %d changes/s", reported.Percentile(50), latencyRate),
+	})
+	return b.settle(ctx)
+}
+
+// time sends changes at [latencyRate] and waits until each was seen in every place,
+// which is given with its path.
+func (b *bench) time(ctx context.Context, places map[string]string, changes []change) (*stopwatch, error) {
+	var names []string
+	for place := range places {
+		names = append(names, place)
+	}
+	s := newStopwatch(names...)
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	for place, path := range places {
+		if _, err := b.hub.Watch(watching, path, func(e hub.Event, arrived time.Time) { s.see(place, e.Object, arrived) }); err != nil {
+			return nil, err
+		}
+	}
+	err := paced(ctx, len(changes), latencyRate, func(ctx context.Context, i int) error {
+		s.start(changes[i].revision)
+		return b.send(ctx, changes[i])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, env.WaitFor(ctx, patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
+		return s.left() == 0, fmt.Sprintf("%d sightings are missing", s.left())
+	})
+}
+
+// keep takes the times of a place over into the results.
+func (b *bench) keep(place string, s *stopwatch) figure.Distribution {
+	d := figure.NewDistribution(s.times(place))
+	b.results.Latencies[place] = d.Quantiles()
+	b.results.Distributions[place] = d
+	return d
+}
+
+// burst changes many rows of one report at once and counts the report's writes.
+func (b *bench) burst(ctx context.Context) error {
+	var apps []*application
+	for _, a := range b.apps {
+		if a.set == b.apps[0].set {
+			apps = append(apps, a)
+		}
+	}
+	writes, took, err := b.writesOfBurst(ctx, b.apps[0].set, b.draw(apps, min(len(apps), b.Size.Burst)))
+	if err != nil {
+		return err
+	}
+	b.row(figure.Row{
+		What:  fmt.Sprintf("report writes for a burst of %d changes", min(len(apps), b.Size.Burst)),
+		Value: float64(writes), Comparison: figure.AtMost, Target: 5,
+		Beside: fmt.Sprintf("one report of %d rows; all written %s after the first change", len(apps), round(took)),
+	})
+	return b.settle(ctx)
+}
+
+// writesOfBurst sends changes at once and returns how often the report of their
+// ApplicationSet was written, and when for the last time.
+func (b *bench) writesOfBurst(ctx context.Context, set string, changes []change) (writes int, took time.Duration, err error) {
+	if err := b.quiet(ctx, silence); err != nil {
+		return 0, 0, err
+	}
+	mark := b.audit.Mark()
+	began := time.Now()
+	err = hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error {
+		return b.send(ctx, changes[i])
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := b.quiet(ctx, silence); err != nil {
+		return 0, 0, err
+	}
+	all, err := b.audit.Since(mark, by(env.Aggregation, "patch", "multiclusterapplicationsetreports"))
+	if err != nil {
+		return 0, 0, err
+	}
+	for i := range all {
+		if all[i].Name == set {
+			writes++
+			took = max(took, all[i].Done.Sub(began))
+		}
+	}
+	return writes, took, nil
+}

@@ -1,0 +1,68 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// stopwatch times changes from the moment they are sent until they are seen in
+// several places. A change is known by its revision, which is in no other object.
+type stopwatch struct {
+	mu      sync.Mutex
+	sent    map[string]time.Time
+	waiting map[string]map[string]bool // by place: revisions not seen there yet
+	took    map[string][]time.Duration // by place
+}
+
+func newStopwatch(places ...string) *stopwatch {
+	s := &stopwatch{sent: map[string]time.Time{}, waiting: map[string]map[string]bool{}, took: map[string][]time.Duration{}}
+	for _, place := range places {
+		s.waiting[place] = map[string]bool{}
+	}
+	return s
+}
+
+// start is called right before a change is sent.
+func (s *stopwatch) start(revision string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, waiting := range s.waiting {
+		waiting[revision] = true
+	}
+	s.sent[revision] = time.Now()
+}
+
+// see takes in an object that arrived from a place.
+func (s *stopwatch) see(place string, object json.RawMessage, arrived time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for revision := range s.waiting[place] {
+		if bytes.Contains(object, []byte(revision)) {
+			delete(s.waiting[place], revision)
+			s.took[place] = append(s.took[place], arrived.Sub(s.sent[revision]))
+		}
+	}
+}
+
+// left returns how many sightings are still missing.
+func (s *stopwatch) left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, waiting := range s.waiting {
+		n += len(waiting)
+	}
+	return n
+}
+
+// times returns what was measured for a place.
+func (s *stopwatch) times(place string) []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.took[place]
+}

@@ -1,0 +1,84 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"fmt"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// began is when everything in the fleet last changed its condition.
+const began = "2026-01-02T03:04:05Z"
+
+// Revision returns the n-th commit. Each has the length of a real one and is found
+// nowhere else.
+func Revision(n int) string { return fmt.Sprintf("be%038x", n) }
+
+// Feedback is what a managed cluster says about an Application.
+type Feedback struct {
+	Health, Sync, Revision string
+}
+
+// Healthy returns the feedback of an Application that runs a revision.
+func Healthy(revision string) Feedback {
+	return Feedback{Health: "Healthy", Sync: "Synced", Revision: revision}
+}
+
+// WorkStatus returns the status patch of a work agent that has applied a
+// ManifestWork of that generation and watches its Application.
+func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
+	condition := func(kind, reason, message string) object {
+		return object{"type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": began, "observedGeneration": generation}
+	}
+	manifest := func(ordinal int, group, version, kind, resource, namespace, name string, values []object) object {
+		return object{
+			"resourceMeta": object{"ordinal": ordinal, "group": group, "version": version, "kind": kind, "resource": resource, "namespace": namespace, "name": name},
+			"conditions": []object{
+				condition("Applied", "AppliedManifestComplete", "Apply manifest complete"),
+				condition("Available", "ResourceAvailable", "Resource is available"),
+				condition("StatusFeedbackSynced", "StatusFeedbackSynced", ""),
+			},
+			"statusFeedback": object{"values": values},
+		}
+	}
+	value := func(name, text string) object {
+		return object{"name": name, "fieldValue": object{"type": "String", "string": text}}
+	}
+	return encode(object{"status": object{
+		"conditions": []object{
+			condition("Applied", "AppliedManifestWorkComplete", "Apply manifest work complete"),
+			condition("Available", "ResourcesAvailable", "All resources are available"),
+		},
+		"resourceStatus": object{"manifests": []object{
+			manifest(0, "", "v1", "Namespace", "namespaces", "", Namespace, []object{}),
+			manifest(1, "argoproj.io", "v1alpha1", "Application", "applications", Namespace, ApplicationName(set, cluster), []object{
+				value(wire.FeedbackHealthStatus, f.Health), value(wire.FeedbackSyncStatus, f.Sync), value(wire.FeedbackSyncRevision, f.Revision),
+				value(wire.FeedbackOperationPhase, "Succeeded"), value(wire.FeedbackOperationStartedAt, began),
+				value(wire.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"),
+				value(wire.FeedbackOperationMessage, "successfully synced (all tasks run)"), value(wire.FeedbackReconciledAt, "2026-01-02T03:05:06Z"),
+			}),
+		}},
+	}})
+}
+
+// ReportOnlyWork returns a ManifestWork as propagation makes them, of an Application
+// that is not on the hub. It lives only while propagation does not run.
+func ReportOnlyWork(set, cluster string) (name string, body []byte) {
+	name = ApplicationName(set, cluster) + "-bench"
+	return name, encode(object{
+		"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+		"metadata": object{
+			"namespace": cluster, "name": name,
+			"labels": object{wire.PullLabel: "true", wire.ApplicationSetLabel: "true", wire.ApplicationSetHashLabel: wire.ApplicationSetHash(Namespace, set)},
+			"annotations": object{
+				wire.HubNamespaceAnnotation: Namespace, wire.HubNameAnnotation: ApplicationName(set, cluster), wire.HostingAnnotation: Namespace + "/" + set,
+			},
+		},
+		"spec": object{"workload": object{"manifests": []object{{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+			"metadata": object{"namespace": Namespace, "name": ApplicationName(set, cluster)}, "spec": spec(set),
+		}}}},
+	})
+}
