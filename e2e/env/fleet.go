@@ -14,6 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"open-cluster-management.io/multicluster-integrations/e2e/env/warden"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
@@ -60,6 +63,7 @@ func Start(ctx context.Context, options Options) (*Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
+	log.SetLogger(logr.Discard()) // what clients would log, errors tell
 	w, err := warden.Start("", folderPrefix)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ const (
 	logFolder = "log"
 	// tailLines is how much of a log an error shows.
 	tailLines = 12
-	tailWidth = 400
+	tailWidth = 250
 )
 
 // tail returns the last lines of a log, for an error to show.

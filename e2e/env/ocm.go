@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -74,6 +75,12 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	case <-hubOpen:
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+	// The agent would make this object by itself, but when the certificate is signed
+	// before it has, which happens on a busy machine, it never does.
+	accepted := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}}
+	if err := f.Hub.Client.Create(ctx, accepted); err != nil {
+		return fmt.Errorf("accept %s on the hub: %w", c.Name, err)
 	}
 	signed, err := f.Hub.authority.client(bootstrapUser, bootstrapGroup)
 	if err != nil {
