@@ -75,12 +75,12 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 	return o
 }
 
-// Intern replaces every string by an equal one that many Applications may share.
+// Intern replaces the strings that many Applications are likely to share by equal
+// ones; times are none of them.
 func (f *Facts) Intern(intern func(string) string) {
 	r := &f.reported
 	for _, s := range []*string{
-		&r.Health, &r.Sync, &r.HealthMessage, &r.Revision, &f.failure, &f.unreadable,
-		&r.Operation.Phase, &r.Operation.StartedAt, &r.Operation.FinishedAt, &r.Operation.Message,
+		&r.Health, &r.Sync, &r.HealthMessage, &r.Revision, &r.Operation.Phase, &r.Operation.Message, &f.failure, &f.unreadable,
 	} {
 		*s = intern(*s)
 	}

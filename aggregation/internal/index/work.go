@@ -4,10 +4,10 @@
 package index
 
 import (
+	"strings"
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -20,8 +20,8 @@ import (
 // Work is what is kept of a ManifestWork, in the informer's cache and here: some
 // hundred bytes instead of some thousand, most of them shared between works.
 type Work struct {
-	metav1.TypeMeta
-	metav1.ObjectMeta
+	// Namespace is the managed cluster's name.
+	Namespace, Name, resourceVersion string
 
 	// Set is the owning ApplicationSet; empty when the work is none of ours.
 	Set types.NamespacedName
@@ -34,11 +34,13 @@ type Work struct {
 	Facts observe.Facts
 }
 
-// DeepCopyObject makes a Work a runtime.Object, which a cache asks for.
-func (w *Work) DeepCopyObject() runtime.Object {
-	c := *w
-	return &c
+// GetObjectMeta tells an informer what it asks for; it is made when asked, since
+// an ObjectMeta in each work would be half of its size.
+func (w *Work) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name, ResourceVersion: w.resourceVersion}
 }
+
+var _ metav1.ObjectMetaAccessor = &Work{}
 
 // Compact is the transform of the ManifestWork cache: it puts a [Work] in the place
 // of each ManifestWork. Anything else it returns as it is.
@@ -48,14 +50,12 @@ func Compact(object any) (any, error) {
 		return object, nil
 	}
 	w := &Work{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace:       intern(full.Namespace),
-			Name:            full.Name,
-			ResourceVersion: full.ResourceVersion,
-		},
-		HubNamespace: intern(full.Annotations[wire.HubNamespaceAnnotation]),
-		HubName:      intern(full.Annotations[wire.HubNameAnnotation]),
-		Facts:        observe.Read(full),
+		Namespace:       intern(full.Namespace),
+		Name:            full.Name,
+		resourceVersion: full.ResourceVersion,
+		HubNamespace:    intern(full.Annotations[wire.HubNamespaceAnnotation]),
+		HubName:         within(full.Name, full.Annotations[wire.HubNameAnnotation]),
+		Facts:           observe.Read(full),
 	}
 	w.Facts.Intern(intern)
 	if pulled, _ := wire.IsTrue(full.Labels[wire.PullLabel]); pulled {
@@ -65,13 +65,22 @@ func Compact(object any) (any, error) {
 	}
 	for i := range full.Status.ResourceStatus.Manifests {
 		if r := &full.Status.ResourceStatus.Manifests[i].ResourceMeta; r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural {
-			w.AppNamespace, w.AppName = intern(r.Namespace), intern(r.Name)
+			w.AppNamespace, w.AppName = intern(r.Namespace), within(w.Name, r.Name)
 		}
 	}
 	return w, nil
 }
 
 func intern(s string) string { return unique.Make(s).Value() }
+
+// within returns s as a part of whole when it is one: a work's name begins with
+// the Application's.
+func within(whole, s string) string {
+	if strings.HasPrefix(whole, s) {
+		return whole[:len(s)]
+	}
+	return s
+}
 
 func (w *Work) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
