@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -49,7 +50,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 func run(m *testing.M) int {
 	ctrl.SetLogger(logr.Discard())
 	hub.scheme = runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme),
+	if err := errors.Join(corev1.AddToScheme(hub.scheme), eventsv1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme),
 		clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -83,6 +84,17 @@ func start(t *testing.T, change ...func(*Options)) *propagation {
 // startWith also lets a test stand between delivery and the API server.
 func startWith(t *testing.T, wrap func(client.Client) client.Client, change ...func(*Options)) *propagation {
 	t.Helper()
+	return startBetween(t, wrap, nil, change...)
+}
+
+// startReading lets a test stand between delivery and its live reads.
+func startReading(t *testing.T, wrap func(client.Client) client.Client, change ...func(*Options)) *propagation {
+	t.Helper()
+	return startBetween(t, nil, wrap, change...)
+}
+
+func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client, change ...func(*Options)) *propagation {
+	t.Helper()
 	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024, SweepInterval: time.Hour}
 	for _, c := range change {
 		c(&options)
@@ -107,6 +119,13 @@ func startWith(t *testing.T, wrap func(client.Client) client.Client, change ...f
 	if err != nil {
 		t.Fatalf("create manager: %v", err)
 	}
+	if wrapLive != nil {
+		live, err := client.NewWithWatch(config, client.Options{Scheme: hub.scheme})
+		if err != nil {
+			t.Fatalf("create client: %v", err)
+		}
+		mgr = reading{mgr, wrapLive(live)}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	if err := Setup(ctx, mgr, options); err != nil {
 		cancel()
@@ -126,6 +145,14 @@ func startWith(t *testing.T, wrap func(client.Client) client.Client, change ...f
 	}
 	return p
 }
+
+// reading is a manager with other live reads.
+type reading struct {
+	ctrl.Manager
+	live client.Reader
+}
+
+func (r reading) GetAPIReader() client.Reader { return r.live }
 
 // skipNames lets a test start a second manager in one process.
 func skipNames() config.Controller {

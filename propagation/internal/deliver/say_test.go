@@ -1,0 +1,124 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Each cause is said with its remedy and an Event, and goes when the cause goes;
+// the conditions of others stay.
+func TestSaysWhyAndTakesItBack(t *testing.T) {
+	start(t)
+	cases := map[string]struct {
+		breakIt func(*argocd.Application)
+		kind    string
+		text    string
+		mend    func(*argocd.Application, *place)
+	}{
+		"noCluster": {
+			breakIt: func(a *argocd.Application) { delete(a.Annotations, wire.ClusterAnnotation) }, kind: ErrorCondition, text: "annotation " + wire.ClusterAnnotation,
+			mend: func(a *argocd.Application, p *place) { a.Annotations[wire.ClusterAnnotation] = p.cluster },
+		},
+		"noLabel": {
+			breakIt: func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) }, kind: WarningCondition, text: "label " + wire.PullLabel,
+			mend: func(a *argocd.Application, _ *place) { a.Labels = map[string]string{wire.PullLabel: "true"} },
+		},
+		"badNamespace": {
+			breakIt: func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "No!" }, kind: ErrorCondition, text: "name of a namespace",
+			mend: func(a *argocd.Application, _ *place) { delete(a.Annotations, wire.AppNamespaceAnnotation) },
+		},
+		"noSkip": {
+			breakIt: func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }, kind: WarningCondition, text: argocd.SkipReconcileAnnotation,
+			mend: func(a *argocd.Application, _ *place) { a.Annotations[argocd.SkipReconcileAnnotation] = "true" },
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			app := p.deploy("guestbook", c.breakIt, func(a *argocd.Application) {
+				a.Status = []byte(`{"conditions":[{"type":"SyncError","message":"of somebody else"}]}`)
+			})
+			says(t, app, c.kind, c.text)
+			says(t, app, "SyncError", "of somebody else")
+			eventually(t, "the Event", func() error { return recorded(app, c.text) })
+			edit(t, app, func(a *argocd.Application) { c.mend(a, p) })
+			delivered(t, app, p.cluster)
+			says(t, app, c.kind, "")
+			says(t, app, "SyncError", "of somebody else")
+		})
+	}
+}
+
+func TestDeliversWhenTheClusterComes(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	late := fmt.Sprintf("late-%d", serial.Add(1))
+	p.bind(late)
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = late })
+	says(t, app, ErrorCondition, "there is no ManagedCluster")
+	p.create(namespace(late))
+	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: late}})
+	delivered(t, app, late)
+	says(t, app, ErrorCondition, "")
+}
+
+func TestLocalClusterIsNoTarget(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	delivered(t, app, p.cluster)
+	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}}
+	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{wire.LocalClusterLabel: "true"} })
+	says(t, app, ErrorCondition, "is the hub itself")
+	withdrawn(t, app)
+}
+
+func TestTooLarge(t *testing.T) {
+	start(t, func(o *Options) { o.SizeLimit = 2000 })
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	work := delivered(t, app, p.cluster)
+	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/large"] = strings.Repeat("x", 2000) })
+	says(t, app, ErrorCondition, "the limit is 2000")
+	if again := delivered(t, app, p.cluster); again.UID != work.UID || again.Generation != work.Generation {
+		t.Error("what was delivered before was touched")
+	}
+	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, "example.com/large") })
+	says(t, app, ErrorCondition, "")
+}
+
+func TestRefusedByTheAPIServer(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	bare := fmt.Sprintf("bare-%d", serial.Add(1)) // a ManagedCluster without its namespace
+	p.bind(bare)
+	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: bare}})
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = bare })
+	says(t, app, ErrorCondition, "the API server refused")
+}
+
+func recorded(app *argocd.Application, text string) error {
+	var events eventsv1.EventList
+	if err := hub.client.List(context.Background(), &events, client.InNamespace(app.Namespace)); err != nil {
+		return err
+	}
+	for i := range events.Items {
+		if e := &events.Items[i]; e.Regarding.Name == app.Name && e.Regarding.Kind == argocd.ApplicationKind && strings.Contains(e.Note, text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("none of %d Events says %q", len(events.Items), text)
+}

@@ -1,0 +1,226 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func namespace(name string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// finalized keeps a work as an agent does that has not proven the prune yet.
+func finalized(t *testing.T, work *workv1.ManifestWork) {
+	t.Helper()
+	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
+}
+
+func pruned(t *testing.T, work *workv1.ManifestWork) {
+	t.Helper()
+	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+}
+
+func TestWithdraws(t *testing.T) {
+	start(t)
+	cases := map[string]func(*testing.T, *place, *argocd.Application){
+		"deleted": func(t *testing.T, _ *place, a *argocd.Application) { remove(t, a) },
+		"unlabelled": func(t *testing.T, _ *place, a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) })
+		},
+		"turnedOff": func(t *testing.T, _ *place, a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) { a.Labels[wire.PullLabel] = "false" })
+		},
+		"noAnnotation": func(t *testing.T, _ *place, a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) { delete(a.Annotations, wire.ClusterAnnotation) })
+		},
+		"bothGone": func(t *testing.T, _ *place, a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) { a.Labels, a.Annotations = nil, nil })
+		},
+		"unbound": func(_ *testing.T, p *place, _ *argocd.Application) { p.bind() },
+		"decisionDeleted": func(t *testing.T, p *place, _ *argocd.Application) {
+			remove(t, &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "decision"}})
+		},
+	}
+	for name, act := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			app := p.deploy("guestbook")
+			delivered(t, app, p.cluster)
+			act(t, p, app)
+			withdrawn(t, app)
+		})
+	}
+}
+
+func TestBindingComesBack(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	delivered(t, app, p.cluster)
+	p.bind()
+	withdrawn(t, app)
+	says(t, app, ErrorCondition, "no PlacementDecision")
+	p.bind("another", p.cluster)
+	delivered(t, app, p.cluster)
+	says(t, app, ErrorCondition, "")
+}
+
+func TestBindingNone(t *testing.T) {
+	start(t, func(o *Options) { o.Binding = BindingNone })
+	p := newPlace(t)
+	p.bind()
+	delivered(t, p.deploy("guestbook"), p.cluster)
+}
+
+// The new copy is there before the old one goes, and the Application is not
+// released before both are gone.
+func TestRetarget(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	other := newCluster(t)
+	p.bind(p.cluster, other)
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	old := delivered(t, app, p.cluster)
+	finalized(t, old)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	eventually(t, "both works", func() error {
+		own := works(t, app)
+		if len(own) != 2 {
+			return errors.New("not two")
+		}
+		for i := range own {
+			if (own[i].DeletionTimestamp != nil) != (own[i].Namespace == p.cluster) {
+				return errors.New("the old one is to go, the new one to stay")
+			}
+		}
+		return nil
+	})
+	remove(t, app)
+	says(t, app, WarningCondition, p.cluster)
+	pruned(t, old)
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	withdrawn(t, app)
+}
+
+func TestWithdrawsWhatWentWhileDown(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	other := newCluster(t)
+	p.bind(p.cluster, other)
+	deleted, moved, unlabelled := p.deploy("deleted"), p.deploy("moved"), p.deploy("unlabelled")
+	for _, app := range []*argocd.Application{deleted, moved, unlabelled} {
+		delivered(t, app, p.cluster)
+	}
+	first.stop()
+	remove(t, deleted)
+	edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	edit(t, unlabelled, func(a *argocd.Application) { a.Labels = nil })
+	start(t)
+	withdrawn(t, deleted)
+	withdrawn(t, unlabelled)
+	delivered(t, moved, other)
+}
+
+func TestReleasesWhenTheClusterIsGone(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer, "example.com/own"} })
+	finalized(t, delivered(t, app, p.cluster))
+	remove(t, app)
+	says(t, app, WarningCondition, "deletion waits")
+	remove(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}})
+	eventually(t, "only the foreign finalizer", func() error {
+		stored := &argocd.Application{}
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+			return err
+		}
+		if len(stored.Finalizers) != 1 || stored.Finalizers[0] != "example.com/own" {
+			return errors.New(strings.Join(stored.Finalizers, ","))
+		}
+		return nil
+	})
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
+}
+
+func TestAbandon(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer + "/background"} })
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	remove(t, app)
+	says(t, app, WarningCondition, wire.AbandonAnnotation)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.AbandonAnnotation] = "true" })
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	eventually(t, "the Event", func() error { return recorded(app, "may be left on cluster") })
+	pruned(t, work)
+}
+
+// An Application that was never ours keeps its finalizer.
+func TestLeavesOthersFinalizers(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	other := p.deploy("hubs-own", func(a *argocd.Application) {
+		a.Labels, a.Annotations, a.Finalizers = nil, nil, []string{argocd.ResourcesFinalizer}
+	})
+	remove(t, other)
+	delivered(t, p.deploy("guestbook"), p.cluster) // by then the other one was looked at
+	if err := gone(other); err == nil {
+		t.Error("an Application that is not pulled was released")
+	}
+	edit(t, other, func(a *argocd.Application) { a.Finalizers = nil })
+}
+
+// Whatever cannot be read is not gone: nothing is withdrawn while the API server
+// does not answer, and everything is once it does.
+func TestNeverWithdrawsOnAReadError(t *testing.T) {
+	var failing atomic.Bool
+	failing.Store(true)
+	asked := make(chan struct{}, 1000)
+	startReading(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if failing.Load() {
+					asked <- struct{}{}
+					return errors.New("no answer")
+				}
+				return c.Get(ctx, key, o, opts...)
+			},
+			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+				if failing.Load() {
+					return errors.New("no answer")
+				}
+				return c.List(ctx, l, opts...)
+			},
+		})
+	})
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	delivered(t, app, p.cluster)
+	remove(t, app)
+	for range 3 {
+		<-asked // it tried, and tried again
+	}
+	if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp != nil {
+		t.Fatal("it was withdrawn although nobody could say that its Application is gone")
+	}
+	failing.Store(false)
+	withdrawn(t, app)
+}
