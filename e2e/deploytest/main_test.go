@@ -17,13 +17,13 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
 var (
 	hub        *rest.Config
-	kubeconfig string
+	kubeconfig string // of the hub's administrator
+	auditLog   string
 )
 
 func TestMain(m *testing.M) {
@@ -35,19 +35,31 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// withHub runs tests with an API server, its admission plugins as they are by
-// default (Pod Security among them), and the controllers that empty a namespace.
+// withHub runs tests with an API server that has the CRDs of a hub, its admission
+// plugins as they are by default (Pod Security among them), a record of what our
+// identities ask for, and the controllers that empty a namespace.
 func withHub(tests func() int) (code int, err error) {
-	config, stop, err := testkit.Start()
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
 	dir, err := os.MkdirTemp("", "deploytest-")
 	if err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	policy := filepath.Join(dir, "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return 1, err
+	}
+	env := &envtest.Environment{
+		BinaryAssetsDirectory: tool(""),
+		ErrorIfCRDPathMissing: true,
+		CRDDirectoryPaths:     []string{tool("crds/ocm-hub"), tool("crds/argocd"), deployPath("base", "crd")},
+	}
+	auditLog = filepath.Join(dir, "audit.log")
+	env.ControlPlane.GetAPIServer().Configure().Set("audit-policy-file", policy).Set("audit-log-path", auditLog)
+	config, err := env.Start()
+	if err != nil {
+		return 1, fmt.Errorf("start the test control plane (run `make tools` first): %w", err)
+	}
+	defer func() { err = errors.Join(err, env.Stop()) }()
 	hub, kubeconfig = config, filepath.Join(dir, "kubeconfig")
 	if err := writeKubeconfig(config, kubeconfig); err != nil {
 		return 1, err
@@ -70,8 +82,8 @@ func withHub(tests func() int) (code int, err error) {
 func writeKubeconfig(c *rest.Config, path string) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["hub"] = &clientcmdapi.Cluster{Server: "https://" + strings.TrimPrefix(c.Host, "https://"), CertificateAuthorityData: c.CAData}
-	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: c.CertData, ClientKeyData: c.KeyData}
-	config.Contexts["hub"] = &clientcmdapi.Context{Cluster: "hub", AuthInfo: "admin"}
+	config.AuthInfos["user"] = &clientcmdapi.AuthInfo{ClientCertificateData: c.CertData, ClientKeyData: c.KeyData, TokenFile: c.BearerTokenFile}
+	config.Contexts["hub"] = &clientcmdapi.Context{Cluster: "hub", AuthInfo: "user"}
 	config.CurrentContext = "hub"
 	return clientcmd.WriteToFile(*config, path)
 }

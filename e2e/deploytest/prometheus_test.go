@@ -1,0 +1,124 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploytest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// reader is the identity of the Prometheus in the tests.
+const reader = "prometheus-k8s"
+
+// quiet are the parts of queries that rightly give nothing here, and why.
+var quiet = map[string]string{
+	`code=~"429|5.."`: "the API server refuses nothing",
+}
+
+// checkPrometheus lets a real Prometheus scrape the running binaries, with the
+// rights of deploy/monitoring and over TLS, and asks it every question of the
+// dashboard and of the alerts.
+func checkPrometheus(t *testing.T, all []running) {
+	needNamespace(t, "monitoring")
+	kubectl(t, "-n", "monitoring", "create", "serviceaccount", reader)
+	kubectl(t, "apply", "--server-side", "-f", deployPath("monitoring", "base", "reader.yaml"))
+	token, _ := kubectl(t, "-n", "monitoring", "create", "token", reader)
+	dir := t.TempDir()
+	address := startPrometheus(t, dir, token, all)
+	for _, r := range all {
+		eventually(t, "Prometheus to scrape "+r.name, func() (bool, string) {
+			n, saw := query(address, fmt.Sprintf(`count_over_time(multicluster_integrations_build_info{component=%q}[1m]) > 3`, r.name))
+			return n > 0, saw
+		})
+	}
+	ask := func(where, expr string) {
+		if n, saw := query(address, expr); n == 0 && !excused(expr) {
+			t.Errorf("%s: no data for %s: %s", where, expr, saw)
+		}
+	}
+	for _, p := range panels(t) {
+		for _, target := range p.Targets {
+			ask("panel "+p.Title, strings.ReplaceAll(target.Expr, "$__rate_interval", "1m"))
+		}
+	}
+	for _, r := range rules(t) {
+		if !strings.HasPrefix(r.Expr, "absent(") {
+			ask("alert "+r.Alert, withoutThreshold(r.Expr))
+		}
+	}
+}
+
+var comparison = regexp.MustCompile(`\s(==|>|<)\s+[0-9.]+`)
+
+// withoutThreshold returns what an alert looks at, whatever its value.
+func withoutThreshold(expr string) string { return comparison.ReplaceAllString(expr, "") }
+
+func excused(expr string) bool {
+	for part := range quiet {
+		if strings.Contains(expr, part) {
+			return true
+		}
+	}
+	return false
+}
+
+func startPrometheus(t *testing.T, dir, token string, all []running) (address string) {
+	t.Helper()
+	var targets strings.Builder
+	for _, r := range all {
+		fmt.Fprintf(&targets, "      - {targets: [%q], labels: {service: %s-metrics, endpoint: %s}}\n", r.metrics, namespace, r.name)
+	}
+	// As deploy/monitoring says it: the certificates are self-signed.
+	config := fmt.Sprintf(`global: {scrape_interval: 1s}
+scrape_configs:
+  - job_name: multicluster-integrations
+    scheme: https
+    honor_labels: true
+    authorization: {credentials_file: %s}
+    tls_config: {insecure_skip_verify: true}
+    static_configs:
+%s`, filepath.Join(dir, "token"), targets.String())
+	for name, text := range map[string]string{"prometheus.yml": config, "token": token} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	address = freeAddress(t)
+	server := exec.CommandContext(t.Context(), tool("prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=error")
+	server.Stdout, server.Stderr = io.Discard, io.Discard
+	if err := server.Start(); err != nil {
+		t.Fatalf("start prometheus: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait() // it was killed
+	})
+	eventually(t, "Prometheus to be ready", func() (bool, string) { return get("http://" + address + "/-/ready") })
+	return address
+}
+
+// query returns how many series an expression gives.
+func query(address, expr string) (n int, saw string) {
+	ok, saw := get("http://" + address + "/api/v1/query?query=" + url.QueryEscape(expr))
+	if !ok {
+		return 0, saw
+	}
+	_, body, _ := strings.Cut(saw, ": ")
+	var answer struct {
+		Data struct{ Result []json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		return 0, err.Error()
+	}
+	return len(answer.Data.Result), saw
+}
