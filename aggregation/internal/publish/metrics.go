@@ -39,6 +39,12 @@ var (
 
 func init() {
 	metrics.Registry.MustRegister(bytesGauge, leftOutGauge, writesTotal, errorsTotal, publishSeconds)
+	for _, kind := range []string{"conflict", "foreign", "api"} {
+		errorsTotal.WithLabelValues(kind) // so that a rate has a zero to start from
+	}
+	for _, operation := range []string{"create", "patch", "replace", "delete"} {
+		writesTotal.WithLabelValues(operation)
+	}
 }
 
 func forgetMetrics(key types.NamespacedName) {
