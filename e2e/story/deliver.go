@@ -5,12 +5,18 @@ package story
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -18,14 +24,44 @@ import (
 // Examples returns the path of a file or folder of the examples.
 func Examples(name string) string { return filepath.Join(testkit.Root(), "deploy", "examples", name) }
 
+// Prepare applies the examples but the ApplicationSet, and waits until the
+// placement has decided and Argo CD knows every cluster: an ApplicationSet that
+// comes before either is not looked at again for three minutes.
+func Prepare(ctx context.Context, fleet *env.Fleet) error {
+	for _, c := range fleet.Managed {
+		if err := c.ApplyFiles(ctx, Examples("managed")); err != nil {
+			return err
+		}
+	}
+	if err := fleet.Hub.ApplyFiles(ctx, Examples("hub")); err != nil {
+		return err
+	}
+	return env.Wait(ctx, "the placement to decide, and Argo CD to know every cluster", func(ctx context.Context) (bool, string) {
+		return prepared(ctx, fleet)
+	})
+}
+
+func prepared(ctx context.Context, fleet *env.Fleet) (bool, string) {
+	var decisions clusterv1beta1.PlacementDecisionList
+	var secrets corev1.SecretList
+	if err := errors.Join(
+		fleet.Hub.Client.List(ctx, &decisions, client.InNamespace(env.ArgoCDNamespace)),
+		fleet.Hub.Client.List(ctx, &secrets, client.InNamespace(env.ArgoCDNamespace), client.MatchingLabels{argocd.SecretTypeLabel: argocd.SecretTypeCluster}),
+	); err != nil {
+		return false, err.Error()
+	}
+	decided := 0
+	for i := range decisions.Items {
+		decided += len(decisions.Items[i].Status.Decisions)
+	}
+	return decided >= len(fleet.Managed) && len(secrets.Items) >= len(fleet.Managed),
+		fmt.Sprintf("%d decisions and %d cluster Secrets for %d clusters", decided, len(secrets.Items), len(fleet.Managed))
+}
+
 // Deliver applies the examples as they are and waits until the guestbook is well
 // on every managed cluster, on the hub and in the report.
 func (s *Story) Deliver(ctx context.Context) error {
-	err := s.onEvery(ctx, func(ctx context.Context, c *env.Cluster) error { return c.ApplyFiles(ctx, Examples("managed")) })
-	if err != nil {
-		return err
-	}
-	if err := s.fleet.Hub.ApplyFiles(ctx, Examples("hub")); err != nil {
+	if err := Prepare(ctx, s.fleet); err != nil {
 		return err
 	}
 	began := time.Now()

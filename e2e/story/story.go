@@ -52,19 +52,4 @@ func (s *Story) Steps() []Step {
 // application returns the name that the example gives to a cluster's Application.
 func application(cluster string) string { return cluster + "-" + ApplicationSet }
 
-// onEvery runs what for every managed cluster at the same time.
-func (s *Story) onEvery(ctx context.Context, what func(context.Context, *env.Cluster) error) error {
-	failed := make(chan error, len(s.fleet.Managed))
-	for _, c := range s.fleet.Managed {
-		go func() { failed <- what(ctx, c) }()
-	}
-	var first error
-	for range s.fleet.Managed {
-		if err := <-failed; err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
 func (s *Story) sayf(format string, args ...any) { s.say(fmt.Sprintf(format, args...)) }

@@ -21,7 +21,8 @@ import (
 
 // Withdraw deletes the ApplicationSet and the standalone Application, and waits
 // until hub and managed clusters hold nothing of them: no Application, no work, no
-// workload, no project, no report and no intermediate report.
+// workload, no report and no intermediate report. The AppProject that travelled
+// along stays on the managed clusters on purpose: others may use it.
 func (s *Story) Withdraw(ctx context.Context) error {
 	began := time.Now()
 	if err := s.withdrawNotes(ctx); err != nil {
@@ -42,7 +43,7 @@ func (s *Story) Withdraw(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.sayf("gone in %s: Applications, ManifestWorks, workloads, the project on the managed clusters, the report",
+	s.sayf("gone in %s: Applications, ManifestWorks, workloads and the report (the AppProject stays, others may use it)",
 		time.Since(began).Round(time.Millisecond))
 	return nil
 }
@@ -99,12 +100,10 @@ func (s *Story) leftOnHub() ([]string, error) {
 func (s *Story) leftOn(ctx context.Context, c *env.Cluster) ([]string, error) {
 	var left []string
 	for _, list := range []client.ObjectList{
-		&argocd.ApplicationList{}, &argocd.AppProjectList{},
-		&appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
+		&argocd.ApplicationList{}, &appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
 	} {
 		namespace := notesNamespace
-		switch list.(type) {
-		case *argocd.ApplicationList, *argocd.AppProjectList:
+		if _, is := list.(*argocd.ApplicationList); is {
 			namespace = env.ArgoCDNamespace
 		}
 		names, err := namesOf(ctx, c, list, namespace)
@@ -123,7 +122,7 @@ func namesOf(ctx context.Context, c *env.Cluster, list client.ObjectList, namesp
 	}
 	var names []string
 	err := eachObject(list, func(o client.Object) {
-		if o.GetName() == "kube-root-ca.crt" || o.GetName() == argocd.DefaultProject {
+		if o.GetName() == "kube-root-ca.crt" {
 			return
 		}
 		names = append(names, fmt.Sprintf("%T %s on %s", o, o.GetName(), c.Name))

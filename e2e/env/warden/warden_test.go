@@ -1,0 +1,279 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package warden_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env/warden"
+)
+
+// parentVariable makes this test binary play the program that a test kills; its
+// value is the folder to work in.
+const parentVariable = "WARDEN_TEST_PARENT"
+
+const prefix = "warden-test-"
+
+func TestMain(m *testing.M) {
+	if folder := os.Getenv(parentVariable); folder != "" {
+		if err := parent(folder); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// family is what a parent tells about what it started.
+type family struct {
+	Folder string
+	Warden int
+	// Processes are the child, its child, and a grandchild that left the group.
+	Processes []int
+}
+
+// parent starts processes and waits to be killed.
+func parent(folder string) error {
+	w, err := warden.Start(folder, prefix)
+	if err != nil {
+		return err
+	}
+	pids := filepath.Join(w.Folder(), "pids")
+	script := fmt.Sprintf("sleep 1000 & echo $! >>%[1]s.new; setsid sleep 1000 & echo $! >>%[1]s.new; echo $$ >>%[1]s.new; mv %[1]s.new %[1]s; wait", pids)
+	p, err := w.Run(context.Background(), warden.Spec{
+		Args: []string{"/bin/sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: w.Folder(), Log: filepath.Join(w.Folder(), "log"),
+	})
+	if err != nil {
+		return err
+	}
+	f := family{Folder: w.Folder(), Warden: parentOf(p.PID())}
+	for len(f.Processes) < 3 {
+		f.Processes = nil
+		content, err := os.ReadFile(pids)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for line := range strings.FieldsSeq(string(content)) {
+			var pid int
+			if _, err := fmt.Sscan(line, &pid); err != nil {
+				return err
+			}
+			f.Processes = append(f.Processes, pid)
+		}
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(f); err != nil {
+		return err
+	}
+	select {}
+}
+
+func TestNothingSurvives(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		kill   func(parent int, f family) error
+		// sweeps says that the folder may wait for the next program.
+		sweeps bool
+	}{
+		"the program is killed": {
+			reason: "nobody can run a clean-up of its own after SIGKILL",
+			kill:   func(parent int, _ family) error { return syscall.Kill(parent, syscall.SIGKILL) },
+		},
+		"the program is interrupted": {
+			reason: "a signal without a handler ends it just as suddenly",
+			kill:   func(parent int, _ family) error { return syscall.Kill(parent, syscall.SIGINT) },
+		},
+		"both are killed": {
+			reason: "then only the kernel is left to end the children, and the next program to remove the folder",
+			kill: func(parent int, f family) error {
+				return errors.Join(syscall.Kill(f.Warden, syscall.SIGKILL), syscall.Kill(parent, syscall.SIGKILL))
+			},
+			sweeps: true,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			parent, f := startParent(t, folder)
+			if err := c.kill(parent.Process.Pid, f); err != nil {
+				t.Fatal(err)
+			}
+			_ = parent.Wait() // it was killed
+			watched := f.Processes
+			if c.sweeps {
+				watched = f.Processes[2:] // the direct child; what it had started is nobody's any more
+				t.Cleanup(func() {
+					for _, pid := range f.Processes[:2] {
+						_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone
+					}
+				})
+			}
+			for _, pid := range append(watched, f.Warden) {
+				eventually(t, c.reason, fmt.Sprintf("process %d to end", pid), func() bool { return !alive(pid) })
+			}
+			eventually(t, c.reason, "the folder to be removed", func() bool {
+				if c.sweeps { // again and again: the last thread of the dead may still hold the lock
+					startAndClose(t, folder)
+				}
+				left, err := os.ReadDir(folder)
+				return err == nil && len(left) == 0
+			})
+		})
+	}
+}
+
+func TestWardenIsKilled(t *testing.T) {
+	w, err := warden.Start(t.TempDir(), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := sleep(t, w)
+	if err := syscall.Kill(parentOf(p.PID()), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	within(t, w.Gone(), "the program to notice")
+	within(t, p.Ended(), "the process to be reported")
+	eventually(t, "the kernel kills it", "the process to end", func() bool { return !alive(p.PID()) })
+	if _, err := w.Run(t.Context(), warden.Spec{Args: []string{"/bin/true"}}); err == nil {
+		t.Error("a warden that is gone still runs processes")
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(w.Folder()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+func TestStopAndKill(t *testing.T) {
+	w, err := warden.Start(t.TempDir(), prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close() //nolint:errcheck // another test looks at this
+	for name, end := range map[string]func(*warden.Process) error{
+		"terminated": func(p *warden.Process) error { return p.Stop(t.Context()) },
+		"killed":     func(p *warden.Process) error { return p.Kill(t.Context()) },
+	} {
+		p := sleep(t, w)
+		if p.State() != "" {
+			t.Errorf("%s: a running process has ended: %s", name, p.State())
+		}
+		if err := end(p); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(p.State(), name) {
+			t.Errorf("state %q, want %q", p.State(), name)
+		}
+	}
+	if _, err := w.Run(t.Context(), warden.Spec{Args: []string{"/no/such/program"}, Log: filepath.Join(w.Folder(), "log")}); err == nil {
+		t.Error("a program that does not exist was started")
+	}
+}
+
+func startAndClose(t *testing.T, folder string) {
+	t.Helper()
+	w, err := warden.Start(folder, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sleep(t *testing.T, w *warden.Warden) *warden.Process {
+	t.Helper()
+	p, err := w.Run(t.Context(), warden.Spec{
+		Args: []string{"/bin/sleep", "1000"}, Dir: w.Folder(), Log: filepath.Join(w.Folder(), "log"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func startParent(t *testing.T, folder string) (*exec.Cmd, family) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), parentVariable+"="+folder)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it is dead unless the test failed
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("the parent said nothing: %v", err)
+	}
+	var f family
+	if err := json.Unmarshal(line, &f); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, f
+}
+
+// alive reports whether a process runs; a zombie does not.
+func alive(pid int) bool {
+	fields := stat(pid)
+	return len(fields) > 0 && fields[0] != "Z"
+}
+
+func parentOf(pid int) int {
+	var parent int
+	if fields := stat(pid); len(fields) > 1 {
+		_, _ = fmt.Sscan(fields[1], &parent)
+	}
+	return parent
+}
+
+// stat returns the fields of /proc/PID/stat from the state on.
+func stat(pid int) []string {
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(content[strings.LastIndexByte(string(content), ')')+1:]))
+}
+
+func within(t *testing.T, done <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatalf("waited a minute for %s", what)
+	}
+}
+
+func eventually(t *testing.T, reason, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(time.Minute)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("waited a minute for %s (%s)", what, reason)
+		}
+	}
+}
