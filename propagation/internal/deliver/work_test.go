@@ -1,0 +1,231 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func stranger(namespace, name string, annotations map[string]string) *workv1.ManifestWork {
+	return &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: annotations},
+		Spec: workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{
+			RawExtension: runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default"}}`)},
+		}}}},
+	}
+}
+
+// A name that a stranger, or another Application's work, has is left to them.
+func TestNameTaken(t *testing.T) {
+	first := start(t)
+	first.stop() // so that the stranger is there first
+	p := newPlace(t)
+	for name, annotations := range map[string]map[string]string{
+		"stranger":     nil,
+		"copied-notes": {wire.HubNamespaceAnnotation: p.namespace, wire.HubNameAnnotation: "copied-notes"}, // without the label it is not ours
+		"anothers":     {wire.HubNamespaceAnnotation: "other", wire.HubNameAnnotation: "anothers"},
+	} {
+		app := p.deploy(name)
+		work := stranger(p.cluster, wire.WorkName(name, string(app.UID)), annotations)
+		if name == "anothers" {
+			work.Labels = map[string]string{wire.PullLabel: "true"}
+			work.Finalizers = []string{workv1.ManifestWorkFinalizer} // its own Application is gone, its agent slow
+		}
+		p.create(work)
+	}
+	start(t)
+	for _, name := range []string{"stranger", "copied-notes", "anothers"} {
+		app := p.app(name)
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), app); err != nil {
+			t.Fatal(err)
+		}
+		taken := wire.WorkName(name, string(app.UID))
+		eventually(t, "another name for "+name, func() error {
+			for _, w := range works(t, app) {
+				if w.Name != taken && w.Labels[wire.PullLabel] == "true" {
+					return nil
+				}
+			}
+			return fmt.Errorf("conditions %v", said(t, app))
+		})
+		if name == "anothers" {
+			left := stranger(p.cluster, taken, nil)
+			edit(t, left, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+			continue
+		}
+		says(t, app, WarningCondition, "somebody else has the name")
+		left := stranger(p.cluster, taken, nil)
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(left), left); err != nil || len(left.Spec.ManifestConfigs) > 0 {
+			t.Errorf("the stranger was touched: %v", err)
+		}
+		remove(t, left)
+		edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
+		says(t, app, WarningCondition, "")
+	}
+}
+
+// What others wrote on our work stays; what they broke is mended.
+func TestForeignMarksStay(t *testing.T) {
+	p := start(t)
+	at := newPlace(t)
+	app := at.deploy("guestbook")
+	work := delivered(t, app, at.cluster)
+	edit(t, work, func(w *workv1.ManifestWork) {
+		w.Labels["example.com/theirs"], w.Annotations["example.com/theirs"] = "l", "a"
+		w.Annotations[wire.HostingAnnotation] = "not/ours"
+		w.Spec.Executor = &workv1.ManifestWorkExecutor{Subject: workv1.ManifestWorkExecutorSubject{
+			Type: workv1.ExecutorSubjectTypeServiceAccount, ServiceAccount: &workv1.ManifestWorkSubjectServiceAccount{Namespace: "a", Name: "b"},
+		}}
+		w.Spec.DeleteOption = nil
+		w.Spec.ManifestConfigs[len(w.Spec.ManifestConfigs)-1].FeedbackScrapeType = workv1.FeedbackPollType
+	})
+	eventually(t, "the mended work", func() error {
+		w := delivered(t, app, at.cluster)
+		switch {
+		case w.Spec.Executor != nil, w.Spec.DeleteOption == nil, w.Annotations[wire.HostingAnnotation] != "",
+			w.Spec.ManifestConfigs[len(w.Spec.ManifestConfigs)-1].FeedbackScrapeType != workv1.FeedbackWatchType:
+			return errors.New("not mended yet")
+		case w.Labels["example.com/theirs"] != "l", w.Annotations["example.com/theirs"] != "a":
+			t.Fatal("what is theirs was removed")
+		}
+		return nil
+	})
+	edit(t, app, func(a *argocd.Application) { a.Labels["new"] = "label" })
+	eventually(t, "the edit", func() error { return carries(t, app, `"new":"label"`) })
+	if w := delivered(t, app, at.cluster); w.Labels["example.com/theirs"] != "l" {
+		t.Error("what is theirs was removed")
+	}
+	p.stop()
+}
+
+// The project travels, an edit of it reaches every work that carries it and no other.
+func TestProjectTravels(t *testing.T) {
+	p := newPlace(t)
+	project := &argocd.AppProject{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "tenant"},
+		Spec:       json.RawMessage(`{"destinations":[{"namespace":"*","server":"*"}],"sourceRepos":["*"]}`),
+	}
+	p.create(project)
+	start(t, func(o *Options) { o.ArgoCDNamespace = p.namespace })
+	tenant := func(a *argocd.Application) {
+		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"project":"default"`, `"project":"tenant"`, 1))
+	}
+	one, two, none := p.deploy("one", tenant), p.deploy("two", tenant), p.deploy("none")
+	before := delivered(t, none, p.cluster)
+	for _, app := range []*argocd.Application{one, two} {
+		work := delivered(t, app, p.cluster)
+		if len(work.Spec.Workload.Manifests) != 3 || !strings.Contains(string(work.Spec.Workload.Manifests[1].Raw), "AppProject") {
+			t.Fatalf("the work has %d manifests", len(work.Spec.Workload.Manifests))
+		}
+		if rules := work.Spec.DeleteOption.SelectivelyOrphan.OrphaningRules; len(rules) != 2 {
+			t.Errorf("on delete %v stay", rules)
+		}
+	}
+	edit(t, project, func(a *argocd.AppProject) {
+		a.Spec = json.RawMessage(`{"destinations":[{"namespace":"elsewhere","server":"*"}],"sourceRepos":["*"]}`)
+	})
+	for _, app := range []*argocd.Application{one, two} {
+		eventually(t, "the edit in "+app.Name, func() error {
+			for _, w := range works(t, app) {
+				if strings.Contains(string(w.Spec.Workload.Manifests[1].Raw), "elsewhere") {
+					return nil
+				}
+			}
+			return errors.New("not there")
+		})
+		says(t, app, WarningCondition, "does not allow destination")
+	}
+	if after := delivered(t, none, p.cluster); after.ResourceVersion != before.ResourceVersion {
+		t.Error("a work without the project was written")
+	}
+}
+
+// Errors of every write are tried again until they are over.
+func TestTriesAgain(t *testing.T) {
+	gr := schema.GroupResource{Group: "work.open-cluster-management.io", Resource: "manifestworks"}
+	for name, err := range map[string]error{
+		"conflict":  apierrors.NewConflict(gr, "x", errors.New("changed")),
+		"throttled": apierrors.NewTooManyRequests("busy", 0),
+		"internal":  apierrors.NewInternalError(errors.New("broken")),
+		"network":   http.ErrHandlerTimeout,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			var left atomic.Int64
+			left.Store(2)
+			fail := func(namespace string) error {
+				if (namespace == p.namespace || namespace == p.cluster) && left.Add(-1) >= 0 {
+					return err
+				}
+				return nil
+			}
+			start := startWith(t, func(c client.Client) client.Client {
+				return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+					Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+						if err := fail(o.GetNamespace()); err != nil {
+							return err
+						}
+						return c.Create(ctx, o, opts...)
+					},
+					Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+						if err := fail(o.GetNamespace()); err != nil {
+							return err
+						}
+						return c.Patch(ctx, o, patch, opts...)
+					},
+					Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+						if err := fail(o.GetNamespace()); err != nil {
+							return err
+						}
+						return c.Delete(ctx, o, opts...)
+					},
+				})
+			})
+			app := p.deploy("guestbook", func(a *argocd.Application) {
+				a.Finalizers = []string{argocd.ResourcesFinalizer}
+				delete(a.Annotations, argocd.SkipReconcileAnnotation)
+			})
+			delivered(t, app, p.cluster)
+			says(t, app, WarningCondition, argocd.SkipReconcileAnnotation)
+			left.Store(2)
+			edit(t, app, func(a *argocd.Application) { a.Labels["new"] = "label" })
+			eventually(t, "the edit", func() error { return carries(t, app, `"new":"label"`) })
+			left.Store(2)
+			remove(t, app)
+			withdrawn(t, app)
+			eventually(t, "the Application to be gone", func() error { return gone(app) })
+			start.stop()
+		})
+	}
+}
+
+// Names at their limits make a legal work.
+func TestLongNames(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy(strings.Repeat("a", 253))
+	if work := delivered(t, app, p.cluster); len(work.Name) > 253 {
+		t.Errorf("the name has %d characters", len(work.Name))
+	}
+	remove(t, app)
+	withdrawn(t, app)
+}
