@@ -8,10 +8,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"time"
 
@@ -73,9 +73,10 @@ func (s *Server) disturb(service, webSocket http.Handler) http.Handler {
 			return
 		}
 		faults := s.faults.Load().of(request)
-		r = r.WithContext(context.WithValue(r.Context(), faultsKey{}, faults))
+		ctx := context.WithValue(r.Context(), faultsKey{}, faults)
+		r = r.WithContext(ctx)
 		switch {
-		case !wait(r.Context(), faults.Delay):
+		case !wait(ctx, faults.Delay):
 			// The client has gone.
 		case faults.TimedOut:
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -165,13 +166,16 @@ func statusText(status int) string {
 func breakOff(w http.ResponseWriter, r *http.Request, service http.Handler) {
 	whole := httptest.NewRecorder()
 	service.ServeHTTP(whole, r)
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	// A client that is gone by now has nothing to hear.
+	defer func() { _ = conn.Close() }()
 	body := whole.Body.Bytes()
-	w.Header().Set("Content-Type", whole.Header().Get("Content-Type"))
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(whole.Code)
-	_, _ = w.Write(body[:len(body)/2])
-	_ = http.NewResponseController(w).Flush()
-	panic(http.ErrAbortHandler)
+	_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		whole.Code, http.StatusText(whole.Code), whole.Header().Get("Content-Type"), len(body), body[:len(body)/2])
 }
 
 // authenticate establishes the caller and what it may see.
@@ -204,16 +208,8 @@ func (s *Server) session(ctx context.Context, token string) (graph.Session, erro
 		return graph.Session{}, err
 	}
 	faults := faultsOf(ctx)
-	session := graph.Session{Disturbance: faults.disturbance()}
-	grant, err := s.options.Reviewer.Authorize(ctx, caller, s.table.Clusters())
-	if err != nil || faults.AccessUnresolved {
-		session.Denied = errAccess
-		return session, nil
-	}
-	if faults.FineGrained && !grant.Everything {
-		grant = access.Grant{}
-	}
-	session.Watches = grant.Watch
+	grant, denied := s.grant(ctx, caller, faults)
+	session := graph.Session{Disturbance: faults.disturbance(), Denied: denied, Watches: grant.Watch}
 	session.Scope = table.Scope{
 		Everything:      grant.Everything,
 		Managed:         grant.AllManaged,
@@ -225,6 +221,21 @@ func (s *Server) session(ctx context.Context, token string) (graph.Session, erro
 		session.Scope.Hidden[cluster] = true
 	}
 	return session, nil
+}
+
+// grant returns what the caller may see, or the error that the answer carries.
+func (s *Server) grant(ctx context.Context, caller access.Caller, faults Faults) (access.Grant, error) {
+	grant, err := s.options.Reviewer.Authorize(ctx, caller, s.table.Clusters())
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.options.Log.Error(err, "A caller's access cannot be resolved", "caller", caller.Name)
+		return access.Grant{}, errAccess
+	case err != nil || faults.AccessUnresolved:
+		return access.Grant{}, errAccess
+	case faults.FineGrained && !grant.Everything:
+		return access.Grant{}, nil
+	}
+	return grant, nil
 }
 
 // disturbance returns the faults that concern statements.

@@ -60,9 +60,9 @@ func (s *Server) track(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch state {
-	case http.StateNew:
+	case http.StateNew, http.StateActive, http.StateIdle:
 		s.conns[conn] = true
-	case http.StateClosed:
+	case http.StateClosed, http.StateHijacked:
 		delete(s.conns, conn)
 	}
 }

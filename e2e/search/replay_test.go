@@ -90,8 +90,15 @@ func client(t testing.TB, server *search.Server) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// replay sends a recorded request and returns the answer with its body.
-func replay(t testing.TB, server *search.Server, s sample) (*http.Response, []byte) {
+// reply is an answer.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// replay sends a recorded request and returns the answer.
+func replay(t testing.TB, server *search.Server, s sample) reply {
 	t.Helper()
 	body := []byte(s.Request.Body)
 	var text string
@@ -126,28 +133,28 @@ func replay(t testing.TB, server *search.Server, s sample) (*http.Response, []by
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response, answered
+	return reply{response.StatusCode, response.Header, answered}
 }
 
 // compareSample fails if the answer differs from the recorded one in more than
 // the service leaves open: the order of kinds and related items.
-func compareSample(t *testing.T, s sample, response *http.Response, body []byte) {
+func compareSample(t *testing.T, s sample, got reply) {
 	t.Helper()
-	if response.StatusCode != s.Response.Status {
-		t.Errorf("status %d, recorded %d; body %.300s", response.StatusCode, s.Response.Status, body)
+	if got.status != s.Response.Status {
+		t.Errorf("status %d, recorded %d; body %.300s", got.status, s.Response.Status, got.body)
 	}
 	for _, header := range []string{"Content-Type", "X-Content-Type-Options"} {
-		if got, want := response.Header.Get(header), s.Response.Headers[header]; got != want {
-			t.Errorf("%s %q, recorded %q", header, got, want)
+		if value, want := got.header.Get(header), s.Response.Headers[header]; value != want {
+			t.Errorf("%s %q, recorded %q", header, value, want)
 		}
 	}
 	if s.Response.Text != nil {
-		if diff := gocmp.Diff(*s.Response.Text, string(body)); diff != "" {
+		if diff := gocmp.Diff(*s.Response.Text, string(got.body)); diff != "" {
 			t.Error("body differs (-recorded +answered):\n" + diff)
 		}
 		return
 	}
-	if diff := gocmp.Diff(canonical(t, s, s.Response.Body), canonical(t, s, body)); diff != "" {
+	if diff := gocmp.Diff(canonical(t, s, s.Response.Body), canonical(t, s, got.body)); diff != "" {
 		t.Error("body differs (-recorded +answered):\n" + diff)
 	}
 }
@@ -241,8 +248,7 @@ func TestSamples(t *testing.T) {
 				name := filepath.Base(path)
 				t.Run(name+": "+group.reason, func(t *testing.T) {
 					s := read(t, name)
-					response, body := replay(t, server, s)
-					compareSample(t, s, response, body)
+					compareSample(t, s, replay(t, server, s))
 				})
 			}
 		}
@@ -266,8 +272,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, name)
-			_, body := replay(t, server, s)
-			got, want := shapeOfAny(t, body), shapeOfAny(t, s.Response.Body)
+			got, want := shapeOfAny(t, replay(t, server, s).body), shapeOfAny(t, s.Response.Body)
 			if got != want {
 				t.Errorf("%+v, recorded %+v", got, want)
 			}
@@ -298,6 +303,5 @@ func shapeOfAny(t *testing.T, body []byte) shape {
 func TestReviewFails(t *testing.T) {
 	server := serve(t, search.Options{Reviewer: brokenReviewer{}})
 	s := read(t, "21b-kube-down-uncached-token.json")
-	response, body := replay(t, server, s)
-	compareSample(t, s, response, body)
+	compareSample(t, s, replay(t, server, s))
 }

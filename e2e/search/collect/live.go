@@ -59,7 +59,7 @@ func (l Live) Run(ctx context.Context, into *table.Table) error {
 		group.Go(func() error { return l.follow(ctx, config, into, name, l.managed(name)) })
 	}
 	if l.Hub == nil {
-		var rows []table.Row
+		rows := make([]table.Row, 0, len(l.Clusters))
 		for name := range l.Clusters {
 			rows = append(rows, bareClusterRow(name))
 		}

@@ -92,7 +92,7 @@ func build(ctx context.Context, folder string) (string, error) {
 // populate makes what resourcesync finds on the hub: clusters, ApplicationSets,
 // and an account with the rights that it is meant to have.
 func populate(ctx context.Context) error {
-	client, objects := kubernetes.NewForConfigOrDie(hub), dynamic.NewForConfigOrDie(hub)
+	client := kubernetes.NewForConfigOrDie(hub)
 	_, err := client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: memory.Namespace}}, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create namespace: %w", err)
@@ -103,16 +103,24 @@ func populate(ctx context.Context) error {
 		}
 	}
 	for i := range fleet.Sets {
-		set := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
-			"metadata": map[string]any{"name": memory.SetName(i), "namespace": memory.Namespace},
-			"spec":     map[string]any{"generators": []any{}, "template": map[string]any{"metadata": map[string]any{}, "spec": applicationSpec()}},
-		}}
-		if _, err := objects.Resource(setResource).Namespace(memory.Namespace).Create(ctx, set, metav1.CreateOptions{}); err != nil {
-			return fmt.Errorf("create ApplicationSet: %w", err)
+		if err := createSet(ctx, memory.SetName(i)); err != nil {
+			return err
 		}
 	}
 	return grant(ctx, client)
+}
+
+func createSet(ctx context.Context, name string) error {
+	set := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
+		"metadata": map[string]any{"name": name, "namespace": memory.Namespace},
+		"spec":     map[string]any{"generators": []any{}, "template": map[string]any{"metadata": map[string]any{}, "spec": applicationSpec()}},
+	}}
+	sets := dynamic.NewForConfigOrDie(hub).Resource(setResource).Namespace(memory.Namespace)
+	if _, err := sets.Create(ctx, set, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create ApplicationSet: %w", err)
+	}
+	return nil
 }
 
 func applicationSpec() map[string]any {

@@ -36,7 +36,7 @@ func TestOutage(t *testing.T) {
 		{"access cannot be resolved", search.Faults{AccessUnresolved: true}},
 		{"statements time out", search.Faults{StatementTimeout: true}},
 	} {
-		t.Run(test.name, func(*testing.T) { from = w.outage(from, test.faults) })
+		t.Run(test.name, func(t *testing.T) { from = w.in(t).outage(from, test.faults) })
 	}
 }
 
@@ -46,9 +46,9 @@ func (w *world) outage(from time.Time, f search.Faults) (healed time.Time) {
 	w.witness.always(whole)
 	to := w.faults(f)
 	w.witness.always(all(whole, aged(from, to)))
-	w.witness.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
+	w.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
 	healed = w.faults(search.Faults{})
-	w.witness.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 	w.witness.always(nil)
 	return healed
 }
@@ -66,7 +66,7 @@ func (w *world) polled() time.Time {
 func (w *world) awaitPolls(n int) {
 	w.t.Helper()
 	target := w.server.Requests() + 2*n
-	w.witness.eventually("search has been asked again", func(state) bool { return w.server.Requests() >= target })
+	w.eventually("search has been asked again", func(state) bool { return w.server.Requests() >= target })
 }
 
 // TestChangeDuringOutage changes an Application while search is away: the old
@@ -77,10 +77,10 @@ func TestChangeDuringOutage(t *testing.T) {
 	to := w.faults(search.Faults{Refuse: true})
 	w.witness.always(all(whole, aged(from, to)))
 	w.server.Table().Delete(memory.Resource(memory.ClusterName(0), memory.SetName(0), 2).UID)
-	w.witness.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
+	w.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
 	w.witness.always(aged(from, to))
 	w.faults(search.Faults{})
-	w.witness.eventually("the resource has gone", func(s state) bool { return s.resources() == 23 && s.stale() == 0 })
+	w.eventually("the resource has gone", func(s state) bool { return s.resources() == 23 && s.stale() == 0 })
 }
 
 // TestRestartDuringOutage restarts resourcesync while search is away: what the
@@ -90,12 +90,12 @@ func TestRestartDuringOutage(t *testing.T) {
 	from := w.polled()
 	to := w.faults(search.Faults{DatabaseDown: true})
 	w.witness.always(all(whole, aged(from, to)))
-	w.witness.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
+	w.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
 	w.process.stop(t)
 	w.run()
 	w.awaitPolls(2)
 	w.faults(search.Faults{})
-	w.witness.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
 // TestSlow answers slowly, but in time: that is no reason to doubt anything.
@@ -106,7 +106,7 @@ func TestSlow(t *testing.T) {
 	w.awaitPolls(2)
 	w.witness.always(nil)
 	w.server.Table().Put(changed())
-	w.witness.eventually("the new condition shows", hasCondition)
+	w.eventually("the new condition shows", hasCondition)
 }
 
 // changed is an Application with an error that it did not have.

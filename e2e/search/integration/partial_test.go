@@ -31,11 +31,11 @@ func TestHalfFails(t *testing.T) {
 		Only:             func(r search.Request) bool { return r.Names(failing...) },
 	})
 	w.witness.always(all(whole, aged(from, to), func(s state) error { return fresh(s.of(working...)) }))
-	w.witness.eventually("the failing half is said to be old", func(s state) bool { return s.of(failing...).stale() == 4 })
+	w.eventually("the failing half is said to be old", func(s state) bool { return s.of(failing...).stale() == 4 })
 	w.server.Table().Put(changed())
-	w.witness.eventually("the working half follows", hasCondition)
+	w.eventually("the working half follows", hasCondition)
 	w.faults(search.Faults{})
-	w.witness.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
 // TestEveryOtherFails fails every other request, whatever it asks: what fails is
@@ -45,12 +45,12 @@ func TestEveryOtherFails(t *testing.T) {
 	w.faults(search.Faults{DatabaseDown: true, Only: func(r search.Request) bool { return r.Number%2 == 0 }})
 	w.witness.always(whole)
 	w.server.Table().Put(changed())
-	w.witness.eventually("the change shows", hasCondition)
+	w.eventually("the change shows", hasCondition)
 }
 
 // TestCutShort gets answers with status 200 and no error that are not whole.
 func TestCutShort(t *testing.T) {
-	w := start(t)
+	world := start(t)
 	for _, test := range []struct {
 		reason string
 		faults search.Faults
@@ -65,14 +65,15 @@ func TestCutShort(t *testing.T) {
 		{"a managed cluster is taken for the hub", search.Faults{PseudoNodeFirst: true}},
 	} {
 		t.Run(test.reason, func(t *testing.T) {
+			w := world.in(t)
 			from := w.polled()
 			w.witness.always(whole)
 			to := w.faults(test.faults)
 			w.witness.always(all(whole, aged(from, to)))
-			w.witness.eventually("some data is said to be old", func(s state) bool { return s.stale() > 0 })
+			w.eventually("some data is said to be old", func(s state) bool { return s.stale() > 0 })
 			w.awaitPolls(2)
 			w.faults(search.Faults{})
-			w.witness.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+			w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 			w.witness.always(nil)
 		})
 	}
@@ -83,7 +84,7 @@ func TestRealLoss(t *testing.T) {
 	w := start(t)
 	goes := func(what string, apps, resources int) {
 		t.Helper()
-		w.witness.eventually(what, func(s state) bool { return s.apps() == apps && s.resources() == resources && s.stale() == 0 })
+		w.eventually(what, func(s state) bool { return s.apps() == apps && s.resources() == resources && s.stale() == 0 })
 	}
 	table := w.server.Table()
 	table.Delete(memory.Resource(memory.ClusterName(0), memory.SetName(0), 0).UID)
@@ -103,7 +104,7 @@ func TestShared(t *testing.T) {
 	shared := memory.Resource(cluster, memory.SetName(0), 0)
 	w.server.Table().Relate(edge(memory.ApplicationUID(cluster, memory.SetName(1)), shared.UID))
 	name := fmt.Sprint(shared.Data["name"])
-	w.witness.eventually("both Applications list the object", func(s state) bool {
+	w.eventually("both Applications list the object", func(s state) bool {
 		owners := 0
 		for _, app := range s.of(cluster) {
 			for _, resource := range app.Resources {

@@ -24,7 +24,7 @@ func TestTokenRotation(t *testing.T) {
 	w.awaitPolls(2)
 	w.witness.always(nil)
 	w.server.Table().Put(changed())
-	w.witness.eventually("search is still read", hasCondition)
+	w.eventually("search is still read", hasCondition)
 }
 
 // TestTokenWithdrawn withdraws the token before there is another.
@@ -33,10 +33,10 @@ func TestTokenWithdrawn(t *testing.T) {
 	from := w.polled()
 	w.withdraw(w.token)
 	w.witness.always(whole)
-	w.witness.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
+	w.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
 	w.witness.always(all(whole, aged(from, time.Now())))
 	w.write("token", []byte(w.mint().token))
-	w.witness.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
 // TestCARotation replaces the server's authority, and later the file that
@@ -48,10 +48,10 @@ func TestCARotation(t *testing.T) {
 	if err := w.server.RotateCA(); err != nil {
 		t.Fatal(err)
 	}
-	w.witness.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
+	w.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
 	w.witness.always(all(whole, aged(from, time.Now())))
 	w.write("ca.crt", w.server.CA())
-	w.witness.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
 // TestCABundle trusts both authorities while the server changes over: nobody
@@ -74,5 +74,5 @@ func TestCABundle(t *testing.T) {
 	w.awaitPolls(2)
 	w.witness.always(nil)
 	w.server.Table().Put(changed())
-	w.witness.eventually("search is still read", hasCondition)
+	w.eventually("search is still read", hasCondition)
 }

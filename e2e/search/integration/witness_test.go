@@ -48,6 +48,11 @@ func (s state) of(clusters ...string) state {
 	return slices.DeleteFunc(slices.Clone(s), func(a intermediate.Application) bool { return !slices.Contains(clusters, a.Cluster) })
 }
 
+// but returns the Applications on other clusters.
+func (s state) but(cluster string) state {
+	return slices.DeleteFunc(slices.Clone(s), func(a intermediate.Application) bool { return a.Cluster == cluster })
+}
+
 func (s state) String() string {
 	return fmt.Sprintf("%d Applications, %d of them stale, with %d resources", s.apps(), s.stale(), s.resources())
 }
@@ -55,7 +60,6 @@ func (s state) String() string {
 // witness reads the reports all the time, as aggregation does, and notes what
 // they must never say.
 type witness struct {
-	t     *testing.T
 	store *intermediate.Store
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -70,7 +74,7 @@ type witness struct {
 func observe(t *testing.T, dir string) *witness {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	w := &witness{t: t, store: intermediate.NewStore(dir), stop: stop, ended: make(chan struct{})}
+	w := &witness{store: intermediate.NewStore(dir), stop: stop, ended: make(chan struct{})}
 	go w.watch(ctx)
 	t.Cleanup(func() {
 		w.stop()
@@ -138,8 +142,8 @@ func (w *witness) always(rule func(state) error) {
 }
 
 // eventually waits until the reports say what they should.
-func (w *witness) eventually(what string, done func(state) bool) {
-	w.t.Helper()
+func (w *witness) eventually(t *testing.T, what string, done func(state) bool) {
+	t.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	deadline := time.After(patience)
@@ -148,7 +152,7 @@ func (w *witness) eventually(what string, done func(state) bool) {
 		now, broken := w.now, w.broken
 		w.mu.Unlock()
 		if broken != nil {
-			w.t.Fatalf("while waiting until %s: %v", what, broken)
+			t.Fatalf("while waiting until %s: %v", what, broken)
 		}
 		if done(now) {
 			return
@@ -156,7 +160,7 @@ func (w *witness) eventually(what string, done func(state) bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			w.t.Fatalf("gave up waiting until %s; there are %s", what, now)
+			t.Fatalf("gave up waiting until %s; there are %s", what, now)
 		}
 	}
 }

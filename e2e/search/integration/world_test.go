@@ -44,15 +44,30 @@ type world struct {
 	witness *witness
 }
 
-// start starts a world and waits until the reports are complete. Worlds mostly
-// wait, and share nothing but the hub, so their tests run side by side.
+// start starts a world and waits until the reports are complete.
 func start(t *testing.T, arguments ...string) *world {
+	t.Helper()
+	w := prepare(t, fleet)
+	w.run(arguments...)
+	w.complete()
+	return w
+}
+
+// complete waits until the reports hold all that search knows at the start.
+func (w *world) complete() {
+	w.t.Helper()
+	w.eventually("the reports are complete", func(s state) bool { return whole(s) == nil && fresh(s) == nil })
+}
+
+// prepare starts a world without resourcesync. Worlds mostly wait, and share
+// nothing but the hub, so their tests run side by side.
+func prepare(t *testing.T, source search.Source) *world {
 	t.Helper()
 	t.Parallel()
 	w := &world{t: t, folder: t.TempDir(), reports: filepath.Join(t.TempDir(), "reports")}
 	var err error
 	w.server, err = search.Start(t.Context(), search.Options{
-		Hub: hub, Source: fleet, Dir: t.TempDir(),
+		Hub: hub, Source: source, Dir: t.TempDir(),
 		// A token that was withdrawn stops to work at once.
 		TokenCache: time.Nanosecond, AccessCache: time.Nanosecond,
 	})
@@ -67,10 +82,21 @@ func start(t *testing.T, arguments ...string) *world {
 	w.token = w.mint()
 	w.write("token", []byte(w.token.token))
 	w.write("ca.crt", w.server.CA())
-	w.run(arguments...)
 	w.witness = observe(t, w.reports)
-	w.witness.eventually("the reports are complete", func(s state) bool { return s.apps() == 8 && s.resources() == 24 && s.stale() == 0 })
 	return w
+}
+
+// in returns the world for a subtest.
+func (w *world) in(t *testing.T) *world {
+	same := *w
+	same.t = t
+	return &same
+}
+
+// eventually waits until the reports say what they should.
+func (w *world) eventually(what string, done func(state) bool) {
+	w.t.Helper()
+	w.witness.eventually(w.t, what, done)
 }
 
 // write replaces a file that resourcesync reads.
@@ -121,7 +147,7 @@ func (w *world) withdraw(token boundToken) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.witness.eventually("the token is not good any more", func(state) bool {
+	w.eventually("the token is not good any more", func(state) bool {
 		_, err := reviewer.Authenticate(w.t.Context(), token.token)
 		return errors.Is(err, access.ErrInvalidToken)
 	})
@@ -166,7 +192,7 @@ func (w *world) run(arguments ...string) {
 		w.t.Fatal(err)
 	}
 	p := &process{ended: make(chan struct{})}
-	p.command = exec.CommandContext(w.t.Context(), binary, append([]string{ //nolint:gosec // the test built it
+	p.command = exec.CommandContext(w.t.Context(), binary, append([]string{
 		"--kubeconfig=" + kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0",
 		"--search-url=" + w.server.URL(),
 		"--search-ca-file=" + filepath.Join(w.folder, "ca.crt"),

@@ -45,8 +45,9 @@ func ApplicationUID(cluster, set string) string { return cluster + "/app-" + set
 func (f Fleet) Run(_ context.Context, into *table.Table) error {
 	for c := range f.Clusters {
 		cluster := ClusterName(c)
-		rows := []table.Row{Cluster(cluster)}
-		var edges []table.Edge
+		rows := make([]table.Row, 0, 1+f.Sets*(1+f.Resources))
+		rows = append(rows, Cluster(cluster))
+		edges := make([]table.Edge, 0, f.Sets*f.Resources)
 		for s := range f.Sets {
 			application := Application(cluster, SetName(s))
 			rows = append(rows, application)

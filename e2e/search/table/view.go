@@ -209,17 +209,17 @@ func (v View) Complete(property string, q Query, limit int) ([]string, error) {
 func (v View) Properties() []string {
 	v.table.mu.RLock()
 	defer v.table.mu.RUnlock()
-	first := []string{keyCluster, keyKind, "label", "name", "namespace", "status"}
+	first := [...]string{keyCluster, keyKind, "label", "name", "namespace", "status"}
 	others := map[string]bool{}
 	for _, e := range v.table.rows {
 		if !v.sees(e) {
 			continue
 		}
 		for key := range e.Data {
-			if !strings.HasPrefix(key, "_") && !slices.Contains(first, key) {
+			if !strings.HasPrefix(key, "_") && !slices.Contains(first[:], key) {
 				others[key] = true
 			}
 		}
 	}
-	return append(first, slices.Sorted(maps.Keys(others))...)
+	return append(first[:], slices.Sorted(maps.Keys(others))...)
 }

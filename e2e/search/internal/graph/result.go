@@ -51,7 +51,8 @@ func (r *Result) Related(context.Context) ([]*SearchRelatedResult, error) {
 	related := []*SearchRelatedResult{}
 	for _, group := range r.view.Related(r.query, r.found) {
 		items := group.Items
-		if r.disturbance.CutRelated && !(r.disturbance.NodesKept && group.Kind == "Cluster") {
+		spared := r.disturbance.NodesKept && group.Kind == "Cluster"
+		if r.disturbance.CutRelated && !spared {
 			items = items[:int(float64(len(items))*r.disturbance.RelatedKept)]
 		}
 		if count := len(items); count > 0 {
