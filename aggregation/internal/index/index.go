@@ -68,13 +68,16 @@ func (x *Index) SetWork(w *Work) {
 		if e != nil {
 			e.work = w
 			t.add(w.Set, x.refresh(e))
+			t.add(w.Set, x.set(w.Set).retarget(w))
 			return
 		}
 		e = &entry{work: w}
 		x.works[w.key()] = e
 		x.change(x.cluster(w.cluster()), func(c *cluster) { c.works[e] = struct{}{} })
 		x.refresh(e)
-		x.set(w.Set).insert(e)
+		s := x.set(w.Set)
+		s.insert(e)
+		s.retarget(w)
 		t.add(w.Set, true)
 	})
 }
@@ -163,6 +166,7 @@ func (x *Index) remove(e *entry, t touched) {
 	x.change(x.cluster(e.work.cluster()), func(c *cluster) { delete(c.works, e) })
 	s := x.set(e.work.Set)
 	s.remove(e)
+	s.retarget(e.work)
 	x.dropIfEmpty(e.work.Set, s)
 	t.add(e.work.Set, true)
 }

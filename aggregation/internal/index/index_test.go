@@ -175,6 +175,26 @@ func TestApplicationMovesBetweenSets(t *testing.T) {
 	expect(t, "and is in the other", rows(x, other), []string{"a: Healthy Synced"})
 }
 
+// A retargeted Application has a work on either cluster until the old one is gone.
+func TestRetargetedApplicationHasOneRow(t *testing.T) {
+	x, told := spied()
+	x.SetCluster(available("a"))
+	x.SetCluster(available("b"))
+	old := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
+	x.SetWork(compact(t, old))
+	told()
+	old.DeletionTimestamp = &metav1.Time{Time: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	x.SetWork(compact(t, old))
+	expect(t, "what is being withdrawn is still there", rows(x, guestbook), []string{"a: Healthy Synced"})
+	expect(t, "so nothing has changed", told(), map[types.NamespacedName]int{})
+	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", nil)))
+	expect(t, "the new target speaks alone", rows(x, guestbook), []string{"b: Unknown Unknown"})
+	x.DeleteWork(types.NamespacedName{Namespace: "b", Name: "app-abcde"})
+	expect(t, "unless it goes first", rows(x, guestbook), []string{"a: Healthy Synced"})
+	x.DeleteWork(types.NamespacedName{Namespace: "a", Name: "app-abcde"})
+	expect(t, "nothing is left to remember", len(x.sets), 0)
+}
+
 // Argo CD clears the operation for 50 to 70 ms when a sync starts.
 func TestNothingFlickers(t *testing.T) {
 	x, told := spied()

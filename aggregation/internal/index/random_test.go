@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -111,6 +112,9 @@ func (s *scene) work() *workv1.ManifestWork {
 	}
 	w := manifestWork(s.set(), s.one("a", "b", "c", "d"), s.one("x", "y", "z"), feedback)
 	w.Generation = int64(1 + s.random.IntN(2))
+	if s.random.IntN(8) == 0 {
+		w.DeletionTimestamp = &metav1.Time{Time: w.CreationTimestamp.Add(1)}
+	}
 	if s.random.IntN(20) == 0 {
 		w.Labels[wire.PullLabel] = "false"
 	}
@@ -175,8 +179,17 @@ func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 		}
 	}
 	var rows []*merge.Row
+	ofSet := func(w *workv1.ManifestWork) bool {
+		return w.Annotations[wire.HostingAnnotation] == key.String() && w.Labels[wire.PullLabel] == "true"
+	}
+	staying := map[string]bool{}
 	for _, w := range s.works {
-		if w.Annotations[wire.HostingAnnotation] != key.String() || w.Labels[wire.PullLabel] != "true" {
+		if ofSet(w) && w.DeletionTimestamp == nil {
+			staying[w.Annotations[wire.HubNameAnnotation]] = true
+		}
+	}
+	for _, w := range s.works {
+		if !ofSet(w) || w.DeletionTimestamp != nil && staying[w.Annotations[wire.HubNameAnnotation]] {
 			continue
 		}
 		cluster, known := s.clusters[w.Namespace]
@@ -249,6 +262,11 @@ func (s *scene) checkBooks(t *testing.T) {
 	entries, stale := 0, 0
 	for key, set := range s.index.sets {
 		entries += len(set.entries)
+		for app := range set.leaving {
+			if !slices.ContainsFunc(set.entries, func(e *entry) bool { return e.work.Leaving && e.work.application() == app }) {
+				t.Errorf("%s: %s is said to leave, and does not", key, app)
+			}
+		}
 		if len(set.entries) == 0 && set.search == nil && set.remembered == nil {
 			t.Errorf("%s is kept for nothing", key)
 		}

@@ -6,6 +6,8 @@ package index
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/observe"
@@ -15,6 +17,8 @@ import (
 // set is one ApplicationSet.
 type set struct {
 	entries []*entry // sorted by their rows
+	// leaving are the Applications that had a work withdrawn; few at any time.
+	leaving map[types.NamespacedName]struct{}
 
 	search     *findings // nil until a good intermediate report came
 	remembered *memory   // nil unless the report was read and search is nil
@@ -38,6 +42,9 @@ func (c *cluster) stale() int {
 type entry struct {
 	work *Work
 	row  *merge.Row
+	// hidden: the work is being withdrawn from one cluster while another one carries
+	// the same Application already, which has one row.
+	hidden bool
 
 	// operation and revision are the last that were seen (see [observe.Settle]).
 	operation wire.OperationFeedback
@@ -57,6 +64,41 @@ func (s *set) remove(e *entry) {
 	if i, found := slices.BinarySearchFunc(s.entries, e, compareEntries); found {
 		s.entries = slices.Delete(s.entries, i, i+1)
 	}
+}
+
+// retarget hides or shows the works of an Application that moves from one cluster
+// to another, and reports whether a row came or went. It looks through the set only
+// for the few Applications that have a work on its way out.
+func (s *set) retarget(w *Work) (differs bool) {
+	app := w.application()
+	if w.Leaving {
+		if s.leaving == nil {
+			s.leaving = map[types.NamespacedName]struct{}{}
+		}
+		s.leaving[app] = struct{}{}
+	}
+	if _, moving := s.leaving[app]; !moving {
+		return false
+	}
+	leaving, staying := 0, 0
+	for _, e := range s.entries {
+		switch {
+		case e.work.application() != app:
+		case e.work.Leaving:
+			leaving++
+		default:
+			staying++
+		}
+	}
+	for _, e := range s.entries {
+		if hidden := e.work.Leaving && staying > 0; e.work.application() == app && e.hidden != hidden {
+			e.hidden, differs = hidden, true
+		}
+	}
+	if leaving == 0 {
+		delete(s.leaving, app)
+	}
+	return differs
 }
 
 func (s *set) resources() merge.ResourceList {

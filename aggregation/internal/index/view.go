@@ -25,9 +25,11 @@ func (x *Index) View(key types.NamespacedName) View {
 	if s == nil {
 		return View{}
 	}
-	v := View{Rows: make([]*merge.Row, len(s.entries)), Resources: s.resources()}
-	for i, e := range s.entries {
-		v.Rows[i] = e.row
+	v := View{Rows: make([]*merge.Row, 0, len(s.entries)), Resources: s.resources()}
+	for _, e := range s.entries {
+		if !e.hidden {
+			v.Rows = append(v.Rows, e.row)
+		}
 	}
 	return v
 }

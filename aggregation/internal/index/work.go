@@ -30,6 +30,8 @@ type Work struct {
 	// AppNamespace and AppName are the Application's on the managed cluster, once
 	// the agent has said them.
 	AppNamespace, AppName string
+	// Leaving: the work is being withdrawn.
+	Leaving bool
 
 	Facts observe.Facts
 }
@@ -55,6 +57,7 @@ func Compact(object any) (any, error) {
 		resourceVersion: full.ResourceVersion,
 		HubNamespace:    intern(full.Annotations[wire.HubNamespaceAnnotation]),
 		HubName:         within(full.Name, full.Annotations[wire.HubNameAnnotation]),
+		Leaving:         full.DeletionTimestamp != nil,
 		Facts:           observe.Read(full),
 	}
 	w.Facts.Intern(intern)
@@ -93,6 +96,11 @@ func (w *Work) onCluster() place { return place{w.Namespace, w.AppNamespace, w.A
 // app is the identity of the row.
 func (w *Work) app() merge.App {
 	return merge.App{HubNamespace: w.HubNamespace, HubName: w.HubName, Cluster: w.Namespace, Work: w.Name}
+}
+
+// application is the hub Application.
+func (w *Work) application() types.NamespacedName {
+	return types.NamespacedName{Namespace: w.HubNamespace, Name: w.HubName}
 }
 
 // sameApplication reports whether another version of the work still makes the
