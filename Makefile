@@ -42,11 +42,11 @@ lint: ## golangci-lint with the import rules of .golangci.yml
 	$(call each,$(MODULES),$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
 
 generate: build ## Write again what is generated: deepcopy, CRD, roles, install.yaml, README blocks
-	@$(TOOLS) generate deploy
+	@$(TOOLS) generate
 	@BIN=$(BIN) bash .ci/generate .
 
 verify: build ## Fail when generated files, go.mod files or modules outside the workspace are not in order
-	@$(TOOLS) generate deploy
+	@$(TOOLS) generate
 	@BIN=$(BIN) bash .ci/verify
 	$(call each,$(MODULES),GOWORK=off go mod tidy -diff)
 	$(call each,$(MODULES),GOWORK=off go build ./...)
@@ -67,6 +67,7 @@ bench: build ## The benchmark: BENCH=quick|standard|large
 
 TAG      ?= $(REVISION)
 PLATFORM ?= linux/amd64
-images: ## One image per binary: TAG, PLATFORM (needs docker or a compatible ENGINE)
+images: build ## One image per binary: TAG, PLATFORM (needs docker or a compatible ENGINE)
 	@for m in $(BINARIES); do $(or $(ENGINE),docker) build --platform $(PLATFORM) --build-arg MODULE=$$m --build-arg REVISION=$(REVISION) \
+		--build-arg VERSION=$$($(BIN)/product/$$m --version | awk '{print $$2}') \
 		-t multicluster-integrations/$$m:$(TAG) . || exit 1; done

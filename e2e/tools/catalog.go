@@ -66,7 +66,7 @@ func catalog() []part {
 			edit:      &argocdLoopback,
 		},
 		{name: "kwok", module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", groups: []string{groupFleet}},
-		{name: "kustomize", module: "deploytools", pkg: "sigs.k8s.io/kustomize/kustomize/v5", groups: []string{groupDeploy}},
+		{name: "kustomize", module: "deploytools", pkg: "sigs.k8s.io/kustomize/kustomize/v5", groups: []string{groupGen, groupDeploy}},
 		{name: "kubeconform", module: "deploytools", pkg: "github.com/yannh/kubeconform/cmd/kubeconform", groups: []string{groupDeploy}},
 		{name: "helm", module: "deploytools", pkg: "helm.sh/helm/v3/cmd/helm", groups: []string{groupDeploy}},
 		prometheus("promtool"),
