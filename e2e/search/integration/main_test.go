@@ -5,6 +5,7 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,9 +26,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// account is resourcesync's ServiceAccount, in the namespace of the same name as
-// the fleet's Applications.
-const account = "resourcesync"
+// ServiceAccounts for resourcesync, in the namespace of the fleet's Applications:
+// one with the right that it is meant to have, and one with the right that the
+// subscription asks for. The first right that holds decides, so having both would
+// give no events.
+const (
+	account = "resourcesync"
+	watcher = "resourcesync-watch"
+)
 
 var (
 	hub    *rest.Config
@@ -107,7 +113,9 @@ func populate(ctx context.Context) error {
 			return err
 		}
 	}
-	return grant(ctx, client)
+	search := rbacv1.PolicyRule{APIGroups: []string{"search.open-cluster-management.io"}, Resources: []string{"searches/allManagedData"}, Verbs: []string{"get"}}
+	views := rbacv1.PolicyRule{APIGroups: []string{"view.open-cluster-management.io"}, Resources: []string{"managedclusterviews"}, Verbs: []string{"create"}}
+	return errors.Join(grant(ctx, client, account, search), grant(ctx, client, watcher, views))
 }
 
 func createSet(ctx context.Context, name string) error {
@@ -141,15 +149,15 @@ func createCluster(ctx context.Context, name string) error {
 	return nil
 }
 
-// grant makes the account and gives it the one right that search asks for, and
-// what resourcesync reads on the hub.
-func grant(ctx context.Context, client kubernetes.Interface) error {
+// grant makes an account and gives it one right that search asks for, and what
+// resourcesync reads on the hub.
+func grant(ctx context.Context, client kubernetes.Interface, account string, search rbacv1.PolicyRule) error {
 	read := []string{"get", "list", "watch"}
 	meta := metav1.ObjectMeta{Name: account}
 	for _, err := range []error{
 		second(client.CoreV1().ServiceAccounts(memory.Namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})),
 		second(client.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{"search.open-cluster-management.io"}, Resources: []string{"searches/allManagedData"}, Verbs: []string{"get"}},
+			search,
 			{APIGroups: []string{clusterResource.Group}, Resources: []string{clusterResource.Resource}, Verbs: read},
 			{APIGroups: []string{setResource.Group}, Resources: []string{setResource.Resource}, Verbs: read},
 		}}, metav1.CreateOptions{})),

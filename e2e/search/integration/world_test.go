@@ -36,6 +36,8 @@ const interval = time.Second
 type world struct {
 	t      *testing.T
 	server *search.Server
+	// account is the ServiceAccount that resourcesync goes by.
+	account string
 	// folder holds the token and CA file that resourcesync reads.
 	folder  string
 	reports string
@@ -64,7 +66,7 @@ func (w *world) complete() {
 func prepare(t *testing.T, source search.Source) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, folder: t.TempDir(), reports: filepath.Join(t.TempDir(), "reports")}
+	w := &world{t: t, account: account, folder: t.TempDir(), reports: filepath.Join(t.TempDir(), "reports")}
 	var err error
 	w.server, err = search.Start(t.Context(), search.Options{
 		Hub: hub, Source: source, Dir: t.TempDir(),
@@ -79,8 +81,6 @@ func prepare(t *testing.T, source search.Source) *world {
 			t.Error(err)
 		}
 	})
-	w.token = w.mint()
-	w.write("token", []byte(w.token.token))
 	w.write("ca.crt", w.server.CA())
 	w.witness = observe(t, w.reports)
 	return w
@@ -114,7 +114,7 @@ func (w *world) write(name string, data []byte) {
 // boundToken is a token that can be withdrawn by deleting its Secret.
 type boundToken struct{ token, secret string }
 
-// mint makes a token of the account.
+// mint makes a token of the world's account.
 func (w *world) mint() boundToken {
 	w.t.Helper()
 	client := kubernetes.NewForConfigOrDie(hub).CoreV1()
@@ -124,7 +124,7 @@ func (w *world) mint() boundToken {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	request, err := client.ServiceAccounts(memory.Namespace).CreateToken(w.t.Context(), account, &authenticationv1.TokenRequest{
+	request, err := client.ServiceAccounts(memory.Namespace).CreateToken(w.t.Context(), w.account, &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{
 			Kind: "Secret", APIVersion: "v1", Name: secret.Name, UID: secret.UID,
 		}},
@@ -181,6 +181,10 @@ func (b *buffer) String() string {
 // run starts resourcesync and ends it with the test.
 func (w *world) run(arguments ...string) {
 	w.t.Helper()
+	if w.token.token == "" {
+		w.token = w.mint()
+		w.write("token", []byte(w.token.token))
+	}
 	kubeconfig := filepath.Join(w.folder, "hub.kubeconfig")
 	config := clientcmdapi.NewConfig()
 	config.Clusters["hub"] = &clientcmdapi.Cluster{Server: hub.Host, CertificateAuthorityData: hub.CAData}
