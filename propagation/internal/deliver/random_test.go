@@ -1,0 +1,327 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+var (
+	seed  = flag.Uint64("seed", 0, "seed of the randomised test; 0: another one each time")
+	steps = flag.Int("steps", 300, "steps of the randomised test")
+)
+
+// fleet is what the user did, and with it the model.
+type fleet struct {
+	t        *testing.T
+	r        *rand.Rand
+	place    *place
+	clusters []string
+	// present, bound: the clusters that exist and that the namespace may use.
+	present, bound map[string]bool
+	// apps are the Applications that the user has and has not deleted, with the
+	// spec that the API server stored for them.
+	apps map[string]*argocd.Application
+	next int
+
+	running *propagation
+	// dying makes every write fail from then on, as in a process that is killed.
+	dying atomic.Bool
+}
+
+// model is all that delivery has to achieve: which Application is where.
+func (f *fleet) model() map[string]string {
+	want := map[string]string{}
+	for name, app := range f.apps {
+		cluster := app.Annotations[wire.ClusterAnnotation]
+		if app.Labels[wire.PullLabel] == "true" && f.present[cluster] && f.bound[cluster] {
+			want[name] = cluster + " " + marker(app)
+		}
+	}
+	return want
+}
+
+// marker is the part of a spec that the steps change.
+func marker(app *argocd.Application) string {
+	var spec struct {
+		Source struct{ Path string } `json:"source"`
+	}
+	_ = json.Unmarshal(app.Spec, &spec)
+	return spec.Source.Path
+}
+
+func TestRandomSteps(t *testing.T) {
+	s := *seed
+	if s == 0 {
+		s = uint64(time.Now().UnixNano())
+	}
+	t.Logf("run again with: go test ./internal/deliver -run TestRandomSteps -args -seed=%d -steps=%d", s, *steps)
+	f := &fleet{t: t, r: rand.New(rand.NewPCG(s, 0)), place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}}
+	f.clusters = []string{f.place.cluster, newCluster(t), newCluster(t)}
+	for _, c := range f.clusters {
+		f.present[c], f.bound[c] = true, true
+	}
+	f.bind()
+	f.restart()
+	for i := range *steps {
+		f.step()
+		if i%50 == 49 {
+			f.rest()
+		}
+	}
+	f.rest()
+}
+
+func (f *fleet) step() {
+	switch n := f.r.IntN(100); {
+	case n < 25:
+		f.create()
+	case n < 40:
+		f.edit(func(a *argocd.Application) {
+			a.Spec = json.RawMessage(strings.Replace(string(a.Spec), marker(a), fmt.Sprintf("path-%d", f.r.IntN(1000)), 1))
+		})
+	case n < 52:
+		f.edit(func(a *argocd.Application) {
+			a.Labels[wire.PullLabel] = []string{"true", "false", "true", "nonsense"}[f.r.IntN(4)]
+		})
+	case n < 57:
+		f.edit(func(a *argocd.Application) { delete(a.Annotations, wire.ClusterAnnotation) })
+	case n < 72:
+		f.edit(func(a *argocd.Application) {
+			a.Annotations[wire.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
+		})
+	case n < 84:
+		f.delete()
+	case n < 90:
+		c := f.clusters[f.r.IntN(len(f.clusters))]
+		f.bound[c] = !f.bound[c]
+		f.bind()
+	case n < 94:
+		f.flipCluster(f.clusters[f.r.IntN(len(f.clusters))])
+	case n < 97:
+		f.restart()
+	default:
+		f.kill()
+	}
+	if f.r.IntN(3) == 0 {
+		f.agents()
+	}
+}
+
+func (f *fleet) create() {
+	f.next++
+	name := fmt.Sprintf("app-%d", f.r.IntN(25)) // so that names come again
+	if f.apps[name] != nil {
+		return
+	}
+	app := f.place.app(name, func(a *argocd.Application) {
+		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, fmt.Sprintf(`"path":"new-%d"`, f.next), 1))
+		a.Annotations[wire.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
+		if f.r.IntN(2) == 0 {
+			a.Finalizers = []string{argocd.ResourcesFinalizer}
+		}
+	})
+	err := hub.client.Create(context.Background(), app)
+	if apierrors.IsAlreadyExists(err) {
+		return // the one before waits for its agent
+	}
+	if err != nil {
+		f.t.Fatalf("create %s: %v", name, err)
+	}
+	f.apps[name] = app
+}
+
+func (f *fleet) some() *argocd.Application {
+	if len(f.apps) == 0 {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(f.apps))
+	return f.apps[names[f.r.IntN(len(names))]]
+}
+
+func (f *fleet) edit(change func(*argocd.Application)) {
+	if app := f.some(); app != nil {
+		edit(f.t, app, change)
+	}
+}
+
+func (f *fleet) delete() {
+	if app := f.some(); app != nil {
+		remove(f.t, app)
+		delete(f.apps, app.Name)
+	}
+}
+
+func (f *fleet) bind() {
+	var clusters []string
+	for _, c := range f.clusters {
+		if f.bound[c] {
+			clusters = append(clusters, c)
+		}
+	}
+	f.place.bind(clusters...)
+}
+
+func (f *fleet) flipCluster(name string) {
+	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}}
+	if f.present[name] = !f.present[name]; f.present[name] {
+		f.place.create(cluster)
+	} else {
+		remove(f.t, cluster)
+	}
+}
+
+// restart stops propagation, when it runs, and starts it anew.
+func (f *fleet) restart() {
+	if f.running != nil {
+		f.running.stop()
+	}
+	f.dying.Store(false)
+	die := func() error {
+		if f.dying.Load() {
+			return errors.New("killed")
+		}
+		return nil
+	}
+	f.running = startWith(f.t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				if err := die(); err != nil {
+					return err
+				}
+				return c.Create(ctx, o, opts...)
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if err := die(); err != nil {
+					return err
+				}
+				return c.Patch(ctx, o, patch, opts...)
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+				if err := die(); err != nil {
+					return err
+				}
+				return c.Delete(ctx, o, opts...)
+			},
+		})
+	})
+}
+
+// kill ends propagation in the middle of whatever it does and leaves it dead for
+// a few steps of the user.
+func (f *fleet) kill() {
+	f.dying.Store(true)
+	for range f.r.IntN(5) {
+		f.create()
+		f.edit(func(a *argocd.Application) {
+			a.Annotations[wire.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
+		})
+		f.delete()
+	}
+	f.restart()
+}
+
+// agents do what work agents do: hold new works, and let go of deleted ones.
+func (f *fleet) agents() {
+	for _, cluster := range f.clusters {
+		var list workv1.ManifestWorkList
+		if err := hub.client.List(context.Background(), &list, client.InNamespace(cluster)); err != nil {
+			f.t.Fatal(err)
+		}
+		for i := range list.Items {
+			work := &list.Items[i]
+			switch {
+			case work.DeletionTimestamp != nil:
+				work.Finalizers = nil
+			case len(work.Finalizers) == 0:
+				work.Finalizers = []string{workv1.ManifestWorkFinalizer}
+			default:
+				continue
+			}
+			if err := hub.client.Update(context.Background(), work); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+				f.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// rest waits until the works are what the model says, and then looks at the hub.
+func (f *fleet) rest() {
+	f.t.Helper()
+	eventually(f.t, "the works to be what the model says", func() error {
+		f.agents()
+		have, want := f.have(), f.model()
+		if diff := cmp.Diff(want, have); diff != "" {
+			return fmt.Errorf("(-want +have)\n%s", diff)
+		}
+		return nil
+	})
+	eventually(f.t, "deleted Applications to be gone", func() error {
+		f.agents()
+		var list argocd.ApplicationList
+		if err := hub.client.List(context.Background(), &list, client.InNamespace(f.place.namespace)); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			stored := &list.Items[i]
+			mine := f.apps[stored.Name]
+			switch {
+			case mine == nil && stored.Labels[wire.PullLabel] != "true":
+				edit(f.t, stored, func(a *argocd.Application) { a.Finalizers = nil }) // not pulled any more: the user's own affair
+				return errors.New("an unlabelled one was there")
+			case mine == nil:
+				return fmt.Errorf("%s is still there: %v", stored.Name, said(f.t, stored))
+			case string(stored.Spec) != string(mine.Spec):
+				f.t.Fatalf("the spec of %s is %s, the user wrote %s", stored.Name, stored.Spec, mine.Spec)
+			}
+		}
+		return nil
+	})
+}
+
+// have returns what is on the hub, in the model's words.
+func (f *fleet) have() map[string]string {
+	have := map[string]string{}
+	for _, cluster := range f.clusters {
+		var list workv1.ManifestWorkList
+		if err := hub.client.List(context.Background(), &list, client.InNamespace(cluster)); err != nil {
+			f.t.Fatal(err)
+		}
+		for i := range list.Items {
+			manifests := list.Items[i].Spec.Workload.Manifests
+			var app argocd.Application
+			if err := json.Unmarshal(manifests[len(manifests)-1].Raw, &app); err != nil {
+				f.t.Fatal(err)
+			}
+			name := app.Name
+			if _, twice := have[name]; twice {
+				name += " once more"
+			}
+			have[name] = cluster + " " + marker(&app)
+		}
+	}
+	return have
+}
