@@ -372,6 +372,16 @@ func TestDamagedFileIsReplaced(t *testing.T) {
 	})
 }
 
+func TestRemovedFileIsWrittenAgain(t *testing.T) {
+	in(t, func(w *world) {
+		if err := w.store.Remove(setKey.Namespace, setKey.Name); err != nil {
+			t.Fatal(err)
+		}
+		w.poll()
+		w.expect("back", both(ab, fresh))
+	})
+}
+
 func damage(t *testing.T, w *world) {
 	t.Helper()
 	path := fmt.Sprintf("%s/%s_%s.json", w.dir, setKey.Namespace, setKey.Name)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
@@ -67,7 +68,7 @@ func (p *Poller) publish(view fleet.View) error {
 			rows[c.Applications[i].Set] = true
 		}
 	}
-	var errs []error
+	errs := []error{p.lookForFiles()}
 	for k := range p.written {
 		if !view.Sets[k] {
 			errs = append(errs, p.remove(k))
@@ -84,6 +85,21 @@ func (p *Poller) publish(view fleet.View) error {
 	clustersStale.Set(float64(stale))
 	reports.Set(float64(len(p.written)))
 	return errors.Join(errs...)
+}
+
+// lookForFiles forgets the files that somebody else has removed, so that they are
+// written again.
+func (p *Poller) lookForFiles() error {
+	keys, err := p.Files.List()
+	if err != nil {
+		return err
+	}
+	there := make(map[intermediate.Key]bool, len(keys))
+	for _, k := range keys {
+		there[k] = true
+	}
+	maps.DeleteFunc(p.written, func(k intermediate.Key, _ fingerprint) bool { return !there[k] })
+	return nil
 }
 
 // wanted are the ApplicationSets whose report may differ from its file: those with
