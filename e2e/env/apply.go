@@ -82,19 +82,30 @@ func (c *Cluster) ApplyFiles(ctx context.Context, paths ...string) error {
 // server does not know yet, or a namespace that is still being made, is waited for.
 func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, o := range objects {
-		what := fmt.Sprintf("%s %s on %s to be applied", o.GetKind(), client.ObjectKeyFromObject(o), c.Name)
-		var failed error
-		err := Wait(ctx, what, func(ctx context.Context) (bool, string) {
-			failed = c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldOwner), client.ForceOwnership)
-			if failed == nil {
-				return true, ""
-			}
-			passes := meta.IsNoMatchError(failed) || apierrors.IsNotFound(failed) || apierrors.IsForbidden(failed) || apierrors.IsServiceUnavailable(failed)
-			return !passes, failed.Error()
+		err := c.patiently(ctx, "apply", o, func(ctx context.Context) error {
+			return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner(fieldOwner), client.ForceOwnership)
 		})
-		if err = errors.Join(err, failed); err != nil {
-			return fmt.Errorf("apply %s %s on %s: %w", o.GetKind(), client.ObjectKeyFromObject(o), c.Name, err)
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// patiently writes an object, again while the API server does not know its kind or
+// its namespace yet.
+func (c *Cluster) patiently(ctx context.Context, verb string, o *unstructured.Unstructured, write func(context.Context) error) error {
+	var failed error
+	err := Wait(ctx, c.Name+" to know its kind and namespace", func(ctx context.Context) (bool, string) {
+		failed = write(ctx)
+		passes := meta.IsNoMatchError(failed) || apierrors.IsNotFound(failed) || apierrors.IsServiceUnavailable(failed)
+		return !passes, fmt.Sprint(failed)
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s %s on %s: %w", verb, o.GetKind(), client.ObjectKeyFromObject(o), c.Name, err)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"embed"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // installed is what installing Open Cluster Management and Argo CD would bring to
@@ -29,8 +29,9 @@ func (c *Cluster) applyInstall(ctx context.Context, names ...string) error {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		for _, o := range objects {
-			if err := c.Client.Create(ctx, o); err != nil && !apierrors.IsAlreadyExists(err) {
-				return fmt.Errorf("create %s %s on %s: %w", o.GetKind(), o.GetName(), c.Name, err)
+			err := c.patiently(ctx, "create", o, func(ctx context.Context) error { return client.IgnoreAlreadyExists(c.Client.Create(ctx, o)) })
+			if err != nil {
+				return err
 			}
 		}
 	}

@@ -1,0 +1,185 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// An operation asked for on the hub runs once on the managed cluster, however often
+// propagation restarts around it.
+func TestSyncOnce(t *testing.T) {
+	const name = "sync-once"
+	a := create(t, name, "cluster1", false)
+	await(t, name+" to be OutOfSync on the hub", func() (bool, string) {
+		seen, _ := view.Application("hub", name)
+		return seen.Sync == argocd.SyncOutOfSync, seen.String()
+	})
+	patch(t, a, `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`)
+	restart(t, "propagation-0")
+	restart(t, "propagation-1")
+	awaitWell(t, "hub", name)
+	await(t, "the hub to have no operation left", func() (bool, string) {
+		hub := &argocd.Application{}
+		err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(a), hub)
+		return err == nil && len(hub.Operation) == 0, fmt.Sprintf("%v %s", err, hub.Operation)
+	})
+	first := operationOf(t, "cluster1", name)
+	restart(t, "propagation-0")
+	restart(t, "propagation-1")
+	// What propagation does for another Application after it has started again, it
+	// has also had the time to do for this one.
+	create(t, name+"-after", "cluster1", true)
+	awaitWell(t, "hub", name+"-after")
+	last := operationOf(t, "cluster1", name)
+	if last.entries != 1 || last.startedAt != first.startedAt {
+		t.Errorf("%d entries in the history, operation started at %s; want one, at %s", last.entries, last.startedAt, first.startedAt)
+	}
+}
+
+type operation struct {
+	entries   int
+	startedAt string
+}
+
+func operationOf(t *testing.T, cluster, name string) operation {
+	t.Helper()
+	var status struct {
+		History        []json.RawMessage
+		OperationState struct{ StartedAt string }
+	}
+	if err := json.Unmarshal(managed(t, cluster, name).Status, &status); err != nil {
+		t.Fatal(err)
+	}
+	return operation{len(status.History), status.OperationState.StartedAt}
+}
+
+func restart(t *testing.T, name string) {
+	t.Helper()
+	p := process(t, name)
+	if err := p.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The hub Application keeps its finalizer until the managed cluster has proven that
+// nothing is left, and goes then.
+func TestDeleteWaitsForThePrune(t *testing.T) {
+	const name = "delete-last"
+	a := create(t, name, "cluster1", true)
+	awaitWell(t, "hub", name)
+	argo := process(t, "cluster1-argocd")
+	if err := argo.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.Hub.Client.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the managed copy to wait for Argo CD", func() (bool, string) {
+		there, ok := view.Application("cluster1", name)
+		return ok && there.Deleting, fmt.Sprintf("found: %t, deleting: %t", ok, there.Deleting)
+	})
+	await(t, "the hub Application to say what it waits for", func() (bool, string) {
+		hub, ok := view.Application("hub", name)
+		return ok && hub.Deleting && hub.Message() != "", fmt.Sprintf("found: %t: %s", ok, hub)
+	})
+	hub := &argocd.Application{}
+	if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(a), hub); err != nil {
+		t.Fatalf("the hub Application is gone before its workload: %v", err)
+	}
+	if !configMapIsThere(t, "cluster1", name) {
+		t.Error("the workload is gone although nobody was there to prune it")
+	}
+	if err := argo.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the hub Application to go", func() (bool, string) {
+		hub, ok := view.Application("hub", name)
+		return !ok, hub.String()
+	})
+	if configMapIsThere(t, "cluster1", name) {
+		t.Error("the hub Application is gone and its workload is not")
+	}
+}
+
+func configMapIsThere(t *testing.T, cluster, name string) bool {
+	t.Helper()
+	err := fleet.Cluster(cluster).Client.Get(t.Context(), client.ObjectKey{Namespace: "guestbook", Name: name}, &corev1.ConfigMap{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// An Application without the pull label any more is withdrawn, and stays on the hub.
+func TestWithdrawByLabel(t *testing.T) {
+	const name = "unlabelled"
+	a := create(t, name, "cluster2", true)
+	awaitWell(t, "hub", name)
+	patch(t, a, `{"metadata":{"labels":{"`+wire.PullLabel+`":null}}}`)
+	await(t, "the work and the managed copy to go", func() (bool, string) {
+		works, err := worksOf(name)
+		_, there := view.Application("cluster2", name)
+		return err == nil && len(works) == 0 && !there, fmt.Sprintf("%v, works: %v, on cluster2: %t", err, works, there)
+	})
+	if _, ok := view.Application("hub", name); !ok {
+		t.Error("the hub Application is gone as well")
+	}
+}
+
+func worksOf(name string) ([]string, error) {
+	all, err := view.Works()
+	var works []string
+	for i := range all {
+		if all[i].Annotations[wire.HubNameAnnotation] == name {
+			works = append(works, all[i].Namespace+"/"+all[i].Name)
+		}
+	}
+	return works, err
+}
+
+// A restart over a settled fleet writes nothing: no work changes.
+func TestRestartWritesNothing(t *testing.T) {
+	const name = "settled"
+	create(t, name, "cluster1", true)
+	awaitWell(t, "hub", name)
+	before := workOf(t, name)
+	restart(t, "propagation-0")
+	restart(t, "propagation-1")
+	create(t, name+"-after", "cluster1", true)
+	awaitWell(t, "hub", name+"-after")
+	after := workOf(t, name)
+	if after.Generation != before.Generation || fmt.Sprint(after.Annotations, after.Labels) != fmt.Sprint(before.Annotations, before.Labels) {
+		t.Errorf("the work was written: generation %d to %d", before.Generation, after.Generation)
+	}
+}
+
+func workOf(t *testing.T, name string) *workv1.ManifestWork {
+	t.Helper()
+	works, err := view.Works()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range works {
+		if works[i].Annotations[wire.HubNameAnnotation] == name && works[i].Annotations[wire.HubNamespaceAnnotation] == env.ArgoCDNamespace {
+			return works[i].DeepCopy()
+		}
+	}
+	t.Fatalf("no ManifestWork for %s", name)
+	return nil
+}

@@ -1,0 +1,108 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/story"
+)
+
+// The fleet is started once; every test leaves it as it found it.
+var (
+	fleet *env.Fleet
+	view  *story.View
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx = env.WithParent(ctx)
+	// A test run that is told to end ends: what runs in the fleet ends with it.
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(os.Stderr, context.Cause(ctx))
+			os.Exit(1)
+		case <-done:
+		}
+	}()
+	if err := env.Build(ctx); err != nil {
+		return 1, err
+	}
+	fleet, err = env.Start(ctx, env.Options{Replicas: 2, Progress: func(line string) { fmt.Println(line) }, Arguments: shortLeases()})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, fleet.Stop()) }()
+	if view, err = story.Watch(ctx, fleet); err != nil {
+		return 1, err
+	}
+	if err := story.Prepare(ctx, fleet); err != nil {
+		return 1, err
+	}
+	code = m.Run()
+	if code != 0 {
+		kept, keepErr := fleet.KeepLogs()
+		fmt.Println("the logs are kept in", kept)
+		err = keepErr
+	}
+	return code, err
+}
+
+// shortLeases make a standby take over soon after a leader was killed.
+func shortLeases() map[string][]string {
+	leases := []string{"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms"}
+	return map[string][]string{env.Propagation: leases, env.Aggregation: leases}
+}
+
+// await fails the test unless what comes true; what is asked at every change on the
+// fleet's clusters and says what it saw.
+func await(t *testing.T, name string, what func() (holds bool, saw string)) {
+	t.Helper()
+	if _, err := view.Await(t.Context(), name, what); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// process returns a process of the fleet.
+func process(t *testing.T, name string) *env.Process {
+	t.Helper()
+	p, err := fleet.Process(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// afterwards runs a clean-up, which has time of its own, when the test has ended.
+func afterwards(t *testing.T, what string, do func(context.Context) error) {
+	t.Helper()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+		defer cancel()
+		if err := do(ctx); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	})
+}
