@@ -60,9 +60,10 @@ func (s *Server) track(conn net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch state {
-	case http.StateNew, http.StateActive, http.StateIdle:
+	case http.StateNew, http.StateActive, http.StateIdle, http.StateHijacked:
+		// A WebSocket stays in the list for good: nobody tells when it closes.
 		s.conns[conn] = true
-	case http.StateClosed, http.StateHijacked:
+	case http.StateClosed:
 		delete(s.conns, conn)
 	}
 }

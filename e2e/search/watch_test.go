@@ -208,6 +208,41 @@ func TestWatchSecond(t *testing.T) {
 	s.hearsNothing(sent[0]["id"])
 }
 
+// TestWatchUnmatched changes rows so that they do not match any more, or not by a
+// wildcard: nothing is sent, until a row matches.
+func TestWatchUnmatched(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason       string
+		silent, told map[string]any
+	}{
+		"34-watch-label-removed.json": {
+			"a row that stops matching sends nothing",
+			map[string]any{"kind": "Application", "apigroup": "argoproj.io"},
+			map[string]any{"kind": "Application", "apigroup": "argoproj.io", "label": map[string]any{"apps.open-cluster-management.io/application-set": "true"}},
+		},
+		"34b-watch-wildcard-newline.json": {
+			"* does not match a newline",
+			map[string]any{"_conditionSyncError": "two\nlines"},
+			map[string]any{"_conditionSyncError": "single line"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := serve(t, search.Options{})
+			sent, _ := frames(t, read(t, name))
+			s := dial(t, server, "graphql-transport-ws", "reader-admin")
+			s.next()
+			s.send(sent[0])
+			eventually(t, "the subscription is there", func() bool { return server.Table().Watchers() == 1 })
+			server.Table().Put(table.Row{UID: "cluster1/silent", Cluster: "cluster1", Data: test.silent})
+			server.Table().Put(table.Row{UID: "cluster1/told", Cluster: "cluster1", Data: test.told})
+			event := s.next()["payload"].(map[string]any)["data"].(map[string]any)["watch"].(map[string]any)
+			if event["uid"] != "cluster1/told" {
+				t.Errorf("%s: heard of %v", test.reason, event["uid"])
+			}
+		})
+	}
+}
+
 // TestWatchStranger greets with the token of nobody: the connection ends.
 func TestWatchStranger(t *testing.T) {
 	server := serve(t, search.Options{})

@@ -6,6 +6,7 @@ package table
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -111,12 +112,14 @@ func (f Filter) watchable() error {
 }
 
 // watchMatcher is matcher over what an event carries: it has no cluster, so a
-// filter on the cluster matches nothing.
+// filter on the cluster matches nothing. A wildcard does not go beyond a line.
 func (q Query) watchMatcher() (func(*entry) bool, error) {
-	for _, filter := range q.Filters {
+	q.Filters = slices.Clone(q.Filters)
+	for i, filter := range q.Filters {
 		if filter.Property == keyCluster {
 			return func(*entry) bool { return false }, nil
 		}
+		q.Filters[i].oneLine = true
 	}
 	return q.matcher()
 }
