@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -83,6 +81,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 	}
 	if report != nil && !ours(report.meta) {
 		r.sayForeign(ctx, key, report.meta)
+		forgetMetrics(key)
 		return true, nil
 	}
 	err = r.cached.Get(ctx, key, argocd.ApplicationSetMetadata())
@@ -229,49 +228,4 @@ func (r *Reconciler) retire(ctx context.Context, key types.NamespacedName, repor
 	r.pacer.forget(key)
 	forgetMetrics(key)
 	return true, nil
-}
-
-// count updates the metrics after a look at a report; operation is empty when
-// nothing had to be written.
-func (r *Reconciler) count(key types.NamespacedName, operation string, changes batch, envelope int, c *merge.Content) {
-	size := envelope + c.Bytes()
-	bytesGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(size))
-	leftOutGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(c.RowsLeftOut))
-	r.pacer.sized(key, float64(size)/float64(r.limit))
-	if operation == "" {
-		return
-	}
-	writesTotal.WithLabelValues(operation).Inc()
-	if changes.changes > 0 {
-		publishSeconds.Observe(time.Since(changes.first).Seconds())
-	}
-	r.pacer.written(key)
-}
-
-func (r *Reconciler) sayLeftOut(ctx context.Context, report *metav1.PartialObjectMetadata, before, now int) {
-	if before > 0 == (now > 0) {
-		return
-	}
-	log := logr.FromContextOrDiscard(ctx)
-	if now == 0 {
-		log.Info("report holds every row again")
-		return
-	}
-	log.Info("report does not hold every row", "rowsLeftOut", now, "limitBytes", r.limit)
-	r.events.Eventf(report, nil, corev1.EventTypeWarning, "RowsLeftOut", "Publish",
-		"%d rows, the healthiest first, do not fit into %d bytes; the summary counts all of them", now, r.limit)
-}
-
-func (r *Reconciler) sayForeign(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) {
-	r.mu.Lock()
-	said := r.foreign[key] == report.UID
-	r.foreign[key] = report.UID
-	r.mu.Unlock()
-	if said {
-		return
-	}
-	errorsTotal.WithLabelValues("foreign").Inc()
-	logr.FromContextOrDiscard(ctx).Info("a report without our label has the ApplicationSet's name; it is left alone", "label", wire.ReportLabel)
-	r.events.Eventf(report, nil, corev1.EventTypeWarning, "NotOurs", "Publish",
-		"label %s is missing, so this report is left alone; delete it, or add the label, to have it written", wire.ReportLabel)
 }
