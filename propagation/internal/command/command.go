@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +30,10 @@ import (
 
 // Version of this module; a release changes it here.
 const Version = "0.1.0"
+
+// firstWord is how long a managed cluster may take to say something about a new
+// Application before the hub says Unknown; an agent takes about five seconds.
+const firstWord = 15 * time.Second
 
 // Program describes the binary.
 func Program() boot.Program {
@@ -79,7 +84,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := deliver.Setup(ctx, mgr, c.Deliver); err != nil {
 		return fmt.Errorf("set up delivery: %w", err)
 	}
-	if err := mirror.Setup(mgr, mirror.Options{Concurrency: c.Deliver.Concurrency, WorkIndex: deliver.WorksByApplication}); err != nil {
+	if err := mirror.Setup(mgr, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord, WorkIndex: deliver.WorksByApplication}); err != nil {
 		return err
 	}
 	if err := register.Setup(mgr, register.Options{Namespace: c.ArgoCDNamespace}); err != nil {

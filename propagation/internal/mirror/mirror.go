@@ -39,6 +39,7 @@ type Reconciler struct {
 	now     func() time.Time
 
 	waiting graces
+	unheard graces // of Applications that nothing was ever said about
 	arrived arrivals
 }
 
@@ -48,6 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	app := &argocd.Application{}
 	if err := r.client.Get(ctx, request.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
 		r.waiting.forget(request.NamespacedName)
+		r.unheard.forget(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	patch, wait, err := r.decide(ctx, app)
@@ -91,6 +93,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch
 	cluster, pulled := target(app)
 	if !pulled {
 		r.waiting.forget(key)
+		r.unheard.forget(key)
 		patch, err = farewellPatch(app, r.now())
 		return patch, 0, err
 	}
@@ -103,6 +106,9 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch
 		if !speaksForUndelivered(app) {
 			return nil, 0, nil
 		}
+		if wait := r.firstWord(app, &workv1.ManifestWork{}, true); wait > 0 {
+			return nil, wait, nil
+		}
 		patch, err = statusPatch(app, observe.Nothing(), r.now())
 		return patch, 0, err
 	}
@@ -111,11 +117,23 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch
 		return nil, 0, err
 	}
 	observed := observe.Work(work, state)
+	if wait := r.firstWord(app, work, !observed.Reported && observed.Reason == ""); wait > 0 {
+		return nil, wait, nil
+	}
 	if wait := r.waiting.left(key, work, observed.Reason == observe.ChangePending, r.now(), r.options.ApplyGrace); wait > 0 {
 		return nil, wait, nil
 	}
 	patch, err = statusPatch(app, observed, r.now())
 	return patch, 0, err
+}
+
+// firstWord returns how long a new Application may still be left without a health:
+// its managed cluster is about to say it, and "Unknown" before that would be a
+// second write for every Application of a fleet that is delivered at once. A status
+// that says something is corrected without waiting.
+func (r *Reconciler) firstWord(app *argocd.Application, work *workv1.ManifestWork, silent bool) time.Duration {
+	pending := silent && r.options.FirstWord > 0 && !speaks(app.Status)
+	return r.unheard.left(client.ObjectKeyFromObject(app), work, pending, r.now(), r.options.FirstWord)
 }
 
 // target returns the managed cluster that an Application asks to be pulled to.

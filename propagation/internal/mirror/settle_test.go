@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -101,4 +102,31 @@ func TestTerminatingStands(t *testing.T) {
 			t.Errorf("%s of the operation before stayed", gone)
 		}
 	}
+}
+
+// A new Application is written to once, with what its cluster says first: not
+// before with what nobody knows. One that says something wrong does not wait.
+func TestFirstWordIsTheClusters(t *testing.T) {
+	f := newFleet(t)
+	// A wait that no test run can reach: only the answer of the agent ends it.
+	writes, stop := start(t, Options{FirstWord: time.Hour}, nil)
+	cluster := f.cluster().Name
+	app, probe := f.app("guestbook", cluster), f.app("probe", cluster)
+	work, probeWork := f.work(app, cluster), f.work(probe, cluster)
+	report(t, probeWork, healthy...)
+	says(t, probe, "Healthy/Synced@53e28ff2 Succeeded")
+	if n := writes.Load(); n != 1 {
+		t.Errorf("%d writes where the probe needs 1: something was said about the silent one", n)
+	}
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+
+	wrong := f.app("wrong", cluster)
+	testkit.Edit(t, hub.client, wrong, func(a *argocd.Application) { a.Status = []byte(`{"health":{"status":"Healthy"}}`) })
+	says(t, wrong, "Unknown/Unknown@")
+
+	stop()
+	late := f.app("late", cluster)
+	start(t, Options{FirstWord: time.Millisecond}, nil)
+	says(t, late, "Unknown/Unknown@")
 }

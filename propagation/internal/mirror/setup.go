@@ -33,6 +33,9 @@ type Options struct {
 	// Application is shown as waiting for it; default 500ms. A reachable agent
 	// takes a tenth of that.
 	ApplyGrace time.Duration
+	// FirstWord is how long a new Application keeps its empty status before it is
+	// called Unknown; 0: not at all. Agents need some seconds.
+	FirstWord time.Duration
 	// WorkIndex names an index of the manager's cache that has ManifestWorks
 	// under "<namespace>/<name>" of their hub Application; empty: Setup makes one.
 	WorkIndex string

@@ -89,6 +89,20 @@ func read(status json.RawMessage) (written, error) {
 	return w, nil
 }
 
+// speaks reports whether a status names a health. One that cannot be read counts as
+// speaking: whoever goes on with it finds out what is wrong.
+func speaks(status json.RawMessage) bool {
+	if len(status) == 0 {
+		return false
+	}
+	var s struct {
+		Health struct {
+			Status string `json:"status"`
+		} `json:"health"`
+	}
+	return json.Unmarshal(status, &s) != nil || s.Health.Status != ""
+}
+
 // previous is what the hub Application said so far, as far as Settle reads it.
 func previous(w written) observe.Observation {
 	return observe.Observation{

@@ -40,13 +40,12 @@ var applicationChanged = predicate.Funcs{
 	},
 }
 
-// workHandler wakes the Application that a work carries, and notes when its
-// feedback was seen. Works of the first list wake nobody: the first list of
-// Applications does.
+// workHandler wakes the Application that a work carries, and notes when feedback
+// was seen: a new generation is our own change, no feedback. Works of the first
+// list wake nobody: the first list of Applications does.
 func workHandler(r *Reconciler) handler.EventHandler {
 	wake := func(o client.Object, q queue) {
 		if key, ok := applicationOf(o); ok {
-			r.arrived.note(key, r.now())
 			q.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
@@ -60,11 +59,13 @@ func workHandler(r *Reconciler) handler.EventHandler {
 			if e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() {
 				return // a resync
 			}
-			// Annotations are what ties it to an Application: both ends hear of a change.
-			if before, ok := applicationOf(e.ObjectOld); ok {
-				if after, _ := applicationOf(e.ObjectNew); before != after {
-					wake(e.ObjectOld, q)
-				}
+			before, was := applicationOf(e.ObjectOld)
+			after, is := applicationOf(e.ObjectNew)
+			if was && before != after { // annotations tie them: both ends hear of a change
+				wake(e.ObjectOld, q)
+			}
+			if is && e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() {
+				r.arrived.note(after, r.now())
 			}
 			wake(e.ObjectNew, q)
 		},
