@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,4 +100,33 @@ func managed(t *testing.T, cluster, name string) *argocd.Application {
 		t.Fatal(err)
 	}
 	return a
+}
+
+func configMapIsThere(t *testing.T, cluster, name string) bool {
+	t.Helper()
+	return isThere(t, cluster, name, &corev1.ConfigMap{})
+}
+
+func deploymentIsThere(t *testing.T, cluster, name string) bool {
+	t.Helper()
+	return isThere(t, cluster, name, &appsv1.Deployment{})
+}
+
+func isThere(t *testing.T, cluster, name string, into client.Object) bool {
+	t.Helper()
+	err := fleet.Cluster(cluster).Client.Get(t.Context(), client.ObjectKey{Namespace: "guestbook", Name: name}, into)
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+// configMapValue returns a value of a ConfigMap of the workload, "" without one.
+func configMapValue(t *testing.T, cluster, name, key string) string {
+	t.Helper()
+	c := &corev1.ConfigMap{}
+	if !isThere(t, cluster, name, c) {
+		return ""
+	}
+	return c.Data[key]
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -115,15 +113,6 @@ func TestDeleteWaitsForThePrune(t *testing.T) {
 	if configMapIsThere(t, "cluster1", name) {
 		t.Error("the hub Application is gone and its workload is not")
 	}
-}
-
-func configMapIsThere(t *testing.T, cluster, name string) bool {
-	t.Helper()
-	err := fleet.Cluster(cluster).Client.Get(t.Context(), client.ObjectKey{Namespace: "guestbook", Name: name}, &corev1.ConfigMap{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		t.Fatal(err)
-	}
-	return err == nil
 }
 
 // An Application without the pull label any more is withdrawn, and stays on the hub.

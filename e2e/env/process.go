@@ -24,9 +24,9 @@ type Process struct {
 	// Log is the path of its log.
 	Log string
 
-	fleet   *Fleet
-	metrics string // where a binary of the product serves its metrics
-	spec    warden.Spec
+	fleet  *Fleet
+	health string // where a binary of the product says that it is ready
+	spec   warden.Spec
 
 	mu      sync.Mutex
 	current *warden.Process
@@ -115,6 +115,9 @@ func (p *Process) end(how func(*warden.Process) error) error {
 	}
 	return nil
 }
+
+// AwaitReady waits until a binary of the product is ready, again after a restart.
+func (p *Process) AwaitReady(ctx context.Context) error { return p.awaitHTTP(ctx, p.health) }
 
 // awaitHTTP waits until a plain HTTP endpoint answers 200.
 func (p *Process) awaitHTTP(ctx context.Context, url string) error {

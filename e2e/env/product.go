@@ -155,8 +155,8 @@ func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, repli
 	if err != nil {
 		return err
 	}
-	p.metrics = "https://" + local(ports[0]) + "/metrics"
-	return p.awaitHTTP(ctx, "http://"+local(ports[1])+"/readyz")
+	p.health = "http://" + local(ports[1]) + "/readyz"
+	return p.AwaitReady(ctx)
 }
 
 // IntermediateDir returns the folder that resourcesync and aggregation of one

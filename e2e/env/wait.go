@@ -12,7 +12,7 @@ import (
 const (
 	// Patience is how long a wait lasts unless it says otherwise. It is generous:
 	// it bounds a failure and is no claim about speed.
-	Patience = 2 * time.Minute
+	Patience = 4 * time.Minute
 	pause    = 50 * time.Millisecond
 )
 

@@ -1,0 +1,40 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// Whichever of two replicas leads, when it is killed the other goes on: one of the
+// two rounds kills the leader.
+func TestLeaderIsKilled(t *testing.T) {
+	for _, round := range []struct{ killed, name string }{{"-0", "first-killed"}, {"-1", "second-killed"}} {
+		for _, binary := range []string{env.Propagation, env.Aggregation} {
+			p := process(t, binary+round.killed)
+			if err := p.Kill(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			afterwards(t, "start "+p.Name+" again", func(ctx context.Context) error {
+				if p.PID() != 0 {
+					return nil
+				}
+				return p.Start(ctx)
+			})
+		}
+		create(t, round.name, "cluster1", true)
+		awaitWell(t, "hub", round.name)
+		for _, binary := range []string{env.Propagation, env.Aggregation} {
+			if err := process(t, binary+round.killed).Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := process(t, binary+round.killed).AwaitReady(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,49 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// neverHealthy is a Deployment whose pods no node takes, and a ConfigMap that is
+// not synced before it is healthy: a sync of the two runs until somebody ends it.
+const neverHealthy = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: stuck, annotations: {argocd.argoproj.io/sync-wave: "0"}}
+spec:
+  selector: {matchLabels: {app: stuck}}
+  template:
+    metadata: {labels: {app: stuck}}
+    spec: {containers: [{name: c, image: "example.invalid/never:v1"}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: stuck-after, annotations: {argocd.argoproj.io/sync-wave: "1"}}
+`
+
+// An operation that runs on the managed cluster is terminated from the hub, in the
+// way of Argo CD's command line: by a phase in the status.
+func TestTerminate(t *testing.T) {
+	const name = "terminate"
+	a := create(t, name, "cluster1", false)
+	if _, err := fleet.Git.Commit(t.Context(), "Get stuck", map[string]string{name + "/config.yaml": neverHealthy}); err != nil {
+		t.Fatal(err)
+	}
+	patch(t, a, `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`)
+	awaitPhase(t, "hub", name, argocd.OperationRunning)
+	patch(t, a, `{"status":{"operationState":{"phase":"Terminating"}}}`)
+	awaitPhase(t, "cluster1", name, argocd.OperationFailed)
+	awaitPhase(t, "hub", name, argocd.OperationFailed)
+}
+
+func awaitPhase(t *testing.T, where, name, phase string) {
+	t.Helper()
+	await(t, "the operation of "+name+" to be "+phase+" on "+where, func() (bool, string) {
+		a, _ := view.Application(where, name)
+		return a.Phase == phase, a.String()
+	})
+}

@@ -1,0 +1,58 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// A cluster that the hub hears nothing of is Unknown there, with the reason, and
+// true again when it is back.
+func TestClusterUnavailable(t *testing.T) {
+	const name, cluster = "unheard", "cluster2"
+	create(t, name, cluster, true)
+	awaitWell(t, "hub", name)
+	lease(t, cluster, 1) // the hub gives up after five of them
+	agent := process(t, cluster+"-registration-agent")
+	if err := agent.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, name+" to be Unknown on the hub, and why", func() (bool, string) {
+		a, _ := view.Application("hub", name)
+		return a.Health == argocd.HealthUnknown && strings.Contains(a.Message(), "Unreachable"), a.String()
+	})
+	if there, _ := view.Application(cluster, name); !there.Well("") {
+		t.Errorf("only the hub should have changed its mind, yet on %s: %s", cluster, there)
+	}
+	lease(t, cluster, 60)
+	if err := agent.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.AwaitAvailable(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	await(t, name+" to be well on the hub again", func() (bool, string) {
+		a, _ := view.Application("hub", name)
+		return a.Well("") && len(a.Conditions) == 0, a.String()
+	})
+}
+
+// lease sets how long a managed cluster's lease lasts.
+func lease(t *testing.T, cluster string, seconds int) {
+	t.Helper()
+	body := fmt.Sprintf(`{"spec":{"leaseDurationSeconds":%d}}`, seconds)
+	c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}
+	if err := fleet.Hub.Client.Patch(t.Context(), c, client.RawPatch("application/merge-patch+json", []byte(body))); err != nil {
+		t.Fatal(err)
+	}
+}
