@@ -31,9 +31,9 @@ func eventually(t *testing.T, what string, met func() (bool, string)) {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	deadline := time.After(patience)
-	for saw := ""; ; {
-		var ok bool
-		if ok, saw = met(); ok {
+	for {
+		ok, saw := met()
+		if ok {
 			return
 		}
 		select {

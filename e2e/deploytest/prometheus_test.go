@@ -21,7 +21,8 @@ const reader = "prometheus-k8s"
 
 // quiet are the parts of queries that rightly give nothing here, and why.
 var quiet = map[string]string{
-	`code=~"429|5.."`: "the API server refuses nothing",
+	`code=~"429|5.."`:                         "the API server refuses nothing",
+	`reason=~"Deleting|WaitingForWithdrawal"`: "nothing is being deleted yet",
 }
 
 // checkPrometheus lets a real Prometheus scrape the running binaries, with the

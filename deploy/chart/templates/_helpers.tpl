@@ -27,6 +27,9 @@ app.kubernetes.io/name: {{ include "mci.name" . }}
 {{- else if $namespace }}
 {{- $_ := set $o.metadata "namespace" $root.Release.Namespace }}
 {{- end }}
+{{- range $o.subjects }}
+{{- $_ := set . "namespace" $root.Release.Namespace }}
+{{- end }}
 {{- $_ := set $o.metadata "labels" (include "mci.labels" $root | fromYaml) }}
 ---
 {{ toYaml $o }}
