@@ -18,6 +18,30 @@ var errNoReport = errors.New("there is no report")
 // reason is what a Kubernetes API server says about the commit of [Story.Break].
 const reason = "immutable"
 
+// Change pushes another colour and waits until it is well everywhere.
+func (s *Story) Change(ctx context.Context) error {
+	content, err := s.fleet.Git.Read(guestbookPath)
+	if err != nil {
+		return err
+	}
+	return s.paint(ctx, content, "blue", "green", "from a commit to the report")
+}
+
+// paint pushes content with another colour and waits for it to be well everywhere.
+func (s *Story) paint(ctx context.Context, content, from, to, title string) error {
+	painted, err := replaceAll(content, map[string]string{"color: " + from: "color: " + to})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	revision, err := s.fleet.Git.Commit(ctx, "Paint it "+to, map[string]string{guestbookPath: painted})
+	if err != nil {
+		return err
+	}
+	s.sayf("pushed %s", Short(revision))
+	return s.travel(ctx, title, began, s.commitMarks(revision))
+}
+
 // Break pushes a commit that changes what a Deployment may not change, and waits
 // until the API server's reason is on every hub Application and in the report.
 func (s *Story) Break(ctx context.Context) error {
@@ -80,20 +104,11 @@ func (s *Story) fails(where, name, revision string) func() (bool, string) {
 	}
 }
 
-// Mend pushes the guestbook as it was, with another colour, and waits until every
-// error is gone and the new revision is well everywhere.
+// Mend pushes the guestbook as it was, with a third colour, and waits until every
+// error is gone and the new revision is well everywhere. Argo CD looks at it only
+// when it has given up on the broken one.
 func (s *Story) Mend(ctx context.Context) error {
-	mended, err := replaceAll(s.original, map[string]string{"color: blue": "color: green"})
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	revision, err := s.fleet.Git.Commit(ctx, "Keep the label, paint it green", map[string]string{guestbookPath: mended})
-	if err != nil {
-		return err
-	}
-	s.sayf("pushed %s", Short(revision))
-	return s.travel(ctx, "from a commit to the report", began, s.commitMarks(revision))
+	return s.paint(ctx, s.original, "green", "red", "from the commit that mends to the report")
 }
 
 // replaceAll replaces texts that have to be there.

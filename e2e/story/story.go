@@ -42,6 +42,7 @@ func (s *Story) Steps() []Step {
 	return []Step{
 		{"Deliver: apply the examples, and the guestbook comes up on every managed cluster", s.Deliver},
 		{"Report: what the hub knows about the ApplicationSet", s.Show},
+		{"Change: push a commit, and it travels to the report", s.Change},
 		{"Break: push a commit that cannot sync, and the error arrives on the hub", s.Break},
 		{"Mend: push a commit that can, and all is well again", s.Mend},
 		{"Move: send one Application to the other cluster", s.Move},
