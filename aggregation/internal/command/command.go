@@ -9,6 +9,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -77,8 +79,15 @@ func (c *Command) Validate() error {
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
+// gcPercent trades processor time, of which this binary needs little, for memory:
+// what is kept is small beside what decoding ManifestWorks throws away.
+const gcPercent = 50
+
 // Run works until ctx ends.
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {
+	if os.Getenv("GOGC") == "" { // an operator who sets it knows better
+		debug.SetGCPercent(gcPercent)
+	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
 		return fmt.Errorf("register types: %w", err)
