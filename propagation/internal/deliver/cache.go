@@ -4,8 +4,8 @@
 package deliver
 
 import (
+	"bytes"
 	"encoding/json"
-	"unique"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,10 +62,14 @@ func trimApplication(in any) (any, error) {
 	if !ok {
 		return in, nil
 	}
-	app.ManagedFields = nil
+	internMeta(&app.ObjectMeta)
+	app.TypeMeta = metav1.TypeMeta{}
 	if _, there := app.Annotations[corev1.LastAppliedConfigAnnotation]; there {
 		app.Annotations = without(app.Annotations, map[string]bool{corev1.LastAppliedConfigAnnotation: true})
 	}
+	app.Labels = internMap(app.Labels)
+	app.Annotations = internMap(app.Annotations)
+	app.Spec = bytes.Clone(app.Spec)
 	if len(app.Status) > bulky {
 		app.Status = trimStatus(app.Status)
 	}
@@ -93,9 +97,13 @@ func trimWork(in any) (any, error) {
 	if !ok || work.Spec.Workload.Manifests == nil {
 		return in, nil // a tombstone, or trimmed before
 	}
-	annotations := make(map[string]string, len(work.Annotations)+2)
-	for k, v := range work.Annotations {
-		annotations[intern(k)] = v
+	internMeta(&work.ObjectMeta)
+	work.Labels = internMap(work.Labels)
+	annotations := internKeys(work.Annotations, 2)
+	for _, key := range []string{wire.HubNamespaceAnnotation, wire.HostingAnnotation} {
+		if value, there := annotations[key]; there {
+			annotations[key] = intern(value)
+		}
 	}
 	// A spec that cannot be hashed is not one of ours: no hash, and it is mended.
 	annotations[hashAnnotation], _ = specHash(&work.Spec)
@@ -104,9 +112,10 @@ func trimWork(in any) (any, error) {
 	}
 	annotations[scrapeAnnotation] = intern(scrapeOf(&work.Spec))
 	work.Annotations = annotations
-	work.ManagedFields = nil
+	work.TypeMeta = metav1.TypeMeta{}
 	work.Spec = workv1.ManifestWorkSpec{}
 	observe.Trim(&work.Status)
+	internStatus(&work.Status)
 	return work, nil
 }
 
@@ -125,5 +134,3 @@ func trimCluster(in any) (any, error) {
 	}
 	return in, nil
 }
-
-func intern(s string) string { return unique.Make(s).Value() }

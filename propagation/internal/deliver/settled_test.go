@@ -29,7 +29,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	// An Application that comes last has seen all the others through.
 	last := p.deploy("last")
 	delivered(t, last, p.cluster)
-	if got := second.writes.Load(); got != 1 {
-		t.Errorf("the restart made %d write requests, want the one for the new Application", got)
+	if got := second.requests.in(p.namespace, p.cluster); len(got) != 1 {
+		t.Errorf("the restart made %d write requests, want the one for the new Application: %v", len(got), got)
 	}
 }

@@ -71,8 +71,8 @@ func run(m *testing.M) int {
 
 // propagation is a running manager with delivery in it.
 type propagation struct {
-	writes *atomic.Int64
-	stop   func()
+	requests *requests
+	stop     func()
 }
 
 // start runs delivery until the test ends or stop is called.
@@ -99,9 +99,9 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 	for _, c := range change {
 		c(&options)
 	}
-	p := &propagation{writes: &atomic.Int64{}}
+	p := &propagation{requests: &requests{}}
 	config := rest.CopyConfig(hub.config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counter{next, p.writes} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return recorder{next, p.requests} })
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:     hub.scheme,
 		Logger:     logr.Discard(),
@@ -160,15 +160,38 @@ func skipNames() config.Controller {
 	return config.Controller{SkipNameValidation: &yes}
 }
 
-// counter counts requests that change something on the hub; Events are no change.
-type counter struct {
-	next   http.RoundTripper
-	writes *atomic.Int64
+// requests are those that change something on the hub; Events are no change.
+type requests struct {
+	mu    sync.Mutex
+	paths []string
 }
 
-func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
+// in returns the requests for objects in the namespaces: what other tests left on
+// the shared hub is none of a test's business.
+func (r *requests) in(namespaces ...string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []string
+	for _, path := range r.paths {
+		for _, namespace := range namespaces {
+			if strings.Contains(path, "/namespaces/"+namespace+"/") {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
+
+type recorder struct {
+	next     http.RoundTripper
+	requests *requests
+}
+
+func (c recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
-		c.writes.Add(1)
+		c.requests.mu.Lock()
+		c.requests.paths = append(c.requests.paths, r.Method+" "+r.URL.Path)
+		c.requests.mu.Unlock()
 	}
 	return c.next.RoundTrip(r)
 }
