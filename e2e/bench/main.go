@@ -40,6 +40,8 @@ func main() {
 func bench(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	name := flags.String("size", "quick", "quick, standard or large")
+	clusters := flags.Int("clusters", 0, "another number of clusters than the size's")
+	sets := flags.Int("sets", 0, "another number of ApplicationSets than the size's")
 	out := flags.String("out", filepath.Join(testkit.Root(), "bin", "bench"), "folder for the results and plots")
 	profiles := flags.String("profiles", "", "folder for CPU profiles of the binaries; empty: none")
 	if err := flags.Parse(arguments); err != nil {
@@ -61,7 +63,7 @@ func bench(ctx context.Context, arguments []string) error {
 		}
 	}
 	commit := revision(ctx)
-	results, err := run.Run(ctx, run.Options{Size: size, Profiles: *profiles, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
+	results, err := run.Run(ctx, run.Options{Size: size.With(*clusters, *sets), Profiles: *profiles, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
 	if results != nil && len(results.Rows) > 0 {
 		results.Commit = commit
 		fmt.Print("\n", figure.Table(results.Rows), "\n")

@@ -25,9 +25,10 @@ type Entry struct {
 	// Verb as RBAC knows it: create, patch, list, watch.
 	Verb string
 	// Resource is "resource" or "resource/subresource" in the plural.
-	Resource string
-	Name     string
-	Code     int
+	Resource  string
+	Namespace string
+	Name      string
+	Code      int
 	// Done is when the answer was sent.
 	Done time.Time
 }
@@ -35,12 +36,14 @@ type Entry struct {
 // writes are the verbs that change something.
 var writes = map[string]bool{"create": true, "update": true, "patch": true, "delete": true, "deletecollection": true}
 
-// Write reports whether the request was to change an object of the hub. A
-// Lease's renewal is not one: it is what a steady system may do. Neither are the
-// reviews that check who reads metrics.
-func (e *Entry) Write() bool {
-	switch e.Resource {
-	case "leases", "tokenreviews", "subjectaccessreviews":
+// Write reports whether the request was to change an object of the hub. What keeps
+// a leader a leader is none: its Lease, and the Event by which client-go tells in
+// the Lease's namespace that it has it. Neither are the reviews that check who
+// reads metrics.
+func (e *Entry) Write(own string) bool {
+	switch {
+	case e.Resource == "leases", e.Resource == "tokenreviews", e.Resource == "subjectaccessreviews",
+		e.Resource == "events" && e.Namespace == own:
 		return false
 	}
 	return writes[e.Verb]
@@ -56,6 +59,7 @@ type line struct {
 	Object struct {
 		Resource    string `json:"resource"`
 		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
 		Name        string `json:"name"`
 	} `json:"objectRef"`
 	Status struct {
@@ -72,7 +76,7 @@ func Parse(raw []byte) (e Entry, ok bool, err error) {
 	if err := json.Unmarshal(raw, &l); err != nil {
 		return e, false, fmt.Errorf("parse an audit event: %w", err)
 	}
-	e = Entry{Account: account(l.User.Username), Verb: l.Verb, Resource: l.Object.Resource, Name: l.Object.Name, Code: l.Status.Code, Done: l.Time}
+	e = Entry{Account: account(l.User.Username), Verb: l.Verb, Resource: l.Object.Resource, Namespace: l.Object.Namespace, Name: l.Object.Name, Code: l.Status.Code, Done: l.Time}
 	if l.Object.Subresource != "" {
 		e.Resource += "/" + l.Object.Subresource
 	}

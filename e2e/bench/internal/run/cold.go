@@ -63,7 +63,7 @@ func (b *bench) cold(ctx context.Context) error {
 			delivered.perSecond(), limit, fresh, round(ready), round(first.Sub(began))),
 	})
 	b.row(figure.Row{
-		What: "writes per cold Application", Value: float64(writes) / float64(fresh), Beside: fmt.Sprint(kinds),
+		What: "writes per Application until all are delivered", Value: float64(writes) / float64(fresh), Beside: fmt.Sprint(kinds),
 	})
 	if _, err := b.resume(ctx, env.Aggregation, env.ResourceSync); err != nil {
 		return err

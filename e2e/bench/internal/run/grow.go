@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
@@ -36,10 +37,11 @@ func (b *bench) grow(ctx context.Context) error {
 			return err
 		}
 		b.say("%d Applications are there", len(b.apps))
-		if err := b.settle(ctx); err != nil {
-			return err
-		}
-		if err := b.learnWorks(ctx); err != nil {
+		err := env.WaitFor(ctx, patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
+			err := b.learnWorks(ctx)
+			return err == nil, fmt.Sprint(err)
+		})
+		if err != nil {
 			return err
 		}
 		if err := b.reportAll(ctx, b.apps[first*b.Size.Sets:]); err != nil {

@@ -33,7 +33,7 @@ func decode(body []byte, out any) error {
 func (b *bench) quiet(ctx context.Context, silence time.Duration) error {
 	began := time.Now()
 	return env.WaitFor(ctx, patience, "the product to be quiet", func(context.Context) (bool, string) {
-		last := b.audit.Last((*audit.Entry).Write)
+		last := b.audit.Last(write)
 		if last.Before(began) {
 			last = began
 		}
@@ -88,6 +88,9 @@ func (b *bench) wrong(ctx context.Context) (count int, example string, err error
 	return count, example, nil
 }
 
+// write matches requests that change something of the fleet's.
+func write(e *audit.Entry) bool { return e.Write(env.ProductNamespace) }
+
 // by matches the successful requests of a binary for a verb and a resource.
 func by(account, verb, resource string) func(*audit.Entry) bool {
 	return func(e *audit.Entry) bool {
@@ -111,7 +114,7 @@ func (b *bench) await(ctx context.Context, what string, mark, n int, match func(
 
 // writesSince returns the writes of a binary since a mark, and what the first were.
 func (b *bench) writesSince(mark int, account string) (n int, examples map[string]int, err error) {
-	found, err := b.audit.Since(mark, func(e *audit.Entry) bool { return e.Account == account && e.Write() })
+	found, err := b.audit.Since(mark, func(e *audit.Entry) bool { return e.Account == account && write(e) })
 	examples = map[string]int{}
 	for i := range found {
 		examples[fmt.Sprintf("%s %s %d", found[i].Verb, found[i].Resource, found[i].Code)]++

@@ -15,7 +15,8 @@ import (
 
 // storm lets every ManifestWork of the last stage get its first status at once.
 func (b *bench) storm(ctx context.Context) error {
-	if err := b.quiet(ctx, silence); err != nil {
+	// Agents that stay silent for a while have their Applications called Unknown.
+	if err := b.settle(ctx); err != nil {
 		return err
 	}
 	fresh := b.apps[b.Size.at(len(b.Size.Stages)-2)*b.Size.Sets:]
@@ -45,7 +46,7 @@ func (b *bench) storm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conflicts, err := b.audit.Since(mark, func(e *audit.Entry) bool { return e.Account == env.Propagation && e.Write() && e.Code >= 300 })
+	conflicts, err := b.audit.Since(mark, func(e *audit.Entry) bool { return e.Account == env.Propagation && write(e) && e.Code >= 300 })
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,99 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestSizes(t *testing.T) {
+	for _, s := range Sizes() {
+		if found, err := FindSize(s.Name); err != nil || found.Clusters != s.Clusters {
+			t.Errorf("%s is not found: %v", s.Name, err)
+		}
+		if last := len(s.Stages) - 1; s.at(last) != s.Clusters {
+			t.Errorf("%s: the last stage has %d of %d clusters", s.Name, s.at(last), s.Clusters)
+		}
+	}
+	if _, err := FindSize("huge"); err == nil {
+		t.Error("a size that is not there is found")
+	}
+	if s := (Size{Name: "large", Clusters: 2, Sets: 3}); s.With(0, 0).Name != "large" || s.With(1, 0).Name != "large-reduced" || s.With(1, 0).Sets != 3 {
+		t.Error("a size with other numbers does not say so, or one without does")
+	}
+}
+
+// No Application has two changes in flight, or its cluster would seem to go back
+// in time.
+func TestDrawKeepsOrder(t *testing.T) {
+	b := &bench{random: rand.New(rand.NewPCG(1, 2))}
+	apps := []*application{{}, {}, {}}
+	changes := b.draw(apps, 8)
+	last := map[*application]change{}
+	for i, c := range changes {
+		before, again := last[c.application]
+		if again != (c.before != nil) || again && c.before != before.sent {
+			t.Errorf("change %d does not wait for the one before it of the same Application", i)
+		}
+		if again && i < 3 {
+			t.Errorf("change %d: an Application has its second turn before all had their first", i)
+		}
+		last[c.application] = c
+	}
+	for a, c := range last {
+		if a.revision != c.revision {
+			t.Errorf("an Application ends at %s, its last change is %s", a.revision, c.revision)
+		}
+	}
+}
+
+func TestPacedRunsAllAndKeepsTheFirstError(t *testing.T) {
+	var n atomic.Int64
+	first := errors.New("first")
+	err := paced(t.Context(), 5, 1000, func(_ context.Context, i int) error {
+		n.Add(1)
+		if i == 2 {
+			return first
+		}
+		return nil
+	})
+	if !errors.Is(err, first) || n.Load() != 5 {
+		t.Errorf("%d calls, %v", n.Load(), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := paced(ctx, 5, 1000, func(context.Context, int) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestStopwatch(t *testing.T) {
+	s := newStopwatch("hub", "report")
+	s.start("be01")
+	s.start("be02")
+	s.see("hub", json.RawMessage(`{"revision":"be01"}`), time.Now())
+	s.see("hub", json.RawMessage(`{"revision":"be01"}`), time.Now())
+	s.see("report", json.RawMessage(`{"rows":["be01","be02"]}`), time.Now())
+	if len(s.times("hub")) != 1 || len(s.times("report")) != 2 || s.left() != 1 {
+		t.Errorf("hub %v, report %v, %d left", s.times("hub"), s.times("report"), s.left())
+	}
+}
+
+func TestPace(t *testing.T) {
+	var p pace
+	if p.perSecond() != 0 {
+		t.Error("nothing done in no time is a rate")
+	}
+	p.add(100, time.Second)
+	p.add(50, 2*time.Second)
+	if p.perSecond() != 50 {
+		t.Errorf("150 in 3 s are %v a second", p.perSecond())
+	}
+}

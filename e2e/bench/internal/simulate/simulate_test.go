@@ -1,0 +1,45 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package simulate
+
+import (
+	"encoding/json"
+	"testing"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// What the simulated agent reports is what the product reads as feedback.
+func TestWorkStatusIsFeedback(t *testing.T) {
+	var work workv1.ManifestWork
+	if err := json.Unmarshal(WorkStatus("set00", "cluster0007", 3, Healthy(Revision(9))), &work); err != nil {
+		t.Fatal(err)
+	}
+	feedback, ok := wire.FindFeedback(&work.Status, argocd.Group, argocd.ApplicationPlural, Namespace, ApplicationName("set00", "cluster0007"))
+	if !ok || feedback.Health != "Healthy" || feedback.Sync != "Synced" || feedback.Revision != Revision(9) || feedback.Operation.Phase != "Succeeded" {
+		t.Errorf("got %+v, %v", feedback, ok)
+	}
+	if len(work.Status.Conditions) != 2 || work.Status.Conditions[0].ObservedGeneration != 3 {
+		t.Errorf("conditions are %+v", work.Status.Conditions)
+	}
+}
+
+func TestApplicationIsPulled(t *testing.T) {
+	var app argocd.Application
+	if err := json.Unmarshal(Application("set00", "uid", "cluster0007"), &app); err != nil {
+		t.Fatal(err)
+	}
+	if pulled, _ := wire.IsTrue(app.Labels[wire.PullLabel]); !pulled || app.Annotations[wire.ClusterAnnotation] != "cluster0007" || app.OwningApplicationSet() != "set00" {
+		t.Errorf("got %+v", app.ObjectMeta)
+	}
+}
+
+func TestRevisionsAreAsLongAsReal(t *testing.T) {
+	if a, b := Revision(1), Revision(2); len(a) != 40 || len(b) != 40 || a == b {
+		t.Errorf("got %s and %s", a, b)
+	}
+}
