@@ -5,6 +5,8 @@ package index
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,7 +64,7 @@ func compact(t testing.TB, w *workv1.ManifestWork) *Work {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return object.(*Work) //nolint:forcetypeassert // Compact makes a Work of every ManifestWork
+	return object.(*Work)
 }
 
 func available(name string) observe.Cluster {
@@ -269,6 +271,33 @@ func TestOldReportStandsInForSearch(t *testing.T) {
 	x.Forget(guestbook)
 	x.DeleteWork(types.NamespacedName{Namespace: "a", Name: "app-abcde"})
 	expect(t, "nothing is left of an ApplicationSet that is gone", len(x.sets), 0)
+}
+
+// Informers, the directory watch and the writers come from goroutines of their own.
+func TestConcurrentUse(t *testing.T) {
+	var told atomic.Int64
+	x := New(func(types.NamespacedName) { told.Add(1) })
+	var all sync.WaitGroup
+	for i := range 8 {
+		name := fmt.Sprintf("cluster-%d", i)
+		work := compact(t, manifestWork(guestbook, name, "app", says("Healthy", "Synced")))
+		all.Go(func() {
+			for range 100 {
+				x.SetWork(work)
+				x.SetCluster(observe.Cluster{Name: name, Exists: true})
+				x.SetSearch(&intermediate.Report{Namespace: guestbook.Namespace, Name: guestbook.Name})
+				x.View(guestbook)
+				x.DeleteWork(work.key())
+				x.Forget(guestbook)
+			}
+			x.SetCluster(available(name))
+			x.SetWork(work)
+		})
+	}
+	all.Wait()
+	if n := len(x.View(guestbook).Rows); n != 8 || told.Load() == 0 || x.stale != 0 {
+		t.Errorf("%d rows, told %d times, %d stale clusters: want 8 rows, told, none stale", n, told.Load(), x.stale)
+	}
 }
 
 func TestCompact(t *testing.T) {

@@ -94,9 +94,7 @@ func (m *memory) conditions(now *merge.Row) []v1alpha1.Condition {
 
 // fromFeedback reports whether feedback alone decides about a type of condition.
 func fromFeedback(conditionType string) bool {
-	switch observe.Reason(conditionType) {
-	case observe.ClusterUnreachable, observe.ApplyFailed, observe.ApplicationUnreadable:
-		return true
-	}
-	return slices.Contains(wire.ConditionTypes, conditionType)
+	return slices.Contains(ownReasons, observe.Reason(conditionType)) || slices.Contains(wire.ConditionTypes, conditionType)
 }
+
+var ownReasons = []observe.Reason{observe.ClusterUnreachable, observe.ApplyFailed, observe.ApplicationUnreadable}

@@ -33,16 +33,3 @@ func (x *Index) View(key types.NamespacedName) View {
 	}
 	return v
 }
-
-// Keys returns every ApplicationSet that has rows, in no order.
-func (x *Index) Keys() []types.NamespacedName {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	keys := make([]types.NamespacedName, 0, len(x.sets))
-	for key, s := range x.sets {
-		if len(s.entries) > 0 {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
