@@ -129,6 +129,7 @@ func TestWithdrawByLabel(t *testing.T) {
 	if _, ok := view.Application("hub", name); !ok {
 		t.Error("the hub Application is gone as well")
 	}
+	patch(t, a, `{"metadata":{"finalizers":null}}`) // it is the user's own affair now, and no Argo CD of the hub runs here
 }
 
 func worksOf(name string) ([]string, error) {
