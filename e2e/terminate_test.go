@@ -25,6 +25,9 @@ kind: ConfigMap
 metadata: {name: stuck-after, annotations: {argocd.argoproj.io/sync-wave: "1"}}
 `
 
+// terminating is what Argo CD's command line writes to end an operation.
+const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
+
 // An operation that runs on the managed cluster is terminated from the hub, in the
 // way of Argo CD's command line: by a phase in the status.
 func TestTerminate(t *testing.T) {
@@ -35,7 +38,7 @@ func TestTerminate(t *testing.T) {
 	}
 	patch(t, a, `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`)
 	awaitPhase(t, "hub", name, argocd.OperationRunning)
-	patch(t, a, `{"status":{"operationState":{"phase":"Terminating"}}}`)
+	patch(t, a, terminating)
 	awaitPhase(t, "cluster1", name, argocd.OperationFailed)
 	awaitPhase(t, "hub", name, argocd.OperationFailed)
 }
