@@ -71,7 +71,7 @@ func (s *Store) load(file string) (*Report, error) {
 }
 
 func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the name is made by fileName
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

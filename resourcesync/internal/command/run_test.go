@@ -163,13 +163,15 @@ func start(t *testing.T, health string, args ...string) (stop func()) {
 	}
 }
 
+var probe = &http.Client{Timeout: testkit.Patience}
+
 func ready(t *testing.T, address string) error {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/readyz", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(r)
+	response, err := probe.Do(r)
 	if err != nil {
 		return err
 	}

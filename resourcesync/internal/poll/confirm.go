@@ -73,7 +73,7 @@ func (p *Poller) judge(ctx context.Context, visible map[string]bool, found *susp
 			doubtful = fmt.Sprintf("%d Applications have vanished, but the account does not see the cluster", len(l.apps))
 		case still[cluster] > 0:
 			doubtful = fmt.Sprintf("%d resources have vanished from their Applications, but are still there", still[cluster])
-		case len(l.unproven) > 0 && !p.objects:
+		case len(l.unproven) > 0 && !p.sawObjects():
 			doubtful = fmt.Sprintf("%d Applications without any resource, and no other Application has one either: the relations failed, or fine-grained RBAC does not grant the deployed kinds", len(l.unproven))
 		}
 		if doubtful == "" || visible[cluster] && p.persists(cluster, l, r.at) {
@@ -110,6 +110,13 @@ func (p *Poller) persists(cluster string, l loss, now time.Time) bool {
 		return false
 	}
 	return p.objects && now.Sub(d.since) >= believeAfter
+}
+
+// sawObjects tells whether some answer of this poll had relations at all.
+func (p *Poller) sawObjects() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.objects
 }
 
 // still counts the vanished objects that search finds on their cluster all the

@@ -5,7 +5,6 @@ package poll
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -40,20 +39,20 @@ func (h *Hints) Start(ctx context.Context) error {
 	said := ""
 	for {
 		err := h.watch(ctx, h.changed)
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		}
-		if err == nil {
+		case err == nil:
 			pause, said = firstReconnect, ""
 			h.changed() // what happens until somebody listens again
-		} else {
+		default:
 			if kind := kindOf(err); kind != said {
 				h.log.Info("search cannot be watched; polls go on", "kind", kind, "reason", err.Error())
 				said = kind
 			}
 			pause = min(2*pause, lastReconnect)
 		}
-		if !sleep(ctx, pause/2+rand.N(pause)) {
+		if !sleep(ctx, jitter(pause)) {
 			return nil
 		}
 	}

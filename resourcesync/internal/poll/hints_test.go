@@ -19,7 +19,7 @@ func TestHints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logs []string
 		calls := 0
-		h := NewHints(func(ctx context.Context, changed func()) error {
+		h := NewHints(func(_ context.Context, changed func()) error {
 			switch calls++; calls {
 			case 1: // a burst is one hint
 				for range 100 {

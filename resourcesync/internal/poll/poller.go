@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -125,7 +124,7 @@ func (p *Poller) pause() time.Duration {
 	if p.absent() {
 		d = p.Options.ProbeInterval
 	}
-	return d - time.Duration(rand.Int64N(int64(d/10)+1))
+	return d - jitter(d/15)
 }
 
 // poll asks for everything once and writes what has changed.

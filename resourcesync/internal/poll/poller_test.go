@@ -344,6 +344,29 @@ func TestBatches(t *testing.T) {
 	})
 }
 
+// Several groups are confirmed at once: this is what the race detector looks at.
+func TestManyClustersLoseAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.view.Clusters, w.apps = nil, map[string]map[string][]string{}
+		for i := range 45 {
+			c := fmt.Sprintf("c%02d", i)
+			w.view.Clusters = append(w.view.Clusters, c)
+			w.apps[c] = map[string][]string{"app": {"ConfigMap/a", "ConfigMap/b"}}
+		}
+		w.poll()
+		for c := range w.apps {
+			w.apps[c] = map[string][]string{"app": {"ConfigMap/a"}, "new": nil}
+		}
+		w.poll()
+		for key, got := range w.rows() {
+			if want := map[bool]row{true: {"ConfigMap/a ", fresh}, false: {"", fresh}}[strings.HasSuffix(key, "/app")]; got != want {
+				t.Errorf("%s: %v, want %v", key, got, want)
+			}
+		}
+	})
+}
+
 func TestFilesFollowApplicationSets(t *testing.T) {
 	in(t, func(w *world) {
 		w.view.Sets = map[intermediate.Key]bool{}

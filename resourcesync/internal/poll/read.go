@@ -97,12 +97,17 @@ func (p *Poller) try(ctx context.Context, until time.Time, request func() error)
 		if ctx.Err() == nil {
 			failures.WithLabelValues(string(search.KindOf(err))).Inc()
 		}
-		pause := backoff/2 + rand.N(backoff)
+		pause := jitter(backoff)
 		if n == attempts || !search.Transient(err) || time.Now().Add(pause).After(until) || !sleep(ctx, pause) {
 			return err
 		}
 		backoff *= 2
 	}
+}
+
+// jitter returns a time between half and one and a half of d.
+func jitter(d time.Duration) time.Duration {
+	return d/2 + rand.N(d+1) //nolint:gosec // it spreads requests, it protects nothing
 }
 
 // each calls work for every element, two at a time.

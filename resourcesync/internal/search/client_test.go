@@ -145,7 +145,7 @@ func TestTransportFailures(t *testing.T) {
 			http.Redirect(w, r, "https://127.0.0.1:1/", http.StatusTemporaryRedirect)
 		}, KindStatus},
 		"bad gateway": {"a proxy's own page", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, KindStatus},
-		"hang up":     {"a server that dies", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, KindUnreachable},
+		"hang up":     {"a server that dies", hangUp, KindUnreachable},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +154,12 @@ func TestTransportFailures(t *testing.T) {
 				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.kind)
 			}
 		})
+	}
+}
+
+func hangUp(w http.ResponseWriter, _ *http.Request) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = conn.Close()
 	}
 }
 

@@ -167,7 +167,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	for _, file := range files {
 		s := load(f, strings.TrimSuffix(filepath.Base(file), ".json"))
-		f.Add([]byte(s.body()))
+		f.Add(s.body())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a, err := decode(bytes.NewReader(data))

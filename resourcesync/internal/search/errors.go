@@ -102,8 +102,9 @@ func Transient(err error) bool {
 	switch KindOf(err) {
 	case KindUnreachable, KindTimeout, KindDatabase, KindStatement, KindGraphQL, KindIncomplete, KindMalformed, KindStatus:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // line makes one bounded line of what a server said.

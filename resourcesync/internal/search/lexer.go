@@ -204,25 +204,11 @@ type scan struct {
 // feed returns how many bytes of b belong to the value, and whether it ends there.
 func (s *scan) feed(b []byte) (n int, done bool) {
 	for i := 0; i < len(b); i++ {
-		if s.escaped {
-			s.escaped = false
-			continue
-		}
 		if s.inText {
-			quote := bytes.IndexByte(b[i:], '"')
-			if quote < 0 {
-				quote = len(b) - i
+			if i += s.text(b[i:]); i == len(b) {
+				return i, false
 			}
-			if escape := bytes.IndexByte(b[i:i+quote], '\\'); escape >= 0 {
-				i += escape
-				s.escaped = true
-				continue
-			}
-			if i += quote; i == len(b) {
-				return len(b), false
-			}
-			s.inText = false
-			if s.depth == 0 {
+			if !s.inText && s.depth == 0 {
 				return i + 1, true
 			}
 			continue
@@ -254,4 +240,31 @@ func (s *scan) feed(b []byte) (n int, done bool) {
 		}
 	}
 	return len(b), false
+}
+
+// text consumes what b holds of a text and returns the place of its closing quote,
+// or the length of b when that is still to come.
+func (s *scan) text(b []byte) int {
+	i := 0
+	for i < len(b) {
+		if s.escaped {
+			s.escaped = false
+			i++
+			continue
+		}
+		quote := bytes.IndexByte(b[i:], '"')
+		if quote < 0 {
+			quote = len(b) - i
+		}
+		if escape := bytes.IndexByte(b[i:i+quote], '\\'); escape >= 0 {
+			i += escape + 1
+			s.escaped = true
+			continue
+		}
+		if i += quote; i < len(b) {
+			s.inText = false
+		}
+		return i
+	}
+	return i
 }

@@ -141,7 +141,7 @@ func (r *roots) read() ([]byte, error) {
 
 // readToken returns the bearer token as it is now: the kubelet replaces it.
 func readToken(file string) (string, error) {
-	data, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return "", &Error{Kind: KindToken, Err: err}
 	}

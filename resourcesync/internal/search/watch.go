@@ -49,7 +49,7 @@ func (c *Client) Watch(ctx context.Context, changed func()) error {
 	defer cancel()
 	conn, response, err := websocket.Dial(ctx, c.options.URL, &websocket.DialOptions{
 		HTTPClient: c.http, Subprotocols: []string{watchProtocol},
-	})
+	}) //nolint:bodyclose // Dial replaces the body by a copy that needs no closing
 	if err != nil {
 		if response != nil && response.StatusCode >= 300 {
 			return statusError(response.StatusCode, response.Body)

@@ -69,7 +69,7 @@ func TestWatch(t *testing.T) {
 					return
 				}
 				defer func() { _ = conn.CloseNow() }()
-				serveWatch(t, r.Context(), conn, tc.frames)
+				serveWatch(r.Context(), t, conn, tc.frames)
 				if tc.close != 0 {
 					_ = conn.Close(tc.close, "terminated")
 				}
@@ -85,7 +85,7 @@ func TestWatch(t *testing.T) {
 }
 
 // serveWatch checks what a client must send and plays the server's part.
-func serveWatch(t *testing.T, ctx context.Context, conn *websocket.Conn, frames []watchFrame) {
+func serveWatch(ctx context.Context, t *testing.T, conn *websocket.Conn, frames []watchFrame) {
 	var f watchFrame
 	if err := wsjson.Read(ctx, conn, &f); err != nil || f.Type != "connection_init" || !strings.Contains(string(f.Payload), `"Authorization":"Bearer a-token"`) {
 		t.Errorf("init: %+v, %v", f, err)
