@@ -30,7 +30,7 @@ tools: ## Build the pinned real parts into bin/ (only what is not current)
 build: ## Build the three binaries into bin/product/
 	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$$m .) || exit 1; done
 
-TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance)
+TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance e2e/tools/conformance/agent)
 test: build ## Every test, end to end included
 	@$(TOOLS) test fleet deploy
 	$(call each,$(filter-out e2e,$(MODULES)),go test ./...)
