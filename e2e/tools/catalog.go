@@ -45,6 +45,11 @@ const (
 const kubernetesLdflags = "-X k8s.io/component-base/version.gitVersion=v{version}" +
 	" -X k8s.io/component-base/version.gitMajor={major} -X k8s.io/component-base/version.gitMinor={minor}"
 
+// argocdLdflags tells Argo CD its version, and puts the repo server's socket for git credentials into its working folder:
+// it would be left behind in /tmp, and two repo servers would share it.
+const argocdLdflags = "-X github.com/argoproj/argo-cd/v2/common.version={version}" +
+	" -X github.com/argoproj/argo-cd/v2/util/askpass.SocketPath=reposerver-ask-pass.sock"
+
 // catalog is every part, in the order in which they are built: what most people wait for comes first.
 func catalog() []part {
 	return []part{
@@ -62,7 +67,7 @@ func catalog() []part {
 		{
 			name: "argocd", module: "argocd", pkg: "github.com/argoproj/argo-cd/v2/cmd", groups: []string{groupFleet},
 			versionOf: "github.com/argoproj/argo-cd/v2",
-			ldflags:   "-X github.com/argoproj/argo-cd/v2/common.version={version}",
+			ldflags:   argocdLdflags,
 			edit:      &argocdLoopback,
 		},
 		{name: "kwok", module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", groups: []string{groupFleet}},
