@@ -29,7 +29,7 @@ func storedWork(tb testing.TB, i int) []byte {
 		tb.Fatal(err)
 	}
 	work.Name, work.UID, work.ResourceVersion, work.Generation = names(app)[0], app.UID, fmt.Sprint(i), 1
-	work.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "propagation", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}
+	work.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "propagation", Operation: metav1.ManagedFieldsOperationUpdate}}
 	applied := metav1.Condition{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: "Apply manifest work complete", ObservedGeneration: 1}
 	work.Status.Conditions = []metav1.Condition{applied, {Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, Reason: "ResourcesAvailable", Message: "All resources are available"}}
 	value := func(name, s string) workv1.FeedbackValue {
@@ -75,7 +75,7 @@ func TestTrimWork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		work = got.(*workv1.ManifestWork) //nolint:forcetypeassert // it is what went in
+		work = got.(*workv1.ManifestWork)
 	}
 	if work.Annotations[hashAnnotation] != want || work.Annotations[scrapeAnnotation] != string(workv1.FeedbackWatchType) {
 		t.Errorf("the hash is lost: %v", work.Annotations)

@@ -6,6 +6,7 @@ package deliver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -51,7 +52,7 @@ func gone(o client.Object) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return fmt.Errorf("it is still there (%v)", err)
+	return fmt.Errorf("it is still there: %w", errors.Join(errors.New("found"), err))
 }
 
 func carries(t *testing.T, app *argocd.Application, text string) error {

@@ -172,6 +172,7 @@ func (r *Reconciler) request(ctx context.Context, app *argocd.Application, curre
 		return p, true, r.finish(ctx, app, conditions, p.request.ID, kindsOf(p.request.ID))
 	case stepDrop:
 		return p, true, r.finish(ctx, app, conditions, p.request.ID, nil)
+	case stepSend, stepHold:
 	}
 	return p, false, nil
 }
