@@ -43,9 +43,10 @@ type Fleet struct {
 // Cost is what the binaries cost at one size of the fleet.
 type Cost struct {
 	Applications int `json:"applications"`
-	// CPU is milliseconds of processor time per status change, by binary.
+	// CPU is milliseconds of processor time per status change, by process: the
+	// binaries that follow changes, the API server and etcd.
 	CPU map[string]float64 `json:"cpuMsPerChange"`
-	// Memory is the resident set in MiB, by binary, the API server's too.
+	// Memory is the resident set in MiB, by process.
 	Memory map[string]float64 `json:"memoryMiB"`
 }
 

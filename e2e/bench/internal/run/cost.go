@@ -16,13 +16,17 @@ import (
 // costRate is how many changes a second costs are measured at.
 const costRate = 100
 
-// apiServer is what the costs call the hub's API server.
-const apiServer = "kube-apiserver"
+// servers are the processes below the product, by what the costs call them.
+var servers = map[string]string{"kube-apiserver": "hub-apiserver", "etcd": "backing"}
 
 // cost measures processor time per status change and memory at the present size.
 func (b *bench) cost(ctx context.Context) error {
 	followers := []string{env.Propagation, env.Aggregation}
 	before, err := b.usages(followers...)
+	if err != nil {
+		return err
+	}
+	serversBefore, err := b.serverUsages()
 	if err != nil {
 		return err
 	}
@@ -41,27 +45,45 @@ func (b *bench) cost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := figure.Cost{Applications: len(b.apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
-	for _, name := range followers {
-		c.CPU[name] = float64(after[name].CPU-before[name].CPU) / float64(time.Millisecond) / float64(n)
+	serversAfter, err := b.serverUsages()
+	if err != nil {
+		return err
 	}
-	for _, name := range []string{env.Propagation, env.Aggregation, env.ResourceSync} {
+	c := figure.Cost{Applications: len(b.apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
+	perChange := func(before, after process.Usage) float64 {
+		return float64(after.CPU-before.CPU) / float64(time.Millisecond) / float64(n)
+	}
+	for _, name := range followers {
+		c.CPU[name] = perChange(before[name], after[name])
+	}
+	for _, name := range binaries {
 		u, err := b.usage(name)
 		if err != nil {
 			return err
 		}
 		c.Memory[name] = mebibytes(u.Resident)
 	}
-	if p, err := b.fleet.Process("hub-apiserver"); err == nil {
-		u, err := process.Of(p.PID())
-		if err != nil {
-			return err
-		}
-		c.Memory[apiServer] = mebibytes(u.Resident)
+	for name, u := range serversAfter {
+		c.CPU[name], c.Memory[name] = perChange(serversBefore[name], u), mebibytes(u.Resident)
 	}
 	b.results.Costs = append(b.results.Costs, c)
 	b.say("  %d Applications: CPU ms per change %v, memory MiB %v", c.Applications, c.CPU, c.Memory)
 	return b.settle(ctx)
+}
+
+// serverUsages reads what the API server and etcd have used.
+func (b *bench) serverUsages() (map[string]process.Usage, error) {
+	all := map[string]process.Usage{}
+	for name, running := range servers {
+		p, err := b.fleet.Process(running)
+		if err != nil {
+			return nil, err
+		}
+		if all[name], err = process.Of(p.PID()); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
