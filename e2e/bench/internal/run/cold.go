@@ -43,15 +43,16 @@ func (b *bench) cold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.quiet(ctx, silence); err != nil {
+	writes, kinds, err := b.writesSince(mark, env.Propagation)
+	if err != nil {
 		return err
 	}
 	wait()
-	if err := b.createYard(ctx, half); err != nil {
+	// It goes on with what can wait, which is not to disturb the yardstick.
+	if err := b.halt(ctx, env.Propagation); err != nil {
 		return err
 	}
-	writes, kinds, err := b.writesSince(mark, env.Propagation)
-	if err != nil {
+	if err := b.createYard(ctx, half); err != nil {
 		return err
 	}
 	first, last := span(created)
@@ -65,7 +66,7 @@ func (b *bench) cold(ctx context.Context) error {
 	b.row(figure.Row{
 		What: "writes per Application until all are delivered", Value: float64(writes) / float64(fresh), Beside: fmt.Sprint(kinds),
 	})
-	if _, err := b.resume(ctx, env.Aggregation, env.ResourceSync); err != nil {
+	if _, err := b.resume(ctx, binaries...); err != nil {
 		return err
 	}
 	return b.learnWorks(ctx)
