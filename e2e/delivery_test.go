@@ -6,12 +6,12 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -122,9 +122,9 @@ func TestWithdrawByLabel(t *testing.T) {
 	awaitWell(t, "hub", name)
 	patch(t, a, `{"metadata":{"labels":{"`+wire.PullLabel+`":null}}}`)
 	await(t, "the work and the managed copy to go", func() (bool, string) {
-		works, err := worksOf(name)
+		works := worksOf(name)
 		_, there := view.Application("cluster2", name)
-		return err == nil && len(works) == 0 && !there, fmt.Sprintf("%v, works: %v, on cluster2: %t", err, works, there)
+		return len(works) == 0 && !there, fmt.Sprintf("works: %v, on cluster2: %t", works, there)
 	})
 	if _, ok := view.Application("hub", name); !ok {
 		t.Error("the hub Application is gone as well")
@@ -132,15 +132,8 @@ func TestWithdrawByLabel(t *testing.T) {
 	patch(t, a, `{"metadata":{"finalizers":null}}`) // it is the user's own affair now, and no Argo CD of the hub runs here
 }
 
-func worksOf(name string) ([]string, error) {
-	all, err := view.Works()
-	var works []string
-	for i := range all {
-		if all[i].Annotations[wire.HubNameAnnotation] == name {
-			works = append(works, all[i].Namespace+"/"+all[i].Name)
-		}
-	}
-	return works, err
+func worksOf(name string) []*workv1.ManifestWork {
+	return slices.DeleteFunc(view.Works(), func(w *workv1.ManifestWork) bool { return w.Annotations[wire.HubNameAnnotation] != name })
 }
 
 // A restart over a settled fleet writes nothing: no work changes.
@@ -161,15 +154,9 @@ func TestRestartWritesNothing(t *testing.T) {
 
 func workOf(t *testing.T, name string) *workv1.ManifestWork {
 	t.Helper()
-	works, err := view.Works()
-	if err != nil {
-		t.Fatal(err)
+	works := worksOf(name)
+	if len(works) != 1 {
+		t.Fatalf("%d ManifestWorks for %s", len(works), name)
 	}
-	for i := range works {
-		if works[i].Annotations[wire.HubNameAnnotation] == name && works[i].Annotations[wire.HubNamespaceAnnotation] == env.ArgoCDNamespace {
-			return works[i].DeepCopy()
-		}
-	}
-	t.Fatalf("no ManifestWork for %s", name)
-	return nil
+	return works[0].DeepCopy()
 }

@@ -64,7 +64,7 @@ func tell(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		follow(watching, view, fleet, screen)
+		follow(watching, view, screen)
 	}()
 	defer func() { cancel(); <-following; screen.settle() }()
 

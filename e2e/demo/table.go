@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/story"
 )
 
@@ -26,21 +25,19 @@ const (
 
 // follow shows the hub's Applications until ctx ends: as a table on a terminal,
 // otherwise as one line per change.
-func follow(ctx context.Context, view *story.View, fleet *env.Fleet, screen *screen) {
+func follow(ctx context.Context, view *story.View, screen *screen) {
 	rows := map[string]*row{}
 	tick := time.NewTicker(redraw)
 	defer tick.Stop()
 	for {
 		changed := view.Changed()
-		applications, err := view.Applications("hub")
-		if err == nil {
-			lines := update(rows, applications, time.Now())
-			if screen.terminal {
-				screen.show(table(rows, applications, time.Now()))
-			} else {
-				for _, line := range lines {
-					screen.print(line)
-				}
+		applications := view.Applications("hub")
+		lines := update(rows, applications, time.Now())
+		if screen.terminal {
+			screen.show(table(rows, applications, time.Now()))
+		} else {
+			for _, line := range lines {
+				screen.print(line)
 			}
 		}
 		select {
@@ -103,7 +100,8 @@ func line(a story.Application, age string) string {
 
 // table returns the block of the terminal: a heading and a row per Application.
 func table(rows map[string]*row, applications []story.Application, now time.Time) []string {
-	lines := []string{"", fmt.Sprintf(rowFormat, "APPLICATION", "CLUSTER", "SYNC", "HEALTH", "REVISION", "AGE", "MESSAGE")}
+	lines := make([]string, 0, 2+len(applications))
+	lines = append(lines, "", fmt.Sprintf(rowFormat, "APPLICATION", "CLUSTER", "SYNC", "HEALTH", "REVISION", "AGE", "MESSAGE"))
 	for _, a := range applications {
 		lines = append(lines, line(a, fmt.Sprintf("%ds", int(now.Sub(rows[a.Name].at).Seconds()))))
 	}

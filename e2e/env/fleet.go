@@ -47,7 +47,7 @@ type Fleet struct {
 	began             time.Time
 
 	// ctx ends with the fleet; its cause is the first failure of a process.
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // a fleet lives on when the call that started it is over
 	cancel  context.CancelCauseFunc
 	workers sync.WaitGroup
 
@@ -76,8 +76,8 @@ func Start(ctx context.Context, options Options) (*Fleet, error) {
 	starting, done := f.bind(ctx)
 	defer done()
 	if err := f.start(starting); err != nil {
-		if f.ctx.Err() != nil {
-			err = context.Cause(f.ctx) // all that was waiting then only says that it was cut off
+		if failure := f.Err(); failure != nil {
+			err = failure // all that was waiting then only says that it was cut off
 		}
 		kept, keepErr := f.KeepLogs()
 		return nil, errors.Join(fmt.Errorf("start the fleet: %w\n  all logs: %s", err, kept), keepErr, f.Stop())
@@ -107,9 +107,12 @@ func (f *Fleet) Stop() error {
 
 var errStopped = errors.New("the fleet was stopped")
 
-// Context ends when the fleet stops or when a process ends by itself; its cause
-// then says which, with the end of its log.
+// Context ends when the fleet stops or when a process ends by itself.
 func (f *Fleet) Context() context.Context { return f.ctx }
+
+// Err says why the fleet has ended: which process ended, with the end of its log. It
+// is nil before.
+func (f *Fleet) Err() error { return context.Cause(f.ctx) }
 
 func (f *Fleet) fail(err error) { f.cancel(err) }
 

@@ -41,26 +41,26 @@ func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) error {
 	return placement.ready(ctx)
 }
 
-// listening is a process and the port that it listens on when it is ready.
-type listening struct {
+// listener is a process and the port that it listens on when it is ready.
+type listener struct {
 	*Process
 	port int
 }
 
-func (l listening) ready(ctx context.Context) error { return l.awaitPort(ctx, l.port) }
+func (l listener) ready(ctx context.Context) error { return l.awaitPort(ctx, l.port) }
 
 // runOCM starts one of the binaries of Open Cluster Management on a port of its own.
-func (f *Fleet) runOCM(ctx context.Context, name, binary string, args ...string) (listening, error) {
+func (f *Fleet) runOCM(ctx context.Context, name, binary string, args ...string) (listener, error) {
 	path, err := part(binary)
 	if err != nil {
-		return listening{}, err
+		return listener{}, err
 	}
 	port, err := f.port()
 	if err != nil {
-		return listening{}, err
+		return listener{}, err
 	}
 	p, err := f.run(ctx, command{name: name, args: append(append([]string{path}, args...), "--listen="+local(port), "--disable-leader-election")})
-	return listening{p, port}, err
+	return listener{p, port}, err
 }
 
 // register runs the registration agent of a managed cluster until the hub has
@@ -114,10 +114,10 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	return work.ready(ctx)
 }
 
-func (f *Fleet) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (listening, error) {
+func (f *Fleet) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (listener, error) {
 	identity, err := f.identity(ctx, c, agentNamespace, "klusterlet-work", fleetLife)
 	if err != nil {
-		return listening{}, err
+		return listener{}, err
 	}
 	return f.runOCM(ctx, c.Name+"-work-agent", "work", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
 		"--spoke-cluster-name="+c.Name, "--workload-source-driver=kube", "--workload-source-config="+toHub,

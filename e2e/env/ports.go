@@ -4,6 +4,7 @@
 package env
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -25,6 +26,9 @@ type ports struct {
 	held []net.Listener
 }
 
+// listening listens on this machine, where nothing takes time that could be cut short.
+var listening net.ListenConfig
+
 // take returns n ports that nobody uses and no other fleet reserves.
 func (p *ports) take(n int) ([]int, error) {
 	top := firstEphemeralPort()
@@ -32,11 +36,11 @@ func (p *ports) take(n int) ([]int, error) {
 	if span <= n {
 		return nil, fmt.Errorf("ports for outgoing connections begin at %d: none is left above %d", top, lowestPort)
 	}
-	start := rand.IntN(span) //nolint:gosec // to keep fleets apart, not to keep a secret
+	start := rand.IntN(span)
 	var taken []int
 	for i := 0; i < span && len(taken) < n; i++ {
 		port := lowestPort + (start+i)%span
-		reservation, err := net.Listen("unix", "@multicluster-integrations-port-"+strconv.Itoa(port))
+		reservation, err := listening.Listen(context.Background(), "unix", "@multicluster-integrations-port-"+strconv.Itoa(port))
 		if err != nil {
 			continue // another fleet's
 		}
@@ -55,7 +59,7 @@ func (p *ports) take(n int) ([]int, error) {
 
 // release gives every port back.
 func (p *ports) release() error {
-	var errs []error
+	errs := make([]error, 0, len(p.held))
 	for _, l := range p.held {
 		errs = append(errs, l.Close())
 	}
@@ -64,7 +68,7 @@ func (p *ports) release() error {
 }
 
 func free(port int) bool {
-	l, err := net.Listen("tcp", local(port))
+	l, err := listening.Listen(context.Background(), "tcp", local(port))
 	if err != nil {
 		return false
 	}

@@ -11,7 +11,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env/warden"
 )
@@ -46,11 +48,11 @@ func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
-	environment := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "GOGC=50"}
+	environment := slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "GOGC=50"}, c.env)
 	log := filepath.Join(f.folder, logFolder, c.name+".log")
 	p := &Process{
 		Name: c.name, Log: log, fleet: f,
-		spec: warden.Spec{Args: c.args, Env: append(environment, c.env...), Dir: home, Log: log},
+		spec: warden.Spec{Args: c.args, Env: environment, Dir: home, Log: log},
 	}
 	f.mu.Lock()
 	f.processes[c.name] = p
@@ -119,6 +121,9 @@ func (p *Process) end(how func(*warden.Process) error) error {
 // AwaitReady waits until a binary of the product is ready, again after a restart.
 func (p *Process) AwaitReady(ctx context.Context) error { return p.awaitHTTP(ctx, p.health) }
 
+// plainClient asks processes on this machine, without TLS.
+var plainClient = &http.Client{Timeout: 10 * time.Second}
+
 // awaitHTTP waits until a plain HTTP endpoint answers 200.
 func (p *Process) awaitHTTP(ctx context.Context, url string) error {
 	err := Wait(ctx, p.Name+" to answer "+url, func(ctx context.Context) (bool, string) {
@@ -126,7 +131,7 @@ func (p *Process) awaitHTTP(ctx context.Context, url string) error {
 		if err != nil {
 			return false, err.Error()
 		}
-		response, err := http.DefaultClient.Do(request)
+		response, err := plainClient.Do(request)
 		if err != nil {
 			return false, err.Error()
 		}

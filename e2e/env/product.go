@@ -32,7 +32,7 @@ func Build(ctx context.Context) error {
 	}
 	root := testkit.Root()
 	target := filepath.Join(root, "bin", "product")
-	if err := os.MkdirAll(target, 0o755); err != nil { //nolint:gosec // binaries are no secret
+	if err := os.MkdirAll(target, 0o755); err != nil {
 		return err
 	}
 	lock, err := os.Create(filepath.Join(target, ".lock"))
@@ -44,7 +44,7 @@ func Build(ctx context.Context) error {
 		return fmt.Errorf("lock %s: %w", target, err)
 	}
 	for _, name := range []string{Propagation, ResourceSync, Aggregation} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".") //nolint:gosec // our own arguments
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".")
 		cmd.Dir = filepath.Join(root, name)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", name, err, out)
@@ -56,7 +56,7 @@ func Build(ctx context.Context) error {
 // startProduct gives each binary its identity and its rights and starts it, once
 // per replica.
 func (f *Fleet) startProduct(ctx context.Context) error {
-	var stages []stage
+	stages := make([]stage, 0, len(f.options.Product))
 	for _, name := range f.options.Product {
 		stages = append(stages, func(ctx context.Context) error {
 			identity, err := f.productIdentity(ctx, name)

@@ -32,7 +32,7 @@ func (f *Fleet) startSearch(ctx context.Context) error {
 	if err := writeFiles(folder, nil); err != nil {
 		return err
 	}
-	f.Search, err = search.Start(f.ctx, search.Options{Address: local(port), Dir: folder, Hub: f.Hub.Config, Clusters: clusters})
+	f.Search, err = search.Start(context.WithoutCancel(ctx), search.Options{Address: local(port), Dir: folder, Hub: f.Hub.Config, Clusters: clusters})
 	if err != nil {
 		return fmt.Errorf("start search: %w", err)
 	}

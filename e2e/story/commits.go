@@ -67,7 +67,7 @@ func (s *Story) Break(ctx context.Context) error {
 		name := application(cluster)
 		return []mark{
 			{"Argo CD on the managed cluster fails", s.fails(cluster, name, revision)},
-			{"the hub Application has the error", s.fails("hub", name, revision)},
+			{"the hub Application has the error", s.fails(hub, name, revision)},
 			{"the report has the error", func() (bool, string) {
 				row, _ := s.view.ReportRow(ApplicationSet, name)
 				for _, c := range row.Conditions {

@@ -33,7 +33,7 @@ func Prepare(ctx context.Context, fleet *env.Fleet) error {
 			return err
 		}
 	}
-	if err := fleet.Hub.ApplyFiles(ctx, Examples("hub")); err != nil {
+	if err := fleet.Hub.ApplyFiles(ctx, Examples(hub)); err != nil {
 		return err
 	}
 	return env.Wait(ctx, "the placement to decide, and Argo CD to know every cluster", func(ctx context.Context) (bool, string) {
@@ -75,7 +75,7 @@ func (s *Story) deliveryMarks(cluster string) []mark {
 	name := application(cluster)
 	return []mark{
 		{"a hub Application is generated", func() (bool, string) {
-			_, ok := s.view.Application("hub", name)
+			_, ok := s.view.Application(hub, name)
 			return ok, "no Application " + name + " on the hub"
 		}},
 		{"its ManifestWork is written", func() (bool, string) { return s.workOf(name, cluster) }},
@@ -84,24 +84,20 @@ func (s *Story) deliveryMarks(cluster string) []mark {
 			return ok, s.view.everywhere(name, cluster)
 		}},
 		{"synced and healthy there", s.well(cluster, name, "")},
-		{"the hub Application says so", s.well("hub", name, "")},
+		{"the hub Application says so", s.well(hub, name, "")},
 		{"the report says so", s.reported(name, "")},
 	}
 }
 
 // workOf holds when a ManifestWork for a hub Application is in a cluster's namespace.
 func (s *Story) workOf(name, cluster string) (bool, string) {
-	works, err := s.view.Works()
-	if err != nil {
-		return false, err.Error()
-	}
-	for i := range works {
-		if works[i].Namespace == cluster && works[i].Annotations[wire.HubNameAnnotation] == name {
+	for _, work := range s.view.Works() {
+		if work.Namespace == cluster && work.Annotations[wire.HubNameAnnotation] == name {
 			return true, ""
 		}
 	}
-	hub, _ := s.view.Application("hub", name)
-	return false, "no ManifestWork in the namespace " + cluster + " for " + hub.String()
+	a, _ := s.view.Application(hub, name)
+	return false, "no ManifestWork in the namespace " + cluster + " for " + a.String()
 }
 
 // Show tells the report.

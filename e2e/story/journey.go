@@ -85,7 +85,7 @@ func (s *Story) commitMarks(revision string) func(cluster string) []mark {
 				return ok && a.Revision == revision, s.view.everywhere(name, cluster)
 			}},
 			{"synced and healthy on the managed cluster", s.well(cluster, name, revision)},
-			{"the hub Application says so", s.well("hub", name, revision)},
+			{"the hub Application says so", s.well(hub, name, revision)},
 			{"the report says so", s.reported(name, revision)},
 		}
 	}

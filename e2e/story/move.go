@@ -80,9 +80,9 @@ func (s *Story) point(ctx context.Context, cluster string) error {
 func (s *Story) arrived(ctx context.Context, at *env.Cluster) error {
 	_, err := s.view.Await(ctx, notesName+" to be well on "+at.Name, func() (bool, string) {
 		there, delivered := s.view.Application(at.Name, notesName)
-		hub, _ := s.view.Application("hub", notesName)
+		onHub, _ := s.view.Application(hub, notesName)
 		exists, saw := configMapExists(ctx, at)
-		return delivered && there.Well("") && hub.Well("") && exists, s.view.everywhere(notesName, at.Name) + "; " + saw
+		return delivered && there.Well("") && onHub.Well("") && exists, s.view.everywhere(notesName, at.Name) + "; " + saw
 	})
 	return err
 }

@@ -8,15 +8,61 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-func sortByName(applications []Application) {
-	slices.SortFunc(applications, func(a, b Application) int { return strings.Compare(a.Name, b.Name) })
+// all returns the objects of a kind on a cluster, sorted by name. They are shared:
+// nobody may change them.
+func all[T client.Object](v *View, cluster string) []T {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var found []T
+	for at, object := range v.objects {
+		if o, is := object.(T); is && at.cluster == cluster {
+			found = append(found, o)
+		}
+	}
+	slices.SortFunc(found, func(a, b T) int {
+		return strings.Compare(a.GetNamespace()+"/"+a.GetName(), b.GetNamespace()+"/"+b.GetName())
+	})
+	return found
+}
+
+// Applications returns the Applications of a cluster, sorted by name.
+func (v *View) Applications(cluster string) []Application {
+	objects := all[*argocd.Application](v, cluster)
+	applications := make([]Application, 0, len(objects))
+	for _, o := range objects {
+		applications = append(applications, newApplication(o))
+	}
+	return applications
+}
+
+// Application returns one Application of a cluster; ok is false when there is none.
+func (v *View) Application(cluster, name string) (a Application, ok bool) {
+	for _, a := range v.Applications(cluster) {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return Application{}, false
+}
+
+// Works returns the ManifestWorks on the hub, which nobody may change.
+func (v *View) Works() []*workv1.ManifestWork { return all[*workv1.ManifestWork](v, hub) }
+
+// Report returns the report of an ApplicationSet, which nobody may change, or nil.
+func (v *View) Report(name string) *v1alpha1.MulticlusterApplicationSetReport {
+	for _, report := range all[*v1alpha1.MulticlusterApplicationSetReport](v, hub) {
+		if report.Name == name {
+			return report
+		}
+	}
+	return nil
 }
 
 // ReportRow returns the row of a hub Application in the report of its
@@ -49,33 +95,17 @@ func rowOf(c v1alpha1.ClusterCondition, namespace, name string) Application {
 // did not come true.
 func (v *View) everywhere(name, cluster string) string {
 	var text []string
-	for _, where := range []string{"hub", cluster} {
+	for _, where := range []string{hub, cluster} {
 		if a, ok := v.Application(where, name); ok {
 			text = append(text, fmt.Sprintf("on %s: %s", where, a))
 		} else {
 			text = append(text, fmt.Sprintf("on %s: no Application %s", where, name))
 		}
 	}
-	works, err := v.Works()
-	if err != nil {
-		text = append(text, err.Error())
-	}
-	for i := range works {
-		if works[i].Namespace == cluster {
-			text = append(text, fmt.Sprintf("work %s: %d manifests, %d conditions", works[i].Name, len(works[i].Spec.Workload.Manifests), len(works[i].Status.Conditions)))
+	for _, work := range v.Works() {
+		if work.Namespace == cluster {
+			text = append(text, fmt.Sprintf("work %s: %d manifests, %d conditions", work.Name, len(work.Spec.Workload.Manifests), len(work.Status.Conditions)))
 		}
 	}
 	return strings.Join(text, "; ")
-}
-
-// eachObject calls what for every object of a list.
-func eachObject(list client.ObjectList, what func(client.Object)) error {
-	return meta.EachListItem(list, func(o runtime.Object) error {
-		object, ok := o.(client.Object)
-		if !ok {
-			return fmt.Errorf("%T has no name", o)
-		}
-		what(object)
-		return nil
-	})
 }

@@ -20,19 +20,28 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
+// hub is the hub's name in a fleet.
+const hub = "hub"
+
 // View watches what the story is about, on all clusters of a fleet. It is safe
 // for concurrent use.
 type View struct {
-	fleet  *env.Fleet
-	caches map[string]cache.Cache
+	fleet *env.Fleet
 
 	mu      sync.Mutex
 	changed chan struct{}
+	objects map[place]client.Object
+}
+
+// place is where an object is.
+type place struct {
+	cluster, kind string
+	key           client.ObjectKey
 }
 
 // Watch returns a view that is current until ctx ends.
 func Watch(ctx context.Context, fleet *env.Fleet) (*View, error) {
-	v := &View{fleet: fleet, caches: map[string]cache.Cache{}, changed: make(chan struct{})}
+	v := &View{fleet: fleet, changed: make(chan struct{}), objects: map[place]client.Object{}}
 	scheme, err := env.Scheme()
 	if err != nil {
 		return nil, err
@@ -46,31 +55,55 @@ func Watch(ctx context.Context, fleet *env.Fleet) (*View, error) {
 		if err != nil {
 			return nil, fmt.Errorf("watch %s: %w", c.Name, err)
 		}
-		v.caches[c.Name] = watching
 		go func() { _ = watching.Start(ctx) }() // it ends with ctx, and only then
-		if err := v.observe(ctx, watching, kinds); err != nil {
-			return nil, fmt.Errorf("watch %s: %w", c.Name, err)
+		for _, kind := range kinds {
+			if err := v.observe(ctx, c.Name, watching, kind); err != nil {
+				return nil, fmt.Errorf("watch %T on %s: %w", kind, c.Name, err)
+			}
 		}
 	}
 	return v, nil
 }
 
-func (v *View) observe(ctx context.Context, watching cache.Cache, kinds []client.Object) error {
-	for _, kind := range kinds {
-		informer, err := watching.GetInformer(ctx, kind)
-		if err != nil {
-			return err
-		}
-		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { v.wake() },
-			UpdateFunc: func(any, any) { v.wake() },
-			DeleteFunc: func(any) { v.wake() },
-		})
-		if err != nil {
-			return err
-		}
+func (v *View) observe(ctx context.Context, cluster string, watching cache.Cache, kind client.Object) error {
+	informer, err := watching.GetInformer(ctx, kind)
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { v.put(cluster, o) },
+		UpdateFunc: func(_, o any) { v.put(cluster, o) },
+		DeleteFunc: func(o any) { v.drop(cluster, o) },
+	})
+	return err
+}
+
+func (v *View) put(cluster string, object any) {
+	if o, ok := object.(client.Object); ok {
+		v.change(func() { v.objects[placeOf(cluster, o)] = o })
+	}
+}
+
+func (v *View) drop(cluster string, object any) {
+	if last, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = last.Obj
+	}
+	if o, ok := object.(client.Object); ok {
+		v.change(func() { delete(v.objects, placeOf(cluster, o)) })
+	}
+}
+
+func placeOf(cluster string, o client.Object) place {
+	return place{cluster: cluster, kind: fmt.Sprintf("%T", o), key: client.ObjectKeyFromObject(o)}
+}
+
+// change does it and wakes up everybody who waits.
+func (v *View) change(do func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	do()
+	close(v.changed)
+	v.changed = make(chan struct{})
 }
 
 // Changed returns a channel that is closed at the next change of anything.
@@ -78,68 +111,6 @@ func (v *View) Changed() <-chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.changed
-}
-
-func (v *View) wake() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	close(v.changed)
-	v.changed = make(chan struct{})
-}
-
-// Applications returns the Applications of a cluster, sorted by name.
-func (v *View) Applications(cluster string) ([]Application, error) {
-	var list argocd.ApplicationList
-	if err := v.list(cluster, &list); err != nil {
-		return nil, err
-	}
-	applications := make([]Application, 0, len(list.Items))
-	for i := range list.Items {
-		applications = append(applications, newApplication(&list.Items[i]))
-	}
-	sortByName(applications)
-	return applications, nil
-}
-
-// Application returns one Application of a cluster; ok is false when there is none.
-func (v *View) Application(cluster, name string) (a Application, ok bool) {
-	applications, err := v.Applications(cluster)
-	if err != nil {
-		return Application{Conditions: []Condition{{Type: "Unreadable", Message: err.Error()}}}, false
-	}
-	for _, a := range applications {
-		if a.Name == name {
-			return a, true
-		}
-	}
-	return Application{}, false
-}
-
-// Works returns the ManifestWorks on the hub.
-func (v *View) Works() ([]workv1.ManifestWork, error) {
-	var list workv1.ManifestWorkList
-	err := v.list("hub", &list)
-	return list.Items, err
-}
-
-// Report returns the report of an ApplicationSet, or nil.
-func (v *View) Report(name string) *v1alpha1.MulticlusterApplicationSetReport {
-	var list v1alpha1.MulticlusterApplicationSetReportList
-	if err := v.list("hub", &list); err != nil {
-		return nil
-	}
-	for i := range list.Items {
-		if list.Items[i].Name == name {
-			return &list.Items[i]
-		}
-	}
-	return nil
-}
-
-func (v *View) list(cluster string, into client.ObjectList) error {
-	ctx, cancel := context.WithTimeout(v.fleet.Context(), time.Minute)
-	defer cancel()
-	return v.caches[cluster].List(ctx, into)
 }
 
 // Await waits until what holds and returns when it was first seen to hold. what is
@@ -159,7 +130,7 @@ func (v *View) Await(ctx context.Context, name string, what func() (holds bool, 
 		case <-changed:
 		case <-now.C:
 		case <-v.fleet.Context().Done():
-			return time.Time{}, errors.Join(fmt.Errorf("wait for %s; last seen: %s", name, saw), context.Cause(v.fleet.Context()))
+			return time.Time{}, errors.Join(fmt.Errorf("wait for %s; last seen: %s", name, saw), v.fleet.Err())
 		case <-ctx.Done():
 			return time.Time{}, fmt.Errorf("wait for %s: %w; last seen: %s", name, context.Cause(ctx), saw)
 		}

@@ -12,6 +12,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
@@ -50,10 +52,7 @@ func (s *Story) Withdraw(ctx context.Context) error {
 
 // Left lists what the story has put on the clusters and not withdrawn yet.
 func (s *Story) Left(ctx context.Context) ([]string, error) {
-	left, err := s.leftOnHub()
-	if err != nil {
-		return nil, err
-	}
+	left := s.leftOnHub()
 	for _, c := range s.fleet.Managed {
 		more, err := s.leftOn(ctx, c)
 		if err != nil {
@@ -73,28 +72,20 @@ func (s *Story) Left(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-func (s *Story) leftOnHub() ([]string, error) {
+func (s *Story) leftOnHub() []string {
 	var left []string
-	applications, err := s.view.Applications("hub")
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range applications {
+	for _, a := range s.view.Applications(hub) {
 		left = append(left, "hub Application "+a.Name)
 	}
-	works, err := s.view.Works()
-	if err != nil {
-		return nil, err
-	}
-	for i := range works {
-		if works[i].Labels[wire.PullLabel] != "" {
-			left = append(left, "ManifestWork "+works[i].Namespace+"/"+works[i].Name)
+	for _, work := range s.view.Works() {
+		if work.Labels[wire.PullLabel] != "" {
+			left = append(left, "ManifestWork "+work.Namespace+"/"+work.Name)
 		}
 	}
 	if s.view.Report(ApplicationSet) != nil {
 		left = append(left, "report "+ApplicationSet)
 	}
-	return left, nil
+	return left
 }
 
 func (s *Story) leftOn(ctx context.Context, c *env.Cluster) ([]string, error) {
@@ -121,11 +112,15 @@ func namesOf(ctx context.Context, c *env.Cluster, list client.ObjectList, namesp
 		return nil, err
 	}
 	var names []string
-	err := eachObject(list, func(o client.Object) {
-		if o.GetName() == "kube-root-ca.crt" {
-			return
+	err := meta.EachListItem(list, func(object runtime.Object) error {
+		o, ok := object.(client.Object)
+		if !ok {
+			return fmt.Errorf("%T has no name", object)
 		}
-		names = append(names, fmt.Sprintf("%T %s on %s", o, o.GetName(), c.Name))
+		if o.GetName() != "kube-root-ca.crt" {
+			names = append(names, fmt.Sprintf("%T %s on %s", o, o.GetName(), c.Name))
+		}
+		return nil
 	})
 	return names, err
 }

@@ -4,6 +4,7 @@
 package warden
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func Start(parent, prefix string) (*Warden, error) {
 }
 
 func start(folder string, lock *os.File) (*Warden, error) {
-	cmd := exec.Command("/proc/self/exe")
+	cmd := exec.CommandContext(context.Background(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), lifeVariable+"="+folder)
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.Stderr = os.Stderr

@@ -165,7 +165,7 @@ func TestStopAndKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close() //nolint:errcheck // another test looks at this
+	defer w.Close() // another test looks at this
 	for name, end := range map[string]func(*warden.Process) error{
 		"terminated": func(p *warden.Process) error { return p.Stop(t.Context()) },
 		"killed":     func(p *warden.Process) error { return p.Kill(t.Context()) },
