@@ -21,9 +21,8 @@ import (
 // leaving withdraws a deleted Application and lets it go once no managed cluster
 // has it any more.
 func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (ctrl.Result, error) {
-	pulled, _ := wire.IsTrue(app.Labels[wire.PullLabel])
-	if !pulled && len(works) == 0 {
-		return ctrl.Result{}, nil // never ours
+	if !ours(app) && len(works) == 0 {
+		return ctrl.Result{}, nil
 	}
 	if err := r.withdraw(ctx, works, ReasonDeleting); err != nil {
 		return ctrl.Result{}, err
@@ -46,6 +45,13 @@ func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works
 		r.warn(app, finding{"Abandoned", fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(remaining, ", "))})
 	}
 	return ctrl.Result{}, r.release(ctx, app, kept)
+}
+
+// ours reports whether nobody but us can let a deleted Application go: it is pulled,
+// or it names a cluster and keeps the hub's own Argo CD off.
+func ours(app *argocd.Application) bool {
+	pulled, _ := wire.IsTrue(app.Labels[wire.PullLabel])
+	return pulled || app.Annotations[wire.ClusterAnnotation] != "" && app.Annotations[argocd.SkipReconcileAnnotation] == "true"
 }
 
 // remaining names the works that still stand for something on a managed cluster.

@@ -173,6 +173,18 @@ func TestAbandon(t *testing.T) {
 	pruned(t, work)
 }
 
+// Nobody else would: the hub's own Argo CD was told to keep off.
+func TestReleasesAfterWithdrawal(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	delivered(t, app, p.cluster)
+	edit(t, app, func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) })
+	withdrawn(t, app)
+	remove(t, app)
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
 // An Application that was never ours keeps its finalizer.
 func TestLeavesOthersFinalizers(t *testing.T) {
 	start(t)
