@@ -1,0 +1,125 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+)
+
+// The containers are upgraded one at a time, in any order. So this aggregation must
+// make the same report of whatever any released propagation, resourcesync and
+// aggregation left behind, in every combination, and never blank it on the way.
+// A release adds a folder with what its three containers wrote in the demo.
+func TestReadsWhatEveryReleaseWrote(t *testing.T) {
+	releases, err := filepath.Glob("testdata/released/*")
+	if err != nil || len(releases) == 0 {
+		t.Fatalf("no released output in testdata/released: %v", err)
+	}
+	for _, namespace := range []string{"argocd", "cluster1", "cluster2"} {
+		if err := hub.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, propagation := range releases {
+		for _, resourcesync := range releases {
+			for _, aggregation := range releases {
+				name := filepath.Base(propagation) + " " + filepath.Base(resourcesync) + " " + filepath.Base(aggregation)
+				t.Run(name, func(t *testing.T) { readReleased(t, propagation, resourcesync, aggregation) })
+			}
+		}
+	}
+}
+
+func readReleased(t *testing.T, propagation, resourcesync, aggregation string) {
+	w := &world{t: t, namespace: "argocd"}
+	set := w.applicationSet("guestbook")
+	leave(t, set)
+	for _, name := range []string{"cluster1", "cluster2"} {
+		c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		w.must(hub.Create(t.Context(), c))
+		leave(t, c)
+		c.Status.Conditions = []metav1.Condition{{
+			Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.Now(),
+		}}
+		w.must(hub.Status().Update(t.Context(), c))
+	}
+	var works workv1.ManifestWorkList
+	decode(t, filepath.Join(propagation, "manifestworks.json"), &works)
+	for i := range works.Items {
+		status := works.Items[i].Status
+		w.must(hub.Create(t.Context(), &works.Items[i]))
+		leave(t, &works.Items[i])
+		works.Items[i].Status = status
+		w.must(hub.Status().Update(t.Context(), &works.Items[i]))
+	}
+	var left v1alpha1.MulticlusterApplicationSetReport
+	decode(t, filepath.Join(aggregation, "report.json"), &left)
+	w.must(hub.Create(t.Context(), left.DeepCopy()))
+	leave(t, left.DeepCopy())
+	file, err := os.ReadFile(filepath.Join(resourcesync, "intermediate.json"))
+	w.must(err)
+	full := t.TempDir()
+	w.must(os.WriteFile(filepath.Join(full, "argocd_guestbook.json"), file, 0o600))
+
+	// What search added is known from the file, or, while resourcesync is replaced
+	// and the directory is fresh, from the report that is there.
+	want := released(t, propagation, resourcesync)
+	for _, dir := range []string{full, t.TempDir()} {
+		through := &tap{}
+		p := start(t, through, "--intermediate-dir="+dir)
+		w.passed()
+		report, err := w.read("guestbook")
+		w.must(err)
+		if diff := cmp.Diff(want, report.Statuses); diff != "" {
+			t.Errorf("the report differs from what the release made of the same input:\n%s", diff)
+		}
+		if n := len(through.writesOf("argocd", "guestbook")); n > 1 {
+			t.Errorf("%d writes, want at most one: each one more showed something else in between", n)
+		}
+		p.end(t)
+	}
+}
+
+// released returns the report that belongs to released input: the rows of the
+// propagation that fed them and the resources of the resourcesync that knew them.
+func released(t *testing.T, propagation, resourcesync string) v1alpha1.AppSetStatuses {
+	var rows, resources v1alpha1.MulticlusterApplicationSetReport
+	decode(t, filepath.Join(propagation, "report.json"), &rows)
+	decode(t, filepath.Join(resourcesync, "report.json"), &resources)
+	rows.Statuses.Resources = resources.Statuses.Resources
+	return rows.Statuses
+}
+
+func decode(t *testing.T, path string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// leave removes an object when the test ends.
+func leave(t *testing.T, o client.Object) {
+	t.Cleanup(func() {
+		if err := client.IgnoreNotFound(hub.Delete(context.Background(), o)); err != nil {
+			t.Error(err)
+		}
+	})
+}
