@@ -445,13 +445,15 @@ func TestNoSearchService(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- w.poller.Start(ctx) }()
 		sleep(ctx, time.Hour)
-		if len(w.logs) != 1 || !strings.Contains(w.logs[0], "no search service") {
-			t.Errorf("said %q", w.logs)
-		}
+		w.with(func() {
+			if len(w.logs) != 1 || !strings.Contains(w.logs[0], "no search service") {
+				t.Errorf("said %q", w.logs)
+			}
+			w.down = nil
+		})
 		if keys, _ := w.store.List(); len(keys) != 0 {
 			t.Errorf("wrote %v", keys)
 		}
-		w.down = nil
 		sleep(ctx, 2*time.Minute)
 		w.expect("starts by itself", both(ab, fresh))
 		cancel()
@@ -469,12 +471,16 @@ func TestWake(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- w.poller.Start(ctx) }()
+		requests := func() (n int) {
+			w.with(func() { n = w.asked })
+			return n
+		}
 		sleep(ctx, 3*time.Second)
-		asked := w.asked
+		before := requests()
 		wake <- struct{}{}
 		sleep(ctx, time.Second)
-		if w.asked != asked+1 {
-			t.Errorf("%d requests after a hint", w.asked-asked)
+		if after := requests(); after != before+1 {
+			t.Errorf("%d requests after a hint", after-before)
 		}
 		cancel()
 		if err := <-done; err != nil {

@@ -68,10 +68,22 @@ func newWorld(t *testing.T) *world {
 func (w *world) restart() {
 	w.poller = &Poller{
 		Search: w, Fleet: w, Files: w.store,
-		Log:     funcr.New(func(_, args string) { w.logs = append(w.logs, args) }, funcr.Options{}),
+		Log:     funcr.New(func(_, args string) { w.with(func() { w.logs = append(w.logs, args) }) }, funcr.Options{}),
 		Options: Options{Interval: 10 * time.Second, ProbeInterval: time.Minute, BatchSize: 50},
 	}
 	w.poller.restore()
+}
+
+// with is for tests whose poller runs beside them.
+func (w *world) with(do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	do()
+}
+
+func (w *world) outage() (err error) {
+	w.with(func() { err = w.down })
+	return err
 }
 
 // poll polls once and then lets the interval pass.
@@ -85,8 +97,8 @@ func (w *world) poll() {
 func (w *world) View(context.Context) (fleet.View, error) { return w.view, w.viewed }
 
 func (w *world) ClustersWithApplications(context.Context) ([]string, error) {
-	if w.down != nil {
-		return nil, w.down
+	if err := w.outage(); err != nil {
+		return nil, err
 	}
 	return slices.Sorted(maps.Keys(w.apps)), nil
 }
@@ -143,8 +155,8 @@ func object(cluster, o string, owners ...string) search.Item {
 }
 
 func (w *world) Objects(_ context.Context, clusters, kinds, names []string) (*search.Result, error) {
-	if w.down != nil {
-		return nil, w.down
+	if err := w.outage(); err != nil {
+		return nil, err
 	}
 	r := &search.Result{}
 	for _, c := range clusters {
@@ -162,8 +174,8 @@ func (w *world) Objects(_ context.Context, clusters, kinds, names []string) (*se
 }
 
 func (w *world) Clusters(context.Context) (*search.Result, error) {
-	if w.down != nil {
-		return nil, w.down
+	if err := w.outage(); err != nil {
+		return nil, err
 	}
 	r := &search.Result{}
 	for _, c := range w.view.Clusters {
