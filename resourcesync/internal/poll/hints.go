@@ -41,7 +41,7 @@ func (h *Hints) Start(ctx context.Context) error {
 		err := h.watch(ctx, h.changed)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // stopping is no failure
 		case err == nil:
 			pause, said = firstReconnect, ""
 			h.changed() // what happens until somebody listens again

@@ -47,9 +47,9 @@ func (c *Client) Watch(ctx context.Context, changed func()) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, watchLife, errWatchLife)
 	defer cancel()
-	conn, response, err := websocket.Dial(ctx, c.options.URL, &websocket.DialOptions{
+	conn, response, err := websocket.Dial(ctx, c.options.URL, &websocket.DialOptions{ //nolint:bodyclose // the body is a copy in memory, or the connection itself
 		HTTPClient: c.http, Subprotocols: []string{watchProtocol},
-	}) //nolint:bodyclose // Dial replaces the body by a copy that needs no closing
+	})
 	if err != nil {
 		if response != nil && response.StatusCode >= 300 {
 			return statusError(response.StatusCode, response.Body)
