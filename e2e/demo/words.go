@@ -52,9 +52,9 @@ func invitation(fleet *env.Fleet) string {
 		fmt.Fprintf(&b, "  export %s=%s\n", strings.ToUpper(c.Name), c.Kubeconfig)
 	}
 	b.WriteString(`
-  bin/kubectl --kubeconfig  apply -f deploy/examples/guestbook-app-set.yaml
-  bin/kubectl --kubeconfig  get applications,manifestworks,appsetreports -A
-  bin/kubectl --kubeconfig  get managedclusters
+  bin/kubectl --kubeconfig $HUB apply -f deploy/examples/guestbook-app-set.yaml
+  bin/kubectl --kubeconfig $HUB get applications,manifestworks,appsetreports -A
+  bin/kubectl --kubeconfig $HUB get managedclusters
 `)
 	if len(fleet.Managed) > 0 {
 		fmt.Fprintf(&b, "  bin/kubectl --kubeconfig $%s get applications,deployments -A\n", strings.ToUpper(fleet.Managed[0].Name))
