@@ -132,10 +132,13 @@ func (b *bench) start(ctx context.Context) error {
 	if err := os.WriteFile(policy, audit.Policy(env.ProductNamespace), 0o600); err != nil {
 		return err
 	}
+	server := []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log, "--audit-log-maxsize=100000"}
+	if b.Profiles != "" {
+		server = append(server, "--profiling=true")
+	}
 	fleet, err := env.Start(ctx, env.Options{
-		HubOnly: true, Product: []string{}, Progress: b.Progress,
+		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServer: server,
 		ProductEnv: []string{"GOGC=100"}, // as in the pod, where nobody sets it
-		APIServer:  []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log, "--audit-log-maxsize=100000"},
 	})
 	if err != nil {
 		return err

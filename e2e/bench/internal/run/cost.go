@@ -17,7 +17,7 @@ import (
 const costRate = 100
 
 // servers are the processes below the product, by what the costs call them.
-var servers = map[string]string{"kube-apiserver": "hub-apiserver", "etcd": "backing"}
+var servers = map[string]string{apiServer: "hub-apiserver", "etcd": "backing"}
 
 // cost measures processor time per status change and memory at the present size.
 func (b *bench) cost(ctx context.Context) error {

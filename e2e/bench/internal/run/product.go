@@ -174,6 +174,22 @@ func (b *bench) metric(ctx context.Context, binary, name string) (float64, error
 	return 0, fmt.Errorf("%s has no metric %s", binary, name)
 }
 
+// apiServer is the API server to [bench.profile].
+const apiServer = "kube-apiserver"
+
+// sample returns a CPU profile of a binary or of the API server.
+func (b *bench) sample(ctx context.Context, binary string, seconds int) ([]byte, error) {
+	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", seconds)
+	if binary == apiServer {
+		return b.hub.Do(ctx, http.MethodGet, path, "", nil)
+	}
+	p, err := b.process(binary)
+	if err != nil {
+		return nil, err
+	}
+	return get(ctx, "http://"+p.Flag("pprof-bind-address")+path)
+}
+
 // profile takes a CPU profile of a binary while a phase runs, if profiles are
 // wanted; the returned function waits for it.
 func (b *bench) profile(ctx context.Context, binary, phase string, seconds int) (wait func()) {
@@ -183,12 +199,9 @@ func (b *bench) profile(ctx context.Context, binary, phase string, seconds int) 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		p, err := b.process(binary)
+		body, err := b.sample(ctx, binary, seconds)
 		if err == nil {
-			var body []byte
-			if body, err = get(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", p.Flag("pprof-bind-address"), seconds)); err == nil {
-				err = os.WriteFile(filepath.Join(b.Profiles, fmt.Sprintf("%s-%s-%s.pprof", b.Size.Name, phase, binary)), body, 0o600)
-			}
+			err = os.WriteFile(filepath.Join(b.Profiles, fmt.Sprintf("%s-%s-%s.pprof", b.Size.Name, phase, binary)), body, 0o600)
 		}
 		if err != nil {
 			b.say("no profile of %s: %v", binary, err)

@@ -27,6 +27,7 @@ func (b *bench) storm(ctx context.Context) error {
 	}
 	mark := b.audit.Mark()
 	waitPropagation := b.profile(ctx, env.Propagation, "storm", 5)
+	waitServer := b.profile(ctx, apiServer, "storm", 5)
 	waitAggregation := b.profile(ctx, env.Aggregation, "storm", 5)
 	began := time.Now()
 	if err := b.reportAll(ctx, hit); err != nil {
@@ -42,6 +43,7 @@ func (b *bench) storm(ctx context.Context) error {
 	}
 	waitPropagation()
 	waitAggregation()
+	waitServer()
 	patches, err := b.audit.Since(mark, match)
 	if err != nil {
 		return err
