@@ -32,8 +32,9 @@ import (
 const Version = "0.1.0"
 
 // firstWord is how long a managed cluster may take to say something about a new
-// Application before the hub says Unknown; an agent takes about five seconds.
-const firstWord = 15 * time.Second
+// Application before the hub says Unknown. An agent takes about five seconds, a
+// fleet that is delivered at once as long as the API server needs for it.
+const firstWord = time.Minute
 
 // Program describes the binary.
 func Program() boot.Program {
