@@ -42,7 +42,7 @@ func run(ctx context.Context, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end(fleet, err, screen)) }()
+	defer func() { err = errors.Join(err, end(ctx, fleet, err, screen)) }()
 	if err := tell(ctx, fleet, screen); err != nil {
 		return err
 	}
@@ -81,9 +81,10 @@ func tell(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 	return nil
 }
 
-// end stops the fleet. After a failure it keeps the logs and says where.
-func end(fleet *env.Fleet, failure error, screen *screen) error {
-	if failure != nil {
+// end stops the fleet. After a failure, and not after a Ctrl-C, it keeps the logs
+// and says where.
+func end(ctx context.Context, fleet *env.Fleet, failure error, screen *screen) error {
+	if failure != nil && ctx.Err() == nil {
 		if kept, err := fleet.KeepLogs(); err == nil {
 			screen.print("The logs are kept in " + kept)
 		}

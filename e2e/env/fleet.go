@@ -76,6 +76,9 @@ func Start(ctx context.Context, options Options) (*Fleet, error) {
 	starting, done := f.bind(ctx)
 	defer done()
 	if err := f.start(starting); err != nil {
+		if ctx.Err() != nil { // the caller gave up: nobody wants to read logs
+			return nil, errors.Join(fmt.Errorf("start the fleet: %w", context.Cause(ctx)), f.Stop())
+		}
 		if failure := f.Err(); failure != nil {
 			err = failure // all that was waiting then only says that it was cut off
 		}

@@ -4,7 +4,6 @@
 package env
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -26,9 +25,6 @@ type ports struct {
 	held []net.Listener
 }
 
-// listening listens on this machine, where nothing takes time that could be cut short.
-var listening net.ListenConfig
-
 // take returns n ports that nobody uses and no other fleet reserves.
 func (p *ports) take(n int) ([]int, error) {
 	top := firstEphemeralPort()
@@ -40,7 +36,7 @@ func (p *ports) take(n int) ([]int, error) {
 	var taken []int
 	for i := 0; i < span && len(taken) < n; i++ {
 		port := lowestPort + (start+i)%span
-		reservation, err := listening.Listen(context.Background(), "unix", "@multicluster-integrations-port-"+strconv.Itoa(port))
+		reservation, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: "@multicluster-integrations-port-" + strconv.Itoa(port)})
 		if err != nil {
 			continue // another fleet's
 		}
@@ -68,7 +64,7 @@ func (p *ports) release() error {
 }
 
 func free(port int) bool {
-	l, err := listening.Listen(context.Background(), "tcp", local(port))
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 	if err != nil {
 		return false
 	}

@@ -4,7 +4,6 @@
 package warden
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -123,7 +122,7 @@ func begin(s *Spec) (*exec.Cmd, error) {
 		return nil, err
 	}
 	defer log.Close() // the process has its own
-	cmd := exec.CommandContext(context.Background(), s.Args[0], s.Args[1:]...)
+	cmd := &exec.Cmd{Path: s.Args[0], Args: s.Args}
 	cmd.Env, cmd.Dir = s.Env, s.Dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -13,7 +13,7 @@ import (
 
 // Spec describes a process.
 type Spec struct {
-	// Args are the program's path and its arguments.
+	// Args are the program's path, which is not searched for, and its arguments.
 	Args []string
 	// Env is the whole environment.
 	Env []string

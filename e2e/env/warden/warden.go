@@ -4,7 +4,6 @@
 package warden
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +48,7 @@ func Start(parent, prefix string) (*Warden, error) {
 }
 
 func start(folder string, lock *os.File) (*Warden, error) {
-	cmd := exec.CommandContext(context.Background(), "/proc/self/exe")
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: os.Args[:1]}
 	cmd.Env = append(os.Environ(), lifeVariable+"="+folder)
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.Stderr = os.Stderr
