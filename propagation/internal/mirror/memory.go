@@ -33,8 +33,8 @@ func (g *graces) left(app types.NamespacedName, work *workv1.ManifestWork, pendi
 		delete(g.owing, app)
 		return 0
 	}
-	is := g.owing[app]
-	if is.work != work.UID || is.generation != work.Generation {
+	is, known := g.owing[app]
+	if !known || is.work != work.UID || is.generation != work.Generation {
 		is = owed{work: work.UID, generation: work.Generation, since: now}
 		if g.owing == nil {
 			g.owing = map[types.NamespacedName]owed{}

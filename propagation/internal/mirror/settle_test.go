@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -129,4 +133,26 @@ func TestFirstWordIsTheClusters(t *testing.T) {
 	late := f.app("late", cluster)
 	start(t, Options{FirstWord: time.Millisecond}, nil)
 	says(t, late, "Unknown/Unknown@")
+}
+
+// The wait also holds while there is no work at all, and ends.
+func TestGraceWithoutWork(t *testing.T) {
+	var g graces
+	key, now := types.NamespacedName{Namespace: "a", Name: "b"}, time.Unix(1_000_000, 0)
+	none := &workv1.ManifestWork{}
+	for _, step := range []struct {
+		after, want time.Duration
+		reason      string
+	}{
+		{0, time.Minute, "it begins with the first look"},
+		{40 * time.Second, 20 * time.Second, "it goes on"},
+		{2 * time.Minute, 0, "and is over"},
+	} {
+		if left := g.left(key, none, true, now.Add(step.after), time.Minute); left != step.want {
+			t.Errorf("%s: %s left after %s, want %s", step.reason, left, step.after, step.want)
+		}
+	}
+	if left := g.left(key, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "1"}}, true, now.Add(time.Hour), time.Minute); left != time.Minute {
+		t.Errorf("a work that appears begins it anew: %s left", left)
+	}
 }
