@@ -58,7 +58,7 @@ func bench(ctx context.Context, arguments []string) error {
 		if folder == "" {
 			continue
 		}
-		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // results are no secret
+		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func write(folder string, r *figure.Results) error {
 	var errs []error
 	for name, content := range map[string][]byte{".json": data, "-latency.svg": plotLatency(r), "-cost.svg": plotCosts(r)} {
 		path := filepath.Join(folder, r.Size+name)
-		errs = append(errs, os.WriteFile(path, content, 0o644)) //nolint:gosec // results are no secret
+		errs = append(errs, os.WriteFile(path, content, 0o644))
 		fmt.Println(path)
 	}
 	return errors.Join(errs...)

@@ -11,7 +11,8 @@ import (
 // Table lays rows out as text, one line each, in Markdown that also reads well on
 // a terminal.
 func Table(rows []Row) string {
-	lines := [][]string{{"what", "value", "target", "", "beside"}}
+	lines := make([][]string, 1, 1+len(rows))
+	lines[0] = []string{"what", "value", "target", "", "beside"}
 	for _, r := range rows {
 		lines = append(lines, []string{r.What, r.value(), r.target(), r.Verdict(), r.Beside})
 	}

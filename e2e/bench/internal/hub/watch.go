@@ -30,7 +30,7 @@ func (c *Client) Watch(ctx context.Context, path string, tell func(Event, time.T
 		return nil, err
 	}
 	query := url.Values{"watch": {"1"}, "resourceVersion": {list.Metadata.ResourceVersion}, "timeoutSeconds": {"3600"}}
-	response, err := c.send(ctx, http.MethodGet, path+"?"+query.Encode(), "application/json", "", nil)
+	response, err := c.send(ctx, http.MethodGet, path+"?"+query.Encode(), "application/json", "", nil) //nolint:bodyclose // the goroutine below closes it
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ type application struct {
 func Run(ctx context.Context, o Options) (results *figure.Results, err error) {
 	b := &bench{
 		Options: o, began: time.Now(), setUIDs: map[string]string{},
-		random: rand.New(rand.NewPCG(1, 2)), //nolint:gosec // the same choices in every run are what is wanted
+		random: rand.New(rand.NewPCG(1, 2)), // the same choices in every run
 		results: &figure.Results{
 			Size:      o.Size.Name,
 			Machine:   figure.Machine{Processors: runtime.NumCPU(), LoadBefore: process.Load()},
@@ -90,7 +90,8 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) {
 	}
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(b.fleet.Context(), func() { cancel(context.Cause(b.fleet.Context())) })()
+	running := b.fleet.Context()
+	defer context.AfterFunc(running, func() { cancel(context.Cause(running)) })() //nolint:contextcheck // it is the fleet's end that is passed on
 	return b.results, b.measure(watched)
 }
 

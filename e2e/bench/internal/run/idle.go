@@ -78,7 +78,7 @@ func (b *bench) idle(ctx context.Context) error {
 
 // idleWithoutSearch watches resourcesync where there is no search service.
 func (b *bench) idleWithoutSearch(ctx context.Context) error {
-	if err := b.search.SetFaults(search.Faults{Refuse: true}); err != nil {
+	if err := b.search.SetFaults(search.Faults{Refuse: true}); err != nil { //nolint:contextcheck // the stand-in has its own
 		return err
 	}
 	if _, err := b.resume(ctx, env.ResourceSync); err != nil {

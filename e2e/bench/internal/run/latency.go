@@ -6,6 +6,8 @@ package run
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
@@ -49,11 +51,7 @@ func (b *bench) latency(ctx context.Context) error {
 // time sends changes at [latencyRate] and waits until each was seen in every place,
 // which is given with its path.
 func (b *bench) time(ctx context.Context, places map[string]string, changes []change) (*stopwatch, error) {
-	var names []string
-	for place := range places {
-		names = append(names, place)
-	}
-	s := newStopwatch(names...)
+	s := newStopwatch(slices.Collect(maps.Keys(places))...)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	for place, path := range places {
