@@ -85,7 +85,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := deliver.Setup(ctx, mgr, c.Deliver); err != nil {
 		return fmt.Errorf("set up delivery: %w", err)
 	}
-	if err := mirror.Setup(mgr, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord, WorkIndex: deliver.WorksByApplication}); err != nil {
+	if err := mirror.Setup(ctx, mgr, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord, WorkIndex: deliver.WorksByApplication}); err != nil {
 		return err
 	}
 	if err := register.Setup(mgr, register.Options{Namespace: c.ArgoCDNamespace}); err != nil {
@@ -97,13 +97,9 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 // newScheme returns every type that the binary reads or writes.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	var errs []error
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1.AddToScheme, argocd.AddToScheme, workv1.Install, clusterv1.Install, clusterv1beta1.Install,
-	} {
-		errs = append(errs, add(scheme))
-	}
-	if err := errors.Join(errs...); err != nil {
+	err := errors.Join(corev1.AddToScheme(scheme), argocd.AddToScheme(scheme),
+		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme))
+	if err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}
 	return scheme, nil

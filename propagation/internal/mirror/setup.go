@@ -44,7 +44,7 @@ type Options struct {
 // Setup adds the controller to mgr, whose scheme must know Applications,
 // ManifestWorks and ManagedClusters. Of a cached ManifestWork it needs labels,
 // annotations, generation, times and what observe.Trim keeps of the status.
-func Setup(mgr ctrl.Manager, options Options) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if options.Concurrency == 0 {
 		options.Concurrency = 10
 	}
@@ -53,7 +53,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	}
 	if options.WorkIndex == "" {
 		options.WorkIndex = ownIndex
-		if err := mgr.GetFieldIndexer().IndexField(context.Background(), &workv1.ManifestWork{}, ownIndex, byApplication); err != nil {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, &workv1.ManifestWork{}, ownIndex, byApplication); err != nil {
 			return fmt.Errorf("index ManifestWorks by Application: %w", err)
 		}
 	}

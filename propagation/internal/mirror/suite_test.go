@@ -92,7 +92,7 @@ func start(t testing.TB, options Options, wrap func(client.Client) client.Client
 	if err != nil {
 		t.Fatalf("create manager: %v", err)
 	}
-	if err := Setup(mgr, options); err != nil {
+	if err := Setup(t.Context(), mgr, options); err != nil {
 		t.Fatal(err)
 	}
 	return writes, testkit.Run(t, mgr)
