@@ -20,6 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // patience is how long a named wait may take on a busy machine.
@@ -94,7 +95,7 @@ func start(t *testing.T) []running {
 		if name == "resourcesync" {
 			args = append(args, "--search-url="+service.URL(), "--search-ca-file="+service.CAFile(), "--search-token-file="+file)
 		}
-		run := exec.Command(filepath.Join(bin, name), args...)
+		run := testkit.Command(context.Background(), filepath.Join(bin, name), args...)
 		log, err := os.Create(r.log)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 var (
@@ -39,33 +40,30 @@ func TestMain(m *testing.M) {
 // plugins as they are by default (Pod Security among them), a record of what our
 // identities ask for, and the controllers that empty a namespace.
 func withHub(tests func() int) (code int, err error) {
-	dir, err := os.MkdirTemp("", "deploytest-")
+	var dir string
+	var prepared error
+	config, stop, err := testkit.Start(func(env *envtest.Environment) {
+		if dir, prepared = os.MkdirTemp("", "deploytest-"); prepared != nil {
+			return
+		}
+		policy := filepath.Join(dir, "audit-policy.yaml")
+		prepared = os.WriteFile(policy, []byte(auditPolicy), 0o600)
+		auditLog = filepath.Join(dir, "audit.log")
+		env.ControlPlane.GetAPIServer().Configure().Set("audit-policy-file", policy).Set("audit-log-path", auditLog)
+	})
 	if err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	policy := filepath.Join(dir, "audit-policy.yaml")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return 1, err
+	defer func() { err = errors.Join(err, stop()) }()
+	if prepared != nil {
+		return 1, prepared
 	}
-	env := &envtest.Environment{
-		BinaryAssetsDirectory: tool(""),
-		ErrorIfCRDPathMissing: true,
-		CRDDirectoryPaths:     []string{tool("crds/ocm-hub"), tool("crds/argocd"), deployPath("base", "crd")},
-	}
-	auditLog = filepath.Join(dir, "audit.log")
-	env.ControlPlane.GetAPIServer().Configure().Set("audit-policy-file", policy).Set("audit-log-path", auditLog)
-	config, err := env.Start()
-	if err != nil {
-		return 1, fmt.Errorf("start the test control plane (run `make tools` first): %w", err)
-	}
-	defer func() { err = errors.Join(err, env.Stop()) }()
 	hub, kubeconfig = config, filepath.Join(dir, "kubeconfig")
 	if err := writeKubeconfig(config, kubeconfig); err != nil {
 		return 1, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	controllers := exec.CommandContext(ctx, tool("kube-controller-manager"), "--kubeconfig="+kubeconfig, "--secure-port=0", "--leader-elect=false",
+	controllers := testkit.Command(ctx, tool("kube-controller-manager"), "--kubeconfig="+kubeconfig, "--secure-port=0", "--leader-elect=false",
 		"--controllers=namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller")
 	controllers.Stdout, controllers.Stderr = io.Discard, io.Discard
 	if err := controllers.Start(); err != nil {

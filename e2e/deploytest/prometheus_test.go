@@ -9,11 +9,12 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // reader is the identity of the Prometheus in the tests.
@@ -94,7 +95,7 @@ scrape_configs:
 		}
 	}
 	address = freeAddress(t)
-	server := exec.CommandContext(t.Context(), tool("prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"),
+	server := testkit.Command(t.Context(), tool("prometheus"), "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=error")
 	server.Stdout, server.Stderr = io.Discard, io.Discard
 	if err := server.Start(); err != nil {

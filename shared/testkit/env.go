@@ -25,8 +25,8 @@ const assetsVariable = "KUBEBUILDER_ASSETS"
 // installs the CRDs of the hub: Argo CD's, Open Cluster Management's and ours.
 // It returns an administrator's configuration without a client-side rate limit,
 // and stop. Call it once per package, from TestMain. Nothing survives the test
-// binary, however it ends.
-func Start() (config *rest.Config, stop func() error, err error) {
+// binary, however it ends. Each configure may change the environment before it starts.
+func Start(configure ...func(*envtest.Environment)) (config *rest.Config, stop func() error, err error) {
 	root := Root()
 	bin := cmp.Or(os.Getenv(assetsVariable), filepath.Join(root, "bin"))
 	if _, err := os.Stat(filepath.Join(bin, "kube-apiserver")); err != nil {
@@ -51,6 +51,9 @@ func Start() (config *rest.Config, stop func() error, err error) {
 		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: patience},
 		ControlPlaneStartTimeout: patience,
 		ControlPlaneStopTimeout:  patience,
+	}
+	for _, change := range configure {
+		change(env)
 	}
 	config, err = env.Start()
 	if err != nil {

@@ -4,6 +4,7 @@
 package testkit
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -48,6 +49,14 @@ func become(program string) error {
 		return fmt.Errorf("%s: the test is gone already", program)
 	}
 	return syscall.Exec(program, os.Args, os.Environ())
+}
+
+// Command is exec.CommandContext for a program that is to end with this process,
+// however that ends.
+func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, name, args...)
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return command
 }
 
 // leash returns a folder of programs that end with this process, and a temporary

@@ -5,6 +5,16 @@
 
 package testkit
 
+import (
+	"context"
+	"os/exec"
+)
+
+// Command is exec.CommandContext: only Linux ends a process with its parent.
+func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, name, args...)
+}
+
 // leash returns the programs as they are: only Linux ends a process with its parent.
 func leash(programs string) (folder string, release func() error, err error) {
 	return programs, func() error { return nil }, nil

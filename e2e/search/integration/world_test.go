@@ -24,6 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/access"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // fleet is what search knows at the start of every test.
@@ -196,7 +197,7 @@ func (w *world) run(arguments ...string) {
 		w.t.Fatal(err)
 	}
 	p := &process{ended: make(chan struct{})}
-	p.command = exec.CommandContext(w.t.Context(), binary, append([]string{
+	p.command = testkit.Command(w.t.Context(), binary, append([]string{
 		"--kubeconfig=" + kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0",
 		"--search-url=" + w.server.URL(),
 		"--search-ca-file=" + filepath.Join(w.folder, "ca.crt"),

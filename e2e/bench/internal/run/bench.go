@@ -66,7 +66,7 @@ type application struct {
 }
 
 // Run runs the benchmark. Results are returned with an error, too, as far as they go.
-func Run(ctx context.Context, o Options) (results *figure.Results, err error) {
+func Run(ctx context.Context, o Options) (results *figure.Results, err error) { //nolint:contextcheck // the fleet's context is watched for its end
 	b := &bench{
 		Options: o, began: time.Now(), setUIDs: map[string]string{},
 		random: rand.New(rand.NewPCG(1, 2)), // the same choices in every run
