@@ -7,8 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
 const guestbookPath = "guestbook/guestbook.yaml"
@@ -86,7 +90,28 @@ func (s *Story) Break(ctx context.Context) error {
 		row, _ := s.view.ReportRow(ApplicationSet, application(c.Name))
 		s.sayf("%s, in the report: %s", c.Name, row.Message())
 	}
-	return nil
+	return s.searched(ctx)
+}
+
+// searched waits until search has told the error, too, beside the resources: it
+// comes by another way, through the intermediate report.
+func (s *Story) searched(ctx context.Context) error {
+	store := intermediate.NewStore(s.fleet.IntermediateDir(0))
+	_, err := s.view.Await(ctx, "the intermediate report to have resources and the error of every Application", func() (bool, string) {
+		report, err := store.Read(env.ArgoCDNamespace, ApplicationSet)
+		if err != nil {
+			return false, err.Error()
+		}
+		told := 0
+		for i := range report.Applications {
+			a := &report.Applications[i]
+			if len(a.Resources) > 0 && slices.ContainsFunc(a.Conditions, func(c intermediate.Condition) bool { return strings.Contains(c.Message, reason) }) {
+				told++
+			}
+		}
+		return told == len(s.fleet.Managed), fmt.Sprintf("%d Applications, %d of them with both", len(report.Applications), told)
+	})
+	return err
 }
 
 // fails holds when an Application says why the revision did not sync.
