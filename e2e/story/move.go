@@ -55,8 +55,8 @@ func (s *Story) Move(ctx context.Context) error {
 	_, err := s.view.Await(ctx, notesName+" to leave "+from.Name, func() (bool, string) {
 		_, stays := s.view.Application(from.Name, notesName)
 		work, _ := s.workOf(notesName, from.Name)
-		exists, saw := configMapExists(ctx, from)
-		return !stays && !work && !exists, fmt.Sprintf("%s; work: %t; %s", s.view.everywhere(notesName, from.Name), work, saw)
+		_, gone, saw := configMap(ctx, from)
+		return !stays && !work && gone, fmt.Sprintf("%s; work: %t; %s", s.view.everywhere(notesName, from.Name), work, saw)
 	})
 	if err != nil {
 		return err
@@ -81,15 +81,17 @@ func (s *Story) arrived(ctx context.Context, at *env.Cluster) error {
 	_, err := s.view.Await(ctx, notesName+" to be well on "+at.Name, func() (bool, string) {
 		there, delivered := s.view.Application(at.Name, notesName)
 		onHub, _ := s.view.Application(hub, notesName)
-		exists, saw := configMapExists(ctx, at)
+		exists, _, saw := configMap(ctx, at)
 		return delivered && there.Well("") && onHub.Well("") && exists, s.view.everywhere(notesName, at.Name) + "; " + saw
 	})
 	return err
 }
 
-func configMapExists(ctx context.Context, c *env.Cluster) (bool, string) {
+// configMap returns whether the workload is there; only a positive answer counts
+// as one, so a reader says which of the two it waits for.
+func configMap(ctx context.Context, c *env.Cluster) (there, gone bool, saw string) {
 	err := c.Client.Get(ctx, client.ObjectKey{Namespace: notesNamespace, Name: notesConfigMap}, &corev1.ConfigMap{})
-	return !apierrors.IsNotFound(err), fmt.Sprintf("ConfigMap %s on %s: %v", notesConfigMap, c.Name, err)
+	return err == nil, apierrors.IsNotFound(err), fmt.Sprintf("ConfigMap %s on %s: %v", notesConfigMap, c.Name, err)
 }
 
 // withdrawNotes deletes the standalone Application.

@@ -76,19 +76,30 @@ func readReleased(t *testing.T, propagation, resourcesync, aggregation string) {
 	w.must(os.WriteFile(filepath.Join(full, "argocd_guestbook.json"), file, 0o600))
 
 	// What search added is known from the file, or, while resourcesync is replaced
-	// and the directory is fresh, from the report that is there.
+	// and the directory is fresh, from the report that is there; and from the file
+	// alone, when there is no report that would hide that it cannot be read.
 	want := released(t, propagation, resourcesync)
-	for _, dir := range []string{full, t.TempDir()} {
+	for _, c := range []struct {
+		reason, dir string
+		without     bool
+	}{
+		{"file and report", full, false},
+		{"report without a file", t.TempDir(), false},
+		{"file without a report", full, true},
+	} {
+		if c.without {
+			w.must(hub.Delete(t.Context(), left.DeepCopy()))
+		}
 		through := &tap{}
-		p := start(t, through, "--intermediate-dir="+dir)
+		p := start(t, through, "--intermediate-dir="+c.dir)
 		w.passed()
 		report, err := w.read("guestbook")
 		w.must(err)
 		if diff := cmp.Diff(want, report.Statuses); diff != "" {
-			t.Errorf("the report differs from what the release made of the same input:\n%s", diff)
+			t.Errorf("%s: the report differs from what the release made of the same input:\n%s", c.reason, diff)
 		}
 		if n := len(through.writesOf("argocd", "guestbook")); n > 1 {
-			t.Errorf("%d writes, want at most one: each one more showed something else in between", n)
+			t.Errorf("%s: %d writes, want at most one: each one more showed something else in between", c.reason, n)
 		}
 		p.end(t)
 	}
