@@ -46,8 +46,9 @@ type Options struct {
 	Arguments map[string][]string
 	// APIServer are extra command-line arguments of the hub's API server; they come last.
 	APIServer []string
-	// ProductEnv is added to the environment of the product's binaries.
-	ProductEnv []string
+	// DefaultGC leaves Go's garbage collector as processes have it when nobody sets
+	// GOGC. Otherwise it saves memory and costs time.
+	DefaultGC bool
 	// Progress is told what happens while the fleet starts; nil: nobody is.
 	Progress func(line string)
 }

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -41,14 +40,17 @@ type command struct {
 	env  []string
 }
 
-// run starts a process. GOGC and PATH are set; anything else in the environment
-// of this program stays outside.
+// run starts a process. Nothing of the environment of this program but PATH reaches it.
 func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
 	home := filepath.Join(f.folder, "home", c.name)
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
-	environment := slices.Concat([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "GOGC=50"}, c.env)
+	environment := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}
+	if !f.options.DefaultGC {
+		environment = append(environment, "GOGC=50")
+	}
+	environment = append(environment, c.env...)
 	log := filepath.Join(f.folder, logFolder, c.name+".log")
 	p := &Process{
 		Name: c.name, Log: log, fleet: f,

@@ -151,7 +151,7 @@ func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, repli
 		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)
 	}
 	args = append(append(args, f.options.Arguments[name]...), more...)
-	p, err := f.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args, env: f.options.ProductEnv})
+	p, err := f.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args})
 	if err != nil {
 		return err
 	}

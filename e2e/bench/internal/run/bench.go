@@ -139,7 +139,7 @@ func (b *bench) start(ctx context.Context) error {
 	}
 	fleet, err := env.Start(ctx, env.Options{
 		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServer: server,
-		ProductEnv: []string{"GOGC=100"}, // as in the pod, where nobody sets it
+		DefaultGC: true, // as on a hub, where nobody sets it
 	})
 	if err != nil {
 		return err
