@@ -92,7 +92,11 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
 		return fmt.Errorf("register types: %w", err)
 	}
-	mgr, err := boot.NewManager(ctx, env, scheme, cache.Options{ByObject: index.Caches()},
+	informers, err := index.Informers(env.Config)
+	if err != nil {
+		return err
+	}
+	mgr, err := boot.NewManager(ctx, env, scheme, cache.Options{ByObject: index.Caches(), NewInformer: informers},
 		&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata())
 	if err != nil {
 		return err

@@ -5,21 +5,19 @@ package index
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // Caches returns how the informers that the index is fed from have to be trimmed.
 func Caches() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&workv1.ManifestWork{}: {
-			Label:     labels.SelectorFromSet(labels.Set{wire.ApplicationSetLabel: "true"}),
+			Label:     generated,
 			Transform: Compact,
 		},
 		&clusterv1.ManagedCluster{}:     {Transform: trimCluster},

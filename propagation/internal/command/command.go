@@ -77,7 +77,12 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	for object := range watched {
 		warm = append(warm, object)
 	}
-	mgr, err := boot.NewManager(ctx, env, scheme, cache.Options{ByObject: watched, DefaultTransform: cache.TransformStripManagedFields()}, warm...)
+	informers, err := deliver.Informers(env.Config)
+	if err != nil {
+		return err
+	}
+	mgr, err := boot.NewManager(ctx, env, scheme,
+		cache.Options{ByObject: watched, NewInformer: informers, DefaultTransform: cache.TransformStripManagedFields()}, warm...)
 	if err != nil {
 		return err
 	}

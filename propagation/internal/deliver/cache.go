@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -35,7 +34,7 @@ func Caches(argocdNamespace string) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&argocd.Application{}: {Transform: trimApplication},
 		&workv1.ManifestWork{}: {
-			Label:     labels.SelectorFromSet(labels.Set{wire.PullLabel: "true"}),
+			Label:     pulledWorks,
 			Transform: trimWork,
 		},
 		&argocd.AppProject{}:                {Namespaces: map[string]cache.Config{argocdNamespace: {}}, Transform: trimMetadata},

@@ -102,10 +102,14 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 	p := &propagation{requests: &requests{}}
 	config := rest.CopyConfig(hub.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return recorder{next, p.requests} })
+	informers, err := Informers(config)
+	if err != nil {
+		t.Fatalf("set up informers: %v", err)
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:     hub.scheme,
 		Logger:     logr.Discard(),
-		Cache:      cache.Options{ByObject: Caches(options.ArgoCDNamespace)},
+		Cache:      cache.Options{ByObject: Caches(options.ArgoCDNamespace), NewInformer: informers},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: skipNames(),
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {

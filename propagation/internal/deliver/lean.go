@@ -1,0 +1,54 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/leanwatch"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// pulledWorks selects the ManifestWorks that this project writes.
+var pulledWorks = labels.SelectorFromSet(labels.Set{wire.PullLabel: "true"})
+
+// The kinds of which there is one per Application, as far as they are read.
+type (
+	leanWork struct {
+		Metadata leanwatch.Meta            `json:"metadata"`
+		Spec     workv1.ManifestWorkSpec   `json:"spec"`
+		Status   workv1.ManifestWorkStatus `json:"status"`
+	}
+	leanApplication struct {
+		Metadata  leanwatch.Meta  `json:"metadata"`
+		Spec      json.RawMessage `json:"spec"`
+		Operation json.RawMessage `json:"operation"`
+		Status    json.RawMessage `json:"status"`
+	}
+)
+
+// Informers returns what makes the informers of a cache with [Caches], for its
+// NewInformer.
+func Informers(config *rest.Config) (leanwatch.Constructor, error) {
+	resource := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
+	works, err := leanwatch.New(config, resource, pulledWorks, func(w *leanWork) *workv1.ManifestWork {
+		return &workv1.ManifestWork{ObjectMeta: w.Metadata.ObjectMeta, Spec: w.Spec, Status: w.Status}
+	})
+	if err != nil {
+		return nil, err
+	}
+	apps, err := leanwatch.New(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), nil, func(a *leanApplication) *argocd.Application {
+		return &argocd.Application{ObjectMeta: a.Metadata.ObjectMeta, Spec: a.Spec, Operation: a.Operation, Status: a.Status}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return leanwatch.Informers(works, apps), nil
+}
