@@ -16,19 +16,11 @@ type Pace struct {
 	// Min is the wait of a lone change of a small report.
 	Min time.Duration
 	// Max is the wait of a lone change of a report as large as the size limit, and
-	// of a change that closely follows a write. A storm waits until it is over, but
-	// no longer than four times Max.
+	// of a change that closely follows a write. In a storm, which is more than
+	// stormRate changes a second over all reports, everything waits until it is
+	// over, but no longer than four times Max, twelve times when several reports do.
 	Max time.Duration
 }
-
-const (
-	// stormChanges that wait for one write are a storm.
-	stormChanges = 50
-	// stormWaits is how many times Max a storm may wait.
-	stormWaits = 4
-	// calm is the part of Max without a change that ends a storm.
-	calm = 4
-)
 
 // wait returns how long the first change after a write is held back.
 func (p Pace) wait(last history, now time.Time) time.Duration {
@@ -36,15 +28,6 @@ func (p Pace) wait(last history, now time.Time) time.Duration {
 		return p.Max
 	}
 	return p.Min + time.Duration(float64(p.Max-p.Min)*min(1, last.fullness))
-}
-
-// more returns how much longer changes that are due are held back: a storm for as
-// long as it lasts.
-func (p Pace) more(s *pending, now time.Time) time.Duration {
-	if s.changes < stormChanges || now.Sub(s.latest) >= p.Max/calm || now.Sub(s.first) >= stormWaits*p.Max {
-		return 0
-	}
-	return p.Max / calm
 }
 
 // history is what is remembered of a report.
@@ -58,45 +41,16 @@ type pacer struct {
 	pace Pace
 	now  func() time.Time
 
-	mu    sync.Mutex
-	paces map[types.NamespacedName]*pending
+	mu      sync.Mutex
+	flood   flood // of the changes of all reports
+	waiting map[types.NamespacedName]*pending
+	last    map[types.NamespacedName]history
 }
 
 // pending is a report's changes that are not written yet.
 type pending struct {
-	last          history
-	changes       int
-	first, latest time.Time // of the changes
-	due           time.Time
-}
-
-func newPacer(pace Pace) *pacer {
-	return &pacer{pace: pace, now: time.Now, paces: map[types.NamespacedName]*pending{}}
-}
-
-// changed notes a change. When it is the first since the last write, the report
-// has to be looked at after wait; otherwise that is arranged already.
-func (p *pacer) changed(key types.NamespacedName) (wait time.Duration, first bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s, now := p.of(key), p.now()
-	s.changes++
-	s.latest = now
-	if s.changes > 1 {
-		return 0, false
-	}
-	wait = p.pace.wait(s.last, now)
-	s.first, s.due = now, now.Add(wait)
-	return wait, true
-}
-
-func (p *pacer) of(key types.NamespacedName) *pending {
-	s := p.paces[key]
-	if s == nil {
-		s = &pending{}
-		p.paces[key] = s
-	}
-	return s
+	batch
+	due time.Time
 }
 
 // batch is the changes that one write carries.
@@ -105,55 +59,85 @@ type batch struct {
 	first   time.Time // when the first of them came
 }
 
+func newPacer(pace Pace) *pacer {
+	return &pacer{
+		pace: pace, now: time.Now,
+		waiting: map[types.NamespacedName]*pending{}, last: map[types.NamespacedName]history{},
+	}
+}
+
+// changed notes a change. When it is the first since the last write, the report
+// has to be looked at after wait; otherwise that is arranged already.
+func (p *pacer) changed(key types.NamespacedName) (wait time.Duration, first bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	p.flood.add(now)
+	if s := p.waiting[key]; s != nil {
+		s.changes++
+		return 0, false
+	}
+	wait = p.pace.wait(p.last[key], now)
+	p.waiting[key] = &pending{batch: batch{changes: 1, first: now}, due: now.Add(wait)}
+	return wait, true
+}
+
 // take returns the changes that are due, and none when there are none. While there
 // are some that have to wait, it returns for how long.
 func (p *pacer) take(key types.NamespacedName) (b batch, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.paces[key]
-	if s == nil || s.changes == 0 {
+	s := p.waiting[key]
+	if s == nil {
 		return batch{}, 0
 	}
 	now := p.now()
 	if now.Before(s.due) {
 		return batch{}, s.due.Sub(now)
 	}
-	if wait := p.pace.more(s, now); wait > 0 {
-		s.due = now.Add(wait)
+	bound := s.first.Add(p.pace.patience(len(p.waiting))).Sub(now)
+	if wait := min(bound, p.flood.over(now)); wait > 0 {
 		return batch{}, wait
 	}
-	b = batch{changes: s.changes, first: s.first}
-	s.changes = 0
-	return b, 0
+	delete(p.waiting, key)
+	return s.batch, 0
 }
 
 // written notes that the report was written.
 func (p *pacer) written(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.of(key).last.written = p.now()
+	last := p.last[key]
+	last.written = p.now()
+	p.last[key] = last
 }
 
 // sized notes how large the report is, as a part of the size limit.
 func (p *pacer) sized(key types.NamespacedName, fullness float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.of(key).last.fullness = fullness
+	last := p.last[key]
+	last.fullness = fullness
+	p.last[key] = last
 }
 
 // failed puts a batch back: it is due at once, and its first change stays the first.
 func (p *pacer) failed(key types.NamespacedName, b batch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.paces[key]; s != nil && b.changes > 0 {
-		s.changes += b.changes
-		s.first, s.due = b.first, p.now()
+	if b.changes == 0 {
+		return
 	}
+	if s := p.waiting[key]; s != nil {
+		b.changes += s.changes
+	}
+	p.waiting[key] = &pending{batch: b, due: p.now()}
 }
 
 // forget drops a report that is gone.
 func (p *pacer) forget(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.paces, key)
+	delete(p.waiting, key)
+	delete(p.last, key)
 }
