@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -32,6 +33,9 @@ type Program struct {
 	MetricsPort, HealthPort int
 	// LeaseName is the Lease that a leader holds; empty: the binary never elects.
 	LeaseName string
+	// GCPercent is how far the heap grows beyond what is in use, as GOGC says it, unless
+	// GOGC is set; 0: Go's default.
+	GCPercent int
 }
 
 // Revision is the source revision, set with -ldflags "-X".
@@ -99,6 +103,9 @@ func Execute(ctx context.Context, p Program, c Command, args []string, stdout, s
 	if err != nil {
 		log.Error(err, "cannot start")
 		return 1
+	}
+	if os.Getenv("GOGC") == "" && p.GCPercent > 0 { // an operator who sets it knows better
+		debug.SetGCPercent(p.GCPercent)
 	}
 	buildInfo(p)
 	if err := c.Run(ctx, &Env{Program: p, Options: o, Config: config, Log: log, Level: level}); err != nil {

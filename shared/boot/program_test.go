@@ -11,6 +11,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"testing"
 )
@@ -115,6 +117,31 @@ func TestExecuteGivesTheCommandItsWorld(t *testing.T) {
 	}
 	if !got.Log.V(1).Enabled() {
 		t.Error("debug level: V(1) is not enabled")
+	}
+}
+
+func TestGarbageCollectionIsTheOperatorsIfTheyWish(t *testing.T) {
+	const usual, wanted = 100, 33
+	saving := program
+	saving.GCPercent = wanted
+	for gogc, want := range map[string]uint64{"": wanted, "100": usual} {
+		t.Setenv("GOGC", gogc)
+		before := debug.SetGCPercent(usual)
+		var got uint64
+		c := &fake{run: func(*Env) error {
+			sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+			metrics.Read(sample)
+			got = sample[0].Value.Uint64()
+			return nil
+		}}
+		var stdout, stderr bytes.Buffer
+		if code := Execute(t.Context(), saving, c, []string{"--kubeconfig", kubeconfig(t)}, &stdout, &stderr); code != 0 {
+			t.Fatalf("exit code %d: %s", code, &stderr)
+		}
+		debug.SetGCPercent(before)
+		if got != want {
+			t.Errorf("GOGC=%q: the heap grows by %d %%, want %d", gogc, got, want)
+		}
 	}
 }
 

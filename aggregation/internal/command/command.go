@@ -9,8 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -39,7 +37,10 @@ const (
 
 // Program describes the binary.
 func Program() boot.Program {
-	return boot.Program{Name: "aggregation", Version: Version, MetricsPort: 8445, HealthPort: 8083, LeaseName: "multicluster-integrations-aggregation"}
+	return boot.Program{
+		Name: "aggregation", Version: Version, MetricsPort: 8445, HealthPort: 8083, LeaseName: "multicluster-integrations-aggregation",
+		GCPercent: 50, // decoding makes garbage of all that is not kept; memory is dearer than the time
+	}
 }
 
 // Command holds the binary's flags.
@@ -79,15 +80,8 @@ func (c *Command) Validate() error {
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
-// gcPercent trades processor time, of which this binary needs little, for memory:
-// what is kept is small beside what decoding ManifestWorks throws away.
-const gcPercent = 50
-
 // Run works until ctx ends.
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {
-	if os.Getenv("GOGC") == "" { // an operator who sets it knows better
-		debug.SetGCPercent(gcPercent)
-	}
 	scheme := runtime.NewScheme()
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
 		return fmt.Errorf("register types: %w", err)
