@@ -28,7 +28,7 @@ func Trim(status *workv1.ManifestWorkStatus) {
 		}
 		manifests = append(manifests, m)
 	}
-	status.ResourceStatus.Manifests = slices.Clip(manifests)
+	status.ResourceStatus.Manifests = slices.Clone(manifests) // without the room that a decoder left for more
 }
 
 func keep(conditions []metav1.Condition, wanted func(*metav1.Condition) bool) []metav1.Condition {

@@ -24,6 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
@@ -38,7 +39,10 @@ const firstWord = time.Minute
 
 // Program describes the binary.
 func Program() boot.Program {
-	return boot.Program{Name: "propagation", Version: Version, MetricsPort: 8443, HealthPort: 8081, LeaseName: "multicluster-integrations-propagation"}
+	return boot.Program{
+		Name: "propagation", Version: Version, MetricsPort: 8443, HealthPort: 8081, LeaseName: "multicluster-integrations-propagation",
+		GCPercent: 50, // decoding makes garbage of all that is not kept; memory is dearer than the time
+	}
 }
 
 // Command holds the binary's flags.
@@ -87,10 +91,14 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		return err
 	}
 	c.Deliver.ArgoCDNamespace = c.ArgoCDNamespace
-	if err := deliver.Setup(ctx, mgr, c.Deliver); err != nil {
+	index, err := workindex.New(ctx, mgr.GetCache())
+	if err != nil {
+		return err
+	}
+	if err := deliver.Setup(ctx, mgr, index, c.Deliver); err != nil {
 		return fmt.Errorf("set up delivery: %w", err)
 	}
-	if err := mirror.Setup(ctx, mgr, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord, WorkIndex: deliver.WorksByApplication}); err != nil {
+	if err := mirror.Setup(mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord}); err != nil {
 		return err
 	}
 	if err := register.Setup(mgr, register.Options{Namespace: c.ArgoCDNamespace}); err != nil {

@@ -4,7 +4,6 @@
 package deliver
 
 import (
-	"bytes"
 	"encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
@@ -68,7 +67,7 @@ func trimApplication(in any) (any, error) {
 	}
 	app.Labels = internMap(app.Labels)
 	app.Annotations = internMap(app.Annotations)
-	app.Spec = bytes.Clone(app.Spec)
+	app.Spec = internSpec(app.Spec)
 	if len(app.Status) > bulky {
 		app.Status = trimStatus(app.Status)
 	}

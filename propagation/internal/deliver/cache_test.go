@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -83,7 +84,7 @@ func TestTrimWork(t *testing.T) {
 	if work.Spec.Workload.Manifests != nil || work.ManagedFields != nil {
 		t.Error("the spec is still there")
 	}
-	if _, there := applicationOf(work); !there {
+	if _, there := workindex.ApplicationOf(work); !there {
 		t.Error("whose it is has been lost")
 	}
 	for name, odd := range map[string]*workv1.ManifestWork{

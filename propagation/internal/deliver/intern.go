@@ -4,6 +4,9 @@
 package deliver
 
 import (
+	"bytes"
+	"encoding/json"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
@@ -23,9 +26,14 @@ var common = struct {
 	mu      sync.Mutex
 	strings map[string]*string
 	maps    map[string]map[string]string
-}{strings: map[string]*string{}, maps: map[string]map[string]string{}}
+	specs   map[uint64]json.RawMessage
+}{strings: map[string]*string{}, maps: map[string]map[string]string{}, specs: map[uint64]json.RawMessage{}}
 
-const commonLimit = 8192
+const (
+	commonLimit = 8192
+	// specLimit is lower, since a spec may be large.
+	specLimit = 1024
+)
 
 // internPointer returns a pointer to s, the same one for strings that repeat: the
 // names of health and phase, a revision that a whole ApplicationSet is at.
@@ -66,6 +74,26 @@ func internMap(m map[string]string) map[string]string {
 	return tight
 }
 
+var specSeed = maphash.MakeSeed()
+
+// internSpec returns a spec of the same bytes, the same one for specs that repeat:
+// those of an ApplicationSet whose template names nothing of the cluster but its
+// destination, which is ours to set anyway. Specs are replaced, never written to.
+func internSpec(spec json.RawMessage) json.RawMessage {
+	key := maphash.Bytes(specSeed, spec)
+	common.mu.Lock()
+	defer common.mu.Unlock()
+	if is, there := common.specs[key]; there && bytes.Equal(is, spec) {
+		return is
+	}
+	tight := bytes.Clone(spec)
+	if len(common.specs) >= specLimit {
+		clear(common.specs) // yesterday's specs are not to be kept for ever
+	}
+	common.specs[key] = tight
+	return tight
+}
+
 // internKeys copies m into a map of the right size whose keys are shared; extra is
 // how many entries will be added.
 func internKeys(m map[string]string, extra int) map[string]string {
@@ -76,9 +104,18 @@ func internKeys(m map[string]string, extra int) map[string]string {
 	return tight
 }
 
+// exact returns a copy without the room that a decoder leaves for more elements.
+func exact[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	return append(make([]T, 0, len(s)), s...)
+}
+
 func internMeta(o *metav1.ObjectMeta) {
 	o.ManagedFields = nil
 	o.Namespace = intern(o.Namespace)
+	o.Finalizers, o.OwnerReferences = exact(o.Finalizers), exact(o.OwnerReferences)
 	for i := range o.Finalizers {
 		o.Finalizers[i] = intern(o.Finalizers[i])
 	}
@@ -92,6 +129,7 @@ func internStatus(status *workv1.ManifestWorkStatus) {
 	internConditions(status.Conditions)
 	for i := range status.ResourceStatus.Manifests {
 		m := &status.ResourceStatus.Manifests[i]
+		m.Conditions = exact(m.Conditions)
 		internConditions(m.Conditions)
 		r := &m.ResourceMeta
 		r.Group, r.Version, r.Kind, r.Resource, r.Namespace = intern(r.Group), intern(r.Version), intern(r.Kind), intern(r.Resource), intern(r.Namespace)
@@ -101,7 +139,7 @@ func internStatus(status *workv1.ManifestWorkStatus) {
 			values[j].Value.Type = unique.Make(values[j].Value.Type).Value()
 			values[j].Value.String = internPointer(values[j].Value.String)
 		}
-		m.StatusFeedbacks.Values = slices.Clip(values)
+		m.StatusFeedbacks.Values = exact(values)
 	}
 }
 

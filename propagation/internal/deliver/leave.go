@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -93,7 +94,7 @@ func (r *Reconciler) unseen(ctx context.Context, app *argocd.Application) ([]str
 			}
 			continue
 		}
-		if owner, ours := applicationOf(work); ours && owner == client.ObjectKeyFromObject(app) {
+		if owner, ours := workindex.ApplicationOf(work); ours && owner == client.ObjectKeyFromObject(app) {
 			found = append(found, fmt.Sprintf("cluster %q (ManifestWork %s)", cluster, name))
 		}
 	}

@@ -140,12 +140,18 @@ func (b *book) wrote(key types.NamespacedName, action string, now time.Time) {
 	})
 }
 
-// settled records that nothing had to be written, and that what was is applied.
+// settled records that nothing had to be written.
 func (b *book) settled(key types.NamespacedName, work *workv1.ManifestWork, now time.Time) {
-	applied := work != nil && appliedNow(work)
+	b.edit(key, func(e *entry) { e.changed = time.Time{} })
+	if appliedNow(work) {
+		b.applied(key, now)
+	}
+}
+
+// applied records that the managed cluster has what was written.
+func (b *book) applied(key types.NamespacedName, now time.Time) {
 	b.edit(key, func(e *entry) {
-		e.changed = time.Time{}
-		if applied && !e.written.IsZero() {
+		if !e.written.IsZero() {
 			appliedSeconds.Observe(now.Sub(e.written).Seconds())
 			e.written = time.Time{}
 		}

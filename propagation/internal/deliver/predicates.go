@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -83,19 +84,23 @@ func ourConditions(app *argocd.Application) []string {
 	return ours
 }
 
-// workChanged lets through what tells us to write, to go on or to let go. Plain
-// feedback is the mirror's.
-func workChanged() predicate.Predicate {
+// workChanged lets through what tells us to write, to go on or to let go, and notes
+// when the agent has applied it. Plain feedback is the mirror's.
+func (r *Reconciler) workChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*workv1.ManifestWork)
 		after, ok2 := e.ObjectNew.(*workv1.ManifestWork)
-		return !ok || !ok2 ||
-			after.Annotations[wire.RequestAnnotation] != "" ||
+		if !ok || !ok2 {
+			return true
+		}
+		if app, ours := workindex.ApplicationOf(after); ours && !appliedNow(before) && appliedNow(after) {
+			r.book.applied(app, r.now())
+		}
+		return after.Annotations[wire.RequestAnnotation] != "" ||
 			before.Generation != after.Generation ||
 			!maps.Equal(before.Labels, after.Labels) ||
 			!maps.Equal(before.Annotations, after.Annotations) ||
-			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-			appliedNow(before) != appliedNow(after)
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
 	}}
 }
 

@@ -33,12 +33,13 @@ func (r *Reconciler) application(ctx context.Context, key client.ObjectKey) (*ar
 
 // works returns our ManifestWorks for an Application on all clusters. They are
 // borrowed from the cache and have a hash in place of their spec.
-func (r *Reconciler) works(ctx context.Context, key client.ObjectKey) ([]workv1.ManifestWork, error) {
-	var list workv1.ManifestWorkList
-	if err := r.client.List(ctx, &list, client.MatchingFields{WorksByApplication: key.String()}, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list ManifestWorks of Application %s: %w", key, err)
+func (r *Reconciler) works(key client.ObjectKey) ([]workv1.ManifestWork, error) {
+	found, err := r.index.Of(key)
+	list := make([]workv1.ManifestWork, len(found))
+	for i, work := range found {
+		list[i] = *work
 	}
-	return list.Items, nil
+	return list, err
 }
 
 // facts is where what a verdict rests on is read.
@@ -89,7 +90,7 @@ func getCluster(ctx context.Context, from client.Reader, name string) (*clusterv
 func bound(ctx context.Context, from facts, namespace, cluster string) (bool, error) {
 	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
 	if from.indexed {
-		options = append(options, client.MatchingFields{decisionsByTarget: target(namespace, cluster)})
+		options = append(options, client.MatchingFields{decisionsByCluster: cluster})
 	}
 	var list clusterv1beta1.PlacementDecisionList
 	if err := from.List(ctx, &list, options...); err != nil {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -36,6 +37,7 @@ type Reconciler struct {
 	// everything that a deletion rests on.
 	client  client.Client
 	live    client.Reader
+	index   *workindex.Index
 	events  events.EventRecorder
 	options Options
 	now     func() time.Time
@@ -55,14 +57,15 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
-// Setup adds delivery to mgr.
-func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if err := index(ctx, mgr.GetFieldIndexer()); err != nil {
+// Setup adds delivery to mgr, of whose cache index is.
+func Setup(ctx context.Context, mgr ctrl.Manager, index *workindex.Index, options Options) error {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	r := &Reconciler{
 		client:  mgr.GetClient(),
 		live:    mgr.GetAPIReader(),
+		index:   index,
 		events:  mgr.GetEventRecorder("propagation"),
 		options: options,
 		now:     time.Now,
@@ -96,7 +99,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	works, err := r.works(ctx, req.NamespacedName)
+	works, err := r.works(req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

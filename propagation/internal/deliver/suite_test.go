@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
@@ -131,7 +132,11 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 		mgr = reading{mgr, wrapLive(live)}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := Setup(ctx, mgr, options); err != nil {
+	index, err := workindex.New(ctx, mgr.GetCache())
+	if err != nil {
+		t.Fatalf("index works: %v", err)
+	}
+	if err := Setup(ctx, mgr, index, options); err != nil {
 		cancel()
 		t.Fatalf("set up delivery: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -42,16 +43,13 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 	if err := r.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Applications: %w", err)
 	}
-	var works workv1.ManifestWorkList
-	if err := r.client.List(ctx, &works, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list ManifestWorks: %w", err)
-	}
-	there := make(map[types.UID]bool, len(works.Items))
-	for i := range works.Items {
-		there[works.Items[i].UID] = true
+	works := r.index.All()
+	there := make(map[types.UID]bool, len(works))
+	for _, work := range works {
+		there[work.UID] = true
 	}
 	r.settled.prune(there)
-	for _, key := range mismatched(apps.Items, works.Items) {
+	for _, key := range mismatched(apps.Items, works) {
 		select {
 		case r.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
 		case <-ctx.Done():
@@ -63,7 +61,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 
 // mismatched returns the Applications whose works are not where their annotation
 // says, Applications that are gone but have works among them.
-func mismatched(apps []argocd.Application, works []workv1.ManifestWork) []types.NamespacedName {
+func mismatched(apps []argocd.Application, works []*workv1.ManifestWork) []types.NamespacedName {
 	wanted := make(map[types.NamespacedName]string, len(apps))
 	for i := range apps {
 		if yes, _ := wire.IsTrue(apps[i].Labels[wire.PullLabel]); yes && apps[i].DeletionTimestamp == nil {
@@ -72,12 +70,12 @@ func mismatched(apps []argocd.Application, works []workv1.ManifestWork) []types.
 	}
 	var keys []types.NamespacedName
 	found := make(map[types.NamespacedName]bool, len(works))
-	for i := range works {
-		key, ours := applicationOf(&works[i])
+	for _, work := range works {
+		key, ours := workindex.ApplicationOf(work)
 		if !ours {
 			continue
 		}
-		if cluster, there := wanted[key]; !there || cluster != works[i].Namespace {
+		if cluster, there := wanted[key]; !there || cluster != work.Namespace {
 			keys = append(keys, key)
 		}
 		found[key] = true

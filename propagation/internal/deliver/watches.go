@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -19,52 +18,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // Indexes of the cache. A key that an object does not have is not indexed.
 const (
-	// WorksByApplication: ManifestWorks by the hub Application that they carry.
-	WorksByApplication = "deliver.application"
 	// applicationsByCluster: Applications by the cluster they name.
 	applicationsByCluster = "deliver.cluster"
-	// applicationsByTarget: Applications by "<namespace>/<cluster>".
-	applicationsByTarget = "deliver.target"
 	// applicationsByProject: pulled Applications by project.
 	applicationsByProject = "deliver.project"
-	// decisionsByTarget: PlacementDecisions by "<namespace>/<cluster>" of their choice.
-	decisionsByTarget = "deliver.decision"
+	// decisionsByCluster: PlacementDecisions by the clusters that they select.
+	decisionsByCluster = "deliver.decision"
 )
 
-func index(ctx context.Context, indexer client.FieldIndexer) error {
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, i := range []struct {
 		object client.Object
 		name   string
 		keys   client.IndexerFunc
 	}{
-		{&workv1.ManifestWork{}, WorksByApplication, func(o client.Object) []string {
-			if key, ok := applicationOf(o); ok {
-				return []string{key.String()}
-			}
-			return nil
-		}},
 		{&argocd.Application{}, applicationsByCluster, func(o client.Object) []string { return some(o.GetAnnotations()[wire.ClusterAnnotation]) }},
-		{&argocd.Application{}, applicationsByTarget, func(o client.Object) []string {
-			if cluster := o.GetAnnotations()[wire.ClusterAnnotation]; cluster != "" {
-				return []string{target(o.GetNamespace(), cluster)}
-			}
-			return nil
-		}},
 		{&argocd.Application{}, applicationsByProject, func(o client.Object) []string {
 			if app, ok := o.(*argocd.Application); ok && app.Annotations[wire.ClusterAnnotation] != "" {
 				return some(projectOf(app.Spec))
 			}
 			return nil
 		}},
-		{&clusterv1beta1.PlacementDecision{}, decisionsByTarget, func(o client.Object) []string {
+		{&clusterv1beta1.PlacementDecision{}, decisionsByCluster, func(o client.Object) []string {
 			if d, ok := o.(*clusterv1beta1.PlacementDecision); ok {
-				return targets(d)
+				return chosen(d)
 			}
 			return nil
 		}},
@@ -84,23 +68,23 @@ func (r *Reconciler) watch(mgr ctrl.Manager) error {
 		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
 		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			if key, ok := applicationOf(o); ok {
+			if key, ok := workindex.ApplicationOf(o); ok {
 				return []reconcile.Request{{NamespacedName: key}}
 			}
 			return nil
-		}), builder.WithPredicates(workChanged())).
+		}), builder.WithPredicates(r.workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			return r.applications(ctx, applicationsByCluster, o.GetName())
+			return r.applications(ctx, applicationsByCluster, "", o.GetName())
 		}), builder.WithPredicates(clusterChanged())).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			d, ok := o.(*clusterv1beta1.PlacementDecision)
 			if !ok {
 				return nil
 			}
-			return r.applications(ctx, applicationsByTarget, targets(d)...)
+			return r.applications(ctx, applicationsByCluster, d.Namespace, chosen(d)...)
 		})).
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			return r.applications(ctx, applicationsByProject, o.GetName())
+			return r.applications(ctx, applicationsByProject, "", o.GetName())
 		})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.Concurrency}).
 		Complete(r)
@@ -110,12 +94,13 @@ func (r *Reconciler) watch(mgr ctrl.Manager) error {
 	return nil
 }
 
-// applications returns the Applications that an index has under the values.
-func (r *Reconciler) applications(ctx context.Context, name string, values ...string) []reconcile.Request {
+// applications returns the Applications that an index has under the values, of one
+// namespace unless that is empty.
+func (r *Reconciler) applications(ctx context.Context, name, namespace string, values ...string) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, value := range values {
 		var list argocd.ApplicationList
-		if err := r.client.List(ctx, &list, client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy); err != nil {
+		if err := r.client.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "index", name)
 			continue
 		}
@@ -126,23 +111,14 @@ func (r *Reconciler) applications(ctx context.Context, name string, values ...st
 	return requests
 }
 
-// applicationOf returns the hub Application that a work of ours carries. The
-// content decides whether it is ours, never the name.
-func applicationOf(work client.Object) (types.NamespacedName, bool) {
-	a := work.GetAnnotations()
-	key := types.NamespacedName{Namespace: a[wire.HubNamespaceAnnotation], Name: a[wire.HubNameAnnotation]}
-	return key, work.GetLabels()[wire.PullLabel] == "true" && key.Namespace != "" && key.Name != ""
-}
-
-func targets(d *clusterv1beta1.PlacementDecision) []string {
-	keys := make([]string, 0, len(d.Status.Decisions))
+// chosen returns the clusters that a decision selects.
+func chosen(d *clusterv1beta1.PlacementDecision) []string {
+	clusters := make([]string, 0, len(d.Status.Decisions))
 	for _, decision := range d.Status.Decisions {
-		keys = append(keys, target(d.Namespace, decision.ClusterName))
+		clusters = append(clusters, decision.ClusterName)
 	}
-	return keys
+	return clusters
 }
-
-func target(namespace, cluster string) string { return namespace + "/" + cluster }
 
 func some(s string) []string {
 	if s == "" {

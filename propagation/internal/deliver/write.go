@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -140,7 +141,7 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 		if err := r.live.Get(ctx, client.ObjectKeyFromObject(want), there); err != nil {
 			return "", fmt.Errorf("get ManifestWork %s/%s, which exists: %w", want.Namespace, name, err)
 		}
-		if owner, ours := applicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
+		if owner, ours := workindex.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
 	}

@@ -35,6 +35,7 @@ const conflictDelay = 50 * time.Millisecond
 // cluster says. Everything is read from the cache; the only write is the patch.
 type Reconciler struct {
 	client  client.Client
+	works   func(app types.NamespacedName) ([]*workv1.ManifestWork, error)
 	options Options
 	now     func() time.Time
 
@@ -65,7 +66,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 
-	target := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
+	// Nobody reads the answer: metadata is the least that the API server sends.
+	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
+	target.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
 	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner))
 	switch {
 	case apierrors.IsConflict(err):
@@ -97,7 +100,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch
 		patch, err = farewellPatch(app, r.now())
 		return patch, 0, err
 	}
-	work, err := r.work(ctx, app, cluster)
+	work, err := r.work(app, cluster)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -154,25 +157,22 @@ func speaksForUndelivered(app *argocd.Application) bool {
 
 // work returns the ManifestWork that carries the Application to the cluster, or
 // nil. While it moves, its work on the cluster before has no say.
-func (r *Reconciler) work(ctx context.Context, app *argocd.Application, cluster string) (*workv1.ManifestWork, error) {
-	var list workv1.ManifestWorkList
-	err := r.client.List(ctx, &list, client.InNamespace(cluster),
-		client.MatchingFields{r.options.WorkIndex: app.Namespace + "/" + app.Name}, client.UnsafeDisableDeepCopy)
+func (r *Reconciler) work(app *argocd.Application, cluster string) (*workv1.ManifestWork, error) {
+	works, err := r.works(client.ObjectKeyFromObject(app))
 	if err != nil {
-		return nil, fmt.Errorf("list ManifestWorks of Application %s/%s: %w", app.Namespace, app.Name, err)
+		return nil, err
 	}
-	return choose(list.Items, app), nil
+	return choose(works, app, cluster), nil
 }
 
 // choose picks the work that speaks when one cluster has several with the
 // Application's name: of an Application that was deleted and made again, of a
 // name that was taken.
-func choose(works []workv1.ManifestWork, app *argocd.Application) *workv1.ManifestWork {
+func choose(works []*workv1.ManifestWork, app *argocd.Application, cluster string) *workv1.ManifestWork {
 	var chosen *workv1.ManifestWork
-	for i := range works {
-		w := &works[i]
-		if !w.DeletionTimestamp.IsZero() && app.DeletionTimestamp.IsZero() {
-			continue // on its way out: the last words of another life
+	for _, w := range works {
+		if w.Namespace != cluster || !w.DeletionTimestamp.IsZero() && app.DeletionTimestamp.IsZero() {
+			continue // elsewhere, or on its way out: the last words of another life
 		}
 		if w.Name == wire.WorkName(app.Name, string(app.UID)) {
 			return w

@@ -4,26 +4,20 @@
 package mirror
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-const (
-	ownIndex   = "mirror.application"
-	fieldOwner = "multicluster-integrations-mirror"
-)
+const fieldOwner = "multicluster-integrations-mirror"
 
 // Options of [Setup]. The zero value works.
 type Options struct {
@@ -36,28 +30,19 @@ type Options struct {
 	// FirstWord is how long a new Application keeps its empty status before it is
 	// called Unknown; 0: not at all. Agents need some seconds.
 	FirstWord time.Duration
-	// WorkIndex names an index of the manager's cache that has ManifestWorks
-	// under "<namespace>/<name>" of their hub Application; empty: Setup makes one.
-	WorkIndex string
 }
 
 // Setup adds the controller to mgr, whose scheme must know Applications,
 // ManifestWorks and ManagedClusters. Of a cached ManifestWork it needs labels,
 // annotations, generation, times and what observe.Trim keeps of the status.
-func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+func Setup(mgr ctrl.Manager, index *workindex.Index, options Options) error {
 	if options.Concurrency == 0 {
 		options.Concurrency = 10
 	}
 	if options.ApplyGrace == 0 {
 		options.ApplyGrace = 500 * time.Millisecond
 	}
-	if options.WorkIndex == "" {
-		options.WorkIndex = ownIndex
-		if err := mgr.GetFieldIndexer().IndexField(ctx, &workv1.ManifestWork{}, ownIndex, byApplication); err != nil {
-			return fmt.Errorf("index ManifestWorks by Application: %w", err)
-		}
-	}
-	r := &Reconciler{client: mgr.GetClient(), options: options, now: time.Now}
+	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
 	clusters := &clusterHandler{applications: r.applicationsOn, lost: map[string]bool{}}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("mirror").
@@ -70,20 +55,4 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return fmt.Errorf("set up mirror: %w", err)
 	}
 	return nil
-}
-
-// applicationOf returns the hub Application that a work of ours carries; the
-// content tells, never the name.
-func applicationOf(work client.Object) (types.NamespacedName, bool) {
-	a := work.GetAnnotations()
-	key := types.NamespacedName{Namespace: a[wire.HubNamespaceAnnotation], Name: a[wire.HubNameAnnotation]}
-	return key, work.GetLabels()[wire.PullLabel] == "true" && key.Namespace != "" && key.Name != ""
-}
-
-func byApplication(work client.Object) []string {
-	key, ok := applicationOf(work)
-	if !ok {
-		return nil
-	}
-	return []string{key.String()}
 }

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/observe"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -92,7 +93,11 @@ func start(t testing.TB, options Options, wrap func(client.Client) client.Client
 	if err != nil {
 		t.Fatalf("create manager: %v", err)
 	}
-	if err := Setup(t.Context(), mgr, options); err != nil {
+	index, err := workindex.New(t.Context(), mgr.GetCache())
+	if err != nil {
+		t.Fatalf("index works: %v", err)
+	}
+	if err := Setup(mgr, index, options); err != nil {
 		t.Fatal(err)
 	}
 	return writes, testkit.Run(t, mgr)

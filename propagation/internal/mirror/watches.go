@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/observe"
 )
@@ -45,7 +46,7 @@ var applicationChanged = predicate.Funcs{
 // list wake nobody: the first list of Applications does.
 func workHandler(r *Reconciler) handler.EventHandler {
 	wake := func(o client.Object, q queue) {
-		if key, ok := applicationOf(o); ok {
+		if key, ok := workindex.ApplicationOf(o); ok {
 			q.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
@@ -59,8 +60,8 @@ func workHandler(r *Reconciler) handler.EventHandler {
 			if e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() {
 				return // a resync
 			}
-			before, was := applicationOf(e.ObjectOld)
-			after, is := applicationOf(e.ObjectNew)
+			before, was := workindex.ApplicationOf(e.ObjectOld)
+			after, is := workindex.ApplicationOf(e.ObjectNew)
 			if was && before != after { // annotations tie them: both ends hear of a change
 				wake(e.ObjectOld, q)
 			}
@@ -141,13 +142,13 @@ func clusterOf(o client.Object) observe.Cluster {
 // applicationsOn returns the hub Applications that works in a cluster's
 // namespace carry.
 func (r *Reconciler) applicationsOn(ctx context.Context, cluster string) ([]types.NamespacedName, error) {
-	var works workv1.ManifestWorkList
-	if err := r.client.List(ctx, &works, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
+	var list workv1.ManifestWorkList
+	if err := r.client.List(ctx, &list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ManifestWorks of cluster %s: %w", cluster, err)
 	}
-	keys := make([]types.NamespacedName, 0, len(works.Items))
-	for i := range works.Items {
-		if key, ok := applicationOf(&works.Items[i]); ok {
+	keys := make([]types.NamespacedName, 0, len(list.Items))
+	for i := range list.Items {
+		if key, ok := workindex.ApplicationOf(&list.Items[i]); ok {
 			keys = append(keys, key)
 		}
 	}

@@ -81,7 +81,9 @@ func TestErrorsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// stub answers every read with one Application and no works.
+func noWorks(types.NamespacedName) ([]*workv1.ManifestWork, error) { return nil, nil }
+
+// stub answers every read with one Application.
 func stub(app *argocd.Application, patched error) client.Client {
 	return interceptor.NewClient(nil, interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -90,7 +92,6 @@ func stub(app *argocd.Application, patched error) client.Client {
 			}
 			return nil
 		},
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil },
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 			return patched
 		},
@@ -122,7 +123,7 @@ func TestPatchOutcomes(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			r := &Reconciler{client: stub(c.app, c.patched), options: Options{WorkIndex: ownIndex}, now: time.Now}
+			r := &Reconciler{client: stub(c.app, c.patched), works: noWorks, now: time.Now}
 			result, err := r.Reconcile(context.Background(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "argocd", Name: "a"}})
 			if !errors.Is(err, c.err) || (c.err == nil) != (err == nil) || result.RequeueAfter != c.after {
 				t.Errorf("%s: got %v, %v", c.reason, result, err)

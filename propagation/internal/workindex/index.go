@@ -1,0 +1,84 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workindex tells which ManifestWorks carry which hub Applications.
+package workindex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// ApplicationOf returns the hub Application that a work of ours carries. The
+// content decides whether it is ours, never the name.
+func ApplicationOf(work metav1.Object) (app types.NamespacedName, ours bool) {
+	a := work.GetAnnotations()
+	app = types.NamespacedName{Namespace: a[wire.HubNamespaceAnnotation], Name: a[wire.HubNameAnnotation]}
+	return app, work.GetLabels()[wire.PullLabel] == "true" && app.Namespace != "" && app.Name != ""
+}
+
+// Index finds cached works by the Application that they carry. It is client-go's:
+// the cache's own kind of index keeps every key twice, once for each namespace and
+// once for all, which nobody here needs.
+type Index struct {
+	indexer toolscache.Indexer
+}
+
+const byApplication = "workindex.application"
+
+// New adds the index to the informer that cache has for ManifestWorks of all
+// namespaces.
+func New(ctx context.Context, c cache.Cache) (*Index, error) {
+	informer, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("watch ManifestWorks: %w", err)
+	}
+	shared, ok := informer.(toolscache.SharedIndexInformer)
+	if !ok {
+		return nil, errors.New("index ManifestWorks: the cache is cut up by namespace")
+	}
+	err = shared.AddIndexers(toolscache.Indexers{byApplication: func(object any) ([]string, error) {
+		if work, ok := object.(*workv1.ManifestWork); ok {
+			if app, ours := ApplicationOf(work); ours {
+				return []string{app.String()}, nil
+			}
+		}
+		return nil, nil
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("index ManifestWorks: %w", err)
+	}
+	return &Index{indexer: shared.GetIndexer()}, nil
+}
+
+// All returns every work. They are borrowed from the cache.
+func (x *Index) All() []*workv1.ManifestWork { return works(x.indexer.List()) }
+
+// Of returns the works that carry an Application, on all clusters. They are borrowed
+// from the cache.
+func (x *Index) Of(app types.NamespacedName) ([]*workv1.ManifestWork, error) {
+	objects, err := x.indexer.ByIndex(byApplication, app.String())
+	if err != nil {
+		return nil, fmt.Errorf("look up ManifestWorks of Application %s: %w", app, err)
+	}
+	return works(objects), nil
+}
+
+func works(objects []any) []*workv1.ManifestWork {
+	list := make([]*workv1.ManifestWork, 0, len(objects))
+	for _, object := range objects {
+		if work, ok := object.(*workv1.ManifestWork); ok {
+			list = append(list, work)
+		}
+	}
+	return list
+}
