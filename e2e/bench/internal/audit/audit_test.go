@@ -92,14 +92,19 @@ func TestPolicyIsReadable(t *testing.T) {
 	var policy struct {
 		Kind  string
 		Rules []struct {
-			Level      string
-			UserGroups []string
+			Level                  string
+			UserGroups, Namespaces []string
 		}
 	}
-	if err := yaml.Unmarshal(Policy(ours), &policy); err != nil {
+	raw, err := Policy(ours, []string{"yard"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if policy.Kind != "Policy" || len(policy.Rules) != 2 || policy.Rules[0].UserGroups[0] != "system:serviceaccounts:"+ours || policy.Rules[1].Level != "None" {
+	if err := yaml.Unmarshal(raw, &policy); err != nil {
+		t.Fatal(err)
+	}
+	if policy.Kind != "Policy" || len(policy.Rules) != 3 || policy.Rules[0].UserGroups[0] != "system:serviceaccounts:"+ours ||
+		policy.Rules[1].Namespaces[0] != "yard" || policy.Rules[2].Level != "None" {
 		t.Errorf("got %+v", policy)
 	}
 }

@@ -130,7 +130,11 @@ func (b *bench) measure(ctx context.Context) error {
 func (b *bench) start(ctx context.Context) error {
 	policy := filepath.Join(b.folder, "audit-policy.json")
 	log := filepath.Join(b.folder, "audit.log")
-	if err := os.WriteFile(policy, audit.Policy(env.ProductNamespace), 0o600); err != nil {
+	rules, err := audit.Policy(env.ProductNamespace, yardNamespaceNames())
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(policy, rules, 0o600); err != nil {
 		return err
 	}
 	server := []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log, "--audit-log-maxsize=100000"}

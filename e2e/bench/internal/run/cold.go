@@ -55,6 +55,9 @@ func (b *bench) cold(ctx context.Context) error {
 	if err := b.createYard(ctx, half); err != nil {
 		return err
 	}
+	if err := b.mirrorYard(ctx, min(yardApplications, fresh)); err != nil {
+		return err
+	}
 	first, last := span(created)
 	delivered := pace{done: fresh, took: last.Sub(first)}
 	limit := b.yard.created.perSecond()

@@ -67,6 +67,12 @@ func (b *bench) storm(ctx context.Context) error {
 		Beside: fmt.Sprintf("%.0f changes/s against %.0f patches/s; %d changes sent in %s, mirrored in %s",
 			mirrored.perSecond(), limit, len(hit), round(sent), round(mirrored.took)),
 	})
+	both := 1 / (1/limit + 1/b.yard.mirrored.perSecond())
+	b.row(figure.Row{
+		What: "the same if nobody but the unthrottled client made both patches of each change", Value: both / limit, Unit: "×",
+		Beside: fmt.Sprintf("%.0f patches/s of Applications and %.0f patches/s of ManifestWorks are %.0f changes/s: what a storm could reach at most",
+			b.yard.mirrored.perSecond(), limit, both),
+	})
 	b.row(figure.Row{
 		What: "writes per change in the storm", Value: float64(len(patches)) / float64(len(hit)), Comparison: figure.AtMost, Target: 1,
 		Beside: fmt.Sprintf("%d refused or in conflict; %d writes of %d reports meanwhile", len(conflicts), len(reports), b.Size.Sets),

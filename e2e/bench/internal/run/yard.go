@@ -22,6 +22,7 @@ type yard struct {
 	works    int
 	created  pace
 	patched  pace
+	mirrored pace // patches of Applications
 }
 
 // pace is how much was done in how long.
@@ -49,6 +50,14 @@ const (
 	// yardWorks is the most works that each half of a yardstick writes.
 	yardWorks = 1500
 )
+
+func yardNamespaceNames() []string {
+	names := make([]string, yardNamespaces)
+	for i := range names {
+		names[i] = yardNamespace(i)
+	}
+	return names
+}
 
 func yardNamespace(i int) string { return fmt.Sprintf("yard-%d", i%yardNamespaces) }
 

@@ -63,6 +63,17 @@ func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
 	}})
 }
 
+// ApplicationStatus returns the patch by which the mirror makes an Application say
+// what a healthy one runs.
+func ApplicationStatus(revision string) []byte {
+	return encode(object{"status": object{
+		"health": object{"status": "Healthy"}, "sync": object{"status": "Synced", "revision": revision},
+		"operationState": object{
+			"operation": object{}, "phase": "Succeeded", "startedAt": began, "finishedAt": "2026-01-02T03:04:09Z", "message": "successfully synced (all tasks run)",
+		},
+	}})
+}
+
 // ReportOnlyWork returns a ManifestWork as propagation makes them, of an Application
 // that is not on the hub. It lives only while propagation does not run.
 func ReportOnlyWork(set, cluster string) (name string, body []byte) {
