@@ -8,53 +8,55 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// settled remembers what the API server makes of a spec that it does not store as
-// it is, so that it is not written again and again.
+// settled remembers what was written, so that a spec that the API server does not
+// store as it is, since its CRD does not know a field, is not written again and again.
 type settled struct {
-	mu     sync.Mutex
-	stored map[types.UID][2]string // wanted hash, stored hash
+	mu      sync.Mutex
+	written map[types.UID]writing
+}
+
+// writing is a spec, by its hash, and the generation that it became.
+type writing struct {
+	hash       string
+	generation int64
 }
 
 // same reports whether a cached work's spec is the wanted one, or what the server
 // made of it.
 func (s *settled) same(work *workv1.ManifestWork, want string) bool {
-	stored := work.Annotations[hashAnnotation]
-	if stored == want {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, there := s.written[work.UID]
+	if work.Annotations[hashAnnotation] == want {
+		if there && last.generation <= work.Generation {
+			delete(s.written, work.UID) // it was stored as it is
+		}
 		return true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.stored[work.UID] == [2]string{want, stored}
+	return there && last == writing{want, work.Generation}
 }
 
-// remember compares what was stored with what was wanted.
-func (s *settled) remember(written *workv1.ManifestWork, want string) error {
-	stored, err := specHash(&written.Spec)
-	if err != nil {
-		return err
-	}
+// remember notes that the spec with the hash want was written, to which the API
+// server answered with the metadata.
+func (s *settled) remember(answer metav1.Object, want string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if stored == want {
-		delete(s.stored, written.UID)
-		return nil
+	if s.written == nil {
+		s.written = map[types.UID]writing{}
 	}
-	if s.stored == nil {
-		s.stored = map[types.UID][2]string{}
-	}
-	s.stored[written.UID] = [2]string{want, stored}
-	return nil
+	s.written[answer.GetUID()] = writing{want, answer.GetGeneration()}
 }
 
 // prune forgets works that are gone.
 func (s *settled) prune(there map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.stored, func(uid types.UID, _ [2]string) bool { return !there[uid] })
+	maps.DeleteFunc(s.written, func(uid types.UID, _ writing) bool { return !there[uid] })
 }
 
 // losses remembers since when Applications have had no binding.

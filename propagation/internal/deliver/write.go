@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,6 +22,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
+
+var workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
 
 // names returns the names that an Application's work may have, in the order in
 // which they are tried: the contract's first, then ones with more of the UID for
@@ -87,7 +90,8 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 		r.book.settled(key, current, r.now())
 		return result, nil
 	}
-	written := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
+	written := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
+	written.SetGroupVersionKind(workKind)
 	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return result, fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 	}
@@ -96,7 +100,8 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 	if !withSpec {
 		return result, nil
 	}
-	return result, r.settled.remember(written, c.hash)
+	r.settled.remember(written, c.hash)
+	return result, nil
 }
 
 // markGeneration keeps, on the wanted work, the generation at which more than a
@@ -132,7 +137,8 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 		if err == nil {
 			r.book.wrote(client.ObjectKeyFromObject(app), "create", r.now())
 			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
-			return name, r.settled.remember(written, hash)
+			r.settled.remember(written, hash)
+			return name, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, name, err)
