@@ -24,14 +24,24 @@ import (
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
-// NewManager returns a manager with the binary's probes, metrics and lease. The
-// objects in warm get their informers at once, also on a standby: it is ready
-// when they are synced and takes over with a warm cache.
-func NewManager(ctx context.Context, env *Env, scheme *runtime.Scheme, caches cache.Options, warm ...client.Object) (ctrl.Manager, error) {
+// Kinds are the objects that a binary reads and writes, and how.
+type Kinds struct {
+	Scheme *runtime.Scheme
+	Cache  cache.Options
+	// Warm get their informers at once, also on a standby: it is ready when they are
+	// synced and takes over with a warm cache.
+	Warm []client.Object
+	// NewClient makes the client; nil: the usual one.
+	NewClient client.NewClientFunc
+}
+
+// NewManager returns a manager with the binary's probes, metrics and lease.
+func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error) {
 	o := env.Options
 	options := ctrl.Options{
-		Scheme:                        scheme,
-		Cache:                         caches,
+		Scheme:                        kinds.Scheme,
+		Cache:                         kinds.Cache,
+		NewClient:                     kinds.NewClient,
 		Logger:                        env.Log,
 		HealthProbeBindAddress:        o.HealthProbeBindAddress,
 		PprofBindAddress:              o.PprofBindAddress,
@@ -58,7 +68,7 @@ func NewManager(ctx context.Context, env *Env, scheme *runtime.Scheme, caches ca
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
 	}
-	for _, o := range warm {
+	for _, o := range kinds.Warm {
 		if _, err := mgr.GetCache().GetInformer(ctx, o, cache.BlockUntilSynced(false)); err != nil {
 			return nil, fmt.Errorf("watch %T: %w", o, err)
 		}

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -106,7 +106,7 @@ func start(t *testing.T, config *rest.Config, o Options) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	env := &Env{Program: program, Options: o, Config: config, Log: logr.Discard(), Level: zap.NewAtomicLevel()}
-	mgr, err := NewManager(ctx, env, scheme.Scheme, cache.Options{}, &corev1.ConfigMap{})
+	mgr, err := NewManager(ctx, env, Kinds{Scheme: scheme.Scheme, Warm: []client.Object{&corev1.ConfigMap{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

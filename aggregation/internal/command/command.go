@@ -15,6 +15,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
@@ -90,8 +91,11 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := boot.NewManager(ctx, env, scheme, cache.Options{ByObject: index.Caches(), NewInformer: informers},
-		&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata())
+	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
+		Scheme: scheme,
+		Cache:  cache.Options{ByObject: index.Caches(), NewInformer: informers},
+		Warm:   []client.Object{&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata()},
+	})
 	if err != nil {
 		return err
 	}

@@ -85,8 +85,12 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := boot.NewManager(ctx, env, scheme,
-		cache.Options{ByObject: watched, NewInformer: informers, DefaultTransform: cache.TransformStripManagedFields()}, warm...)
+	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
+		Scheme:    scheme,
+		Cache:     cache.Options{ByObject: watched, NewInformer: informers, DefaultTransform: cache.TransformStripManagedFields()},
+		Warm:      warm,
+		NewClient: deliver.NewClient,
+	})
 	if err != nil {
 		return err
 	}

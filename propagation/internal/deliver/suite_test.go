@@ -114,7 +114,7 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: skipNames(),
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
-			c, err := client.NewWithWatch(config, o)
+			c, err := newClient(config, o)
 			if err != nil || wrap == nil {
 				return c, err
 			}

@@ -94,7 +94,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
-	mgr, err := boot.NewManager(ctx, env, scheme, fleet.CacheOptions(), fleet.Watched()...)
+	mgr, err := boot.NewManager(ctx, env, boot.Kinds{Scheme: scheme, Cache: fleet.CacheOptions(), Warm: fleet.Watched()})
 	if err != nil {
 		return err
 	}
