@@ -47,12 +47,14 @@ type View struct {
 	Sets map[intermediate.Key]bool
 }
 
-// View returns what there is now. An error tells nothing about what is there.
+// View returns what there is now. An error tells nothing about what is there. It is
+// asked for with every poll and changes nothing that it lists, which is why it
+// lists the cache's own objects.
 func (r *Reader) View(ctx context.Context) (View, error) {
 	v := View{Sets: map[intermediate.Key]bool{}}
 	clusters := &metav1.PartialObjectMetadataList{}
 	clusters.SetGroupVersionKind(managedClusters.WithKind("ManagedClusterList"))
-	if err := r.cache.List(ctx, clusters); err != nil {
+	if err := r.cache.List(ctx, clusters, client.UnsafeDisableDeepCopy); err != nil {
 		return View{}, fmt.Errorf("list ManagedClusters: %w", err)
 	}
 	for i := range clusters.Items {
@@ -66,7 +68,7 @@ func (r *Reader) View(ctx context.Context) (View, error) {
 	slices.Sort(v.Clusters)
 	sets := &metav1.PartialObjectMetadataList{}
 	sets.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationSetKind + "List"))
-	if err := r.cache.List(ctx, sets); err != nil {
+	if err := r.cache.List(ctx, sets, client.UnsafeDisableDeepCopy); err != nil {
 		return View{}, fmt.Errorf("list ApplicationSets: %w", err)
 	}
 	for i := range sets.Items {

@@ -28,8 +28,10 @@ func (p *Poller) confirm(ctx context.Context, view fleet.View, found *suspects, 
 	visible := p.visible(ctx, view, until)
 	each(slices.Collect(slices.Chunk(clusters, confirmGroup)), func(group []string) {
 		second := map[string]reading{}
-		p.read(ctx, group, until, func(cluster string, fresh []translate.Application, now time.Time) {
-			second[cluster] = reading{apps: fresh, at: now}
+		p.read(ctx, group, until, func(clusters []string, r reply) {
+			for _, c := range clusters {
+				second[c] = reading{apps: r.apps[c], at: r.asked}
+			}
 		}, found.fail)
 		p.judge(ctx, visible, found, group, second, until)
 	})

@@ -22,7 +22,7 @@ import (
 // Searcher asks search; [search.Client] is one.
 type Searcher interface {
 	ClustersWithApplications(ctx context.Context) ([]string, error)
-	Applications(ctx context.Context, clusters []string) (*search.Result, error)
+	Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error)
 	Objects(ctx context.Context, clusters, kinds, names []string) (*search.Result, error)
 	Clusters(ctx context.Context) (*search.Result, error)
 }
@@ -77,8 +77,11 @@ type Poller struct {
 	readAt  map[string]time.Time         // when a cluster's answer was last good
 	doubts  map[string]doubt             // losses that are not proven yet
 	dirty   map[intermediate.Key]bool    // reports that may differ from their files
+	answers map[string]*answer           // by managed cluster: what is known of it comes from
 	objects bool                         // some answer of this poll had objects
 
+	rows       map[intermediate.Key]bool        // ApplicationSets with Applications; nil: not counted yet
+	stale      int                              // clusters in known that are
 	written    map[intermediate.Key]fingerprint // what the files hold
 	reached    bool                             // search has answered since the start
 	failing    string                           // what was last said to be wrong
@@ -185,8 +188,9 @@ func (p *Poller) batches(clusters []string) [][]string {
 	size := 0
 	for _, c := range clusters {
 		weight := 0
-		for _, a := range p.known[c].Applications {
-			weight += 1 + len(a.Resources)
+		apps := p.known[c].Applications
+		for i := range apps {
+			weight += 1 + len(apps[i].Resources)
 		}
 		if n := len(out); n > 0 && len(out[n-1]) < p.Options.BatchSize && size+weight <= batchObjects {
 			out[n-1] = append(out[n-1], c)
@@ -208,12 +212,14 @@ func (p *Poller) forget(exist []string) {
 			delete(p.doubts, c)
 		}
 	}
+	maps.DeleteFunc(p.answers, func(c string, _ *answer) bool { _, found := slices.BinarySearch(exist, c); return !found })
 }
 
 // accept takes an answer over as the truth about a cluster.
 func (p *Poller) accept(cluster string, fresh []translate.Application, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.unremember(cluster)
 	delete(p.doubts, cluster)
 	p.readAt[cluster] = now
 	before, known := p.known[cluster]
@@ -235,6 +241,7 @@ func (p *Poller) distrust(clusters []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range clusters {
+		p.unremember(c)
 		state, ok := p.known[c]
 		if !ok || state.StaleSince != nil {
 			continue

@@ -30,6 +30,7 @@ func printOf(r *intermediate.Report) (fingerprint, error) {
 func (p *Poller) restore() {
 	p.known, p.readAt, p.doubts = map[string]translate.Cluster{}, map[string]time.Time{}, map[string]doubt{}
 	p.dirty, p.written = map[intermediate.Key]bool{}, map[intermediate.Key]fingerprint{}
+	p.answers = map[string]*answer{}
 	keys, err := p.Files.List()
 	if err != nil {
 		p.Log.Error(err, "some intermediate reports cannot be told")
@@ -58,15 +59,8 @@ func (p *Poller) restore() {
 // publish writes the reports that differ from their files and removes those of
 // ApplicationSets that are gone. What fails is tried again with the next poll.
 func (p *Poller) publish(view fleet.View) error {
-	rows := map[intermediate.Key]bool{}
-	stale := 0
-	for _, c := range p.known {
-		if c.StaleSince != nil {
-			stale++
-		}
-		for i := range c.Applications {
-			rows[c.Applications[i].Set] = true
-		}
+	if len(p.dirty) > 0 || p.rows == nil {
+		p.count() // nothing of what is known changes without a report that may differ
 	}
 	errs := []error{p.lookForFiles()}
 	for k := range p.written {
@@ -75,16 +69,31 @@ func (p *Poller) publish(view fleet.View) error {
 		}
 	}
 	failed := map[intermediate.Key]bool{}
-	for _, r := range translate.Reports(p.wanted(view, rows), p.known) {
-		if err := p.write(r); err != nil {
-			failed[intermediate.Key{Namespace: r.Namespace, Name: r.Name}] = true
-			errs = append(errs, err)
+	if wanted := p.wanted(view); len(wanted) > 0 {
+		for _, r := range translate.Reports(wanted, p.known) {
+			if err := p.write(r); err != nil {
+				failed[intermediate.Key{Namespace: r.Namespace, Name: r.Name}] = true
+				errs = append(errs, err)
+			}
 		}
 	}
 	p.dirty = failed
-	clustersStale.Set(float64(stale))
+	clustersStale.Set(float64(p.stale))
 	reports.Set(float64(len(p.written)))
 	return errors.Join(errs...)
+}
+
+// count looks at what is known for what every publication asks.
+func (p *Poller) count() {
+	p.rows, p.stale = map[intermediate.Key]bool{}, 0
+	for _, c := range p.known {
+		if c.StaleSince != nil {
+			p.stale++
+		}
+		for i := range c.Applications {
+			p.rows[c.Applications[i].Set] = true
+		}
+	}
 }
 
 // lookForFiles forgets the files that somebody else has removed, so that they are
@@ -104,11 +113,11 @@ func (p *Poller) lookForFiles() error {
 
 // wanted are the ApplicationSets whose report may differ from its file: those with
 // Applications, and those that had some, since "none any more" is worth a report.
-func (p *Poller) wanted(view fleet.View, rows map[intermediate.Key]bool) []intermediate.Key {
+func (p *Poller) wanted(view fleet.View) []intermediate.Key {
 	var out []intermediate.Key
 	for k := range view.Sets {
 		print, exists := p.written[k]
-		if p.dirty[k] && (exists || rows[k]) || rows[k] && (!exists || print == fingerprint{}) {
+		if p.dirty[k] && (exists || p.rows[k]) || p.rows[k] && (!exists || print == fingerprint{}) {
 			out = append(out, k)
 		}
 	}

@@ -33,27 +33,50 @@ func (s *suspects) fail(err error) {
 func (p *Poller) readAll(ctx context.Context, batches [][]string, until time.Time) *suspects {
 	found := &suspects{clusters: map[string][]translate.Application{}}
 	each(batches, func(batch []string) {
-		p.read(ctx, batch, until, func(cluster string, fresh []translate.Application, now time.Time) {
-			if l := p.lost(cluster, fresh); l.none() {
-				p.accept(cluster, fresh, now)
-				return
-			}
-			found.mu.Lock()
-			found.clusters[cluster] = fresh
-			found.mu.Unlock()
-		}, found.fail)
+		p.read(ctx, batch, until, func(batch []string, r reply) { p.take(batch, r, found) }, found.fail)
 	})
 	return found
 }
 
+// take accepts an answer for the clusters of which it lacks nothing.
+func (p *Poller) take(batch []string, r reply, found *suspects) {
+	whole := true
+	for _, c := range batch {
+		if l := p.lost(c, r.apps[c]); l.none() {
+			p.accept(c, r.apps[c], r.asked)
+			continue
+		}
+		whole = false
+		p.mu.Lock()
+		p.unremember(c)
+		p.mu.Unlock()
+		found.mu.Lock()
+		found.clusters[c] = r.apps[c]
+		found.mu.Unlock()
+	}
+	if whole {
+		p.remember(answer{clusters: batch, digest: r.digest, objects: r.objects})
+	}
+}
+
+// reply is a decoded answer about a batch.
+type reply struct {
+	apps    map[string][]translate.Application // by cluster
+	asked   time.Time
+	digest  search.Digest // zero when anything about it was odd
+	objects bool          // it had relations
+}
+
 // read asks for one batch, in halves when the answer would be too large, and hands
-// each cluster's part over. Clusters that could not be read are distrusted.
-func (p *Poller) read(ctx context.Context, batch []string, until time.Time, take func(string, []translate.Application, time.Time), fail func(error)) {
+// the answer over unless it is known already. Clusters that could not be read are
+// distrusted.
+func (p *Poller) read(ctx context.Context, batch []string, until time.Time, take func([]string, reply), fail func(error)) {
 	var r *search.Result
 	var asked time.Time
+	last := p.last(batch)
 	err := p.try(ctx, until, func() (err error) {
 		asked = time.Now()
-		r, err = p.Search.Applications(ctx, batch)
+		r, err = p.Search.Applications(ctx, batch, last.digest)
 		return err
 	})
 	if search.KindOf(err) == search.KindTooLarge && len(batch) > 1 {
@@ -61,21 +84,29 @@ func (p *Poller) read(ctx context.Context, batch []string, until time.Time, take
 		p.read(ctx, batch[len(batch)/2:], until, take, fail)
 		return
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		p.distrust(batch)
 		fail(fmt.Errorf("read %d clusters from %s on: %w", len(batch), batch[0], err))
-		return
+	case r.Unchanged:
+		p.repeated(last, asked)
+	default:
+		take(batch, p.decoded(r, asked))
 	}
+}
+
+// decoded translates an answer.
+func (p *Poller) decoded(r *search.Result, asked time.Time) reply {
 	apps, odd := translate.Clusters(r)
-	p.odd(append(odd, r.Odd...))
-	if len(r.Related) > 0 {
-		p.mu.Lock()
-		p.objects = true
-		p.mu.Unlock()
+	out := reply{apps: apps, asked: asked, digest: r.Digest, objects: len(r.Related) > 0}
+	if odd = append(odd, r.Odd...); len(odd) > 0 {
+		p.odd(odd)
+		out.digest = search.Digest{}
 	}
-	for _, c := range batch {
-		take(c, apps[c], asked)
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.objects = p.objects || out.objects
+	return out
 }
 
 // lost compares an answer with what is known.

@@ -5,6 +5,8 @@ package poll
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"sync"
@@ -40,9 +42,11 @@ type world struct {
 	// hidden are clusters that the account does not see.
 	hidden map[string]bool
 	asked  int
-	most   int
-	now    int
-	viewed error
+	// decoded counts the answers to batches that were not the last one again.
+	decoded int
+	most    int
+	now     int
+	viewed  error
 }
 
 const set = "argocd/guestbook"
@@ -103,7 +107,7 @@ func (w *world) ClustersWithApplications(context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(w.apps)), nil
 }
 
-func (w *world) Applications(ctx context.Context, clusters []string) (*search.Result, error) {
+func (w *world) Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error) {
 	w.mu.Lock()
 	w.asked++
 	w.now++
@@ -141,7 +145,29 @@ func (w *world) Applications(ctx context.Context, clusters []string) (*search.Re
 		}
 	}
 	r.Count = len(r.Items)
+	if r.Digest = digest(r); r.Digest == last && last != (search.Digest{}) {
+		return &search.Result{Count: r.Count, Digest: last, Unchanged: true}, nil
+	}
+	w.decoded++
 	return r, nil
+}
+
+// digest is of rows in any order, as search makes it; one of odd rows is zero.
+func digest(r *search.Result) search.Digest {
+	if len(r.Odd) > 0 {
+		return search.Digest{}
+	}
+	sum := func(rows []search.Item) search.Sum {
+		s := search.Sum{Rows: len(rows)}
+		for _, it := range rows {
+			h := fnv.New64a()
+			slices.Sort(it.RelatedUIDs) // the world's own rows are in no order either
+			fmt.Fprintf(h, "%+v", it)
+			s.Hashes[0] += h.Sum64()
+		}
+		return s
+	}
+	return search.Digest{Count: r.Count, Items: sum(r.Items), Related: sum(r.Related)}
 }
 
 func object(cluster, o string, owners ...string) search.Item {

@@ -62,77 +62,36 @@ type graphQLRequest struct {
 	Variables map[string]any `json:"variables"`
 }
 
-// post sends a query and decodes the answer. It returns an error of this package
-// for everything but an answer that can be judged.
-func (c *Client) post(ctx context.Context, q graphQLRequest) (*answer, error) {
+// post sends a query and hands the answer to read, which must not keep it. It
+// returns what read returns, and an error of this package when there is no answer
+// to read.
+func (c *Client) post(ctx context.Context, q graphQLRequest, read func(body []byte) error) error {
 	token, err := readToken(c.options.TokenFile)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	body, err := json.Marshal(q)
 	if err != nil {
-		return nil, fmt.Errorf("encode query: %w", err)
+		return fmt.Errorf("encode query: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.options.URL, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
+		return fmt.Errorf("make request: %w", err)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+token)
 	response, err := c.http.Do(r)
 	if err != nil {
-		return nil, connectionError(err)
+		return connectionError(err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	limited := &limitReader{r: response.Body, left: c.options.MaxBytes}
 	if response.StatusCode != http.StatusOK {
-		return nil, statusError(response.StatusCode, limited)
+		return statusError(response.StatusCode, limited)
 	}
-	a, err := decode(limited)
-	if err != nil {
-		return nil, bodyError(err, limited)
-	}
-	return a, nil
-}
-
-// limitReader fails where a bounded reader would pretend that the body ends, and
-// remembers what the body itself failed with: a decoder may hide it.
-type limitReader struct {
-	r    io.Reader
-	left int64
-	err  error
-}
-
-var errTooLarge = errors.New("the answer is larger than allowed")
-
-func (l *limitReader) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		l.err = errTooLarge
-		return 0, l.err
-	}
-	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
-	if err != nil && !errors.Is(err, io.EOF) {
-		l.err = err
-	}
-	return n, err
-}
-
-// bodyError tells why an answer with HTTP 200 could not be read.
-func bodyError(err error, body *limitReader) error {
-	switch {
-	case errors.Is(body.err, errTooLarge):
-		return &Error{Kind: KindTooLarge, Status: http.StatusOK, Err: body.err}
-	case isTimeout(body.err):
-		return &Error{Kind: KindTimeout, Status: http.StatusOK, Err: body.err}
-	case body.err != nil:
-		return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer breaks off", Err: body.err}
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer ends early"}
-	}
-	return &Error{Kind: KindMalformed, Status: http.StatusOK, Err: errors.New(line(err.Error()))}
+	return readBody(limited, read)
 }
 
 // statusError tells the failures apart that the server shows by its status.

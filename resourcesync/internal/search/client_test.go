@@ -68,7 +68,7 @@ func TestRequests(t *testing.T) {
 		return nil
 	}
 
-	if _, err := c.Applications(ctx, []string{"c1", "Application"}); err != nil {
+	if _, err := c.Applications(ctx, []string{"c1", "Application"}, Digest{}); err != nil {
 		t.Fatal(err)
 	}
 	in := got.Variables.Input[0]
@@ -106,7 +106,7 @@ func TestRequests(t *testing.T) {
 func TestEmptyFiltersAreNeverSent(t *testing.T) {
 	c, _ := newClient(t, func(http.ResponseWriter, *http.Request) { t.Error("an empty filter means everything") })
 	for _, ask := range []func() (*Result, error){
-		func() (*Result, error) { return c.Applications(t.Context(), nil) },
+		func() (*Result, error) { return c.Applications(t.Context(), nil, Digest{}) },
 		func() (*Result, error) { return c.Objects(t.Context(), nil, []string{"k"}, []string{"n"}) },
 		func() (*Result, error) { return c.Objects(t.Context(), []string{"c"}, nil, []string{"n"}) },
 		func() (*Result, error) { return c.Objects(t.Context(), []string{"c"}, []string{"k"}, nil) },

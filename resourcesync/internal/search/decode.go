@@ -6,7 +6,6 @@ package search
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -27,10 +26,15 @@ type graphQLError struct {
 	} `json:"extensions"`
 }
 
-// decode reads a response as a stream: it holds one row at a time besides what it
-// returns. A broken stream is an error, an odd row is not.
-func decode(r io.Reader) (*answer, error) {
-	s := &stream{lexer: newLexer(r), rows: newDecoder()}
+// decode reads a response. A broken one is an error, an odd row is not.
+func decode(body []byte) (*answer, error) { return walk(body, newDecoder()) }
+
+// glance is decode without the rows: it returns the digests of results that decode
+// would return, or ones that are equal to no digest that decode returns.
+func glance(body []byte) (*answer, error) { return walk(body, nil) }
+
+func walk(body []byte, rows *decoder) (*answer, error) {
+	s := &stream{lexer: newLexer(body), rows: rows}
 	a := &answer{}
 	err := s.object(func(name string) error {
 		switch name {
@@ -48,7 +52,7 @@ func decode(r io.Reader) (*answer, error) {
 		err = s.end()
 	}
 	if err != nil {
-		return nil, err
+		return nil, decodeError(err)
 	}
 	return a, nil
 }
@@ -56,7 +60,7 @@ func decode(r io.Reader) (*answer, error) {
 // stream walks a response.
 type stream struct {
 	*lexer
-	rows *decoder
+	rows *decoder // nil: rows are not decoded
 }
 
 func (s *stream) data(a *answer, name string) error {
@@ -66,7 +70,7 @@ func (s *stream) data(a *answer, name string) error {
 		return s.nullable(func() error {
 			a.results = []Result{}
 			return s.list(func() error {
-				result := Result{Count: -1, items: -1}
+				result := Result{Count: -1, Digest: Digest{Items: Sum{Rows: -1}, Related: Sum{Rows: -1}}}
 				err := s.nullable(func() error { return s.object(func(name string) error { return s.result(&result, name) }) })
 				a.results = append(a.results, result)
 				return err
@@ -78,6 +82,9 @@ func (s *stream) data(a *answer, name string) error {
 				raw, err := s.value()
 				if err != nil {
 					return err
+				}
+				if s.rows == nil {
+					return nil
 				}
 				if v, err := s.rows.text(raw); err == nil && v != "" {
 					a.values = append(a.values, v)
@@ -94,22 +101,25 @@ func (s *stream) result(r *Result, name string) error {
 	case "count":
 		raw, err := s.value()
 		if n, e := strconv.Atoi(string(raw)); e == nil {
-			r.Count = n
+			r.Count, r.Digest.Count = n, n
 		}
 		return err
 	case "items":
 		return s.nullable(func() error {
-			r.items, r.Items = 0, nil
-			return s.list(func() error { r.items++; return s.row(r, &r.Items) })
+			r.Digest.Items, r.Items = Sum{}, nil
+			return s.list(func() error { return s.row(r, &r.Digest.Items, &r.Items) })
 		})
 	case "related":
 		return s.nullable(func() error {
+			r.Digest.Related.Rows = max(r.Digest.Related.Rows, 0)
 			return s.list(func() error {
 				return s.object(func(name string) error {
 					if name != "items" {
 						return s.ignore()
 					}
-					return s.nullable(func() error { return s.list(func() error { return s.row(r, &r.Related) }) })
+					return s.nullable(func() error {
+						return s.list(func() error { return s.row(r, &r.Digest.Related, &r.Related) })
+					})
 				})
 			})
 		})
@@ -117,11 +127,20 @@ func (s *stream) result(r *Result, name string) error {
 	return s.ignore()
 }
 
-func (s *stream) row(r *Result, into *[]Item) error {
+// row adds a row to a sum and, decoded, to a list.
+func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
+	if s.rows == nil {
+		raw, err := s.glance()
+		if err == nil {
+			sum.add(raw)
+		}
+		return err
+	}
 	raw, err := s.value()
 	if err != nil {
 		return err
 	}
+	sum.add(raw)
 	it, err := s.rows.item(raw)
 	if err == nil && it.UID == "" {
 		err = errors.New("no _uid")
@@ -176,12 +195,12 @@ func (a *answer) of(i int) error {
 	}
 	r := &a.results[i]
 	switch {
-	case r.items < 0:
+	case r.Digest.Items.Rows < 0:
 		return &Error{Kind: KindIncomplete, Detail: "items is null without an error"}
 	case r.Count < 0:
 		return &Error{Kind: KindIncomplete, Detail: "count is missing without an error"}
-	case r.Count != r.items:
-		return &Error{Kind: KindIncomplete, Detail: fmt.Sprintf("%d of %d items", r.items, r.Count)}
+	case r.Count != r.Digest.Items.Rows:
+		return &Error{Kind: KindIncomplete, Detail: fmt.Sprintf("%d of %d items", r.Digest.Items.Rows, r.Count)}
 	}
 	return nil
 }

@@ -6,14 +6,11 @@ package search
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
-	"testing/iotest"
 )
 
 // counted adds the count that the recorded queries did not ask for.
@@ -50,7 +47,7 @@ func TestRecordedAnswers(t *testing.T) {
 	for _, tc := range tests {
 		t.Run(tc.sample, func(t *testing.T) {
 			c, _ := newClient(t, answers(string(counted(t, tc.sample, tc.count))))
-			r, err := c.Applications(t.Context(), []string{"cluster1", "cluster2"})
+			r, err := c.Applications(t.Context(), []string{"cluster1", "cluster2"}, Digest{})
 			if KindOf(err) != tc.kind || (err != nil) != (tc.kind != "") {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
@@ -103,7 +100,7 @@ func TestItem(t *testing.T) {
 }
 
 func TestOddRowsAreNamedAndSkipped(t *testing.T) {
-	a, err := decode(strings.NewReader(`{"data":{"searchResult":[{"count":4,"items":[{"_uid":"c/1","name":"good"},{"_uid":"c/2","name":7},{"name":"nameless"},null]}]}}`))
+	a, err := decode([]byte(`{"data":{"searchResult":[{"count":4,"items":[{"_uid":"c/1","name":"good"},{"_uid":"c/2","name":7},{"name":"nameless"},null]}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +116,7 @@ func TestOddRowsAreNamedAndSkipped(t *testing.T) {
 func TestResultsArePositional(t *testing.T) {
 	s := load(t, "06e-two-inputs-one-invalid")
 	body := bytes.Replace(s.body(), []byte(`"items": [`), []byte(`"count": 3, "items": [`), 1)
-	a, err := decode(bytes.NewReader(body))
+	a, err := decode(body)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,16 +167,22 @@ func FuzzDecode(f *testing.F) {
 		f.Add(s.body())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := decode(bytes.NewReader(data))
-		if errors.Is(err, io.ErrUnexpectedEOF) && json.Valid(data) {
+		_, _ = glance(data)
+		a, err := decode(data)
+		if KindOf(err) == KindIncomplete && json.Valid(data) {
 			t.Error("a whole answer looks cut")
 		}
 		if err != nil {
 			return
 		}
 		if cut := bytes.TrimSpace(data); len(cut) > 0 {
-			if _, err := decode(iotest.OneByteReader(bytes.NewReader(cut[:len(cut)-1-len(cut)/3]))); err == nil {
+			if _, err := decode(cut[:len(cut)-1-len(cut)/3]); err == nil {
 				t.Error("a cut answer looks whole")
+			}
+		}
+		if r, err := only(a, nil); err == nil && r.Digest != (Digest{}) {
+			if again := unchanged(data, r.Digest); again != nil && again.Count != len(r.Items) {
+				t.Errorf("%d rows at a glance, %d decoded", again.Count, len(r.Items))
 			}
 		}
 		if err := a.failure(len(a.results)); err != nil {
@@ -187,8 +190,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		for i := range a.results {
 			r := &a.results[i]
-			if a.of(i) == nil && r.items < len(r.Items) {
-				t.Errorf("%d rows made of %d", len(r.Items), r.items)
+			if a.of(i) == nil && r.Digest.Items.Rows < len(r.Items) {
+				t.Errorf("%d rows made of %d", len(r.Items), r.Digest.Items.Rows)
 			}
 			_ = related(r)
 			for _, it := range r.Items {
@@ -242,7 +245,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		a, err := decode(bytes.NewReader(body))
+		a, err := decode(body)
 		if err != nil || len(a.results[0].Related) != 5050 {
 			b.Fatal(err, len(a.results[0].Related))
 		}

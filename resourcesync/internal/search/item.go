@@ -102,8 +102,7 @@ func (d *decoder) condition(it *Item, key, value []byte) error {
 // the text between the quotes: the names that are read need no escapes.
 func (d *decoder) object(raw []byte, visit func(key, value []byte) error) error {
 	return members(raw, '{', '}', func(rest []byte) (int, error) {
-		var key scan
-		n, _ := key.feed(rest)
+		n, _ := extent(rest)
 		if n < 2 || rest[0] != '"' {
 			return 0, errShape
 		}
@@ -113,8 +112,7 @@ func (d *decoder) object(raw []byte, visit func(key, value []byte) error) error 
 		}
 		at++
 		at += space(rest[at:])
-		var value scan
-		length, _ := value.feed(rest[at:])
+		length, _ := extent(rest[at:])
 		if length == 0 {
 			return 0, errShape
 		}
@@ -129,8 +127,7 @@ func (d *decoder) list(raw []byte) ([]string, error) {
 	}
 	var out []string
 	err := members(raw, '[', ']', func(rest []byte) (int, error) {
-		var value scan
-		n, _ := value.feed(rest)
+		n, _ := extent(rest)
 		s, err := d.text(rest[:n])
 		out = append(out, s)
 		return n, err

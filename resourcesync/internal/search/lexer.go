@@ -11,60 +11,29 @@ import (
 	"io"
 )
 
-// lexer reads JSON as a stream, one row in memory at a time. An answer has
-// megabytes, nine tenths of which nobody reads: it looks for the end of a value
-// without understanding it, several times faster than encoding/json, which scans
-// each value three times on its way into a type. What is read is checked where it
-// is read; what is skipped only has to have an end.
+// lexer walks the JSON of an answer. An answer has megabytes, nine tenths of which
+// nobody reads: it looks for the end of a value without understanding it, several
+// times faster than encoding/json, which scans each value three times on its way
+// into a type. What is read is checked where it is read; what is skipped only has
+// to have an end.
 type lexer struct {
-	r        io.Reader
-	buf      []byte // what has been read and not consumed is buf[pos:]
-	pos      int
-	finished error // what the reader ended with
+	buf    []byte
+	pos    int // what is before has been consumed
+	escape int // the first backslash that [lexer.glance] has not passed
 }
 
-const lexerBlock = 64 << 10
-
-func newLexer(r io.Reader) *lexer { return &lexer{r: r, buf: make([]byte, 0, lexerBlock)} }
-
-// more reads another block behind buf[from:], which it keeps.
-func (l *lexer) more(from int) error {
-	if l.finished != nil {
-		return l.finished
-	}
-	if from > 0 {
-		l.buf = l.buf[:copy(l.buf, l.buf[from:])]
-		l.pos -= from
-	}
-	if len(l.buf) == cap(l.buf) {
-		l.buf = append(make([]byte, 0, 2*cap(l.buf)), l.buf...)
-	}
-	n, err := l.r.Read(l.buf[len(l.buf):cap(l.buf)])
-	l.buf = l.buf[:len(l.buf)+n]
-	l.finished = err
-	if n > 0 {
-		return nil
-	}
-	return err
-}
+func newLexer(body []byte) *lexer { return &lexer{buf: body, escape: -1} }
 
 // next returns the next byte that is not white space, without consuming it.
 func (l *lexer) next() (byte, error) {
-	for {
-		for ; l.pos < len(l.buf); l.pos++ {
-			switch c := l.buf[l.pos]; c {
-			case ' ', '\t', '\r', '\n':
-			default:
-				return c, nil
-			}
-		}
-		if err := l.more(l.pos); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return 0, err
+	for ; l.pos < len(l.buf); l.pos++ {
+		switch c := l.buf[l.pos]; c {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return c, nil
 		}
 	}
+	return 0, io.ErrUnexpectedEOF
 }
 
 func (l *lexer) expect(want byte) error {
@@ -81,42 +50,51 @@ func (l *lexer) expect(want byte) error {
 
 // end checks that nothing but white space is left.
 func (l *lexer) end() error {
-	c, err := l.next()
-	switch {
-	case err == nil:
+	if c, err := l.next(); err == nil {
 		return fmt.Errorf("%q follows the answer", c)
-	case errors.Is(err, io.ErrUnexpectedEOF) && errors.Is(l.finished, io.EOF):
-		return nil
 	}
-	return err
+	return nil
 }
 
-// value consumes a value and returns its bytes, which hold until the next call.
+// value consumes a value and returns its bytes.
 func (l *lexer) value() ([]byte, error) {
+	c, err := l.next()
+	if err != nil {
+		return nil, err
+	}
+	n, done := extent(l.buf[l.pos:])
+	if !done {
+		return nil, io.ErrUnexpectedEOF
+	}
+	if n == 0 {
+		return nil, fmt.Errorf("%q where a value belongs", c)
+	}
+	raw := l.buf[l.pos : l.pos+n]
+	l.pos += n
+	return raw, nil
+}
+
+// glance consumes a row like value, at the speed of memory: it takes the first
+// brace for the row's end that follows a quote or a bracket, as it does in every
+// row of texts and lists of texts. A text such as "}, {" makes it wrong, which
+// costs its caller the time to look again: see [Digest].
+func (l *lexer) glance() ([]byte, error) {
 	if _, err := l.next(); err != nil {
 		return nil, err
 	}
-	var s scan
-	for at := l.pos; ; {
-		n, done := s.feed(l.buf[at:])
-		if done {
-			raw := l.buf[l.pos : at+n]
-			if len(raw) == 0 {
-				return nil, fmt.Errorf("%q where a value belongs", l.buf[l.pos])
-			}
-			l.pos = at + n
-			return raw, nil
+	if l.escape < l.pos { // seldom: few rows have one
+		l.escape = len(l.buf)
+		if n := bytes.IndexByte(l.buf[l.pos:], '\\'); n >= 0 {
+			l.escape = l.pos + n
 		}
-		at = len(l.buf)
-		kept := l.pos
-		if err := l.more(kept); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-		at -= kept
 	}
+	n := bytes.IndexByte(l.buf[l.pos:], '}')
+	if end := l.pos + n; n > 0 && end < l.escape && (l.buf[end-1] == '"' || l.buf[end-1] == ']') {
+		raw := l.buf[l.pos : end+1]
+		l.pos = end + 1
+		return raw, nil
+	}
+	return l.value()
 }
 
 // decode consumes a value into v.
@@ -194,77 +172,62 @@ func (l *lexer) brackets(opening, closing byte, each func() error) error {
 	return err
 }
 
-// scan finds the end of a value that comes in pieces.
-type scan struct {
-	depth           int
-	inText, escaped bool
-	inScalar        bool // a number, true, false or null outside of any bracket
-}
-
-// feed returns how many bytes of b belong to the value, and whether it ends there.
-func (s *scan) feed(b []byte) (n int, done bool) {
+// extent returns how many bytes of b belong to the value that b begins with, and
+// whether it ends there.
+func extent(b []byte) (n int, done bool) {
+	depth := 0
+	scalar := false // a number, true, false or null outside of any bracket
 	for i := 0; i < len(b); i++ {
-		if s.inText {
-			if i += s.text(b[i:]); i == len(b) {
-				return i, false
-			}
-			if !s.inText && s.depth == 0 {
-				return i + 1, true
-			}
-			continue
-		}
 		switch b[i] {
 		case '"':
-			if s.inScalar {
+			if scalar {
 				return i, true
 			}
-			s.inText = true
+			if i += text(b[i:]); i == len(b) {
+				return i, false
+			}
+			if depth == 0 {
+				return i + 1, true
+			}
 		case '{', '[':
-			if s.inScalar {
+			if scalar {
 				return i, true
 			}
-			s.depth++
+			depth++
 		case '}', ']':
-			if s.depth == 0 {
+			if depth == 0 {
 				return i, true
 			}
-			if s.depth--; s.depth == 0 {
+			if depth--; depth == 0 {
 				return i + 1, true
 			}
 		case ',', ':', ' ', '\t', '\r', '\n':
-			if s.depth == 0 {
+			if depth == 0 {
 				return i, true
 			}
 		default:
-			s.inScalar = s.depth == 0
+			scalar = depth == 0
 		}
 	}
 	return len(b), false
 }
 
-// text consumes what b holds of a text and returns the place of its closing quote,
-// or the length of b when that is still to come.
-func (s *scan) text(b []byte) int {
-	i := 0
-	for i < len(b) {
-		if s.escaped {
-			s.escaped = false
-			i++
-			continue
+// text returns the place of the quote that ends the text that b begins with, or
+// the length of b when there is none.
+func text(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			break
 		}
-		quote := bytes.IndexByte(b[i:], '"')
-		if quote < 0 {
-			quote = len(b) - i
+		i += n
+		escapes := 0
+		for b[i-1-escapes] == '\\' { // b[0] is a quote
+			escapes++
 		}
-		if escape := bytes.IndexByte(b[i:i+quote], '\\'); escape >= 0 {
-			i += escape + 1
-			s.escaped = true
-			continue
+		if escapes%2 == 0 {
+			return i
 		}
-		if i += quote; i < len(b) {
-			s.inText = false
-		}
-		return i
 	}
-	return i
+	return len(b)
 }

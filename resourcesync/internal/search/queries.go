@@ -44,16 +44,17 @@ func applications(more ...filter) input {
 // Applications returns the pulled Applications on those clusters with the
 // resources that belong to them. Related is complete as far as an answer can show:
 // each Application that a resource names is there with its cluster. It is the
-// caller who knows what was there before.
-func (c *Client) Applications(ctx context.Context, clusters []string) (*Result, error) {
+// caller who knows what was there before. An answer whose digest is last, that of
+// an earlier one about the same clusters or zero for none, is returned as
+// unchanged and costs next to nothing.
+func (c *Client) Applications(ctx context.Context, clusters []string, last Digest) (*Result, error) {
 	if len(clusters) == 0 {
 		return &Result{}, nil // an empty filter would mean all clusters
 	}
-	results, err := c.search(ctx, searchQuery, applications(filter{Property: "cluster", Values: guard(clusters)}))
-	if err != nil {
-		return nil, err
+	r, err := c.search(ctx, searchQuery, applications(filter{Property: "cluster", Values: guard(clusters)}), last)
+	if err != nil || r.Unchanged {
+		return r, err
 	}
-	r := &results[0]
 	if err := related(r); err != nil {
 		return nil, err
 	}
@@ -62,11 +63,7 @@ func (c *Client) Applications(ctx context.Context, clusters []string) (*Result, 
 
 // Clusters returns the rows of the clusters that the account may see.
 func (c *Client) Clusters(ctx context.Context) (*Result, error) {
-	results, err := c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{{Property: "kind", Values: []string{"Cluster"}}}})
-	if err != nil {
-		return nil, err
-	}
-	return &results[0], nil
+	return c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{{Property: "kind", Values: []string{"Cluster"}}}}, Digest{})
 }
 
 // Objects returns the rows on those clusters that have one of the kinds and one of
@@ -76,52 +73,77 @@ func (c *Client) Objects(ctx context.Context, clusters, kinds, names []string) (
 	if len(clusters) == 0 || len(kinds) == 0 || len(names) == 0 {
 		return &Result{}, nil // an empty filter would be ignored
 	}
-	results, err := c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{
+	return c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{
 		{Property: "cluster", Values: clusters},
 		{Property: "kind", Values: kinds},
 		{Property: "name", Values: names},
-	}})
-	if err != nil {
-		return nil, err
-	}
-	return &results[0], nil
+	}}, Digest{})
 }
 
 // ClustersWithApplications returns the clusters that have pulled Applications.
 // Nothing in the answer shows whether it is complete: a cluster that is not in it
 // may have some all the same.
 func (c *Client) ClustersWithApplications(ctx context.Context) ([]string, error) {
-	a, err := c.post(ctx, graphQLRequest{Query: valuesQuery, Variables: map[string]any{
+	var values []string
+	err := c.post(ctx, graphQLRequest{Query: valuesQuery, Variables: map[string]any{
 		"property": "cluster", "query": applications(), "limit": noLimit,
-	}})
-	if err != nil {
-		return nil, err
-	}
-	if len(a.errors) > 0 {
-		return nil, a.errors[0].classify()
-	}
-	if !a.data {
-		return nil, &Error{Kind: KindMalformed, Detail: "neither data nor errors"}
-	}
-	return a.values, nil
+	}}, func(body []byte) error {
+		a, err := decode(body)
+		switch {
+		case err != nil:
+			return err
+		case len(a.errors) > 0:
+			return a.errors[0].classify()
+		case !a.data:
+			return &Error{Kind: KindMalformed, Detail: "neither data nor errors"}
+		}
+		values = a.values
+		return nil
+	})
+	return values, err
 }
 
-// search asks for one result per input and returns them in the same order, each
-// of them whole.
-func (c *Client) search(ctx context.Context, query string, inputs ...input) ([]Result, error) {
-	a, err := c.post(ctx, graphQLRequest{Query: query, Variables: map[string]any{"input": inputs}})
+// search returns the result of an input when it is whole.
+func (c *Client) search(ctx context.Context, query string, in input, last Digest) (*Result, error) {
+	var r *Result
+	err := c.post(ctx, graphQLRequest{Query: query, Variables: map[string]any{"input": []input{in}}}, func(body []byte) (err error) {
+		if r = unchanged(body, last); r == nil {
+			r, err = only(decode(body))
+		}
+		return err
+	})
+	return r, err
+}
+
+// unchanged returns the result of an answer when its digest is last, else nil.
+func unchanged(body []byte, last Digest) *Result {
+	if last == (Digest{}) {
+		return nil
+	}
+	r, err := only(glance(body))
+	if err != nil || r.Digest != last {
+		return nil // decoding tells what is the matter
+	}
+	r.Unchanged = true
+	return r
+}
+
+// only returns the one result of an answer when it is whole.
+func only(a *answer, err error) (*Result, error) {
+	if err == nil {
+		err = a.failure(1)
+	}
+	if err == nil {
+		err = a.of(0)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := a.failure(len(inputs)); err != nil {
-		return nil, err
+	r := &a.results[0]
+	if len(a.errors) > 0 || len(r.Odd) > 0 {
+		r.Digest = Digest{} // it is to be looked at, and complained of, each time
 	}
-	for i := range a.results {
-		if err := a.of(i); err != nil {
-			return nil, err
-		}
-	}
-	return a.results, nil
+	return r, nil
 }
 
 // guard repeats the only name of a cluster that is called "application": any

@@ -78,7 +78,7 @@ func writeFile(t testing.TB, path string, data []byte) {
 }
 
 func applicationsOf(c *Client) error {
-	_, err := c.Applications(context.Background(), []string{"cluster1", "cluster2"})
+	_, err := c.Applications(context.Background(), []string{"cluster1", "cluster2"}, Digest{})
 	return err
 }
 

@@ -51,5 +51,10 @@ type Result struct {
 	// says. They still count.
 	Odd []string
 
-	items int // rows seen, odd ones included; -1: null
+	// Digest is that of the answer, zero when a row of it is odd or when the server
+	// reports any error with it.
+	Digest Digest
+	// Unchanged tells that the digest is the one that the caller has brought along.
+	// There are neither Items nor Related nor Odd then: they were not decoded.
+	Unchanged bool
 }
