@@ -41,7 +41,7 @@ const firstWord = time.Minute
 func Program() boot.Program {
 	return boot.Program{
 		Name: "propagation", Version: Version, MetricsPort: 8443, HealthPort: 8081, LeaseName: "multicluster-integrations-propagation",
-		GCPercent: 50, // decoding makes garbage of all that is not kept; memory is dearer than the time
+		GCPercent: 30, // decoding makes garbage of all that is not kept; memory is dearer than the time
 	}
 }
 

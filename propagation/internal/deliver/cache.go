@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/observe"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
@@ -89,32 +90,27 @@ func trimStatus(status json.RawMessage) json.RawMessage {
 	return trimmed
 }
 
-// trimWork replaces a work's spec by its hash.
+// trimWork packs a work, with a hash in place of its spec.
 func trimWork(in any) (any, error) {
 	work, ok := in.(*workv1.ManifestWork)
-	if !ok || work.Spec.Workload.Manifests == nil {
+	if !ok {
 		return in, nil // a tombstone, or trimmed before
 	}
 	internMeta(&work.ObjectMeta)
 	work.Labels = internMap(work.Labels)
-	annotations := internKeys(work.Annotations, 2)
-	for _, key := range []string{wire.HubNamespaceAnnotation, wire.HostingAnnotation} {
-		if value, there := annotations[key]; there {
-			annotations[key] = intern(value)
-		}
+	annotations := work.Annotations
+	if annotations == nil {
+		annotations = map[string]string{}
 	}
 	// A spec that cannot be hashed is not one of ours: no hash, and it is mended.
 	annotations[hashAnnotation], _ = specHash(&work.Spec)
 	if annotations[wire.RequestAnnotation] != "" {
 		annotations[baseAnnotation], _ = baseHash(&work.Spec)
 	}
-	annotations[scrapeAnnotation] = intern(scrapeOf(&work.Spec))
+	annotations[scrapeAnnotation] = scrapeOf(&work.Spec)
 	work.Annotations = annotations
-	work.TypeMeta = metav1.TypeMeta{}
-	work.Spec = workv1.ManifestWorkSpec{}
 	observe.Trim(&work.Status)
-	internStatus(&work.Status)
-	return work, nil
+	return workindex.Pack(work), nil
 }
 
 // scrapeOf returns the scrape type of the Application, the last manifest.

@@ -14,7 +14,6 @@ import (
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
 )
 
 // intern returns s as one string for all that are equal.
@@ -23,34 +22,16 @@ func intern(s string) string { return unique.Make(s).Value() }
 // common holds what many cached objects have in common, each once. It is bounded:
 // what does not fit is not shared.
 var common = struct {
-	mu      sync.Mutex
-	strings map[string]*string
-	maps    map[string]map[string]string
-	specs   map[uint64]json.RawMessage
-}{strings: map[string]*string{}, maps: map[string]map[string]string{}, specs: map[uint64]json.RawMessage{}}
+	mu    sync.Mutex
+	maps  map[string]map[string]string
+	specs map[uint64]json.RawMessage
+}{maps: map[string]map[string]string{}, specs: map[uint64]json.RawMessage{}}
 
 const (
 	commonLimit = 8192
 	// specLimit is lower, since a spec may be large.
 	specLimit = 1024
 )
-
-// internPointer returns a pointer to s, the same one for strings that repeat: the
-// names of health and phase, a revision that a whole ApplicationSet is at.
-func internPointer(s *string) *string {
-	if s == nil || len(*s) > 64 || strings.Contains(*s, ":") { // a time never repeats
-		return s
-	}
-	common.mu.Lock()
-	defer common.mu.Unlock()
-	if p, there := common.strings[*s]; there {
-		return p
-	}
-	if len(common.strings) < commonLimit {
-		common.strings[*s] = s
-	}
-	return s
-}
 
 // internMap returns a map equal to m, the same one for maps that repeat: the labels
 // of all works of an ApplicationSet. Cached objects are never written to.
@@ -122,33 +103,5 @@ func internMeta(o *metav1.ObjectMeta) {
 	for i := range o.OwnerReferences {
 		r := &o.OwnerReferences[i]
 		r.APIVersion, r.Kind, r.Name, r.UID = intern(r.APIVersion), intern(r.Kind), intern(r.Name), unique.Make(r.UID).Value()
-	}
-}
-
-func internStatus(status *workv1.ManifestWorkStatus) {
-	internConditions(status.Conditions)
-	for i := range status.ResourceStatus.Manifests {
-		m := &status.ResourceStatus.Manifests[i]
-		m.Conditions = exact(m.Conditions)
-		internConditions(m.Conditions)
-		r := &m.ResourceMeta
-		r.Group, r.Version, r.Kind, r.Resource, r.Namespace = intern(r.Group), intern(r.Version), intern(r.Kind), intern(r.Resource), intern(r.Namespace)
-		values := m.StatusFeedbacks.Values
-		for j := range values {
-			values[j].Name = intern(values[j].Name)
-			values[j].Value.Type = unique.Make(values[j].Value.Type).Value()
-			values[j].Value.String = internPointer(values[j].Value.String)
-		}
-		m.StatusFeedbacks.Values = exact(values)
-	}
-}
-
-func internConditions(conditions []metav1.Condition) {
-	for i := range conditions {
-		c := &conditions[i]
-		c.Type, c.Status, c.Reason = intern(c.Type), unique.Make(c.Status).Value(), intern(c.Reason)
-		if c.Status == metav1.ConditionTrue {
-			c.Message = intern(c.Message)
-		}
 	}
 }

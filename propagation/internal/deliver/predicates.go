@@ -88,9 +88,8 @@ func ourConditions(app *argocd.Application) []string {
 // when the agent has applied it. Plain feedback is the mirror's.
 func (r *Reconciler) workChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*workv1.ManifestWork)
-		after, ok2 := e.ObjectNew.(*workv1.ManifestWork)
-		if !ok || !ok2 {
+		before, after := workindex.Work(e.ObjectOld), workindex.Work(e.ObjectNew)
+		if before == nil || after == nil {
 			return true
 		}
 		if app, ours := workindex.ApplicationOf(after); ours && !appliedNow(before) && appliedNow(after) {

@@ -10,7 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -61,7 +60,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 
 // mismatched returns the Applications whose works are not where their annotation
 // says, Applications that are gone but have works among them.
-func mismatched(apps []argocd.Application, works []*workv1.ManifestWork) []types.NamespacedName {
+func mismatched(apps []argocd.Application, works []*workindex.Packed) []types.NamespacedName {
 	wanted := make(map[types.NamespacedName]string, len(apps))
 	for i := range apps {
 		if yes, _ := wire.IsTrue(apps[i].Labels[wire.PullLabel]); yes && apps[i].DeletionTimestamp == nil {

@@ -12,13 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func TestMismatched(t *testing.T) {
-	work := func(cluster string, labels map[string]string) *workv1.ManifestWork {
-		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{wire.HubNamespaceAnnotation: "team", wire.HubNameAnnotation: "app"}}}
+	work := func(cluster string, labels map[string]string) *workindex.Packed {
+		return workindex.Pack(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{wire.HubNamespaceAnnotation: "team", wire.HubNameAnnotation: "app"}}})
 	}
 	ours := map[string]string{wire.PullLabel: "true"}
 	unlabelled := *deliverable().app.DeepCopy()
@@ -27,16 +28,16 @@ func TestMismatched(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		apps   []argocd.Application
-		works  []*workv1.ManifestWork
+		works  []*workindex.Packed
 		want   []types.NamespacedName
 	}{
 		"nothing":    {reason: "nothing is nothing"},
-		"right":      {reason: "a work where it belongs", apps: []argocd.Application{app}, works: []*workv1.ManifestWork{work("cluster1", ours)}},
-		"orphan":     {reason: "a work whose Application is gone", works: []*workv1.ManifestWork{work("cluster1", ours)}, want: key},
-		"unlabelled": {reason: "a work whose Application does not want it", apps: []argocd.Application{unlabelled}, works: []*workv1.ManifestWork{work("cluster1", ours)}, want: key},
-		"elsewhere":  {reason: "a work on another cluster", apps: []argocd.Application{app}, works: []*workv1.ManifestWork{work("cluster1", ours), work("cluster2", ours)}, want: key},
+		"right":      {reason: "a work where it belongs", apps: []argocd.Application{app}, works: []*workindex.Packed{work("cluster1", ours)}},
+		"orphan":     {reason: "a work whose Application is gone", works: []*workindex.Packed{work("cluster1", ours)}, want: key},
+		"unlabelled": {reason: "a work whose Application does not want it", apps: []argocd.Application{unlabelled}, works: []*workindex.Packed{work("cluster1", ours)}, want: key},
+		"elsewhere":  {reason: "a work on another cluster", apps: []argocd.Application{app}, works: []*workindex.Packed{work("cluster1", ours), work("cluster2", ours)}, want: key},
 		"missing":    {reason: "an Application without a work", apps: []argocd.Application{app}, want: key},
-		"strangers":  {reason: "a work that is not ours", works: []*workv1.ManifestWork{work("cluster1", nil)}},
+		"strangers":  {reason: "a work that is not ours", works: []*workindex.Packed{work("cluster1", nil)}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func Setup(mgr ctrl.Manager, index *workindex.Index, options Options) error {
 		options.ApplyGrace = 500 * time.Millisecond
 	}
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
-	clusters := &clusterHandler{applications: r.applicationsOn, lost: map[string]bool{}}
+	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("mirror").
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged)).

@@ -76,8 +76,8 @@ func start(t testing.TB, options Options, wrap func(client.Client) client.Client
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&workv1.ManifestWork{}: {Transform: func(in any) (any, error) {
 				if w, ok := in.(*workv1.ManifestWork); ok {
-					w.Spec = workv1.ManifestWorkSpec{}
 					observe.Trim(&w.Status)
+					return workindex.Pack(w), nil
 				}
 				return in, nil
 			}},

@@ -6,14 +6,12 @@ package mirror
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -77,7 +75,7 @@ func workHandler(r *Reconciler) handler.EventHandler {
 // clusterHandler wakes all Applications of a cluster when it is lost or found,
 // and counts the lost ones.
 type clusterHandler struct {
-	applications func(ctx context.Context, cluster string) ([]types.NamespacedName, error)
+	applications func(cluster string) ([]types.NamespacedName, error)
 
 	mu   sync.Mutex
 	lost map[string]bool
@@ -125,7 +123,7 @@ func (h *clusterHandler) count(o client.Object, gone bool) {
 }
 
 func (h *clusterHandler) wake(ctx context.Context, cluster string, q queue) {
-	keys, err := h.applications(ctx, cluster)
+	keys, err := h.applications(cluster)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot wake the Applications of a cluster", "cluster", cluster)
 	}
@@ -137,20 +135,4 @@ func (h *clusterHandler) wake(ctx context.Context, cluster string, q queue) {
 func clusterOf(o client.Object) observe.Cluster {
 	cluster, _ := o.(*clusterv1.ManagedCluster)
 	return observe.ClusterOf(o.GetName(), cluster)
-}
-
-// applicationsOn returns the hub Applications that works in a cluster's
-// namespace carry.
-func (r *Reconciler) applicationsOn(ctx context.Context, cluster string) ([]types.NamespacedName, error) {
-	var list workv1.ManifestWorkList
-	if err := r.client.List(ctx, &list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list ManifestWorks of cluster %s: %w", cluster, err)
-	}
-	keys := make([]types.NamespacedName, 0, len(list.Items))
-	for i := range list.Items {
-		if key, ok := workindex.ApplicationOf(&list.Items[i]); ok {
-			keys = append(keys, key)
-		}
-	}
-	return keys, nil
 }

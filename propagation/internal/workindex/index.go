@@ -21,6 +21,9 @@ import (
 // ApplicationOf returns the hub Application that a work of ours carries. The
 // content decides whether it is ours, never the name.
 func ApplicationOf(work metav1.Object) (app types.NamespacedName, ours bool) {
+	if p, packed := work.(*Packed); packed {
+		return p.app, p.app.Name != ""
+	}
 	a := work.GetAnnotations()
 	app = types.NamespacedName{Namespace: a[wire.HubNamespaceAnnotation], Name: a[wire.HubNameAnnotation]}
 	return app, work.GetLabels()[wire.PullLabel] == "true" && app.Namespace != "" && app.Name != ""
@@ -35,8 +38,8 @@ type Index struct {
 
 const byApplication = "workindex.application"
 
-// New adds the index to the informer that cache has for ManifestWorks of all
-// namespaces.
+// New adds the index to the informer that a cache has for ManifestWorks of all
+// namespaces. Its transform must [Pack] them.
 func New(ctx context.Context, c cache.Cache) (*Index, error) {
 	informer, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -47,7 +50,7 @@ func New(ctx context.Context, c cache.Cache) (*Index, error) {
 		return nil, errors.New("index ManifestWorks: the cache is cut up by namespace")
 	}
 	err = shared.AddIndexers(toolscache.Indexers{byApplication: func(object any) ([]string, error) {
-		if work, ok := object.(*workv1.ManifestWork); ok {
+		if work, ok := object.(*Packed); ok {
 			if app, ours := ApplicationOf(work); ours {
 				return []string{app.String()}, nil
 			}
@@ -60,25 +63,44 @@ func New(ctx context.Context, c cache.Cache) (*Index, error) {
 	return &Index{indexer: shared.GetIndexer()}, nil
 }
 
-// All returns every work. They are borrowed from the cache.
-func (x *Index) All() []*workv1.ManifestWork { return works(x.indexer.List()) }
+// All returns every work, packed.
+func (x *Index) All() []*Packed {
+	objects := x.indexer.List()
+	list := make([]*Packed, 0, len(objects))
+	for _, object := range objects {
+		if p, ok := object.(*Packed); ok {
+			list = append(list, p)
+		}
+	}
+	return list
+}
 
-// Of returns the works that carry an Application, on all clusters. They are borrowed
-// from the cache.
+// Of returns the works that carry an Application, on all clusters, without specs.
 func (x *Index) Of(app types.NamespacedName) ([]*workv1.ManifestWork, error) {
 	objects, err := x.indexer.ByIndex(byApplication, app.String())
 	if err != nil {
 		return nil, fmt.Errorf("look up ManifestWorks of Application %s: %w", app, err)
 	}
-	return works(objects), nil
-}
-
-func works(objects []any) []*workv1.ManifestWork {
 	list := make([]*workv1.ManifestWork, 0, len(objects))
 	for _, object := range objects {
-		if work, ok := object.(*workv1.ManifestWork); ok {
+		if work := Work(object); work != nil {
 			list = append(list, work)
 		}
 	}
-	return list
+	return list, nil
+}
+
+// On returns the Applications that works in a cluster's namespace carry.
+func (x *Index) On(cluster string) ([]types.NamespacedName, error) {
+	objects, err := x.indexer.ByIndex(toolscache.NamespaceIndex, cluster)
+	if err != nil {
+		return nil, fmt.Errorf("look up ManifestWorks of cluster %s: %w", cluster, err)
+	}
+	apps := make([]types.NamespacedName, 0, len(objects))
+	for _, object := range objects {
+		if p, ok := object.(*Packed); ok && p.app.Name != "" {
+			apps = append(apps, p.app)
+		}
+	}
+	return apps, nil
 }
