@@ -15,25 +15,31 @@ import (
 type Pace struct {
 	// Min is the wait of a lone change of a small report.
 	Min time.Duration
-	// Max is the wait of a lone change of a report as large as the size limit, and
-	// of a change that closely follows a write. In a storm, which is more than
-	// stormRate changes a second over all reports, everything waits until it is
-	// over, but no longer than four times Max, twelve times when several reports do.
+	// Max is the time from the beginning of one write to that of the next, and twice
+	// the wait of a lone change of a report as large as the size limit. In a storm,
+	// which is more than stormRate changes a second over all reports, everything waits
+	// until it is over, but no longer than four times Max, twelve times when several
+	// reports do.
 	Max time.Duration
 }
 
-// wait returns how long the first change after a write is held back.
+// wait returns how long the first change after a write is held back. What a write
+// costs grows with the report, not with what changed, so writes keep a distance; but
+// a distance that a change has waited for another write to end counts. A write that
+// takes long is a server that has much to do: no report takes more than half its time.
 func (p Pace) wait(last history, now time.Time) time.Duration {
-	if !last.written.IsZero() && now.Sub(last.written) < 2*p.Max {
-		return p.Max
+	lone := p.Min + time.Duration(float64(max(0, p.Max/2-p.Min))*min(1, last.fullness))
+	if last.begun.IsZero() {
+		return lone
 	}
-	return p.Min + time.Duration(float64(p.Max-p.Min)*min(1, last.fullness))
+	return max(lone, max(p.Max, 2*last.took)-now.Sub(last.begun))
 }
 
 // history is what is remembered of a report.
 type history struct {
-	written  time.Time // last
-	fullness float64   // its size as a part of the size limit
+	begun    time.Time     // when its last write was
+	took     time.Duration // how long the last one took that succeeded
+	fullness float64       // its size as a part of the size limit
 }
 
 // pacer knows when each report is due. It is safe for concurrent use.
@@ -100,6 +106,9 @@ func (p *pacer) take(key types.NamespacedName) (b batch, wait time.Duration) {
 		return batch{}, wait
 	}
 	delete(p.waiting, key)
+	last := p.last[key]
+	last.begun = now
+	p.last[key] = last
 	return s.batch, 0
 }
 
@@ -108,7 +117,7 @@ func (p *pacer) written(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.last[key]
-	last.written = p.now()
+	last.took = p.now().Sub(last.begun)
 	p.last[key] = last
 }
 

@@ -19,11 +19,15 @@ func TestPaceWait(t *testing.T) {
 		want time.Duration
 	}{
 		"never written":    {"a new report is small until it is written", history{}, 100 * time.Millisecond},
-		"alone, small":     {"a lone change of a small report shows almost at once", history{written: now.Add(-time.Hour)}, 100 * time.Millisecond},
-		"alone, half full": {"the larger the report, the longer a change waits for others", history{written: now.Add(-time.Hour), fullness: .5}, 400 * time.Millisecond},
-		"alone, full":      {"a lone change always shows within a second", history{written: now.Add(-time.Hour), fullness: 1}, 700 * time.Millisecond},
-		"alone, overfull":  {"a report is never more than full", history{written: now.Add(-time.Hour), fullness: 3}, 700 * time.Millisecond},
-		"follows a write":  {"changes that follow each other share writes", history{written: now.Add(-time.Second)}, 700 * time.Millisecond},
+		"alone, small":     {"a lone change of a small report shows almost at once", history{begun: now.Add(-time.Hour)}, 100 * time.Millisecond},
+		"alone, half full": {"the larger the report, the longer a change waits for others", history{begun: now.Add(-time.Hour), fullness: .5}, 225 * time.Millisecond},
+		"alone, full":      {"a lone change always shows within a second", history{begun: now.Add(-time.Hour), fullness: 1}, 350 * time.Millisecond},
+		"alone, overfull":  {"a report is never more than full", history{begun: now.Add(-time.Hour), fullness: 3}, 350 * time.Millisecond},
+		"follows at once":  {"changes that follow each other share writes", history{begun: now}, 700 * time.Millisecond},
+		"follows":          {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond)}, 200 * time.Millisecond},
+		"follows late":     {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond)}, 100 * time.Millisecond},
+		"slow":             {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second}, time.Second},
+		"quick":            {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := pace.wait(test.last, now); got != test.want {
