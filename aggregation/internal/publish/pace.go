@@ -24,15 +24,16 @@ type Pace struct {
 }
 
 // wait returns how long the first change after a write is held back. What a write
-// costs grows with the report, not with what changed, so writes keep a distance; but
-// a distance that a change has waited for another write to end counts. A write that
-// takes long is a server that has much to do: no report takes more than half its time.
+// costs grows with the report, not with what changed, so the beginnings of writes
+// keep a distance: Max, or twice what the last one took, since a write that takes
+// long tells of a server that has much to do. It is never longer than in a storm.
 func (p Pace) wait(last history, now time.Time) time.Duration {
 	lone := p.Min + time.Duration(float64(max(0, p.Max/2-p.Min))*min(1, last.fullness))
 	if last.begun.IsZero() {
 		return lone
 	}
-	return max(lone, max(p.Max, 2*last.took)-now.Sub(last.begun))
+	distance := max(p.Max, min(2*last.took, stormWaitsMost*p.Max))
+	return max(lone, distance-now.Sub(last.begun))
 }
 
 // history is what is remembered of a report.
@@ -112,8 +113,12 @@ func (p *pacer) take(key types.NamespacedName) (b batch, wait time.Duration) {
 	return s.batch, 0
 }
 
-// written notes that the report was written.
-func (p *pacer) written(key types.NamespacedName) {
+// written notes that a batch was written. A write that carried no change, to mend
+// what somebody else did to the report, says nothing about how long writes take.
+func (p *pacer) written(key types.NamespacedName, b batch) {
+	if b.changes == 0 {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.last[key]

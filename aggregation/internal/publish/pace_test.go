@@ -27,6 +27,7 @@ func TestPaceWait(t *testing.T) {
 		"follows":          {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond)}, 200 * time.Millisecond},
 		"follows late":     {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond)}, 100 * time.Millisecond},
 		"slow":             {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second}, time.Second},
+		"stuck":            {"but not for longer than in a storm", history{begun: now, took: time.Minute}, 12 * 700 * time.Millisecond},
 		"quick":            {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,6 +35,36 @@ func TestPaceWait(t *testing.T) {
 				t.Errorf("%s: %s, want %s", test.why, got, test.want)
 			}
 		})
+	}
+}
+
+func TestPacerTimesWrites(t *testing.T) {
+	key := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	p := newPacer(Pace{Min: 100 * time.Millisecond, Max: time.Second})
+	p.now = func() time.Time { return now }
+	write := func(took time.Duration) {
+		wait, _ := p.changed(key)
+		now = now.Add(wait)
+		b, _ := p.take(key)
+		now = now.Add(took)
+		p.written(key, b)
+	}
+	next := func() time.Duration {
+		wait, _ := p.changed(key)
+		return wait
+	}
+	write(3 * time.Second)
+	if wait := next(); wait != 3*time.Second {
+		t.Errorf("after a write of 3s a change waits for %s, want as long as the write took", wait)
+	}
+	p.forget(key)
+	write(10 * time.Millisecond)
+	now = now.Add(time.Hour)
+	b, _ := p.take(key) // the report was edited: it is mended, for no change of ours
+	p.written(key, b)
+	if wait := next(); wait != 100*time.Millisecond {
+		t.Errorf("after a write that carried nothing a change waits for %s, want the least", wait)
 	}
 }
 

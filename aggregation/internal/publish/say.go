@@ -30,7 +30,7 @@ func (r *Reconciler) count(key types.NamespacedName, operation string, changes b
 	if changes.changes > 0 {
 		publishSeconds.Observe(time.Since(changes.first).Seconds())
 	}
-	r.pacer.written(key)
+	r.pacer.written(key, changes)
 }
 
 // sayLeftOut tells when a report begins, and ceases, to leave rows out.

@@ -102,7 +102,7 @@ func play(t *testing.T, fullness float64, changes []change) outcome {
 			carried += b.changes
 			delete(looks, next)
 			delete(first, next)
-			p.written(name(next))
+			p.written(name(next), b)
 		}
 	}
 	for _, c := range all {
