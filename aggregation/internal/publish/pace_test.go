@@ -63,8 +63,14 @@ func TestPacerTimesWrites(t *testing.T) {
 	now = now.Add(time.Hour)
 	b, _ := p.take(key) // the report was edited: it is mended, for no change of ours
 	p.written(key, b)
-	if wait := next(); wait != 100*time.Millisecond {
+	wait := next()
+	if wait != 100*time.Millisecond {
 		t.Errorf("after a write that carried nothing a change waits for %s, want the least", wait)
+	}
+	now = now.Add(wait)
+	p.take(key)
+	if wait := next(); wait != time.Second {
+		t.Errorf("while the next write is under way a change waits for %s, want the usual distance", wait)
 	}
 }
 

@@ -48,7 +48,7 @@ func internMap(m map[string]string) map[string]string {
 	if is, there := common.maps[key.String()]; there {
 		return is
 	}
-	tight := internKeys(m, 0)
+	tight := internKeys(m)
 	if len(common.maps) < commonLimit {
 		common.maps[key.String()] = tight
 	}
@@ -75,10 +75,9 @@ func internSpec(spec json.RawMessage) json.RawMessage {
 	return tight
 }
 
-// internKeys copies m into a map of the right size whose keys are shared; extra is
-// how many entries will be added.
-func internKeys(m map[string]string, extra int) map[string]string {
-	tight := make(map[string]string, len(m)+extra)
+// internKeys copies m into a map of the right size whose keys are shared.
+func internKeys(m map[string]string) map[string]string {
+	tight := make(map[string]string, len(m))
 	for k, v := range m {
 		tight[intern(k)] = v
 	}
