@@ -352,8 +352,9 @@ func (w *world) lone(set string) app {
 	return a
 }
 
-// passed waits until the process has handled everything that came before: a change
-// of an ApplicationSet made for the purpose has reached its report.
+// passed waits until the process leads and has had its turn at everything that came
+// before: a change of an ApplicationSet made for the purpose has reached its report.
+// Reports are written side by side, so it does not stand for any other write.
 func (w *world) passed() {
 	w.t.Helper()
 	marks++

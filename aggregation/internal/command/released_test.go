@@ -92,6 +92,10 @@ func readReleased(t *testing.T, propagation, resourcesync, aggregation string) {
 		}
 		through := &tap{}
 		p := start(t, through, "--intermediate-dir="+c.dir)
+		eventually(t, c.reason+": a report", func() error {
+			_, err := w.read("guestbook")
+			return err
+		})
 		w.passed()
 		report, err := w.read("guestbook")
 		w.must(err)
