@@ -34,18 +34,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	c, stop, err := testkit.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	config = c
-	code := m.Run()
-	if err := stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	testkit.Main(m, func(c *rest.Config) error {
+		config = c
+		return nil
+	})
 }
 
 func TestManagerIsReadyOnlyWithSyncedCaches(t *testing.T) {

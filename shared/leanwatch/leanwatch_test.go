@@ -6,7 +6,6 @@ package leanwatch
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,18 +27,10 @@ import (
 var config *rest.Config
 
 func TestMain(m *testing.M) {
-	c, stop, err := testkit.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	config = c
-	code := m.Run()
-	if err := stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	testkit.Main(m, func(c *rest.Config) error {
+		config = c
+		return nil
+	})
 }
 
 var (

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -42,27 +41,16 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	c, stop, err := testkit.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	config = c
-	ctrl.SetLogger(logr.Discard()) // each process is given its own
-	scheme := runtime.NewScheme()
-	err = errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme))
-	if err == nil {
+	testkit.Main(m, func(c *rest.Config) (err error) {
+		config = c
+		ctrl.SetLogger(logr.Discard()) // each process is given its own
+		scheme := runtime.NewScheme()
+		if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
+			return err
+		}
 		hub, err = client.New(config, client.Options{Scheme: scheme})
-	}
-	code := 1
-	if err == nil {
-		code = m.Run()
-	}
-	if err := errors.Join(err, stop()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+		return err
+	})
 }
 
 // eventually waits until check has no objection; name says what is waited for.

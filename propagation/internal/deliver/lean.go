@@ -10,8 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/leanclient"
 	"open-cluster-management.io/multicluster-integrations/shared/leanwatch"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -51,4 +53,11 @@ func Informers(config *rest.Config) (leanwatch.Constructor, error) {
 		return nil, err
 	}
 	return leanwatch.Informers(works, apps), nil
+}
+
+// NewClient makes the client that delivery wants its manager to have: it creates
+// ManifestWorks without having the API server send them back, which is a good part
+// of what a first delivery to a whole fleet costs.
+func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
+	return leanclient.For(workKind)(config, options)
 }

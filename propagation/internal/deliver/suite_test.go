@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,28 +45,17 @@ var hub struct {
 	scheme *runtime.Scheme
 }
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	ctrl.SetLogger(logr.Discard())
-	hub.scheme = runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(hub.scheme), eventsv1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme),
-		clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	config, stop, err := testkit.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = stop() }()
-	hub.config = config
-	if hub.client, err = client.New(config, client.Options{Scheme: hub.scheme}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	testkit.Main(m, func(c *rest.Config) (err error) {
+		ctrl.SetLogger(logr.Discard())
+		hub.config, hub.scheme = c, runtime.NewScheme()
+		if err := errors.Join(corev1.AddToScheme(hub.scheme), eventsv1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme),
+			clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme)); err != nil {
+			return err
+		}
+		hub.client, err = client.New(c, client.Options{Scheme: hub.scheme})
+		return err
+	})
 }
 
 // propagation is a running manager with delivery in it.
@@ -114,7 +102,7 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: skipNames(),
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
-			c, err := newClient(config, o)
+			c, err := NewClient(config, o)
 			if err != nil || wrap == nil {
 				return c, err
 			}

@@ -13,12 +13,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -230,48 +228,4 @@ func TestLongNames(t *testing.T) {
 	}
 	remove(t, app)
 	withdrawn(t, app)
-}
-
-// A work is created as the usual client creates it, and a refusal says the same.
-func TestCreateLikeTheUsualClient(t *testing.T) {
-	p := newPlace(t)
-	config := rest.CopyConfig(hub.config)
-	lean, err := newClient(config, client.Options{Scheme: hub.scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := context.Background()
-	if err := lean.Create(ctx, stranger(p.cluster, "lean", nil)); err != nil {
-		t.Fatal(err)
-	}
-	if err := hub.client.Create(ctx, stranger(p.cluster, "usual", nil)); err != nil {
-		t.Fatal(err)
-	}
-	var works [2]workv1.ManifestWork
-	for i, name := range []string{"lean", "usual"} {
-		if err := hub.client.Get(ctx, client.ObjectKey{Namespace: p.cluster, Name: name}, &works[i]); err != nil {
-			t.Fatal(err)
-		}
-		works[i].ObjectMeta = metav1.ObjectMeta{}
-	}
-	if diff := cmp.Diff(works[1], works[0]); diff != "" {
-		t.Errorf("the lean client makes another work (-usual +lean):\n%s", diff)
-	}
-	made := stranger(p.cluster, "answered", map[string]string{"a": "b"})
-	if err := lean.Create(ctx, made); err != nil {
-		t.Fatal(err)
-	}
-	if made.UID == "" || made.Generation != 1 || made.ResourceVersion == "" || made.Annotations["a"] != "b" || len(made.Spec.Workload.Manifests) != 1 {
-		t.Errorf("after its creation the work is %+v", made)
-	}
-	for name, work := range map[string]*workv1.ManifestWork{
-		"there":   stranger(p.cluster, "lean", nil),
-		"nowhere": stranger("no-such-namespace", "x", nil),
-		"invalid": stranger(p.cluster, "Not A Name", nil),
-	} {
-		got, want := lean.Create(ctx, work.DeepCopy()), hub.client.Create(ctx, work.DeepCopy())
-		if apierrors.ReasonForError(got) != apierrors.ReasonForError(want) || got == nil || want == nil || got.Error() != want.Error() {
-			t.Errorf("%s: got %v, want %v", name, got, want)
-		}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"testing"
 
@@ -35,25 +34,16 @@ var hub struct {
 	scheme *runtime.Scheme
 }
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) (code int) {
-	ctrl.SetLogger(logr.Discard())
-	hub.scheme = runtime.NewScheme()
-	err := errors.Join(corev1.AddToScheme(hub.scheme), clusterv1.Install(hub.scheme))
-	var stop func() error
-	if err == nil {
-		hub.config, stop, err = testkit.Start()
-	}
-	if err == nil {
-		defer func() { _ = stop() }()
-		hub.client, err = client.New(hub.config, client.Options{Scheme: hub.scheme})
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return m.Run()
+func TestMain(m *testing.M) {
+	testkit.Main(m, func(c *rest.Config) (err error) {
+		ctrl.SetLogger(logr.Discard())
+		hub.config, hub.scheme = c, runtime.NewScheme()
+		if err := errors.Join(corev1.AddToScheme(hub.scheme), clusterv1.Install(hub.scheme)); err != nil {
+			return err
+		}
+		hub.client, err = client.New(c, client.Options{Scheme: hub.scheme})
+		return err
+	})
 }
 
 var serial atomic.Int64

@@ -30,18 +30,10 @@ import (
 var hub *rest.Config
 
 func TestMain(m *testing.M) {
-	config, stop, err := testkit.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	hub = config
-	code := m.Run()
-	if err := stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	testkit.Main(m, func(c *rest.Config) error {
+		hub = c
+		return nil
+	})
 }
 
 // searching is a search service with one Application on cluster1, as unit tests

@@ -1,0 +1,140 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package leanclient makes clients that do not have the API server send back what
+// they have just sent. For a large object, or very many, encoding the answer there
+// and decoding it here is a good part of what a write costs.
+package leanclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// metadataOnly asks the API server to answer with an object's metadata.
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+// For returns how to make the usual client, but for one thing: after Create and
+// Update an object of one of the kinds has its new metadata, and otherwise what it
+// had, even where the API server defaulted or pruned something. Its type must embed
+// an ObjectMeta. Errors are the usual client's.
+func For(kinds ...schema.GroupVersionKind) client.NewClientFunc {
+	return func(config *rest.Config, options client.Options) (client.Client, error) {
+		return New(config, options, kinds...)
+	}
+}
+
+// New returns a client as [For] describes it, which can watch, too.
+func New(config *rest.Config, options client.Options, kinds ...schema.GroupVersionKind) (client.WithWatch, error) {
+	if options.HTTPClient == nil {
+		http, err := rest.HTTPClientFor(config)
+		if err != nil {
+			return nil, err
+		}
+		options.HTTPClient = http
+	}
+	usual, err := client.NewWithWatch(config, options)
+	if err != nil {
+		return nil, err
+	}
+	c := &lean{WithWatch: usual, writers: map[schema.GroupVersionKind]rest.Interface{}}
+	codecs := serializer.NewCodecFactory(usual.Scheme())
+	for _, kind := range kinds {
+		c.writers[kind], err = apiutil.RESTClientForGVK(kind, false, false, config, codecs, options.HTTPClient)
+		if err != nil {
+			return nil, fmt.Errorf("make a client for %s: %w", kind.Kind, err)
+		}
+	}
+	return c, nil
+}
+
+type lean struct {
+	client.WithWatch
+	writers map[schema.GroupVersionKind]rest.Interface
+}
+
+// Create creates obj.
+func (c *lean) Create(ctx context.Context, obj client.Object, options ...client.CreateOption) error {
+	w, err := c.writer(obj)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		return c.WithWatch.Create(ctx, obj, options...)
+	}
+	o := (&client.CreateOptions{}).ApplyOptions(options)
+	return w.send(ctx, w.rest.Post().VersionedParams(o.AsCreateOptions(), metav1.ParameterCodec))
+}
+
+// Update replaces obj.
+func (c *lean) Update(ctx context.Context, obj client.Object, options ...client.UpdateOption) error {
+	w, err := c.writer(obj)
+	if err != nil {
+		return err
+	}
+	if w == nil {
+		return c.WithWatch.Update(ctx, obj, options...)
+	}
+	o := (&client.UpdateOptions{}).ApplyOptions(options)
+	return w.send(ctx, w.rest.Put().Name(obj.GetName()).VersionedParams(o.AsUpdateOptions(), metav1.ParameterCodec))
+}
+
+// writer writes one object.
+type writer struct {
+	rest    rest.Interface
+	mapping *meta.RESTMapping
+	object  client.Object
+	meta    *metav1.ObjectMeta
+}
+
+// writer returns how obj is written, nil when that is as usual.
+func (c *lean) writer(obj client.Object) (*writer, error) {
+	kind, err := c.GroupVersionKindFor(obj)
+	if err != nil {
+		return nil, err
+	}
+	rest, ok := c.writers[kind]
+	if !ok {
+		return nil, nil
+	}
+	accessor, ok := obj.(metav1.ObjectMetaAccessor)
+	if !ok {
+		return nil, nil
+	}
+	m, ok := accessor.GetObjectMeta().(*metav1.ObjectMeta)
+	if !ok {
+		return nil, nil // not a struct with an ObjectMeta, but unstructured
+	}
+	mapping, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, fmt.Errorf("find the resource of %s: %w", kind.Kind, err)
+	}
+	return &writer{rest, mapping, obj, m}, nil
+}
+
+func (w *writer) send(ctx context.Context, request *rest.Request) error {
+	result := request.NamespaceIfScoped(w.meta.Namespace, w.mapping.Scope.Name() == meta.RESTScopeNameNamespace).
+		Resource(w.mapping.Resource.Resource).SetHeader("Accept", metadataOnly).Body(w.object).Do(ctx)
+	if err := result.Error(); err != nil { // in the words of the API server, unlike Raw's
+		return err
+	}
+	raw, err := result.Raw()
+	if err != nil {
+		return err
+	}
+	var answer metav1.PartialObjectMetadata
+	if err := json.Unmarshal(raw, &answer); err != nil {
+		return fmt.Errorf("decode the answer to the write of %s %s/%s: %w", w.mapping.GroupVersionKind.Kind, w.meta.Namespace, w.meta.Name, err)
+	}
+	*w.meta = answer.ObjectMeta
+	return nil
+}

@@ -1,0 +1,37 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// Main runs a package's tests against a control plane that [Start] starts, and
+// ends the process; it is all that TestMain has to call. Before the first test,
+// ready is given the configuration.
+func Main(m *testing.M, ready func(*rest.Config) error) {
+	code := 1
+	err := func() (err error) {
+		config, stop, err := Start()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		if err := ready(config); err != nil {
+			return err
+		}
+		code = m.Run()
+		return nil
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
