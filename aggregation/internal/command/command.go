@@ -95,6 +95,8 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		Scheme: scheme,
 		Cache:  cache.Options{ByObject: index.Caches(), NewInformer: informers},
 		Warm:   []client.Object{&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata()},
+
+		NewClient: publish.NewClient,
 	})
 	if err != nil {
 		return err

@@ -4,15 +4,21 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -72,6 +78,45 @@ func TestHandMadeChangesAreMended(t *testing.T) {
 		})
 		w.row("guestbook", "Healthy Synced")
 	})
+}
+
+// A write replaces the whole report, so it must not take away what came between the
+// last look at the report and the write.
+func TestOthersMetadataStays(t *testing.T) {
+	w := newWorld(t)
+	through := &tap{}
+	start(t, through, "--intermediate-dir="+t.TempDir())
+	a := w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+
+	var once sync.Once
+	through.breakWith(func(r *http.Request) *http.Response {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, w.namespace+"/multiclusterapplicationsetreports/guestbook") {
+			once.Do(func() {
+				report := publish.Metadata()
+				report.Namespace, report.Name = w.namespace, "guestbook"
+				patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"theirs":"a"},"annotations":{"theirs":"b"},"finalizers":["example.com/theirs"]}}`))
+				if err := hub.Patch(context.Background(), report, patch); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		return nil
+	})
+	degraded := healthy()
+	degraded[wire.FeedbackHealthStatus] = "Degraded"
+	w.report(a, degraded)
+	w.row("guestbook", "Degraded Synced")
+	report, err := w.read("guestbook")
+	w.must(err)
+	if report.Labels["theirs"] != "a" || report.Annotations["theirs"] != "b" || !slices.Equal(report.Finalizers, []string{"example.com/theirs"}) {
+		t.Errorf("labels %v, annotations %v, finalizers %v: want theirs kept", report.Labels, report.Annotations, report.Finalizers)
+	}
+	if n := len(through.writesOf(w.namespace, "guestbook")); n != 2 {
+		t.Errorf("%d updates, want one that is refused and one that is not", n)
+	}
+	report.Finalizers = nil
+	w.must(hub.Update(t.Context(), report))
 }
 
 // A report without our label is someone else's, whatever its name.

@@ -4,6 +4,8 @@
 package merge
 
 import (
+	"slices"
+
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
@@ -28,6 +30,12 @@ func (c *Content) Statuses() v1alpha1.AppSetStatuses {
 		s.ClusterConditions[i] = r.ClusterCondition
 	}
 	return s
+}
+
+// Equal reports whether two contents say the same, whatever did not fit.
+func (c *Content) Equal(o *Content) bool {
+	return c.Summary == o.Summary &&
+		slices.Equal(c.Resources.refs, o.Resources.refs) && slices.EqualFunc(c.Rows, o.Rows, (*Row).Equal)
 }
 
 // Bytes returns the size of the content as JSON, to the byte when there are rows

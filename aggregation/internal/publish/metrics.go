@@ -22,7 +22,7 @@ var (
 
 	writesTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "aggregation_report_writes_total",
-		Help: "Writes of MulticlusterApplicationSetReports, by operation: create, patch (the rows that changed), replace (all rows) or delete.",
+		Help: "Writes of MulticlusterApplicationSetReports, by operation: create, update or delete.",
 	}, []string{"operation"})
 
 	errorsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -42,7 +42,7 @@ func init() {
 	for _, kind := range []string{"conflict", "foreign", "api"} {
 		errorsTotal.WithLabelValues(kind) // so that a rate has a zero to start from
 	}
-	for _, operation := range []string{"create", "patch", "replace", "delete"} {
+	for _, operation := range []string{"create", "update", "delete"} {
 		writesTotal.WithLabelValues(operation)
 	}
 }

@@ -5,7 +5,6 @@ package publish
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -26,7 +25,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // again is the wait after an answer that only says that the cache is behind.
@@ -149,61 +148,48 @@ func (r *Reconciler) keep(key types.NamespacedName, report *written) {
 }
 
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes batch) error {
-	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{
-		Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{wire.ReportLabel: labelFor(key)},
-	}}
-	envelope := envelopeBytes(&report.ObjectMeta)
+	bare := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{wire.ReportLabel: labelFor(key)}}
+	envelope := envelopeBytes(bare)
 	content := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
-	report.Statuses = content.Statuses()
-	for name, value := range annotationsFor(&content) {
-		if value != "" {
-			metav1.SetMetaDataAnnotation(&report.ObjectMeta, name, value)
-		}
-	}
+	metadata, _ := metadataFor(key, bare, &content)
+	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
 	if err := r.writer.Create(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
 		return fmt.Errorf("create report: %w", err)
 	}
-	meta := Metadata()
-	meta.ObjectMeta = report.ObjectMeta
-	r.keep(key, &written{meta: meta, content: content, orderly: true})
-	r.sayLeftOut(ctx, meta, 0, content.RowsLeftOut)
+	r.wrote(ctx, key, report, content, 0)
 	r.count(key, "create", changes, envelope, &content)
 	return nil
 }
 
-func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, report *written, view index.View, changes batch) error {
-	envelope := envelopeBytes(&report.meta.ObjectMeta)
-	want := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
-	steps := report.patchTo(key, &want)
-	if len(steps) == 0 {
-		r.keep(key, &written{meta: report.meta, content: want, orderly: true}) // rows become pointers of the index
-		r.count(key, "", changes, envelope, &want)
+func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have *written, view index.View, changes batch) error {
+	envelope := envelopeBytes(&have.meta.ObjectMeta)
+	content := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
+	metadata, differs := metadataFor(key, &have.meta.ObjectMeta, &content)
+	if !differs && !have.strange && have.content.Equal(&content) {
+		r.keep(key, &written{meta: have.meta, content: content}) // rows become pointers of the index
+		r.count(key, "", changes, envelope, &content)
 		return nil
 	}
-	// Setting the version makes the API server refuse a patch of anything newer.
-	guard := operation{Op: "replace", Path: "/metadata/resourceVersion", Value: report.meta.ResourceVersion}
-	body, err := json.Marshal(append([]operation{guard}, steps...))
-	if err != nil {
-		return fmt.Errorf("encode report: %w", err)
-	}
-	meta := Metadata()
-	meta.Namespace, meta.Name = key.Namespace, key.Name
-	err = r.writer.Patch(ctx, meta, client.RawPatch(types.JSONPatchType, body), client.FieldOwner(fieldOwner))
-	if err != nil {
+	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
+	if err := r.writer.Update(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
 		r.keep(key, nil) // it is not what we believed, or it is unknown what it is now
 		if apierrors.IsNotFound(err) {
 			return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("multiclusterapplicationsetreports").GroupResource(), key.Name, err)
 		}
-		return fmt.Errorf("patch report: %w", err)
+		return fmt.Errorf("update report: %w", err)
 	}
-	r.keep(key, &written{meta: meta, content: want, orderly: true})
-	r.sayLeftOut(ctx, meta, leftOut(report.meta), want.RowsLeftOut)
-	name := "patch"
-	if steps[len(steps)-1].Path == "/statuses" {
-		name = "replace"
-	}
-	r.count(key, name, changes, envelope, &want)
+	r.wrote(ctx, key, report, content, leftOut(have.meta))
+	r.count(key, "update", changes, envelope, &content)
 	return nil
+}
+
+// wrote remembers a report as it was written; before is how many rows it did not
+// hold until then.
+func (r *Reconciler) wrote(ctx context.Context, key types.NamespacedName, report *v1alpha1.MulticlusterApplicationSetReport, content merge.Content, before int) {
+	meta := Metadata()
+	meta.ObjectMeta = report.ObjectMeta
+	r.keep(key, &written{meta: meta, content: content})
+	r.sayLeftOut(ctx, meta, before, content.RowsLeftOut)
 }
 
 // retire handles an ApplicationSet that the cache does not have.

@@ -7,9 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,10 +37,10 @@ func Metadata() *metav1.PartialObjectMetadata {
 // written is a report as it is on the API server, as far as this process knows.
 type written struct {
 	meta *metav1.PartialObjectMetadata
-	// content is what it says; orderly is false when its rows are not as we write
-	// them, so that only all of them can be replaced.
+	// content is what it says; strange is true when it also says what we never write,
+	// so that it has to be written again whatever content is.
 	content merge.Content
-	orderly bool
+	strange bool
 }
 
 // readReport reads a report with its content; nil means that there is none.
@@ -57,10 +57,7 @@ func readReport(ctx context.Context, live client.Reader, key types.NamespacedNam
 		Summary:   report.Statuses.Summary,
 	}}
 	w.meta.ObjectMeta = report.ObjectMeta
-	w.orderly = slices.Equal(w.content.Resources.Refs(), report.Statuses.Resources)
-	for i := 1; i < len(w.content.Rows); i++ {
-		w.orderly = w.orderly && merge.Compare(w.content.Rows[i-1], w.content.Rows[i]) < 0
-	}
+	w.strange = !slices.Equal(w.content.Resources.Refs(), report.Statuses.Resources)
 	return w, &report.Statuses, nil
 }
 
@@ -74,55 +71,23 @@ func labelFor(key types.NamespacedName) string {
 	return wire.LabelValue(key.Namespace + "." + key.Name)
 }
 
-// annotationsFor returns every annotation that is ours, "" for one that must not be there.
-func annotationsFor(c *merge.Content) map[string]string {
-	count := func(n int) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.Itoa(n)
-	}
-	return map[string]string{
-		wire.RowsLeftOutAnnotation:      count(c.RowsLeftOut),
-		wire.ResourcesLeftOutAnnotation: count(c.ResourcesLeftOut),
-	}
-}
-
-// patchTo returns the steps that bring a report from what it says to what it should.
-func (w *written) patchTo(key types.NamespacedName, want *merge.Content) []operation {
-	ops := w.metadataOperations(key, want)
-	if !w.orderly {
-		return append(ops, whole(want)...)
-	}
-	return append(ops, diff(&w.content, want)...)
-}
-
-func (w *written) metadataOperations(key types.NamespacedName, want *merge.Content) []operation {
-	var ops []operation
-	if w.meta.Labels[wire.ReportLabel] != labelFor(key) {
-		ops = append(ops, operation{Op: "add", Path: "/metadata/labels/" + escape(wire.ReportLabel), Value: labelFor(key)})
-	}
-	bare := len(w.meta.Annotations) == 0
-	for _, name := range []string{wire.RowsLeftOutAnnotation, wire.ResourcesLeftOutAnnotation} {
-		value := annotationsFor(want)[name]
-		have, is := w.meta.Annotations[name]
-		switch {
-		case value == have && is == (value != ""):
-		case value == "":
-			ops = append(ops, operation{Op: "remove", Path: "/metadata/annotations/" + escape(name)})
-		case bare:
-			ops = append(ops, operation{Op: "add", Path: "/metadata/annotations", Value: map[string]string{name: value}})
-			bare = false
-		default:
-			ops = append(ops, operation{Op: "add", Path: "/metadata/annotations/" + escape(name), Value: value})
+// metadataFor returns the metadata of a report that holds content, and whether it
+// differs from what it is now. What is not ours stays: the write replaces all of it,
+// but the API server refuses it when the report is newer than meta.
+func metadataFor(key types.NamespacedName, meta *metav1.ObjectMeta, content *merge.Content) (next metav1.ObjectMeta, differs bool) {
+	meta.DeepCopyInto(&next)
+	next.ManagedFields = nil // absent, they stay the API server's business
+	metav1.SetMetaDataLabel(&next, wire.ReportLabel, labelFor(key))
+	for name, count := range map[string]int{
+		wire.RowsLeftOutAnnotation: content.RowsLeftOut, wire.ResourcesLeftOutAnnotation: content.ResourcesLeftOut,
+	} {
+		if count == 0 {
+			delete(next.Annotations, name)
+		} else {
+			metav1.SetMetaDataAnnotation(&next, name, strconv.Itoa(count))
 		}
 	}
-	return ops
-}
-
-// escape spells a key for a JSON pointer (RFC 6901).
-func escape(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	return next, !maps.Equal(next.Labels, meta.Labels) || !maps.Equal(next.Annotations, meta.Annotations)
 }
 
 // envelopeBytes estimates, from above, what a report takes beside its content.

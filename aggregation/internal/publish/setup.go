@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
@@ -21,7 +22,9 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/leanclient"
 )
 
 // Waits before a report is tried again after an error.
@@ -42,6 +45,12 @@ type Options struct {
 	WaitForSync func(context.Context) error
 	// Pruner removes the reports of ApplicationSets that are gone.
 	Pruner *prune.Pruner
+}
+
+// NewClient makes the client that the manager is meant to have: it writes reports
+// without having the API server send them back.
+func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
+	return leanclient.For(v1alpha1.GroupVersion.WithKind(reportKind))(config, options)
 }
 
 // Setup adds the controller that writes reports while this process leads.

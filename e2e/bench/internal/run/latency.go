@@ -116,7 +116,7 @@ func (b *bench) writesOfBurst(ctx context.Context, set string, changes []change)
 	if err := b.quiet(ctx, silence); err != nil {
 		return 0, 0, err
 	}
-	all, err := b.audit.Since(mark, by(env.Aggregation, "patch", "multiclusterapplicationsetreports"))
+	all, err := b.audit.Since(mark, by(env.Aggregation, "update", "multiclusterapplicationsetreports"))
 	if err != nil {
 		return 0, 0, err
 	}

@@ -52,7 +52,7 @@ func (b *bench) storm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reports, err := b.audit.Since(mark, by(env.Aggregation, "patch", "multiclusterapplicationsetreports"))
+	reports, err := b.audit.Since(mark, by(env.Aggregation, "update", "multiclusterapplicationsetreports"))
 	if err != nil {
 		return err
 	}

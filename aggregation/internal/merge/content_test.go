@@ -1,0 +1,84 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package merge
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+)
+
+func TestEqual(t *testing.T) {
+	made := func(change func(c *Content)) *Content {
+		rows := fleet(3, func(int) (string, string, string) { return "Degraded", "Synced", "broken" })
+		c := &Content{Rows: rows, Resources: resources(2), Summary: Summarize(rows)}
+		change(c)
+		return c
+	}
+	row := func(i int, change func(r *v1alpha1.ClusterCondition)) func(c *Content) {
+		return func(c *Content) {
+			changed := c.Rows[i].ClusterCondition
+			changed.Conditions = slices.Clone(changed.Conditions)
+			change(&changed)
+			c.Rows[i] = newRow(changed)
+		}
+	}
+	for name, test := range map[string]struct {
+		why    string
+		change func(c *Content)
+		equal  bool
+	}{
+		"other memory":    {"it is what is said that counts", func(*Content) {}, true},
+		"left out":        {"what a report does not hold is not read back from it", func(c *Content) { c.RowsLeftOut, c.ResourcesLeftOut = 1, 2 }, true},
+		"health":          {"every field counts", row(1, func(r *v1alpha1.ClusterCondition) { r.HealthStatus = "Healthy" }), false},
+		"same length":     {"so it does when the length stays", row(2, func(r *v1alpha1.ClusterCondition) { r.SyncRevision = "63e28ff20cc530b9ada2173fbbd64d48338583ba" }), false},
+		"message":         {"and in a condition", row(0, func(r *v1alpha1.ClusterCondition) { r.Conditions[0].Message = "brOken" }), false},
+		"condition gone":  {"a mended error is a change", row(0, func(r *v1alpha1.ClusterCondition) { r.Conditions = nil }), false},
+		"a row less":      {"an Application went", func(c *Content) { c.Rows = c.Rows[:2] }, false},
+		"a row more":      {"an Application came", func(c *Content) { c.Rows = append(c.Rows, c.Rows[2]) }, false},
+		"order":           {"rows are sorted; who wrote these was not us", func(c *Content) { slices.Reverse(c.Rows) }, false},
+		"resource gone":   {"search knows less", func(c *Content) { c.Resources = resources(1) }, false},
+		"resources reset": {"search knows nothing", func(c *Content) { c.Resources = ResourceList{} }, false},
+		"summary":         {"it also counts what is left out", func(c *Content) { c.Summary.Healthy = "7" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := made(func(*Content) {}), made(test.change)
+			if a.Equal(b) != test.equal || b.Equal(a) != test.equal {
+				t.Errorf("%s: got %t and %t, want %t", test.why, a.Equal(b), b.Equal(a), test.equal)
+			}
+		})
+	}
+}
+
+// A report is compared before each write: nearly all rows are the same pointers.
+func BenchmarkEqual(b *testing.B) {
+	for _, n := range []int{200, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			have := &Content{Rows: fleet(n, func(int) (string, string, string) { return "Healthy", "Synced", "" })}
+			want := &Content{Rows: slices.Clone(have.Rows)}
+			want.Rows[n-1] = newRow(want.Rows[n-1].ClusterCondition)
+			b.ReportAllocs()
+			for b.Loop() {
+				if !have.Equal(want) {
+					b.Fatal("they differ")
+				}
+			}
+		})
+	}
+}
+
+// The whole of a report goes into every write.
+func BenchmarkStatuses(b *testing.B) {
+	for _, n := range []int{200, 2000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			c := &Content{Rows: fleet(n, func(int) (string, string, string) { return "Healthy", "Synced", "" })}
+			b.ReportAllocs()
+			for b.Loop() {
+				c.Statuses()
+			}
+		})
+	}
+}

@@ -1,0 +1,76 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func TestMetadataFor(t *testing.T) {
+	type m = map[string]string
+	const ours, theirs = "argocd.guestbook", "example.com/team"
+	for name, test := range map[string]struct {
+		why                     string
+		labels, annotations     m
+		rows, resources         int // left out
+		wantLabels, wantRemarks m
+		differs                 bool
+	}{
+		"as it should be": {
+			why:    "then there is nothing to write",
+			labels: m{wire.ReportLabel: ours, theirs: "blue"}, annotations: m{theirs: "red"},
+			wantLabels: m{wire.ReportLabel: ours, theirs: "blue"}, wantRemarks: m{theirs: "red"},
+		},
+		"new": {
+			why:        "a report is known by its label",
+			wantLabels: m{wire.ReportLabel: ours}, differs: true,
+		},
+		"another value of our label": {
+			why:        "who looks for the ApplicationSet's report finds it by the value",
+			labels:     m{wire.ReportLabel: "something.else", theirs: "blue"},
+			wantLabels: m{wire.ReportLabel: ours, theirs: "blue"}, differs: true,
+		},
+		"rows are left out": {
+			why:    "a reader has to know that the list is not whole",
+			labels: m{wire.ReportLabel: ours}, annotations: m{theirs: "red"}, rows: 12, resources: 3,
+			wantLabels:  m{wire.ReportLabel: ours},
+			wantRemarks: m{theirs: "red", wire.RowsLeftOutAnnotation: "12", wire.ResourcesLeftOutAnnotation: "3"}, differs: true,
+		},
+		"as many rows as before are left out": {
+			why:    "it says so already",
+			labels: m{wire.ReportLabel: ours}, annotations: m{wire.RowsLeftOutAnnotation: "12"}, rows: 12,
+			wantLabels: m{wire.ReportLabel: ours}, wantRemarks: m{wire.RowsLeftOutAnnotation: "12"},
+		},
+		"everything fits again": {
+			why:    "what no longer holds must not stay",
+			labels: m{wire.ReportLabel: ours}, annotations: m{wire.RowsLeftOutAnnotation: "12", wire.ResourcesLeftOutAnnotation: "3", theirs: "red"},
+			wantLabels: m{wire.ReportLabel: ours}, wantRemarks: m{theirs: "red"}, differs: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			have := metav1.ObjectMeta{
+				Namespace: "argocd", Name: "guestbook", UID: "1", ResourceVersion: "2", Labels: test.labels, Annotations: test.annotations,
+				Finalizers: []string{"example.com/theirs"}, OwnerReferences: []metav1.OwnerReference{{Name: "theirs"}},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "someone"}},
+			}
+			before, want := *have.DeepCopy(), *have.DeepCopy()
+			want.Labels, want.Annotations, want.ManagedFields = test.wantLabels, test.wantRemarks, nil
+			content := &merge.Content{RowsLeftOut: test.rows, ResourcesLeftOut: test.resources}
+			got, differs := metadataFor(types.NamespacedName{Namespace: "argocd", Name: "guestbook"}, &have, content)
+			if diff := cmp.Diff(want, got); diff != "" || differs != test.differs {
+				t.Errorf("%s: differs %t, want %t; metadata (-want +got):\n%s", test.why, differs, test.differs, diff)
+			}
+			if diff := cmp.Diff(before, have); diff != "" {
+				t.Errorf("the metadata that is shared changed:\n%s", diff)
+			}
+		})
+	}
+}
