@@ -52,6 +52,14 @@ func TestHandMadeChangesAreMended(t *testing.T) {
 		w.must(hub.Update(t.Context(), r))
 		w.row("guestbook", "Healthy Synced")
 	})
+	t.Run("rows that are none", func(t *testing.T) {
+		for _, rows := range []string{`"none"`, `{"cluster":"x"}`, `[1]`, `[{"healthStatus":5}]`, `[{"conditions":{"type":"x"}}]`} {
+			report := publish.Metadata()
+			report.Namespace, report.Name = w.namespace, "guestbook"
+			w.must(hub.Patch(t.Context(), report, client.RawPatch(types.MergePatchType, []byte(`{"statuses":{"clusterConditions":`+rows+`}}`))))
+			w.row("guestbook", "Healthy Synced")
+		}
+	})
 	t.Run("label", func(t *testing.T) {
 		r, err := w.read("guestbook")
 		w.must(err)

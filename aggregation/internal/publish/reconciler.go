@@ -129,7 +129,7 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName) (*writt
 	if err != nil {
 		return nil, err
 	}
-	if report != nil && ours(report.meta) {
+	if statuses != nil && ours(report.meta) {
 		r.index.Remember(key, statuses)
 	}
 	r.keep(key, report)

@@ -6,11 +6,13 @@ package publish
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -43,12 +45,23 @@ type written struct {
 	strange bool
 }
 
-// readReport reads a report with its content; nil means that there is none.
+// readReport reads a report with its content; nil means that there is none. The
+// schema of a report leaves its rows open, so somebody may have written what cannot
+// be one: then there is no content, and the report is to be written again.
 func readReport(ctx context.Context, live client.Reader, key types.NamespacedName) (*written, *v1alpha1.AppSetStatuses, error) {
 	var report v1alpha1.MulticlusterApplicationSetReport
-	if err := live.Get(ctx, key, &report); apierrors.IsNotFound(err) {
+	err := live.Get(ctx, key, &report)
+	if malformed := (*json.UnmarshalTypeError)(nil); errors.As(err, &malformed) {
+		logr.FromContextOrDiscard(ctx).Info("report is malformed and is written again", "reason", malformed.Error())
+		w := &written{meta: Metadata(), strange: true}
+		if err = live.Get(ctx, key, w.meta); err == nil {
+			return w, nil, nil
+		}
+	}
+	if apierrors.IsNotFound(err) {
 		return nil, nil, nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("get report: %w", err)
 	}
 	w := &written{meta: Metadata(), content: merge.Content{

@@ -41,8 +41,21 @@ type AppSetStatuses struct {
 	// +optional
 	Resources []ResourceRef `json:"resources,omitempty"`
 
-	// ClusterConditions holds one row for each Application, sorted by cluster.
+	// ClusterConditions is a list with one object for each Application, sorted by
+	// cluster. All their fields are strings, but for the last one:
+	// cluster: the managed cluster;
+	// app: "<hub namespace>/<hub name>/<cluster>/<ManifestWork name>";
+	// healthStatus: Healthy, Progressing, Degraded, Suspended, Missing or Unknown;
+	// syncStatus: Synced, OutOfSync or Unknown;
+	// syncRevision: the revision that it was compared with;
+	// operationStatePhase: Running, Terminating, Failed, Error or Succeeded;
+	// operationStateStartedAt: when the last operation started, as RFC 3339;
+	// conditions: a list of its errors and warnings, each with a type and a message.
+	// The schema says no more than this: checking the fields of thousands of rows is
+	// two thirds of what a write would cost the API server.
 	// +optional
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
 	ClusterConditions []ClusterCondition `json:"clusterConditions,omitempty"`
 
 	// Summary counts over all Applications, also over rows that did not fit.
