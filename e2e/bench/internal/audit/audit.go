@@ -19,8 +19,8 @@ func Policy(namespace string, yards []string) ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": []string{"RequestReceived"},
 		"rules": []map[string]any{
-			{"level": level, "omitManagedFields": true, "userGroups": []string{"system:serviceaccounts:" + namespace}},
-			{"level": level, "omitManagedFields": true, "namespaces": yards},
+			{"level": level, "userGroups": []string{"system:serviceaccounts:" + namespace}},
+			{"level": level, "namespaces": yards},
 			{"level": "None"},
 		},
 	})
