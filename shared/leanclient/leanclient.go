@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,20 +47,27 @@ func New(config *rest.Config, options client.Options, kinds ...schema.GroupVersi
 	if err != nil {
 		return nil, err
 	}
-	c := &lean{WithWatch: usual, writers: map[schema.GroupVersionKind]rest.Interface{}}
+	c := &lean{WithWatch: usual, kinds: map[schema.GroupVersionKind]*kind{}}
 	codecs := serializer.NewCodecFactory(usual.Scheme())
-	for _, kind := range kinds {
-		c.writers[kind], err = apiutil.RESTClientForGVK(kind, false, false, config, codecs, options.HTTPClient)
+	for _, gvk := range kinds {
+		api, err := apiutil.RESTClientForGVK(gvk, false, false, config, codecs, options.HTTPClient)
 		if err != nil {
-			return nil, fmt.Errorf("make a client for %s: %w", kind.Kind, err)
+			return nil, fmt.Errorf("make a client for %s: %w", gvk.Kind, err)
 		}
+		c.kinds[gvk] = &kind{api: api}
 	}
 	return c, nil
 }
 
 type lean struct {
 	client.WithWatch
-	writers map[schema.GroupVersionKind]rest.Interface
+	kinds map[schema.GroupVersionKind]*kind
+}
+
+// kind is a kind whose objects are written here.
+type kind struct {
+	api     rest.Interface
+	mapping atomic.Pointer[meta.RESTMapping] // once it is known: finding it takes its time
 }
 
 // Create creates obj.
@@ -72,7 +80,7 @@ func (c *lean) Create(ctx context.Context, obj client.Object, options ...client.
 		return c.WithWatch.Create(ctx, obj, options...)
 	}
 	o := (&client.CreateOptions{}).ApplyOptions(options)
-	return w.send(ctx, w.rest.Post().VersionedParams(o.AsCreateOptions(), metav1.ParameterCodec))
+	return w.send(ctx, w.api.Post().VersionedParams(o.AsCreateOptions(), metav1.ParameterCodec))
 }
 
 // Update replaces obj.
@@ -85,12 +93,12 @@ func (c *lean) Update(ctx context.Context, obj client.Object, options ...client.
 		return c.WithWatch.Update(ctx, obj, options...)
 	}
 	o := (&client.UpdateOptions{}).ApplyOptions(options)
-	return w.send(ctx, w.rest.Put().Name(obj.GetName()).VersionedParams(o.AsUpdateOptions(), metav1.ParameterCodec))
+	return w.send(ctx, w.api.Put().Name(obj.GetName()).VersionedParams(o.AsUpdateOptions(), metav1.ParameterCodec))
 }
 
 // writer writes one object.
 type writer struct {
-	rest    rest.Interface
+	api     rest.Interface
 	mapping *meta.RESTMapping
 	object  client.Object
 	meta    *metav1.ObjectMeta
@@ -98,11 +106,11 @@ type writer struct {
 
 // writer returns how obj is written, nil when that is as usual.
 func (c *lean) writer(obj client.Object) (*writer, error) {
-	kind, err := c.GroupVersionKindFor(obj)
+	gvk, err := c.GroupVersionKindFor(obj)
 	if err != nil {
 		return nil, err
 	}
-	rest, ok := c.writers[kind]
+	k, ok := c.kinds[gvk]
 	if !ok {
 		return nil, nil
 	}
@@ -114,11 +122,14 @@ func (c *lean) writer(obj client.Object) (*writer, error) {
 	if !ok {
 		return nil, nil // not a struct with an ObjectMeta, but unstructured
 	}
-	mapping, err := c.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
-		return nil, fmt.Errorf("find the resource of %s: %w", kind.Kind, err)
+	mapping := k.mapping.Load()
+	if mapping == nil {
+		if mapping, err = c.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
+			return nil, fmt.Errorf("find the resource of %s: %w", gvk.Kind, err)
+		}
+		k.mapping.Store(mapping)
 	}
-	return &writer{rest, mapping, obj, m}, nil
+	return &writer{k.api, mapping, obj, m}, nil
 }
 
 func (w *writer) send(ctx context.Context, request *rest.Request) error {
