@@ -40,7 +40,7 @@ const (
 func Program() boot.Program {
 	return boot.Program{
 		Name: "aggregation", Version: Version, MetricsPort: 8445, HealthPort: 8083, LeaseName: "multicluster-integrations-aggregation",
-		GCPercent: 40, // decoding makes garbage of all that is not kept; memory is dearer than the time
+		GCPercent: 25, // decoding makes garbage of all that is not kept; memory is dearer than the time
 	}
 }
 
@@ -59,7 +59,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "folder of the intermediate reports that resourcesync writes; it may be missing or empty")
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("most bytes that one report takes, from %d to %d; what does not fit is shortened, then left out, healthy rows first", minSizeLimit, maxSizeLimit))
 	fs.DurationVar(&c.pace.Min, "report-delay-min", 100*time.Millisecond, "how long a lone change of a small report waits for others before it is written")
-	fs.DurationVar(&c.pace.Max, "report-delay-max", 750*time.Millisecond, "how far apart the writes of a report begin, and twice as long as a lone change of a report of the size limit waits; in a storm (over 25 changes a second in all reports together) changes wait for its end, at most four times as long, twelve times when several reports wait")
+	fs.DurationVar(&c.pace.Max, "report-delay-max", 500*time.Millisecond, "how far apart the writes of a report begin, and twice as long as a lone change of a report of the size limit waits; in a storm (over 25 changes a second in all reports together) changes wait for its end, at most six times as long, eighteen times when several reports wait")
 }
 
 // Validate names every flag with an impossible value.

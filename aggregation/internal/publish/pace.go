@@ -18,7 +18,7 @@ type Pace struct {
 	// Max is the time from the beginning of one write to that of the next, and twice
 	// the wait of a lone change of a report as large as the size limit. In a storm,
 	// which is more than stormRate changes a second over all reports, everything waits
-	// until it is over, but no longer than four times Max, twelve times when several
+	// until it is over, but no longer than six times Max, eighteen times when several
 	// reports do.
 	Max time.Duration
 }

@@ -27,7 +27,7 @@ func TestPaceWait(t *testing.T) {
 		"follows":          {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond)}, 200 * time.Millisecond},
 		"follows late":     {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond)}, 100 * time.Millisecond},
 		"slow":             {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second}, time.Second},
-		"stuck":            {"but not for longer than in a storm", history{begun: now, took: time.Minute}, 12 * 700 * time.Millisecond},
+		"stuck":            {"but not for longer than in a storm", history{begun: now, took: time.Minute}, 18 * 700 * time.Millisecond},
 		"quick":            {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,8 +18,8 @@ const (
 	stormMost = 35
 	// stormWaits is how many times Max a storm in one report may hold it back, and
 	// stormWaitsMost the same when it is in several reports: see [Pace.patience].
-	stormWaits     = 4
-	stormWaitsMost = 12
+	stormWaits     = 6
+	stormWaitsMost = 18
 )
 
 // flood is a leaky bucket: every change of any report adds one to its level, which
@@ -51,9 +51,9 @@ func (f *flood) over(now time.Time) time.Duration {
 //
 // What a write costs the API server grows with the report, not with what changed,
 // so what a storm costs is the number of reports for each time that they are held
-// back. One that is alone is worth a write every four times Max. More of them wait
+// back. One that is alone is worth a write every six times Max. More of them wait
 // longer, so that together they cost what the one does; but from three on no longer
-// than twelve times Max (9 s by default), since people watch a storm, too.
+// than eighteen times Max (9 s by default), since people watch a storm, too.
 func (p Pace) patience(reports int) time.Duration {
 	return p.Max * time.Duration(min(stormWaits*reports, stormWaitsMost))
 }
