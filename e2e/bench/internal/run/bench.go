@@ -51,8 +51,7 @@ type bench struct {
 	setUIDs  map[string]string
 	apps     []*application
 	revision int
-	pollTook time.Duration // of resourcesync, on average
-	degraded bool          // agents report trouble from now on
+	degraded bool // agents report trouble from now on
 	// works that the yardsticks write; nobody follows them
 	yard yard
 }

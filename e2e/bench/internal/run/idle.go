@@ -24,6 +24,9 @@ const (
 	pollCount = "resourcesync_poll_seconds_count"
 )
 
+// pollInterval is how often resourcesync polls unless it is told otherwise.
+const pollInterval = 10 * time.Second
+
 // searched is how many clusters and Applications search knows.
 func (b *bench) searched() (clusters, applications int) {
 	clusters = min(b.Size.SearchClusters, b.Size.Clusters)
@@ -40,27 +43,18 @@ func (b *bench) idle(ctx context.Context) error {
 	if err := (memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.search.Table()); err != nil {
 		return err
 	}
-	if err := b.polls(ctx, 2); err != nil {
-		return err
+	for range 2 {
+		if _, err := b.nextPoll(ctx); err != nil {
+			return err
+		}
 	}
 	if err := b.settle(ctx); err != nil {
 		return err
 	}
 	b.memory()
-	sumBefore, countBefore, err := b.polled(ctx)
-	if err != nil {
-		return err
-	}
 	used, others, err := b.watchIdle(ctx, binaries...)
 	if err != nil {
 		return err
-	}
-	sumAfter, countAfter, err := b.polled(ctx)
-	if err != nil {
-		return err
-	}
-	if polls := countAfter - countBefore; polls > 0 {
-		b.pollTook = time.Duration((sumAfter - sumBefore) / polls * float64(time.Second))
 	}
 	b.row(figure.Row{
 		What: "idle: requests other than Lease renewals and watches", Value: float64(len(others)), Comparison: figure.AtMost, Target: 0,
@@ -106,12 +100,8 @@ func (b *bench) watchIdle(ctx context.Context, names ...string) (used map[string
 		return nil, nil, err
 	}
 	began := time.Now()
-	timer := time.NewTimer(b.Size.Idle)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	case <-timer.C:
+	if err := pause(ctx, b.Size.Idle); err != nil {
+		return nil, nil, err
 	}
 	took := time.Since(began)
 	after, err := b.usages(names...)
@@ -135,19 +125,36 @@ func (b *bench) polled(ctx context.Context) (sum, count float64, err error) {
 	return sum, count, err
 }
 
-// polls waits for n more polls.
-func (b *bench) polls(ctx context.Context, n int) error {
-	_, before, err := b.polled(ctx)
+// nextPoll waits until resourcesync has polled again and returns how long that took.
+func (b *bench) nextPoll(ctx context.Context) (time.Duration, error) {
+	sumBefore, before, err := b.polled(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
-		_, now, err := b.polled(ctx)
+	sum, now := sumBefore, before
+	err = env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
+		sum, now, err = b.polled(ctx)
 		if err != nil {
 			return false, err.Error()
 		}
-		return now >= before+float64(n), fmt.Sprintf("%.0f of %d", now-before, n)
+		return now > before, "it has not"
 	})
+	if err != nil {
+		return 0, err
+	}
+	return time.Duration((sum - sumBefore) / (now - before) * float64(time.Second)), nil
+}
+
+// pause does nothing for a while.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }
 
 func examples(entries []audit.Entry) string {

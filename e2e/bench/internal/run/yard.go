@@ -48,7 +48,7 @@ const (
 	// yardNamespaces spread the yard's works as clusters would.
 	yardNamespaces = 10
 	// yardWorks is the most works that each half of a yardstick writes.
-	yardWorks = 1500
+	yardWorks = 2500
 )
 
 func yardNamespaceNames() []string {
