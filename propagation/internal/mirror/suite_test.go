@@ -54,7 +54,7 @@ func TestMain(m *testing.M) {
 
 // start runs the mirror over a cache that is trimmed as the binary's is; wrap,
 // unless nil, stands between it and the API server.
-func start(t testing.TB, options Options, wrap func(client.Client) client.Client) (writes *atomic.Int64, stop func()) {
+func start(t testing.TB, options Options, wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
 	t.Helper()
 	counted, writes := testkit.CountWrites(hub.config)
 	yes := true
@@ -73,11 +73,11 @@ func start(t testing.TB, options Options, wrap func(client.Client) client.Client
 			}},
 		}},
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
-			c, err := client.New(config, o)
-			if err == nil && wrap != nil {
-				c = wrap(c)
+			c, err := client.NewWithWatch(config, o)
+			if err != nil || wrap == nil {
+				return c, err
 			}
-			return c, err
+			return wrap(c), nil
 		},
 	})
 	if err != nil {

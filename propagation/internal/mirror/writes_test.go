@@ -29,17 +29,13 @@ import (
 var errInjected = errors.New("injected")
 
 // failing lets the first reads, lists and patches fail.
-func failing(err error, times int64) func(client.Client) client.Client {
+func failing(err error, times int64) func(client.WithWatch) client.Client {
 	var gets, lists, patches atomic.Int64
 	for _, n := range []*atomic.Int64{&gets, &lists, &patches} {
 		n.Store(times)
 	}
-	return func(c client.Client) client.Client {
-		watching, ok := c.(client.WithWatch)
-		if !ok {
-			return c
-		}
-		return interceptor.NewClient(watching, interceptor.Funcs{
+	return func(c client.WithWatch) client.Client {
+		return interceptor.NewClient(c, interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 				if gets.Add(-1) >= 0 {
 					return err

@@ -22,18 +22,14 @@ import (
 var errInjected = errors.New("injected")
 
 // failing lets the first calls of each kind fail, Secrets' reads included.
-func failing(err error, times int64) func(client.Client) client.Client {
+func failing(err error, times int64) func(client.WithWatch) client.Client {
 	var left [4]atomic.Int64
 	for i := range left {
 		left[i].Store(times)
 	}
 	fails := func(i int) bool { return left[i].Add(-1) >= 0 }
-	return func(c client.Client) client.Client {
-		watching, ok := c.(client.WithWatch)
-		if !ok {
-			return c
-		}
-		return interceptor.NewClient(watching, interceptor.Funcs{
+	return func(c client.WithWatch) client.Client {
+		return interceptor.NewClient(c, interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 				if fails(0) {
 					return err

@@ -64,7 +64,7 @@ func newArgo(t *testing.T) *argo {
 }
 
 // start runs registration; wrap, unless nil, stands between it and the API server.
-func (a *argo) start(wrap func(client.Client) client.Client) (writes *atomic.Int64, stop func()) {
+func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
 	a.t.Helper()
 	config, writes := testkit.CountWrites(hub.config)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
@@ -74,11 +74,11 @@ func (a *argo) start(wrap func(client.Client) client.Client) (writes *atomic.Int
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: skipNames,
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
-			c, err := client.New(config, o)
-			if err == nil && wrap != nil {
-				c = wrap(c)
+			c, err := client.NewWithWatch(config, o)
+			if err != nil || wrap == nil {
+				return c, err
 			}
-			return c, err
+			return wrap(c), nil
 		},
 	})
 	if err != nil {

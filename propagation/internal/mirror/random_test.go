@@ -1,0 +1,280 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+var (
+	seed  = flag.Uint64("seed", 0, "seed of the randomised test; 0: another one each time")
+	steps = flag.Int("steps", 400, "steps of the randomised test")
+)
+
+// random is what users and agents did, and with it the model.
+type random struct {
+	*fleet
+	r        *rand.Rand
+	clusters []*clusterv1.ManagedCluster
+	away     map[string]bool // clusters that cannot be heard
+	apps     map[string]*pulled
+	next     int
+	stop     func()
+}
+
+// pulled is an Application and what is said about it.
+type pulled struct {
+	app    *argocd.Application
+	target string // the cluster that it asks for; "": it is not pulled now
+	works  map[string]*workv1.ManifestWork
+	words  map[string]string // by cluster: what its agent reported, in short
+}
+
+// model is all that the mirror has to achieve: what each Application says.
+func (f *random) model() map[string]string {
+	want := map[string]string{}
+	for name, p := range f.apps {
+		if p.target == "" {
+			continue // it keeps what it said, and somebody else may write it
+		}
+		const unknown = "Unknown/Unknown@"
+		said, reported := p.words[p.target]
+		switch {
+		case p.works[p.target] == nil:
+			want[name] = unknown
+		case f.away[p.target] && reported:
+			want[name] = unknown + said[len("Healthy/Synced@"):] + " ClusterUnreachableWarning"
+		case f.away[p.target]:
+			want[name] = unknown + " ClusterUnreachableWarning"
+		case reported:
+			want[name] = said
+		default:
+			want[name] = unknown
+		}
+	}
+	return want
+}
+
+// Whatever happens in whatever order, and whatever fails meanwhile, each Application
+// ends up saying what its cluster said last, and then nothing more is written.
+func TestRandomSteps(t *testing.T) {
+	s := *seed
+	if s == 0 {
+		s = uint64(time.Now().UnixNano())
+	}
+	t.Logf("run again with: go test ./internal/mirror -run TestRandomSteps -args -seed=%d -steps=%d", s, *steps)
+	f := &random{fleet: newFleet(t), r: rand.New(rand.NewPCG(s, 0)), away: map[string]bool{}, apps: map[string]*pulled{}}
+	for range 3 {
+		f.clusters = append(f.clusters, f.cluster())
+	}
+	f.restart()
+	for i := range *steps {
+		f.step()
+		if i%50 == 49 {
+			f.rest()
+		}
+	}
+	f.rest()
+	f.stop()
+	writes, _ := start(t, Options{}, nil)
+	probe := f.app("probe", f.clusters[0].Name)
+	says(t, probe, "Unknown/Unknown@")
+	if n := writes.Load(); n != 1 {
+		t.Errorf("%d writes after a restart, want the probe's: what was right was written again", n)
+	}
+}
+
+func (f *random) step() {
+	switch n := f.r.IntN(100); {
+	case n < 15:
+		f.deploy()
+	case n < 50:
+		f.say()
+	case n < 60:
+		f.retarget()
+	case n < 70:
+		f.deliver()
+	case n < 76:
+		f.withdraw()
+	case n < 82:
+		f.meddle()
+	case n < 86:
+		f.remove()
+	case n < 96:
+		c := f.clusters[f.r.IntN(len(f.clusters))]
+		f.away[c.Name] = !f.away[c.Name]
+		available(f.t, c, map[bool]metav1.ConditionStatus{true: metav1.ConditionUnknown, false: metav1.ConditionTrue}[f.away[c.Name]])
+	default:
+		f.restart()
+	}
+}
+
+// restart ends the mirror, if it runs, and starts one of which a tenth of the
+// patches fail, half of these after the API server has taken them.
+func (f *random) restart() {
+	if f.stop != nil {
+		f.stop()
+	}
+	var mu sync.Mutex
+	dice := rand.New(rand.NewPCG(f.r.Uint64(), 0))
+	roll := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return dice.IntN(20)
+	}
+	_, f.stop = start(f.t, Options{}, func(c client.WithWatch) client.Client {
+		return interceptor.NewClient(c, interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, options ...client.PatchOption) error {
+				fate := roll()
+				if fate == 0 {
+					return errInjected
+				}
+				err := c.Patch(ctx, o, p, options...)
+				if fate == 1 {
+					err = errors.Join(err, errInjected)
+				}
+				return err
+			},
+		})
+	})
+}
+
+// rest waits until every Application says what it should.
+func (f *random) rest() {
+	f.t.Helper()
+	want := f.model()
+	testkit.Eventually(f.t, "every Application to say what its cluster said", func() error {
+		var errs []error
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if got := statusOf(f.t, f.apps[name].app).short(); got != want[name] {
+				errs = append(errs, fmt.Errorf("%s on %s says %q, want %q", name, f.apps[name].target, got, want[name]))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// pick returns an Application that fits, nil if none does.
+func (f *random) pick(fits func(*pulled) bool) *pulled {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(f.apps)), func(name string) bool { return !fits(f.apps[name]) })
+	if len(names) == 0 {
+		return nil
+	}
+	return f.apps[names[f.r.IntN(len(names))]]
+}
+
+func anyOf(*pulled) bool { return true }
+
+func (f *random) anyCluster() string { return f.clusters[f.r.IntN(len(f.clusters))].Name }
+
+func (f *random) deploy() {
+	if len(f.apps) >= 8 {
+		return
+	}
+	f.next++
+	p := &pulled{target: f.anyCluster(), works: map[string]*workv1.ManifestWork{}, words: map[string]string{}}
+	p.app = f.app(fmt.Sprintf("app-%d", f.next), p.target)
+	f.apps[p.app.Name] = p
+}
+
+// deliver creates the work on the cluster that an Application asks for.
+func (f *random) deliver() {
+	if p := f.pick(func(p *pulled) bool { return p.target != "" && p.works[p.target] == nil }); p != nil {
+		p.works[p.target] = f.work(p.app, p.target)
+	}
+}
+
+// say lets an agent report, also one whose word does not count now.
+func (f *random) say() {
+	p := f.pick(func(p *pulled) bool { return len(p.works) > 0 })
+	if p == nil {
+		f.deliver()
+		return
+	}
+	clusters := slices.Sorted(maps.Keys(p.works))
+	cluster := clusters[f.r.IntN(len(clusters))]
+	// Of the same length, so that the model can cut them off.
+	health := []string{"Healthy", "Missing"}[f.r.IntN(2)]
+	revision := fmt.Sprintf("%08x", f.r.Uint32())
+	phase := []string{"Running", "Failed", "Succeeded"}[f.r.IntN(3)]
+	report(f.t, p.works[cluster], "healthStatus", health, "syncStatus", "Synced", "syncRevision", revision,
+		"operationStatePhase", phase, "operationStateStartedAt", fmt.Sprintf("2036-11-20T09:%02d:00Z", f.r.IntN(60)))
+	p.words[cluster] = health + "/Synced@" + revision + " " + phase
+}
+
+// withdraw deletes a work, wherever it is.
+func (f *random) withdraw() {
+	if p := f.pick(func(p *pulled) bool { return len(p.works) > 0 }); p != nil {
+		clusters := slices.Sorted(maps.Keys(p.works))
+		f.drop(p, clusters[f.r.IntN(len(clusters))])
+	}
+}
+
+func (f *random) drop(p *pulled, cluster string) {
+	if err := hub.client.Delete(context.Background(), p.works[cluster]); err != nil {
+		f.t.Fatalf("delete ManifestWork: %v", err)
+	}
+	delete(p.works, cluster)
+	delete(p.words, cluster)
+}
+
+// retarget moves an Application, or takes it out of the pull model.
+func (f *random) retarget() {
+	p := f.pick(anyOf)
+	if p == nil {
+		return
+	}
+	p.target = f.anyCluster()
+	if f.r.IntN(3) == 0 {
+		p.target = ""
+	}
+	testkit.Edit(f.t, hub.client, p.app, func(a *argocd.Application) {
+		a.Labels = map[string]string{wire.PullLabel: "true"}
+		if p.target == "" {
+			a.Labels = nil
+		} else {
+			a.Annotations[wire.ClusterAnnotation] = p.target
+		}
+	})
+}
+
+// meddle lets somebody write what is not theirs to write.
+func (f *random) meddle() {
+	if p := f.pick(anyOf); p != nil {
+		lies := []string{`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"lie"}}`, `{}`, `{"conditions":[{"type":"ClusterUnreachableWarning","message":"lie"}]}`}
+		lie := lies[f.r.IntN(len(lies))]
+		testkit.Edit(f.t, hub.client, p.app, func(a *argocd.Application) { a.Status = []byte(lie) })
+	}
+}
+
+func (f *random) remove() {
+	if p := f.pick(anyOf); p != nil {
+		for _, cluster := range slices.Sorted(maps.Keys(p.works)) {
+			f.drop(p, cluster)
+		}
+		if err := hub.client.Delete(context.Background(), p.app); err != nil {
+			f.t.Fatalf("delete Application: %v", err)
+		}
+		delete(f.apps, p.app.Name)
+	}
+}
