@@ -43,10 +43,8 @@ func (b *bench) idle(ctx context.Context) error {
 	if err := (memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.search.Table()); err != nil {
 		return err
 	}
-	for range 2 {
-		if _, err := b.nextPoll(ctx); err != nil {
-			return err
-		}
+	if err := b.polls(ctx, 2); err != nil {
+		return err
 	}
 	if err := b.settle(ctx); err != nil {
 		return err
@@ -116,33 +114,28 @@ func (b *bench) watchIdle(ctx context.Context, names ...string) (used map[string
 	return used, others, err
 }
 
-// polled returns how long all polls of resourcesync took, and their number.
+// polled returns how long all polls of resourcesync took in seconds, and their number.
 func (b *bench) polled(ctx context.Context) (sum, count float64, err error) {
-	if sum, err = b.metric(ctx, env.ResourceSync, pollSum); err != nil {
+	values, err := b.metrics(ctx, env.ResourceSync, pollSum, pollCount)
+	if err != nil {
 		return 0, 0, err
 	}
-	count, err = b.metric(ctx, env.ResourceSync, pollCount)
-	return sum, count, err
+	return values[0], values[1], nil
 }
 
-// nextPoll waits until resourcesync has polled again and returns how long that took.
-func (b *bench) nextPoll(ctx context.Context) (time.Duration, error) {
-	sumBefore, before, err := b.polled(ctx)
+// polls waits for n more polls.
+func (b *bench) polls(ctx context.Context, n int) error {
+	_, before, err := b.polled(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	sum, now := sumBefore, before
-	err = env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
-		sum, now, err = b.polled(ctx)
+	return env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
+		_, now, err := b.polled(ctx)
 		if err != nil {
 			return false, err.Error()
 		}
-		return now > before, "it has not"
+		return now >= before+float64(n), fmt.Sprintf("%.0f of %d", now-before, n)
 	})
-	if err != nil {
-		return 0, err
-	}
-	return time.Duration((sum - sumBefore) / (now - before) * float64(time.Second)), nil
 }
 
 // pause does nothing for a while.

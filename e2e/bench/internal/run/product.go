@@ -155,23 +155,33 @@ func (b *bench) usages(names ...string) (map[string]process.Usage, error) {
 	return all, nil
 }
 
-// metric returns the value of a metric without labels of a binary that serves them
-// in plain text.
-func (b *bench) metric(ctx context.Context, binary, name string) (float64, error) {
+// metrics returns the values, at one moment, of metrics without labels of a binary
+// that serves them in plain text.
+func (b *bench) metrics(ctx context.Context, binary string, names ...string) ([]float64, error) {
 	p, err := b.process(binary)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	body, err := get(ctx, "http://"+p.Flag("metrics-bind-address")+"/metrics")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	found := map[string]string{}
 	for line := range strings.Lines(string(body)) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			found[name] = value
 		}
 	}
-	return 0, fmt.Errorf("%s has no metric %s", binary, name)
+	values := make([]float64, len(names))
+	for i, name := range names {
+		if found[name] == "" {
+			return nil, fmt.Errorf("%s has no metric %s", binary, name)
+		}
+		if values[i], err = strconv.ParseFloat(found[name], 64); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
 }
 
 // apiServer is the API server to [bench.profile].
