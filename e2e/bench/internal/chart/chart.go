@@ -44,7 +44,7 @@ type Panel struct {
 const (
 	width, height              = 420, 300
 	left, right, above, bottom = 58, 14, 34, 44
-	legendStep                 = 15
+	legendStep, legendColumns  = 15, 2
 )
 
 // colours tell lines apart, on light and dark paper and for colour-blind eyes
@@ -56,37 +56,44 @@ func Draw(panels ...Panel) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">`+"\n", width*len(panels), height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width*len(panels), height)
+	names := 0
+	for _, p := range panels {
+		names = max(names, len(p.Lines))
+	}
+	top := above + (names+legendColumns-1)/legendColumns*legendStep
 	for i, p := range panels {
 		fmt.Fprintf(&b, `<g transform="translate(%d 0)">`+"\n", i*width)
-		p.draw(&b)
+		p.draw(&b, top)
 		b.WriteString("</g>\n")
 	}
 	b.WriteString("</svg>\n")
 	return []byte(b.String())
 }
 
-func (p Panel) draw(b *strings.Builder) {
+// draw draws the axes from top on; between the title and top are the lines' names.
+func (p Panel) draw(b *strings.Builder, top int) {
 	x := newScale(p.X, left, width-right, values(p.Lines, func(at Point) float64 { return at.X }))
-	y := newScale(p.Y, height-bottom, above, values(p.Lines, func(at Point) float64 { return at.Y }))
+	y := newScale(p.Y, height-bottom, float64(top), values(p.Lines, func(at Point) float64 { return at.Y }))
 	fmt.Fprintf(b, `<text x="%d" y="18" font-size="13" font-weight="bold">%s</text>`+"\n", left, html.EscapeString(p.Title))
 	for _, tick := range x.ticks {
 		at := x.place(tick)
 		fmt.Fprintf(b, `<path d="M%.1f %dV%d" stroke="#dddddd"/><text x="%.1f" y="%d" text-anchor="middle">%s</text>`+"\n",
-			at, above, height-bottom, at, height-bottom+15, number(tick))
+			at, top, height-bottom, at, height-bottom+15, number(tick))
 	}
 	for _, tick := range y.ticks {
 		at := y.place(tick)
 		fmt.Fprintf(b, `<path d="M%d %.1fH%d" stroke="#dddddd"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`+"\n",
 			left, at, width-right, left-6, at+4, number(tick))
 	}
-	fmt.Fprintf(b, `<path d="M%d %dV%dH%d" fill="none" stroke="#333333"/>`+"\n", left, above, height-bottom, width-right)
+	fmt.Fprintf(b, `<path d="M%d %dV%dH%d" fill="none" stroke="#333333"/>`+"\n", left, top, height-bottom, width-right)
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", (left+width-right)/2, height-8, html.EscapeString(p.X.Label))
-	fmt.Fprintf(b, `<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", (above+height-bottom)/2, html.EscapeString(p.Y.Label))
+	fmt.Fprintf(b, `<text transform="translate(14 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", (top+height-bottom)/2, html.EscapeString(p.Y.Label))
 	for i, l := range p.Lines {
 		l.draw(b, x, y, colours[i%len(colours)])
-		at := above + 12 + i*legendStep
+		from := left + i%legendColumns*(width-left-right)/legendColumns
+		at := above + i/legendColumns*legendStep
 		fmt.Fprintf(b, `<path d="M%d %dh16" stroke="%s" stroke-width="2"/><text x="%d" y="%d">%s</text>`+"\n",
-			left+10, at-4, colours[i%len(colours)], left+31, at, html.EscapeString(l.Name))
+			from, at-4, colours[i%len(colours)], from+21, at, html.EscapeString(l.Name))
 	}
 }
 
