@@ -24,17 +24,10 @@ import (
 // metadataOnly asks the API server to answer with an object's metadata.
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// For returns how to make the usual client, but for one thing: after Create and
-// Update an object of one of the kinds has its new metadata, and otherwise what it
-// had, even where the API server defaulted or pruned something. Its type must embed
-// an ObjectMeta. Errors are the usual client's.
-func For(kinds ...schema.GroupVersionKind) client.NewClientFunc {
-	return func(config *rest.Config, options client.Options) (client.Client, error) {
-		return New(config, options, kinds...)
-	}
-}
-
-// New returns a client as [For] describes it, which can watch, too.
+// New returns the usual client, but for one thing: after Create and Update an object
+// of one of the kinds has its new metadata, and otherwise what it had, even where the
+// API server defaulted or pruned something. Its type must embed an ObjectMeta. Errors
+// are the usual client's.
 func New(config *rest.Config, options client.Options, kinds ...schema.GroupVersionKind) (client.WithWatch, error) {
 	if options.HTTPClient == nil {
 		http, err := rest.HTTPClientFor(config)

@@ -60,7 +60,7 @@ func clients(t *testing.T) (usual, lean client.Client, answer *strings.Builder) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	lean, err = For(workKind)(tapped, client.Options{Scheme: scheme})
+	lean, err = New(tapped, client.Options{Scheme: scheme}, workKind)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package publish writes MulticlusterApplicationSetReports: only on the leader,
-// only differences, and no more often than the size of a report, the pace of its
-// changes and the changes of all other reports allow.
+// only what differs from what is there, and no more often than the size of a report,
+// the pace of its changes and the changes of all other reports allow.
 //
 // A write replaces the whole report. It costs the API server, which has to decode,
 // check and store all of it for every write anyway, a quarter less than a patch of

@@ -50,7 +50,7 @@ type Options struct {
 // NewClient makes the client that the manager is meant to have: it writes reports
 // without having the API server send them back.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
-	return leanclient.For(v1alpha1.GroupVersion.WithKind(reportKind))(config, options)
+	return leanclient.New(config, options, v1alpha1.GroupVersion.WithKind(reportKind))
 }
 
 // Setup adds the controller that writes reports while this process leads.

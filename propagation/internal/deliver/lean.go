@@ -59,5 +59,5 @@ func Informers(config *rest.Config) (leanwatch.Constructor, error) {
 // ManifestWorks without having the API server send them back, which is a good part
 // of what a first delivery to a whole fleet costs.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
-	return leanclient.For(workKind)(config, options)
+	return leanclient.New(config, options, workKind)
 }
