@@ -32,15 +32,17 @@ func (p Pace) wait(last history, now time.Time) time.Duration {
 	if last.begun.IsZero() {
 		return lone
 	}
-	distance := max(p.Max, min(2*last.took, stormWaitsMost*p.Max))
+	distance := max(p.Max, min(2*min(last.took, last.tookBefore), stormWaitsMost*p.Max))
 	return max(lone, distance-now.Sub(last.begun))
 }
 
 // history is what is remembered of a report.
 type history struct {
-	begun    time.Time     // when its last write was
-	took     time.Duration // how long the last one took that succeeded
-	fullness float64       // its size as a part of the size limit
+	begun time.Time // when its last write was
+	// took is how long the last write took that succeeded, tookBefore the one before
+	// it: a single one may have met a pause of the server.
+	took, tookBefore time.Duration
+	fullness         float64 // its size as a part of the size limit
 }
 
 // pacer knows when each report is due. It is safe for concurrent use.
@@ -122,7 +124,7 @@ func (p *pacer) written(key types.NamespacedName, b batch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.last[key]
-	last.took = p.now().Sub(last.begun)
+	last.took, last.tookBefore = p.now().Sub(last.begun), last.took
 	p.last[key] = last
 }
 

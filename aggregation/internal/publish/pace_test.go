@@ -26,8 +26,10 @@ func TestPaceWait(t *testing.T) {
 		"follows at once":  {"changes that follow each other share writes", history{begun: now}, 700 * time.Millisecond},
 		"follows":          {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond)}, 200 * time.Millisecond},
 		"follows late":     {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond)}, 100 * time.Millisecond},
-		"slow":             {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second}, time.Second},
-		"stuck":            {"but not for longer than in a storm", history{begun: now, took: time.Minute}, 18 * 700 * time.Millisecond},
+		"slow":             {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second, tookBefore: time.Second}, time.Second},
+		"slow once":        {"one slow write met a pause of the server", history{begun: now, took: time.Second, tookBefore: time.Millisecond}, 700 * time.Millisecond},
+		"quick again":      {"one quick write is enough to go on", history{begun: now, took: time.Millisecond, tookBefore: time.Second}, 700 * time.Millisecond},
+		"stuck":            {"but not for longer than in a storm", history{begun: now, took: time.Minute, tookBefore: time.Minute}, 18 * 700 * time.Millisecond},
 		"quick":            {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,9 +56,10 @@ func TestPacerTimesWrites(t *testing.T) {
 		wait, _ := p.changed(key)
 		return wait
 	}
+	write(2 * time.Second)
 	write(3 * time.Second)
-	if wait := next(); wait != 3*time.Second {
-		t.Errorf("after a write of 3s a change waits for %s, want as long as the write took", wait)
+	if wait := next(); wait != time.Second {
+		t.Errorf("after writes of 2s and 3s a change waits for %s, want 1s, since writes of 2s begin 4s apart", wait)
 	}
 	p.forget(key)
 	write(10 * time.Millisecond)
