@@ -24,7 +24,9 @@ type Options struct {
 	Binding string
 	// BindingGrace is how long a lost binding must stay lost before it counts.
 	BindingGrace time.Duration
-	// Concurrency is how many Applications are worked on at a time.
+	// Concurrency is how many Applications are worked on at a time. In a storm of
+	// statuses the mirror with ten gets less of an API server at its limit than the
+	// agents do, and falls behind; twenty keep up.
 	Concurrency int
 	// Namespace and Project let them travel with the Application.
 	Namespace, Project bool
@@ -38,7 +40,7 @@ type Options struct {
 func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&o.Binding, "cluster-binding", BindingPlacement, "what lets a namespace deliver to a cluster: placement (a PlacementDecision in the namespace selects it) or none (everybody may)")
 	fs.DurationVar(&o.BindingGrace, "binding-grace", 3*time.Second, "how long no PlacementDecision must select a cluster before what was delivered there is withdrawn")
-	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 10, "how many Applications are worked on at a time")
+	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 20, "how many Applications are delivered, and how many are mirrored, at a time")
 	fs.BoolVar(&o.Namespace, "deliver-namespace", true, "create the Application's namespace on the managed cluster")
 	fs.BoolVar(&o.Project, "deliver-project", true, "deliver the AppProject that an Application names, unless it is \"default\"")
 	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "most bytes of manifests in a ManifestWork; the hub's own limit is 512000")

@@ -21,7 +21,7 @@ const fieldOwner = "multicluster-integrations-mirror"
 
 // Options of [Setup]. The zero value works.
 type Options struct {
-	// Concurrency is how many Applications are mirrored at a time; default 10.
+	// Concurrency is how many Applications are mirrored at a time; default 20.
 	Concurrency int
 	// ApplyGrace is how long an agent may take to apply a change before the
 	// Application is shown as waiting for it; default 500ms. A reachable agent
@@ -37,7 +37,7 @@ type Options struct {
 // annotations, generation, times and what observe.Trim keeps of the status.
 func Setup(mgr ctrl.Manager, index *workindex.Index, options Options) error {
 	if options.Concurrency == 0 {
-		options.Concurrency = 10
+		options.Concurrency = 20
 	}
 	if options.ApplyGrace == 0 {
 		options.ApplyGrace = 500 * time.Millisecond
