@@ -59,7 +59,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "folder of the intermediate reports that resourcesync writes; it may be missing or empty")
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("most bytes that one report takes, from %d to %d; what does not fit is shortened, then left out, healthy rows first", minSizeLimit, maxSizeLimit))
 	fs.DurationVar(&c.pace.Min, "report-delay-min", 100*time.Millisecond, "how long a lone change of a small report waits for others before it is written")
-	fs.DurationVar(&c.pace.Max, "report-delay-max", 500*time.Millisecond, "how far apart the writes of a report begin, and twice as long as a lone change of a report of the size limit waits; in a storm (over 25 changes a second in all reports together) changes wait for its end, at most six times as long, eighteen times when several reports wait")
+	fs.DurationVar(&c.pace.Max, "report-delay-max", 500*time.Millisecond, "how far apart the writes of a report begin, and twice as long as a lone change of a report of the size limit waits; in a storm (over 25 changes a second in all reports together) changes wait for its end, but at most twenty times as long as the writes of the reports that wait take, within six and thirty times this")
 }
 
 // Validate names every flag with an impossible value.

@@ -33,7 +33,7 @@ var (
 	publishSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "aggregation_publish_seconds",
 		Help:    "Seconds from a change that aggregation saw (feedback, cluster, intermediate report) to the write that carries it, of the oldest change in each write.",
-		Buckets: []float64{.05, .1, .2, .3, .5, .75, 1, 1.5, 2, 3, 5, 10, 15, 30},
+		Buckets: []float64{.05, .1, .2, .3, .5, .75, 1, 1.5, 2, 3, 5, 10, 15, 20, 30},
 	})
 )
 

@@ -18,8 +18,8 @@ type Pace struct {
 	// Max is the time from the beginning of one write to that of the next, and twice
 	// the wait of a lone change of a report as large as the size limit. In a storm,
 	// which is more than stormRate changes a second over all reports, everything waits
-	// until it is over, but no longer than six times Max, eighteen times when several
-	// reports do.
+	// until it is over, but no longer than six to thirty times Max: twenty times as
+	// long as the writes of what waits take.
 	Max time.Duration
 }
 
@@ -104,7 +104,7 @@ func (p *pacer) take(key types.NamespacedName) (b batch, wait time.Duration) {
 	if now.Before(s.due) {
 		return batch{}, s.due.Sub(now)
 	}
-	bound := s.first.Add(p.pace.patience(len(p.waiting))).Sub(now)
+	bound := s.first.Add(p.pace.patience(p.writes())).Sub(now)
 	if wait := min(bound, p.flood.over(now)); wait > 0 {
 		return batch{}, wait
 	}
@@ -113,6 +113,15 @@ func (p *pacer) take(key types.NamespacedName) (b batch, wait time.Duration) {
 	last.begun = now
 	p.last[key] = last
 	return s.batch, 0
+}
+
+// writes returns how long a write of every report that waits takes, going by its last.
+func (p *pacer) writes() time.Duration {
+	var all time.Duration
+	for key := range p.waiting {
+		all += p.last[key].took
+	}
+	return all
 }
 
 // written notes that a batch was written. A write that carried no change, to mend

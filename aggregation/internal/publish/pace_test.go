@@ -29,7 +29,7 @@ func TestPaceWait(t *testing.T) {
 		"slow":             {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second, tookBefore: time.Second}, time.Second},
 		"slow once":        {"one slow write met a pause of the server", history{begun: now, took: time.Second, tookBefore: time.Millisecond}, 700 * time.Millisecond},
 		"quick again":      {"one quick write is enough to go on", history{begun: now, took: time.Millisecond, tookBefore: time.Second}, 700 * time.Millisecond},
-		"stuck":            {"but not for longer than in a storm", history{begun: now, took: time.Minute, tookBefore: time.Minute}, 18 * 700 * time.Millisecond},
+		"stuck":            {"but not for longer than in a storm", history{begun: now, took: time.Minute, tookBefore: time.Minute}, 30 * 700 * time.Millisecond},
 		"quick":            {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

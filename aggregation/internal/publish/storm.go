@@ -16,10 +16,12 @@ const (
 	// (stormMost - stormBegins) / stormRate = 0.4 s. An API server at its limit
 	// pauses for less; to take such a pause for the end would cost a write of every report.
 	stormMost = 35
-	// stormWaits is how many times Max a storm in one report may hold it back, and
-	// stormWaitsMost the same when it is in several reports: see [Pace.patience].
+	// stormWaits and stormWaitsMost are how many times Max a storm may hold a report
+	// back at least and at most, and stormShare is how many times as long as the
+	// writes of the reports that wait take, between the two: see [Pace.patience].
 	stormWaits     = 6
-	stormWaitsMost = 18
+	stormWaitsMost = 30
+	stormShare     = 20
 )
 
 // flood is a leaky bucket: every change of any report adds one to its level, which
@@ -47,13 +49,14 @@ func (f *flood) over(now time.Time) time.Duration {
 	return max(time.Millisecond, time.Duration(excess/stormRate*float64(time.Second)))
 }
 
-// patience returns how long a storm may hold changes back when so many reports wait.
+// patience returns how long a storm may hold changes back when one write of each
+// report that waits takes so long, one after the other.
 //
 // What a write costs the API server grows with the report, not with what changed,
-// so what a storm costs is the number of reports for each time that they are held
-// back. One that is alone is worth a write every six times Max. More of them wait
-// longer, so that together they cost what the one does; but from three on no longer
-// than eighteen times Max (9 s by default), since people watch a storm, too.
-func (p Pace) patience(reports int) time.Duration {
-	return p.Max * time.Duration(min(stormWaits*reports, stormWaitsMost))
+// so what a storm costs is a write of each report for each time that they are held
+// back. That is to be a twentieth of the time, which leaves the rest to the changes
+// themselves. Three seconds by default cost little with few or small reports; and
+// people watch a storm, too, so fifteen is the most.
+func (p Pace) patience(writes time.Duration) time.Duration {
+	return min(max(stormShare*writes, stormWaits*p.Max), stormWaitsMost*p.Max)
 }

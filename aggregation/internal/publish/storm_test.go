@@ -66,8 +66,8 @@ type outcome struct {
 	tail    time.Duration // from the last change to the last write
 }
 
-// play plays changes on a clock of its own, each write done as soon as it is due.
-func play(t *testing.T, fullness float64, changes []change) outcome {
+// play plays changes on a clock of its own, each write begun as soon as it is due.
+func play(t *testing.T, fullness float64, took time.Duration, changes []change) outcome {
 	t.Helper()
 	all := slices.Clone(changes)
 	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
@@ -102,7 +102,9 @@ func play(t *testing.T, fullness float64, changes []change) outcome {
 			carried += b.changes
 			delete(looks, next)
 			delete(first, next)
+			now = now.Add(took)
 			p.written(name(next), b)
+			now = now.Add(-took) // the others go on meanwhile
 		}
 	}
 	for _, c := range all {
@@ -127,35 +129,38 @@ func TestPacerBoundsWrites(t *testing.T) {
 	for name, test := range map[string]struct {
 		why     string
 		full    float64
+		took    time.Duration // by a write
 		changes []change
 		most    outcome
 	}{
-		"500 of one report in half a second": {"all at once is one write", .1, steadily(500, 1, ms), outcome{1, 900 * ms, 400 * ms}},
-		"500 of one report in 2.5 seconds":   {"as fast as a server takes them", .1, steadily(500, 1, 5*ms), outcome{2, 3 * s, 400 * ms}},
-		"500 of one report in 5 seconds":     {"a slow server", .1, steadily(500, 1, 10*ms), outcome{3, 3 * s, 400 * ms}},
-		"500 of a full report in 5 seconds":  {"no more when it is large", 1, steadily(500, 1, 10*ms), outcome{3, 3 * s, 400 * ms}},
-		"one report without end":             {"it still moves every three seconds", .1, steadily(10_000, 1, 10*ms), outcome{35, 3 * s, 400 * ms}},
+		"500 of one report in half a second": {"all at once is one write", .1, 20 * ms, steadily(500, 1, ms), outcome{1, 900 * ms, 400 * ms}},
+		"500 of one report in 2.5 seconds":   {"as fast as a server takes them", .1, 20 * ms, steadily(500, 1, 5*ms), outcome{2, 3 * s, 400 * ms}},
+		"500 of one report in 5 seconds":     {"a slow server", .1, 20 * ms, steadily(500, 1, 10*ms), outcome{3, 3 * s, 400 * ms}},
+		"500 of a full report in 5 seconds":  {"no more when it is large", 1, 20 * ms, steadily(500, 1, 10*ms), outcome{3, 3 * s, 400 * ms}},
+		"one report without end":             {"it still moves every three seconds", .1, 20 * ms, steadily(10_000, 1, 10*ms), outcome{35, 3 * s, 400 * ms}},
 
-		"storm over 2 reports":    {"they cost what one does", .15, steadily(3000, 2, 12*ms), outcome{15, 6 * s, 500 * ms}},
-		"storm over 10 reports":   {"no report alone is fast, all together are", .15, storm, outcome{50, 9 * s, 500 * ms}},
-		"storm over 100 reports":  {"the more reports, the fewer changes share a write", .05, steadily(3000, 100, 12*ms), outcome{430, 9 * s, 500 * ms}},
-		"storm at random":         {"chance does not end it", .15, atRandom(3000, 10, 12*ms), outcome{50, 9 * s, 500 * ms}},
-		"storm with pauses":       {"an API server that pauses gets no write of each report for it", .15, paused(storm, 2*s, 300*ms), outcome{50, 9 * s, 500 * ms}},
-		"storm without end":       {"every report moves every nine seconds", .15, steadily(50_000, 10, 12*ms), outcome{670, 9 * s, 500 * ms}},
-		"just below a storm":      {"two thirds of the rate are steady", .15, atRandom(30_000, 10, 60*ms), outcome{23_000, 500 * ms, 500 * ms}},
-		"5 a second, one report":  {"steady changes are seen within the second", .5, steadily(300, 1, 200*ms), outcome{121, 500 * ms, 500 * ms}},
-		"5 a second, full":        {"the same at the size limit", 1, steadily(300, 1, 200*ms), outcome{121, 500 * ms, 500 * ms}},
-		"5 a second, 10 reports":  {"the same in several", 1, atRandom(3000, 10, 200*ms), outcome{3000, 500 * ms, 500 * ms}},
-		"5 a second, 100 reports": {"the same in many", 1, atRandom(3000, 100, 200*ms), outcome{3000, 500 * ms, 500 * ms}},
+		"storm over 2 reports":    {"they are held back as one is", .15, 20 * ms, steadily(3000, 2, 12*ms), outcome{26, 3 * s, 500 * ms}},
+		"storm over 10 reports":   {"no report alone is fast, all together are", .15, 20 * ms, storm, outcome{100, 4 * s, 500 * ms}},
+		"storm, slow writes":      {"they take no larger part of the time", .15, 60 * ms, storm, outcome{40, 12 * s, 500 * ms}},
+		"storm, slower writes":    {"people watch it", .15, time.Second, storm, outcome{40, 15 * s, 500 * ms}},
+		"storm over 100 reports":  {"the more reports, the fewer changes share a write", .05, 20 * ms, steadily(3000, 100, 12*ms), outcome{330, 15 * s, 500 * ms}},
+		"storm at random":         {"chance does not end it", .15, 20 * ms, atRandom(3000, 10, 12*ms), outcome{100, 4 * s, 500 * ms}},
+		"storm with pauses":       {"an API server that pauses gets no write of each report for it", .15, 20 * ms, paused(storm, 2*s, 300*ms), outcome{100, 4500 * ms, 500 * ms}},
+		"storm without end":       {"every report moves every four seconds", .15, 20 * ms, steadily(50_000, 10, 12*ms), outcome{1550, 4 * s, 500 * ms}},
+		"just below a storm":      {"two thirds of the rate are steady", .15, 20 * ms, atRandom(30_000, 10, 60*ms), outcome{23_000, 500 * ms, 500 * ms}},
+		"5 a second, one report":  {"steady changes are seen within the second", .5, 20 * ms, steadily(300, 1, 200*ms), outcome{121, 500 * ms, 500 * ms}},
+		"5 a second, full":        {"the same at the size limit", 1, 20 * ms, steadily(300, 1, 200*ms), outcome{121, 500 * ms, 500 * ms}},
+		"5 a second, 10 reports":  {"the same in several", 1, 20 * ms, atRandom(3000, 10, 200*ms), outcome{3000, 500 * ms, 500 * ms}},
+		"5 a second, 100 reports": {"the same in many", 1, 20 * ms, atRandom(3000, 100, 200*ms), outcome{3000, 500 * ms, 500 * ms}},
 
-		"a cluster lost, 10 reports":  {"no storm", .1, lost(10), outcome{10, 115 * ms, 115 * ms}},
-		"a cluster lost, 100 reports": {"a short one", .1, lost(100), outcome{100, 400 * ms, 400 * ms}},
-		"lost among 5 a second":       {"the others do not make it longer", .1, append(steadily(300, 10, 200*ms), lost(100)...), outcome{400, 500 * ms, 500 * ms}},
-		"lone changes, small report":  {"are seen at once", .01, steadily(10, 1, 5*s), outcome{10, 110 * ms, 110 * ms}},
-		"lone changes, full report":   {"are seen within the second", 1, steadily(10, 1, 5*s), outcome{10, 250 * ms, 250 * ms}},
+		"a cluster lost, 10 reports":  {"no storm", .1, 20 * ms, lost(10), outcome{10, 115 * ms, 115 * ms}},
+		"a cluster lost, 100 reports": {"a short one", .1, 20 * ms, lost(100), outcome{100, 400 * ms, 400 * ms}},
+		"lost among 5 a second":       {"the others do not make it longer", .1, 20 * ms, append(steadily(300, 10, 200*ms), lost(100)...), outcome{400, 500 * ms, 500 * ms}},
+		"lone changes, small report":  {"are seen at once", .01, 20 * ms, steadily(10, 1, 5*s), outcome{10, 110 * ms, 110 * ms}},
+		"lone changes, full report":   {"are seen within the second", 1, 20 * ms, steadily(10, 1, 5*s), outcome{10, 250 * ms, 250 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := play(t, test.full, test.changes)
+			got := play(t, test.full, test.took, test.changes)
 			if got.writes > test.most.writes || got.longest > test.most.longest || got.tail > test.most.tail {
 				t.Errorf("%s: %d writes, longest wait %s, the last write %s after the last change; want at most %d, %s and %s",
 					test.why, got.writes, got.longest, got.tail, test.most.writes, test.most.longest, test.most.tail)
