@@ -17,8 +17,8 @@ import (
 const (
 	// patience bounds a wait that ought to end.
 	patience = 5 * time.Minute
-	// silence is how long nobody writes before a fleet counts as settled. The
-	// longest delay of a report is shorter.
+	// silence is how long nobody writes before a fleet counts as settled. Once nothing
+	// changes any more, no report is held back for as long.
 	silence = 4 * time.Second
 )
 
