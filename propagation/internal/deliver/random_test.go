@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,12 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
-)
-
-var (
-	seed  = flag.Uint64("seed", 0, "seed of the randomised test; 0: another one each time")
-	steps = flag.Int("steps", 300, "steps of the randomised test")
 )
 
 // fleet is what the user did, and with it the model.
@@ -74,19 +68,15 @@ func marker(app *argocd.Application) string {
 }
 
 func TestRandomSteps(t *testing.T) {
-	s := *seed
-	if s == 0 {
-		s = uint64(time.Now().UnixNano())
-	}
-	t.Logf("run again with: go test ./internal/deliver -run TestRandomSteps -args -seed=%d -steps=%d", s, *steps)
-	f := &fleet{t: t, r: rand.New(rand.NewPCG(s, 0)), place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}}
+	r, n := steps.Random(t, 300)
+	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}}
 	f.clusters = []string{f.place.cluster, newCluster(t), newCluster(t)}
 	for _, c := range f.clusters {
 		f.present[c], f.bound[c] = true, true
 	}
 	f.bind()
 	f.restart()
-	for i := range *steps {
+	for i := range n {
 		f.step()
 		if i%50 == 49 {
 			f.rest()

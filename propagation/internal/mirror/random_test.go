@@ -6,14 +6,12 @@ package mirror
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -23,12 +21,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
-)
-
-var (
-	seed  = flag.Uint64("seed", 0, "seed of the randomised test; 0: another one each time")
-	steps = flag.Int("steps", 400, "steps of the randomised test")
 )
 
 // random is what users and agents did, and with it the model.
@@ -78,17 +72,13 @@ func (f *random) model() map[string]string {
 // Whatever happens in whatever order, and whatever fails meanwhile, each Application
 // ends up saying what its cluster said last, and then nothing more is written.
 func TestRandomSteps(t *testing.T) {
-	s := *seed
-	if s == 0 {
-		s = uint64(time.Now().UnixNano())
-	}
-	t.Logf("run again with: go test ./internal/mirror -run TestRandomSteps -args -seed=%d -steps=%d", s, *steps)
-	f := &random{fleet: newFleet(t), r: rand.New(rand.NewPCG(s, 0)), away: map[string]bool{}, apps: map[string]*pulled{}}
+	r, n := steps.Random(t, 400)
+	f := &random{fleet: newFleet(t), r: r, away: map[string]bool{}, apps: map[string]*pulled{}}
 	for range 3 {
 		f.clusters = append(f.clusters, f.cluster())
 	}
 	f.restart()
-	for i := range *steps {
+	for i := range n {
 		f.step()
 		if i%50 == 49 {
 			f.rest()

@@ -47,7 +47,8 @@ func (b *bench) storm(ctx context.Context) error {
 		if err := b.strike(ctx, hit, &all); err != nil {
 			return err
 		}
-		if err := b.patchYard(ctx, half*((i+1)%2), half); err != nil {
+		other := half * ((i + 1) % 2) // the halves take turns
+		if err := b.patchYard(ctx, other, half); err != nil {
 			return err
 		}
 	}

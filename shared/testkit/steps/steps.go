@@ -1,0 +1,34 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package steps lets a randomised test be run again as it was, or for longer. It
+// stands apart from testkit because of its flags, which belong to test binaries
+// that have such a test.
+package steps
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+var (
+	seed  = flag.Uint64("seed", 0, "seed of the randomised test; 0: another one each time")
+	steps = flag.Int("steps", 0, "steps of the randomised test; 0: as many as it has")
+)
+
+// Random returns the source of chance of a test and how many steps it takes: usual,
+// unless the command line says otherwise. The test's log says how to repeat it.
+func Random(t testing.TB, usual int) (r *rand.Rand, n int) {
+	t.Helper()
+	s, n := *seed, *steps
+	if s == 0 {
+		s = uint64(time.Now().UnixNano())
+	}
+	if n == 0 {
+		n = usual
+	}
+	t.Logf("run again with: go test -run ^%s$ -args -seed=%d -steps=%d", t.Name(), s, n)
+	return rand.New(rand.NewPCG(s, 0)), n //nolint:gosec // chance that can be repeated
+}
