@@ -17,6 +17,11 @@ type Report struct {
 	Name      string `json:"name"`
 	// Applications are sorted by cluster, namespace and name.
 	Applications []Application `json:"applications"`
+	// UnreadClusters are the managed clusters of which search has given no
+	// trustworthy answer since this directory was made, sorted. The report says
+	// nothing about them: what a reader knew of them before is still the best there
+	// is. Every other cluster is spoken for, also one without Applications here.
+	UnreadClusters []string `json:"unreadClusters,omitempty"`
 }
 
 // Application is one delivered Application, as search sees it.
@@ -27,6 +32,9 @@ type Application struct {
 	Name      string `json:"name"`
 	// Resources are what the Application deploys or misses, sorted and without doubles.
 	Resources []Resource `json:"resources,omitempty"`
+	// HeldResources are those of Resources that are kept only until their end is
+	// confirmed, in the same order.
+	HeldResources []HeldResource `json:"heldResources,omitempty"`
 	// Conditions are its errors and warnings, sorted by type.
 	Conditions []Condition `json:"conditions,omitempty"`
 	// StaleSince is set while search gave no trustworthy answer for the cluster:
@@ -40,6 +48,14 @@ type Resource struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
+}
+
+// HeldResource is a resource that search no longer lists as the Application's,
+// while nothing has confirmed yet that it is gone.
+type HeldResource struct {
+	Resource
+	// Since is when search first left it out.
+	Since time.Time `json:"since"`
 }
 
 // Condition is an error or warning.

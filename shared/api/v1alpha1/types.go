@@ -98,6 +98,11 @@ type ClusterCondition struct {
 	// App is "<hub namespace>/<hub name>/<cluster>/<ManifestWork name>".
 	// +optional
 	App string `json:"app,omitempty"`
+	// StaleSince is since when search has given no trustworthy answer about the
+	// Application, as RFC 3339; empty while it does, and without a search service.
+	// What only search tells of it may be as old as that.
+	// +optional
+	StaleSince string `json:"staleSince,omitempty"`
 	// Conditions are the errors and warnings of the Application.
 	// +optional
 	Conditions []Condition `json:"conditions,omitempty"`
