@@ -43,6 +43,9 @@ const (
 	// left out. A work whose operation is taken out again is thereby not mistaken
 	// for a change that the managed cluster has yet to apply.
 	ChangeGenerationAnnotation = group + "change-generation"
+	// StoredSpecAnnotation on a work is there when the API server does not store its
+	// spec as it was written: "<hash of the written one>/<hash of the stored one>".
+	StoredSpecAnnotation = group + "stored-spec"
 	// RequestAnnotation names the one-time request (operation, refresh) that a work
 	// and the Application inside it carry at the moment.
 	RequestAnnotation = group + "request"

@@ -11,10 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // settled remembers what was written, so that a spec that the API server does not
 // store as it is, since its CRD does not know a field, is not written again and again.
+// What it has learned is noted on the work too, see markStored, for the next start.
 type settled struct {
 	mu      sync.Mutex
 	written map[types.UID]writing
@@ -38,7 +41,8 @@ func (s *settled) same(work *workv1.ManifestWork, want string) bool {
 		}
 		return true
 	}
-	return there && last == writing{want, work.Generation}
+	return there && last == writing{want, work.Generation} ||
+		work.Annotations[wire.StoredSpecAnnotation] == storedAs(want, work.Annotations[hashAnnotation])
 }
 
 // remember notes that the spec with the hash want was written, to which the API

@@ -5,15 +5,12 @@ package deliver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,7 +69,8 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 		return putResult{name: name}, err
 	}
 	result := putResult{name: current.Name}
-	withSpec := !r.settled.same(current, c.hash) || degraded(current)
+	same := r.settled.same(current, c.hash)
+	withSpec := !same || degraded(current)
 	if p.step == stepHold && withSpec {
 		withSpec = false
 		if baseOf(current) != c.base {
@@ -81,6 +79,7 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 		}
 	}
 	markGeneration(current, want, withSpec, c.base)
+	markStored(current, want, c.hash, same, withSpec)
 	key := client.ObjectKeyFromObject(app)
 	patch, err := workPatch(current, want, withSpec)
 	if err != nil {
@@ -90,10 +89,9 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 		r.book.settled(key, current, r.now())
 		return result, nil
 	}
-	written := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
-	written.SetGroupVersionKind(workKind)
-	if err := r.client.Patch(ctx, written, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return result, fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
+	written, err := r.patchWork(ctx, current, patch)
+	if err != nil {
+		return result, err
 	}
 	r.book.wrote(key, "update", r.now())
 	ctrl.LoggerFrom(ctx).V(1).Info("updated ManifestWork", "cluster", written.Namespace, "work", written.Name, "generation", written.Generation)
@@ -193,79 +191,6 @@ func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, 
 		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", reason)
 	}
 	return nil
-}
-
-// workPatch returns the merge patch that makes current the wanted work, nil when
-// it is. Labels and annotations of others are not in it.
-func workPatch(current, want *workv1.ManifestWork, withSpec bool) ([]byte, error) {
-	metadata := map[string]any{}
-	if labels := changes(current.Labels, want.Labels, workLabelKeys); labels != nil {
-		metadata["labels"] = labels
-	}
-	if annotations := changes(current.Annotations, want.Annotations, workAnnotationKeys); annotations != nil {
-		metadata["annotations"] = annotations
-	}
-	if len(metadata) == 0 && !withSpec {
-		return nil, nil
-	}
-	metadata["resourceVersion"] = current.ResourceVersion
-	patch := map[string]any{"metadata": metadata}
-	if withSpec {
-		spec, err := specPatch(&want.Spec)
-		if err != nil {
-			return nil, err
-		}
-		patch["spec"] = spec
-	}
-	return encode("ManifestWork patch", patch)
-}
-
-// specPatch returns a merge patch that leaves nothing of an earlier spec.
-func specPatch(spec *workv1.ManifestWorkSpec) (map[string]any, error) {
-	raw, err := encode("ManifestWork spec", spec)
-	if err != nil {
-		return nil, err
-	}
-	fields := map[string]any{"executor": nil}
-	var wanted map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &wanted); err != nil {
-		return nil, fmt.Errorf("decode ManifestWork spec: %w", err)
-	}
-	for k, v := range wanted {
-		fields[k] = v
-	}
-	option := map[string]any{"propagationPolicy": spec.DeleteOption.PropagationPolicy, "selectivelyOrphans": nil, "ttlSecondsAfterFinished": nil}
-	if spec.DeleteOption.SelectivelyOrphan != nil {
-		option["selectivelyOrphans"] = spec.DeleteOption.SelectivelyOrphan
-	}
-	fields["deleteOption"] = option
-	return fields, nil
-}
-
-var (
-	workLabelKeys      = []string{wire.PullLabel, wire.ApplicationSetLabel, wire.ApplicationSetHashLabel}
-	workAnnotationKeys = []string{wire.HubNamespaceAnnotation, wire.HubNameAnnotation, wire.HostingAnnotation, wire.RequestAnnotation, wire.ChangeGenerationAnnotation}
-)
-
-// changes returns what to set, and to remove by nil, among the keys.
-func changes(current, want map[string]string, keys []string) map[string]any {
-	var diff map[string]any
-	for _, key := range keys {
-		value, wanted := want[key]
-		is, there := current[key]
-		if wanted == there && value == is {
-			continue
-		}
-		if diff == nil {
-			diff = map[string]any{}
-		}
-		if wanted {
-			diff[key] = value
-		} else {
-			diff[key] = nil
-		}
-	}
-	return diff
 }
 
 // degraded reports whether a stored work polls although the CRD knows to watch.

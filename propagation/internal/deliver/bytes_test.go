@@ -1,0 +1,264 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// valuesOf returns a spec with the values for Helm.
+func valuesOf(values string) json.RawMessage {
+	return json.RawMessage(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"chart","targetRevision":"main","helm":{"valuesObject":` + values + `}},"destination":{"namespace":"guestbook"}}`)
+}
+
+// awkward are values that some way of writing JSON changes.
+var awkward = map[string]struct{ reason, values string }{
+	"null":     {"a null takes a default of the chart away", `{"livenessProbe":null}`},
+	"deep":     {"nulls in objects in lists, and in lists", `{"a":{"b":null,"c":[null,{"d":null},[null]]}}`},
+	"numbers":  {"numbers past what a float holds, and at their ends", `{"big":9223372036854775807,"huge":123456789012345678901234567890,"e":1e30,"f":1.5,"zero":0}`},
+	"empty":    {"empty is not absent", `{"list":[],"map":{},"nested":{"a":[{}]},"string":""}`},
+	"escaping": {"characters that encoders escape", `{"s":"<a> & \u2028 \"é\" ~1 /x"}`},
+	"none":     {"no value at all", `{}`},
+	"plain":    {"what nothing is special about", `{"a":1}`},
+}
+
+// sentSpec returns the spec of the Application in its work, as the API server stores it.
+func sentSpec(t *testing.T, app *argocd.Application) string {
+	t.Helper()
+	for _, work := range works(t, app) {
+		if manifests := work.Spec.Workload.Manifests; len(manifests) > 0 {
+			return string(decode[argocd.Application](t, manifests[len(manifests)-1].Raw).Spec)
+		}
+	}
+	return ""
+}
+
+func sends(t *testing.T, app *argocd.Application, want, what string) {
+	t.Helper()
+	eventually(t, what, func() error {
+		if got := sentSpec(t, app); got != want {
+			return fmt.Errorf("delivered is\n%s, a new Application would get\n%s", got, want)
+		}
+		return nil
+	})
+}
+
+// Whatever leads to a spec, what is delivered is what a new Application with that
+// spec gets.
+func TestEveryWriteDeliversTheSame(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	wanted := map[string]string{}
+	for name, c := range awkward {
+		app := p.deploy("new-"+name, func(a *argocd.Application) { a.Spec = valuesOf(c.values) })
+		delivered(t, app, p.cluster)
+		wanted[name] = sentSpec(t, app)
+		hubs := &argocd.Application{}
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), hubs); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := helmValues(t, []byte(wanted[name])), helmValues(t, hubs.Spec); got != want {
+			t.Fatalf("%s: %s: a new Application gets %s, on the hub is %s", name, c.reason, got, want)
+		}
+	}
+	set := func(app *argocd.Application, name string) {
+		edit(t, app, func(a *argocd.Application) { a.Spec = valuesOf(awkward[name].values) })
+		sends(t, app, wanted[name], "the edit to "+name)
+	}
+	for name, c := range awkward {
+		t.Run(name, func(t *testing.T) {
+			app := p.deploy("edited-"+name, func(a *argocd.Application) { a.Spec = valuesOf(awkward["plain"].values) })
+			m := deliveredTo(t, app, p.cluster)
+			set(app, name)
+			set(app, "plain")
+			set(app, name)
+			m.apply()
+			m.report()
+
+			ask(t, app)
+			sent(t, app, m)
+			sends(t, app, wanted[name], c.reason+", with an operation")
+			m.begin()
+			m.end()
+			m.report()
+			settledAgain(t, app, m)
+			sends(t, app, wanted[name], c.reason+", after an operation")
+
+			edit(t, app, func(a *argocd.Application) { a.Annotations[argocd.RefreshAnnotation] = "normal" })
+			eventually(t, "the refresh", func() error { return carries(t, app, argocd.RefreshAnnotation) })
+			sends(t, app, wanted[name], c.reason+", with a refresh")
+			m.apply()
+			m.begin()
+			m.report()
+			settledAgain(t, app, m)
+			sends(t, app, wanted[name], c.reason+", after a refresh")
+
+			foreignPatch(t, app)
+			sends(t, app, wanted[name], c.reason+", after the patch of another writer")
+			edit(t, app, func(a *argocd.Application) { a.Labels["new"] = "label" })
+			eventually(t, "the label", func() error { return carries(t, app, `"new":"label"`) })
+			sends(t, app, wanted[name], c.reason+", after a new label")
+		})
+	}
+	first.stop()
+	second := start(t)
+	last := p.deploy("last")
+	delivered(t, last, p.cluster)
+	if got := second.requests.in(p.namespace, p.cluster); len(got) != 1 {
+		t.Errorf("the restart made %d write requests, want the one for the new Application: %v", len(got), got)
+	}
+	for name := range awkward {
+		app := p.app("edited-" + name)
+		if got := sentSpec(t, app); got != wanted[name] {
+			t.Errorf("%s: after a restart it is %s", name, got)
+		}
+	}
+}
+
+// foreignPatch sends the work's own manifests back by a merge patch, which drops
+// nulls, with an edit in the Application.
+func foreignPatch(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	work := &works(t, app)[0]
+	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"workload": work.Spec.Workload}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw = []byte(strings.Replace(string(raw), `"path":"chart"`, `"path":"foreign"`, 1))
+	if err := hub.client.Patch(context.Background(), &workv1.ManifestWork{ObjectMeta: work.ObjectMeta}, client.RawPatch(types.MergePatchType, raw)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func helmValues(t *testing.T, spec []byte) string {
+	t.Helper()
+	var s struct {
+		Source struct {
+			Helm struct {
+				ValuesObject json.RawMessage `json:"valuesObject"`
+			} `json:"helm"`
+		} `json:"source"`
+	}
+	if err := json.Unmarshal(spec, &s); err != nil {
+		t.Fatal(err)
+	}
+	return string(s.Source.Helm.ValuesObject)
+}
+
+// The steps of a patch reach what they are about, whatever the key and whether or
+// not the map is there.
+func TestWorkPatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason        string
+		current, want map[string]string
+		patch         string
+	}{
+		"same":     {reason: "nothing differs", current: map[string]string{"a/b": "1", "x": "theirs"}, want: map[string]string{"a/b": "1"}},
+		"changed":  {reason: "a slash in a key is no step", current: map[string]string{"a/b": "1"}, want: map[string]string{"a/b": "2"}, patch: `[{"op":"add","path":"/m/a~1b","value":"2"}]`},
+		"tilde":    {reason: "nor is a tilde an escape", current: map[string]string{"x": ""}, want: map[string]string{"c~d": ""}, patch: `[{"op":"add","path":"/m/c~0d","value":""}]`},
+		"removed":  {reason: "what is not wanted goes", current: map[string]string{"a/b": "1"}, patch: `[{"op":"remove","path":"/m/a~1b"}]`},
+		"no map":   {reason: "a map that is not there is made first", want: map[string]string{"a/b": "1"}, patch: `[{"op":"add","path":"/m","value":{}},{"op":"add","path":"/m/a~1b","value":"1"}]`},
+		"no keys":  {reason: "and not for nothing"},
+		"of cache": {reason: "what only the cache has is no map", current: map[string]string{hashAnnotation: "x"}, want: map[string]string{"a/b": "1"}, patch: `[{"op":"add","path":"/m","value":{}},{"op":"add","path":"/m/a~1b","value":"1"}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if patch := changes("/m", c.current, c.want, []string{"a/b", "c~d"}); patch != nil {
+				raw, err := json.Marshal(patch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = string(raw)
+			}
+			if got != c.patch {
+				t.Errorf("%s: %s, want %s", c.reason, got, c.patch)
+			}
+		})
+	}
+}
+
+// older stands for an API server whose CRD does not know ignoreFields: they are
+// dropped from what is written.
+func older(c client.Client) client.Client {
+	unknown := regexp.MustCompile(`,"ignoreFields":\[\{[^{}]*\}\]`)
+	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if work, ok := o.(*workv1.ManifestWork); ok {
+				for _, config := range work.Spec.ManifestConfigs {
+					if config.UpdateStrategy.ServerSideApply != nil {
+						config.UpdateStrategy.ServerSideApply.IgnoreFields = nil
+					}
+				}
+			}
+			return c.Create(ctx, o, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			raw, err := patch.Data(o)
+			if err != nil {
+				return err
+			}
+			return c.Patch(ctx, o, client.RawPatch(patch.Type(), unknown.ReplaceAll(raw, nil)), opts...)
+		},
+	})
+}
+
+// A work that the API server stores otherwise than written is not written again,
+// be it by the next process; one that another writer edits is.
+func TestStoredOtherwise(t *testing.T) {
+	first := startWith(t, older)
+	p := newPlace(t)
+	created, updated := p.deploy("created"), p.deploy("updated")
+	delivered(t, created, p.cluster)
+	delivered(t, updated, p.cluster)
+	edit(t, updated, func(a *argocd.Application) { a.Labels["new"] = "label" })
+	eventually(t, "the edit", func() error { return carries(t, updated, `"new":"label"`) })
+	noted := func(app *argocd.Application) error {
+		work := works(t, app)[0]
+		if len(work.Spec.ManifestConfigs[1].UpdateStrategy.ServerSideApply.IgnoreFields) > 0 {
+			t.Fatal("the API server knows the field")
+		}
+		hash, err := specHash(&work.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if note := work.Annotations[wire.StoredSpecAnnotation]; !strings.HasSuffix(note, "/"+hash) {
+			return fmt.Errorf("the note is %q, the stored spec %s", note, hash)
+		}
+		return nil
+	}
+	for _, app := range []*argocd.Application{created, updated} {
+		eventually(t, "the note on the work of "+app.Name, func() error { return noted(app) })
+	}
+	first.stop()
+	second := startWith(t, older)
+	delivered(t, p.deploy("last"), p.cluster)
+	for _, request := range second.requests.in(p.namespace, p.cluster) {
+		if strings.Contains(request, "created") || strings.Contains(request, "updated") {
+			t.Errorf("the restart made the request %s", request)
+		}
+	}
+	edit(t, &works(t, updated)[0], func(w *workv1.ManifestWork) {
+		last := &w.Spec.Workload.Manifests[len(w.Spec.Workload.Manifests)-1]
+		last.Raw = []byte(strings.Replace(string(last.Raw), `"path":"guestbook"`, `"path":"foreign"`, 1))
+	})
+	eventually(t, "the repair", func() error {
+		if err := carries(t, updated, `"path":"guestbook"`); err != nil {
+			return err
+		}
+		return noted(updated)
+	})
+}
