@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -129,16 +131,74 @@ func TestEveryWriteDeliversTheSame(t *testing.T) {
 	}
 }
 
+// The golden Applications are delivered alike, whether they are new or what an
+// Application without anything special became.
+func TestGoldenOnUpdate(t *testing.T) {
+	p := newPlace(t)
+	settings := func(o *Options) { o.ArgoCDNamespace = p.namespace }
+	first := start(t, settings)
+	for _, file := range goldenHubs(t) {
+		golden := readGolden(t, file)
+		become := func(a *argocd.Application) {
+			a.Labels, a.Annotations, a.Finalizers = maps.Clone(golden.Labels), maps.Clone(golden.Annotations), golden.Finalizers
+			a.Labels[wire.PullLabel], a.Annotations[wire.ClusterAnnotation] = "true", p.cluster
+			a.Spec, a.Operation = golden.Spec, golden.Operation
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".hub.json")
+		created, edited := p.deploy(name+"-created", become), p.deploy(name+"-edited")
+		delivered(t, edited, p.cluster)
+		edit(t, edited, become)
+		eventually(t, name+" to be the same on update", func() error {
+			one, other := sentManifests(t, created), sentManifests(t, edited)
+			if one == "" || one != other || strings.Contains(one, `"operation":`) != (golden.Operation != nil) {
+				return fmt.Errorf("created:\n%s\nedited:\n%s", one, other)
+			}
+			return nil
+		})
+		if golden.Operation != nil {
+			continue // it holds everything back until it has run
+		}
+		foreignPatch(t, edited)
+		eventually(t, name+" to be the same after the patch of another writer", func() error {
+			if one, other := sentManifests(t, created), sentManifests(t, edited); one != other {
+				return fmt.Errorf("created:\n%s\nedited:\n%s", one, other)
+			}
+			return nil
+		})
+	}
+	first.stop()
+	second := start(t, settings)
+	delivered(t, p.deploy("last"), p.cluster)
+	if got := second.requests.in(p.namespace, p.cluster); len(got) != 1 {
+		t.Errorf("the restart made %d write requests, want the one for the new Application: %v", len(got), got)
+	}
+}
+
+// sentManifests returns what a work of an Application holds, without names that
+// another's have not.
+func sentManifests(t *testing.T, app *argocd.Application) string {
+	t.Helper()
+	var all strings.Builder
+	for _, work := range works(t, app) {
+		for _, manifest := range work.Spec.Workload.Manifests {
+			all.Write(manifest.Raw)
+		}
+	}
+	request := regexp.MustCompile(`("` + wire.RequestAnnotation + `"):"[^"]*"`)
+	return strings.ReplaceAll(request.ReplaceAllString(all.String(), "$1"), app.Name, "NAME")
+}
+
 // foreignPatch sends the work's own manifests back by a merge patch, which drops
 // nulls, with an edit in the Application.
 func foreignPatch(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	work := &works(t, app)[0]
+	last := &work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1]
+	last.Raw = []byte(strings.Replace(string(last.Raw), `"spec":{`, `"spec":{"revisionHistoryLimit":99,`, 1))
 	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"workload": work.Spec.Workload}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw = []byte(strings.Replace(string(raw), `"path":"chart"`, `"path":"foreign"`, 1))
 	if err := hub.client.Patch(context.Background(), &workv1.ManifestWork{ObjectMeta: work.ObjectMeta}, client.RawPatch(types.MergePatchType, raw)); err != nil {
 		t.Fatal(err)
 	}

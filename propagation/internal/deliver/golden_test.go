@@ -22,21 +22,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // The golden files are what is delivered for what is on the hub. The conformance
 // module holds both against Argo CD's own types, which this module does not have.
 func TestGolden(t *testing.T) {
-	hubs, err := filepath.Glob(filepath.Join("testdata", "golden", "*.hub.json"))
-	if err != nil || len(hubs) == 0 {
-		t.Fatalf("no golden files: %v", err)
-	}
-	for _, path := range hubs {
+	for _, path := range goldenHubs(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			app := &argocd.Application{}
-			if err := json.Unmarshal(raw, app); err != nil {
-				t.Fatal(err)
-			}
-			r := request{}
+			app, r := readGolden(t, path), request{}
 			if app.Operation != nil {
 				r = request{ID: "golden", Operation: app.Operation}
 			}
@@ -64,4 +52,22 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
+}
+
+func goldenHubs(t *testing.T) []string {
+	t.Helper()
+	hubs, err := filepath.Glob(filepath.Join("testdata", "golden", "*.hub.json"))
+	if err != nil || len(hubs) == 0 {
+		t.Fatalf("no golden files: %v", err)
+	}
+	return hubs
+}
+
+func readGolden(t *testing.T, path string) *argocd.Application {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode[argocd.Application](t, raw)
 }
