@@ -4,9 +4,11 @@ go 1.26.0
 
 require (
 	github.com/argoproj/argo-cd/v2 v2.14.21
+	github.com/dlclark/regexp2 v1.11.5
 	github.com/fsnotify/fsnotify v1.9.0
 	github.com/go-logr/logr v1.4.3
 	github.com/go-logr/zapr v1.3.0
+	github.com/gobwas/glob v0.2.3
 	github.com/google/go-cmp v0.7.0
 	github.com/prometheus/client_golang v1.25.0
 	go.uber.org/zap v1.28.0

@@ -13,6 +13,13 @@ const (
 	RefreshAnnotation = "argocd.argoproj.io/refresh"
 	// ResourcesFinalizer makes Argo CD prune an Application's resources on delete.
 	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
+	// ForegroundFinalizer and BackgroundFinalizer do the same, and say how.
+	ForegroundFinalizer = ResourcesFinalizer + "/foreground"
+	BackgroundFinalizer = ResourcesFinalizer + "/background"
+	// PostDeleteFinalizer makes Argo CD run the hooks for after the deletion, and
+	// PostDeleteCleanupFinalizer makes it remove them.
+	PostDeleteFinalizer        = "post-delete-finalizer.argocd.argoproj.io"
+	PostDeleteCleanupFinalizer = PostDeleteFinalizer + "/cleanup"
 	// SecretTypeLabel with SecretTypeCluster marks a Secret as a cluster of Argo CD.
 	SecretTypeLabel   = "argocd.argoproj.io/secret-type" //nolint:gosec // a label key
 	SecretTypeCluster = "cluster"

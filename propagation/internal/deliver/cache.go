@@ -23,9 +23,10 @@ import (
 // These annotations exist on cached works only: they stand for the
 // spec, which the cache does not keep.
 const (
-	hashAnnotation   = "cache.propagation/spec-hash"
-	baseAnnotation   = "cache.propagation/base-hash" // only while there is a request
-	scrapeAnnotation = "cache.propagation/scrape"
+	cachePrefix      = "cache.propagation/"
+	hashAnnotation   = cachePrefix + "spec-hash"
+	baseAnnotation   = cachePrefix + "base-hash" // only while there is a request
+	scrapeAnnotation = cachePrefix + "scrape"
 )
 
 // Caches returns what the cache holds of the objects that this package watches:
@@ -67,7 +68,7 @@ func trimApplication(in any) (any, error) {
 		app.Annotations = without(app.Annotations, map[string]bool{corev1.LastAppliedConfigAnnotation: true})
 	}
 	app.Labels = internMap(app.Labels)
-	app.Annotations = internMap(app.Annotations)
+	app.Annotations = internKeys(app.Annotations)
 	app.Spec = internSpec(app.Spec)
 	if len(app.Status) > bulky {
 		app.Status = trimStatus(app.Status)

@@ -41,6 +41,9 @@ const (
 	ReasonSkipReconcile  = "SkipReconcileMissing"
 	ReasonProjectForbids = "ProjectForbidsDestination"
 	ReasonRequestWaiting = "RequestWaiting"
+
+	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
+	ReasonProjectDenied   = "ProjectNotAllowed"
 )
 
 // finding is one thing to say on an Application: why it is not delivered, or what
@@ -70,8 +73,13 @@ type world struct {
 	cluster *clusterv1.ManagedCluster
 	// bound: a PlacementDecision in the Application's namespace selects the cluster,
 	// or nobody asks for one.
-	bound   bool
-	project *argocd.AppProject
+	bound bool
+	// hubProject is the hub's AppProject of the name that the Application gives, nil
+	// when there is none; project is the same when it is to travel.
+	hubProject, project *argocd.AppProject
+	// argocdNamespace and appNamespaces are settings.
+	argocdNamespace string
+	appNamespaces   AppNamespaces
 }
 
 // guard refuses delivery or returns nil.
@@ -79,7 +87,7 @@ type guard func(world) *verdict
 
 // decide runs the guards; the first that refuses has the word.
 func decide(w world) verdict {
-	for _, g := range []guard{asked, targeted, known, allowed} {
+	for _, g := range []guard{asked, targeted, known, allowed, inNamespace, inProject} {
 		if v := g(w); v != nil {
 			return *v
 		}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -80,7 +79,7 @@ var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 // cache adds keys of its own.
 func stored(m map[string]string) bool {
 	for key := range m {
-		if !slices.Contains([]string{hashAnnotation, baseAnnotation, scrapeAnnotation}, key) {
+		if !strings.HasPrefix(key, cachePrefix) {
 			return true
 		}
 	}

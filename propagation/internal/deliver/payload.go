@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -16,8 +17,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-// undelivered are the keys that mean something on the hub only.
+// undelivered are the keys that mean something on the hub only, and those that say
+// what only we know: whose Application it is on the hub, which ApplicationSet owns
+// it, which request it carries. Who may write an Application must not have it counted
+// as another's.
 var undelivered = map[string]bool{
+	wire.HubNamespaceAnnotation:        true,
+	wire.HubNameAnnotation:             true,
+	wire.HostingAnnotation:             true,
+	wire.ApplicationSetLabel:           true,
+	wire.ApplicationSetHashLabel:       true,
+	wire.RequestAnnotation:             true,
+	wire.ChangeGenerationAnnotation:    true,
+	wire.StoredSpecAnnotation:          true,
 	wire.PullLabel:                     true,
 	wire.ClusterAnnotation:             true,
 	wire.AppNamespaceAnnotation:        true,
@@ -27,6 +39,15 @@ var undelivered = map[string]bool{
 	argocd.SkipReconcileAnnotation:     true,
 	argocd.RefreshAnnotation:           true, // travels as a request, see operation.go
 	corev1.LastAppliedConfigAnnotation: true,
+}
+
+// deliveredFinalizers are those that the Argo CD of a managed cluster removes when it
+// has done what they ask for (v2.14 and v3, pkg/apis/application/v1alpha1). Another
+// one, of a controller of the hub or with a suffix that Argo CD does not know, would
+// be removed by nobody there, and the Application would hang in its deletion.
+var deliveredFinalizers = []string{
+	argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer,
+	argocd.PostDeleteFinalizer, argocd.PostDeleteCleanupFinalizer,
 }
 
 // errNoSpec tells that an Application has nothing to deliver.
@@ -59,7 +80,8 @@ type (
 )
 
 // applicationManifest returns the Application as the managed cluster gets it: the
-// hub's, byte for byte, but for spec.destination, without what only the hub reads,
+// hub's, byte for byte, but for spec.destination, without what only the hub reads
+// (its labels, annotations and finalizers, see undelivered and deliveredFinalizers),
 // and with the request r. app is not changed. An Application whose spec is no
 // object is an error that only its author can mend.
 func applicationManifest(app *argocd.Application, r request) (json.RawMessage, error) {
@@ -86,7 +108,8 @@ func applicationManifest(app *argocd.Application, r request) (json.RawMessage, e
 		Kind:       argocd.ApplicationKind,
 		Metadata: deliveredMetadata{
 			Name: app.Name, Namespace: deliveredNamespace(app),
-			Labels: labels, Annotations: annotations, Finalizers: app.Finalizers,
+			Labels: labels, Annotations: annotations,
+			Finalizers: slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(deliveredFinalizers, f) }),
 		},
 		Spec:      spec,
 		Operation: r.Operation,

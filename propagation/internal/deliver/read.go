@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -54,7 +55,7 @@ func (r *Reconciler) uncached() facts { return facts{r.live, false} }
 
 // gather reads what a verdict rests on.
 func (r *Reconciler) gather(ctx context.Context, from facts, app *argocd.Application) (world, error) {
-	w := world{app: app, bound: r.options.Binding == BindingNone}
+	w := world{app: app, bound: r.options.Binding == BindingNone, argocdNamespace: r.options.ArgoCDNamespace, appNamespaces: r.options.AppNamespaces}
 	name := app.Annotations[wire.ClusterAnnotation]
 	if v := asked(w); name == "" || v != nil {
 		return w, nil
@@ -69,8 +70,13 @@ func (r *Reconciler) gather(ctx context.Context, from facts, app *argocd.Applica
 			return w, err
 		}
 	}
-	w.project, err = r.project(ctx, app)
-	return w, err
+	if w.hubProject, err = r.project(ctx, from, app); err != nil {
+		return w, err
+	}
+	if r.options.Project && projectName(app) != argocd.DefaultProject {
+		w.project = w.hubProject
+	}
+	return w, nil
 }
 
 // getCluster returns nil when there positively is no such ManagedCluster.
@@ -106,14 +112,19 @@ func bound(ctx context.Context, from facts, namespace, cluster string) (bool, er
 	return false, nil
 }
 
-// project returns the AppProject that travels with app, nil when none does.
-func (r *Reconciler) project(ctx context.Context, app *argocd.Application) (*argocd.AppProject, error) {
-	name := projectOf(app.Spec)
-	if !r.options.Project || name == "" || name == argocd.DefaultProject {
+// project returns the hub's AppProject that app names, nil when there positively is
+// none. The one of an Application in the Argo CD namespace is not read when it
+// neither travels nor has a say.
+func (r *Reconciler) project(ctx context.Context, from client.Reader, app *argocd.Application) (*argocd.AppProject, error) {
+	name := projectName(app)
+	if app.Namespace == r.options.ArgoCDNamespace && (name == argocd.DefaultProject || !r.options.Project) {
 		return nil, nil
 	}
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return nil, nil // nothing can be called that, and the API server is not asked
+	}
 	project := &argocd.AppProject{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: r.options.ArgoCDNamespace, Name: name}, project, client.UnsafeDisableDeepCopy)
+	err := from.Get(ctx, client.ObjectKey{Namespace: r.options.ArgoCDNamespace, Name: name}, project, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil // the managed cluster may have its own
 	}

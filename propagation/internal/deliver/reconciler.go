@@ -49,7 +49,7 @@ type Reconciler struct {
 }
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,verbs=list;watch
+// +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placementdecisions,verbs=list;watch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
@@ -59,7 +59,7 @@ type Reconciler struct {
 
 // Setup adds delivery to mgr, of whose cache index is.
 func Setup(ctx context.Context, mgr ctrl.Manager, index *workindex.Index, options Options) error {
-	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace); err != nil {
 		return err
 	}
 	r := &Reconciler{

@@ -33,7 +33,7 @@ const (
 	decisionsByCluster = "deliver.decision"
 )
 
-func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespace string) error {
 	for _, i := range []struct {
 		object client.Object
 		name   string
@@ -41,10 +41,15 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	}{
 		{&argocd.Application{}, applicationsByCluster, func(o client.Object) []string { return some(o.GetAnnotations()[wire.ClusterAnnotation]) }},
 		{&argocd.Application{}, applicationsByProject, func(o client.Object) []string {
-			if app, ok := o.(*argocd.Application); ok && app.Annotations[wire.ClusterAnnotation] != "" {
-				return some(projectOf(app.Spec))
+			app, ok := o.(*argocd.Application)
+			if !ok || app.Annotations[wire.ClusterAnnotation] == "" {
+				return nil
 			}
-			return nil
+			name := projectName(app)
+			if name == argocd.DefaultProject && app.Namespace == argocdNamespace {
+				return nil // which neither travels nor has a say
+			}
+			return []string{name}
 		}},
 		{&clusterv1beta1.PlacementDecision{}, decisionsByCluster, func(o client.Object) []string {
 			if d, ok := o.(*clusterv1beta1.PlacementDecision); ok {

@@ -1,0 +1,273 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func TestTenancy(t *testing.T) {
+	project := func(spec string) *argocd.AppProject { return &argocd.AppProject{Spec: json.RawMessage(spec)} }
+	for name, c := range map[string]struct {
+		reason    string
+		namespace string // of the hub Application
+		target    string // its annotation
+		project   *argocd.AppProject
+		allow     string
+		want      string
+		text      []string
+	}{
+		"own":             {reason: "in its own namespace, and the hub has no such project: the managed cluster judges", namespace: "team", want: ReasonDelivered},
+		"ownAsTarget":     {reason: "saying so is no escape", namespace: "team", target: "team", want: ReasonDelivered},
+		"escape":          {reason: "into the Argo CD namespace, where nobody judges", namespace: "team", target: "argocd", want: ReasonNamespaceDenied, text: []string{wire.AppNamespaceAnnotation, `"argocd"`, "--allowed-app-namespaces", "team=argocd"}},
+		"elsewhere":       {reason: "nor into another tenant's", namespace: "team", target: "other", want: ReasonNamespaceDenied},
+		"administrator":   {reason: "Applications of the Argo CD namespace go where they like", namespace: "argocd", target: "other", want: ReasonDelivered},
+		"adminProject":    {reason: "with any project", namespace: "argocd", project: project(`{"destinations":[{"server":"*","namespace":"*"}]}`), want: ReasonDelivered},
+		"listed":          {reason: "the flag lets it", namespace: "team", target: "gitops", allow: "team=gitops", project: project(`{"sourceNamespaces":["team"]}`), want: ReasonDelivered},
+		"listedGlob":      {reason: "also by a glob", namespace: "team", target: "gitops", allow: "other=x, te*=gitops", project: project(`{"sourceNamespaces":["t*"]}`), want: ReasonDelivered},
+		"listedOther":     {reason: "to that namespace only", namespace: "team", target: "argocd", allow: "team=gitops", project: project(`{"sourceNamespaces":["team"]}`), want: ReasonNamespaceDenied},
+		"listedHub":       {reason: "and that hub namespace only", namespace: "team", target: "gitops", allow: "tea=gitops,team-a=gitops", project: project(`{"sourceNamespaces":["team"]}`), want: ReasonNamespaceDenied},
+		"listedNoProject": {reason: "without a project nobody would judge it there", namespace: "team", target: "gitops", allow: "team=gitops", want: ReasonProjectDenied, text: []string{"no AppProject", `"default"`, "spec.sourceNamespaces"}},
+		"projectDenies":   {reason: "the project is for others", namespace: "team", project: project(`{"sourceNamespaces":["argocd-admins"]}`), want: ReasonProjectDenied, text: []string{"spec.sourceNamespaces", `"default"`, `"team"`}},
+		"projectSilent":   {reason: "a project that lists nobody is for the Argo CD namespace", namespace: "team", project: project(`{}`), want: ReasonProjectDenied},
+		"projectEmpty":    {reason: "nor does one without a spec", namespace: "team", project: &argocd.AppProject{}, want: ReasonProjectDenied},
+		"projectBroken":   {reason: "what cannot be read allows nothing", namespace: "team", project: project(`{"sourceNamespaces":"team"}`), want: ReasonProjectDenied, text: []string{"cannot be read"}},
+		"projectAllows":   {reason: "the project takes the namespace", namespace: "team", project: project(`{"sourceNamespaces":["a","team"],"destinations":[{"server":"*","namespace":"*"}]}`), want: ReasonDelivered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := deliverable()
+			w.argocdNamespace, w.app.Namespace, w.hubProject = "argocd", c.namespace, c.project
+			if c.target != "" {
+				w.app.Annotations[wire.AppNamespaceAnnotation] = c.target
+			}
+			if err := w.appNamespaces.Set(c.allow); err != nil {
+				t.Fatal(err)
+			}
+			v := decide(w)
+			_, got := standing(v)
+			if got != c.want {
+				t.Fatalf("%s: got %q: %s", c.reason, got, v.Refusal.Message)
+			}
+			for _, text := range c.text {
+				if !strings.Contains(v.Refusal.Message, text) {
+					t.Errorf("%q does not say %s", v.Refusal.Message, text)
+				}
+			}
+		})
+	}
+}
+
+func TestAllowedAppNamespaces(t *testing.T) {
+	for value, want := range map[string]string{
+		"":                      "",
+		"team-a=argocd":         "team-a=argocd",
+		" a=x , b-*=y,":         "a=x,b-*=y",
+		"team-[ab]=argocd,?=x":  "team-[ab]=argocd,?=x",
+		"team-a":                "error",
+		"=argocd":               "error",
+		"team-a=":               "error",
+		"team-a=*":              "error",
+		"team-a=Argo CD":        "error",
+		"team-{a,b}=argocd":     "error",
+		"/^team-.*$/=argocd":    "error",
+		"a=x,team-a=kube=argoc": "error",
+	} {
+		var l AppNamespaces
+		got := ""
+		if err := l.Set(value); err != nil {
+			got = "error"
+		} else {
+			got = l.String()
+		}
+		if got != want {
+			t.Errorf("%q became %q, want %q", value, got, want)
+		}
+	}
+}
+
+// argoCD makes a namespace for the hub's Argo CD.
+func argoCD(t *testing.T) *place {
+	t.Helper()
+	p := &place{t: t, namespace: fmt.Sprintf("argo-%d", serial.Add(1))}
+	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}})
+	return p
+}
+
+func projectIs(name string) func(*argocd.Application) {
+	return func(a *argocd.Application) {
+		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"project":"default"`, `"project":"`+name+`"`, 1))
+	}
+}
+
+func sourceSpec(namespaces ...string) json.RawMessage {
+	raw, _ := json.Marshal(namespaces) // strings always encode
+	return json.RawMessage(`{"destinations":[{"namespace":"*","server":"*"}],"sourceRepos":["*"],"sourceNamespaces":` + string(raw) + `}`)
+}
+
+// A project is used, by Applications outside the Argo CD namespace, only as long as
+// it takes their namespace: on create, on update and after a restart.
+func TestProjectOfOthers(t *testing.T) {
+	p, argo := newPlace(t), argoCD(t)
+	settings := func(o *Options) { o.ArgoCDNamespace = argo.namespace }
+	first := start(t, settings)
+	for _, name := range []string{"platform", argocd.DefaultProject} {
+		t.Run(name, func(t *testing.T) {
+			project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: name}, Spec: sourceSpec("argocd-admins")}
+			argo.create(project)
+			app := p.deploy("of-"+name, projectIs(name))
+			says(t, app, ErrorCondition, `spec.sourceNamespaces of AppProject "`+name+`"`)
+			if own := works(t, app); len(own) > 0 {
+				t.Fatal("it is delivered with a project that its namespace may not use")
+			}
+			edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("team-*") })
+			work := delivered(t, app, p.cluster)
+			if got := strings.Contains(string(work.Spec.Workload.Manifests[1].Raw), `"kind":"AppProject"`); got != (name != argocd.DefaultProject) {
+				t.Errorf("the project travels: %t", got)
+			}
+			says(t, app, ErrorCondition, "")
+			edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("/^other-/") })
+			withdrawn(t, app)
+			says(t, app, ErrorCondition, "spec.sourceNamespaces")
+			edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("/^team-[0-9]+$/") })
+			delivered(t, app, p.cluster)
+		})
+	}
+	moved := p.deploy("moved")
+	delivered(t, moved, p.cluster)
+	edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = argo.namespace })
+	withdrawn(t, moved)
+	says(t, moved, ErrorCondition, "--allowed-app-namespaces")
+	first.stop()
+	second := start(t, settings)
+	delivered(t, p.deploy("last"), p.cluster)
+	if got := second.requests.in(p.namespace, p.cluster); len(got) != 1 {
+		t.Errorf("the restart made %d write requests, want the one for the new Application: %v", len(got), got)
+	}
+	second.stop()
+	start(t, settings, func(o *Options) {
+		if err := o.AppNamespaces.Set("team-*=" + argo.namespace); err != nil {
+			t.Fatal(err)
+		}
+	})
+	eventually(t, "the delivery to the namespace that is allowed now", func() error {
+		if own := works(t, moved); len(own) != 1 || !strings.Contains(string(own[0].Spec.Workload.Manifests[1].Raw), `"namespace":"`+argo.namespace+`"`) {
+			return fmt.Errorf("there are %d works, conditions %v", len(own), said(t, moved))
+		}
+		return nil
+	})
+}
+
+// A project that looks changed only in an outdated cache costs nobody a deployment.
+func TestProjectIsReadLive(t *testing.T) {
+	p, argo := newPlace(t), argoCD(t)
+	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: "platform"}, Spec: sourceSpec("team-*")}
+	argo.create(project)
+	reads := make(chan struct{}, 100)
+	running := startReading(t, func(live client.Client) client.Client { return countProjects{live, reads} }, func(o *Options) { o.ArgoCDNamespace = argo.namespace })
+	app := p.deploy("guestbook", projectIs("platform"))
+	delivered(t, app, p.cluster)
+	edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec() })
+	withdrawn(t, app)
+	if len(reads) == 0 {
+		t.Error("it was withdrawn for what only the cache said")
+	}
+	running.stop()
+}
+
+// countProjects counts live reads of AppProjects.
+type countProjects struct {
+	client.Client
+	reads chan struct{}
+}
+
+func (c countProjects) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*argocd.AppProject); ok {
+		select {
+		case c.reads <- struct{}{}:
+		default:
+		}
+	}
+	return c.Client.Get(ctx, key, o, opts...)
+}
+
+// What only we know is never taken from the user: whose Application it is, which
+// ApplicationSet owns it, which request it carries.
+func TestMarksOfOthersAreNotDelivered(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	marks := map[string]string{
+		wire.HostingAnnotation: "argocd/production", wire.ApplicationSetLabel: "true", wire.ApplicationSetHashLabel: "0123",
+		wire.RequestAnnotation: "operation-1", wire.HubNamespaceAnnotation: "other", wire.HubNameAnnotation: "other",
+		wire.ChangeGenerationAnnotation: "7", wire.StoredSpecAnnotation: "a/b",
+	}
+	mark := func(a *argocd.Application) {
+		for key, value := range marks {
+			a.Annotations[key] = value
+			if !strings.Contains(value, "/") {
+				a.Labels[key] = value
+			}
+		}
+		a.Labels["example.com/own"] = "mine"
+	}
+	clean := func(app *argocd.Application) error {
+		for _, work := range works(t, app) {
+			delivered := decode[argocd.Application](t, work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1].Raw)
+			for key := range marks {
+				_, annotated := delivered.Annotations[key]
+				if _, labelled := delivered.Labels[key]; annotated || labelled {
+					t.Errorf("%s was delivered", key)
+				}
+			}
+			if work.Annotations[wire.HostingAnnotation] != "" || work.Labels[wire.ApplicationSetLabel] != "" || work.Annotations[wire.HubNameAnnotation] != app.Name {
+				t.Errorf("the work has %v %v", work.Annotations, work.Labels)
+			}
+			if delivered.Labels["example.com/own"] == "mine" {
+				return nil
+			}
+		}
+		return errors.New("the user's own label is not there")
+	}
+	created, edited := p.deploy("created", mark), p.deploy("edited")
+	delivered(t, edited, p.cluster)
+	edit(t, edited, mark)
+	for _, app := range []*argocd.Application{created, edited} {
+		eventually(t, "the labels of "+app.Name, func() error { return clean(app) })
+	}
+}
+
+// A finalizer that nobody on a managed cluster removes is not delivered, on create or
+// update.
+func TestForeignFinalizersStayOnTheHub(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	finalizers := func(a *argocd.Application) {
+		a.Finalizers = []string{"hub.example.com/guard", argocd.BackgroundFinalizer, argocd.ResourcesFinalizer + "/unknown", argocd.PostDeleteFinalizer, argocd.PostDeleteCleanupFinalizer}
+	}
+	created, edited := p.deploy("created", finalizers), p.deploy("edited")
+	delivered(t, edited, p.cluster)
+	edit(t, edited, finalizers)
+	want := `"finalizers":["` + argocd.BackgroundFinalizer + `","` + argocd.PostDeleteFinalizer + `","` + argocd.PostDeleteCleanupFinalizer + `"]`
+	for _, app := range []*argocd.Application{created, edited} {
+		eventually(t, "the finalizers of "+app.Name, func() error { return carries(t, app, want) })
+		edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
+		eventually(t, "no finalizers", func() error {
+			if carries(t, app, "finalizers") == nil {
+				return errors.New("they are still there")
+			}
+			return nil
+		})
+	}
+}
