@@ -102,6 +102,7 @@ func TestProjectAllows(t *testing.T) {
 		"all":           {reason: "stars let everything through", destinations: `[{"server":"*","namespace":"*"}]`, want: true},
 		"inCluster":     {reason: "the managed cluster itself", destinations: `[{"server":"` + inCluster + `","namespace":"guestbook"}]`, want: true},
 		"glob":          {reason: "a star crosses slashes", destinations: `[{"server":"https://*","namespace":"guest*"}]`, want: true},
+		"alternatives":  {reason: "one of several", destinations: `[{"server":"*","namespace":"{shop,guestbook}"}]`, want: true},
 		"otherSpace":    {reason: "another namespace", destinations: `[{"server":"*","namespace":"kube-system"}]`},
 		"hubName":       {reason: "the hub's name for the cluster means nothing there", destinations: `[{"name":"cluster1","namespace":"*"}]`},
 		"denied":        {reason: "a no beats a yes", destinations: `[{"server":"*","namespace":"*"},{"server":"*","namespace":"!guestbook"}]`},

@@ -41,7 +41,7 @@ type Options struct {
 
 // BindFlags adds the flags of delivery to fs.
 func (o *Options) BindFlags(fs *flag.FlagSet) {
-	fs.Var(&o.AppNamespaces, "allowed-app-namespaces", "comma-separated pairs <hub namespace>=<namespace on the managed cluster>: where Applications outside the Argo CD namespace may be delivered to besides their own namespace; the first may have *, ? and [sets], the second is a name. The Argo CD of a managed cluster checks no AppProject's sourceNamespaces in its own namespace")
+	fs.Var(&o.AppNamespaces, "allowed-app-namespaces", "comma-separated `hub=target` pairs of namespaces: where Applications outside the Argo CD namespace may be delivered to besides their own namespace; hub may have *, ? and [sets], target is a namespace on the managed cluster; without any they stay in their namespace")
 	fs.StringVar(&o.Binding, "cluster-binding", BindingPlacement, "what lets a namespace deliver to a cluster: placement (a PlacementDecision in the namespace selects it) or none (everybody may)")
 	fs.DurationVar(&o.BindingGrace, "binding-grace", 3*time.Second, "how long no PlacementDecision must select a cluster before what was delivered there is withdrawn")
 	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 20, "how many Applications are delivered, and how many are mirrored, at a time")

@@ -5,8 +5,9 @@ package deliver
 
 import (
 	"encoding/json"
-	"path"
 	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
 )
 
 // projectOf returns the name of the AppProject in a spec, "" when none is named.
@@ -57,17 +58,12 @@ func projectAllows(project, spec json.RawMessage, annotations map[string]string)
 	return allowed
 }
 
-func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
+func denies(glob string) bool { return strings.HasPrefix(glob, "!") }
 
-// matches is Argo CD's glob: "*" also crosses slashes, "!" in front turns it round.
-func matches(pattern, value string) bool {
-	if denies(pattern) {
-		return !matches(pattern[1:], value)
+// matches is Argo CD's glob for destinations: "!" in front turns it round.
+func matches(glob, value string) bool {
+	if denies(glob) {
+		return !matches(glob[1:], value)
 	}
-	if pattern == "*" || pattern == value {
-		return true
-	}
-	const slash = "\x00"
-	ok, err := path.Match(strings.ReplaceAll(pattern, "/", slash), strings.ReplaceAll(value, "/", slash))
-	return err == nil && ok
+	return glob == "*" || pattern.Glob(glob, value)
 }

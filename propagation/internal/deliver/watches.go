@@ -20,6 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -91,12 +92,16 @@ func (r *Reconciler) watch(mgr ctrl.Manager) error {
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return r.applications(ctx, applicationsByProject, "", o.GetName())
 		})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.Concurrency}).
+		WithOptions(r.controllerOptions()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("watch Applications: %w", err)
 	}
 	return nil
+}
+
+func (r *Reconciler) controllerOptions() controller.Options {
+	return controller.Options{MaxConcurrentReconciles: r.options.Concurrency, RateLimiter: boot.Backoff()}
 }
 
 // applications returns the Applications that an index has under the values, of one

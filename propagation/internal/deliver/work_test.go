@@ -12,12 +12,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -215,6 +217,20 @@ func TestTriesAgain(t *testing.T) {
 			eventually(t, "the Application to be gone", func() error { return gone(app) })
 			start.stop()
 		})
+	}
+}
+
+// After an outage, however long, nobody waits for longer than half a minute.
+func TestTriesAgainSoon(t *testing.T) {
+	r := &Reconciler{options: Options{Concurrency: 1}}
+	limiter := r.controllerOptions().RateLimiter
+	if limiter == nil {
+		t.Fatal("controller-runtime's own rate limiter waits up to 1000 seconds")
+	}
+	for range 100 {
+		if wait := limiter.When(ctrl.Request{}); wait > 30*time.Second {
+			t.Fatalf("a failure waits %s", wait)
+		}
 	}
 }
 
