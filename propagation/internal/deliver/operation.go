@@ -4,8 +4,6 @@
 package deliver
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -35,7 +32,13 @@ import (
 // again meanwhile: the agent leaves an Application alone whose manifest has not
 // changed (that is what ignoreFields OnSpokeChange does), and we do not change it.
 // That the request stays on the hub until it is done also makes Argo CD's clients
-// there wait for the right thing, and lets them terminate it.
+// there wait for the right thing, and lets them terminate it. One that takes its place
+// on the hub meanwhile is run next: the claim tells them apart.
+//
+// Everything else in the Application waits, too, for an Application that is applied
+// again runs the operation again. Only while the managed cluster cannot have seen it
+// (see neverSeen) does the rest of the work change around it; AppProjects, which are
+// manifests of their own, change at any time.
 type request struct {
 	// ID is the claim, "" without a request.
 	ID        string
@@ -47,115 +50,6 @@ type request struct {
 
 // ClaimCondition on a hub Application names the request that is under way.
 const ClaimCondition = "PullDeliveryRequest"
-
-const (
-	kindOperation   = "operation"
-	kindRefresh     = "refresh"
-	terminateSuffix = "/terminate"
-)
-
-// step is what to do next about the request of an Application.
-type step int
-
-const (
-	stepSend   step = iota // the work is to carry plan.request, which may be none
-	stepClaim              // give the request an identity
-	stepHold               // leave the work as it is: the managed cluster is at it
-	stepFinish             // the request is done: remove it and its claim
-	stepDrop               // the request was taken back: remove the claim
-)
-
-// plan says what to do about a request.
-type plan struct {
-	step    step
-	request request
-}
-
-// planRequest decides from the Application, its claim and the work that carries it,
-// which may be nil.
-func planRequest(app *argocd.Application, claim string, work *workv1.ManifestWork) plan {
-	wanted := wantedKinds(app)
-	if claim == "" {
-		if len(wanted) > 0 {
-			return plan{step: stepClaim, request: request{ID: newClaim(app, wanted)}}
-		}
-		return plan{}
-	}
-	kinds := kindsOf(claim)
-	for _, kind := range kinds {
-		if !slices.Contains(wanted, kind) {
-			return plan{step: stepDrop, request: request{ID: claim}}
-		}
-	}
-	r := request{ID: claim}
-	if slices.Contains(kinds, kindOperation) {
-		r.Operation = app.Operation
-	}
-	if slices.Contains(kinds, kindRefresh) {
-		r.Refresh = app.Annotations[argocd.RefreshAnnotation]
-	}
-	if work == nil {
-		return plan{request: r}
-	}
-	sent := work.Annotations[wire.RequestAnnotation]
-	if strings.TrimSuffix(sent, terminateSuffix) != claim {
-		return plan{request: r}
-	}
-	heard := requestFeedback(work)
-	switch {
-	case heard.done(sent, kinds):
-		return plan{step: stepFinish, request: r}
-	case sent == claim && r.Operation != nil && terminating(app) && heard.running(claim):
-		r.ID += terminateSuffix
-		r.StartedAt = heard.startedAt
-		return plan{request: r}
-	case notApplied(work):
-		// The managed cluster refused it: a better one must not wait for it.
-		return plan{request: r}
-	}
-	r.ID = sent
-	return plan{step: stepHold, request: r}
-}
-
-// wantedKinds returns what the hub Application asks for.
-func wantedKinds(app *argocd.Application) []string {
-	var kinds []string
-	if len(app.Operation) > 0 && string(app.Operation) != "null" {
-		kinds = append(kinds, kindOperation)
-	}
-	if app.Annotations[argocd.RefreshAnnotation] != "" {
-		kinds = append(kinds, kindRefresh)
-	}
-	return kinds
-}
-
-// newClaim returns an identity that no other request of any Application has: the
-// resource version is the moment at which it was first seen.
-func newClaim(app *argocd.Application, kinds []string) string {
-	sum := sha256.Sum256([]byte(string(app.UID) + "/" + app.ResourceVersion))
-	return strings.Join(kinds, "+") + "-" + hex.EncodeToString(sum[:5])
-}
-
-func kindsOf(claim string) []string {
-	kinds, _, _ := strings.Cut(claim, "-")
-	return strings.Split(kinds, "+")
-}
-
-// claimMessage is what the condition says; its first word is the claim.
-func claimMessage(claim, cluster string) string {
-	return fmt.Sprintf("%s is with cluster %q; it leaves this Application when the cluster has run it", claim, cluster)
-}
-
-// claimOf returns the claim among an Application's conditions, or "".
-func claimOf(conditions []appstatus.Condition) string {
-	for _, c := range conditions {
-		if c.Type == ClaimCondition {
-			claim, _, _ := strings.Cut(c.Message, " ")
-			return claim
-		}
-	}
-	return ""
-}
 
 // terminating reports whether somebody on the hub asked to end the operation.
 func terminating(app *argocd.Application) bool {
@@ -205,6 +99,11 @@ func (h heard) done(sent string, kinds []string) bool {
 	return h.request == sent &&
 		(h.owner == "" || !slices.Contains(kinds, kindOperation)) &&
 		(h.refresh == "" || !slices.Contains(kinds, kindRefresh))
+}
+
+// saw: the request was applied.
+func (h heard) saw(sent string) bool {
+	return h.request != "" && (h.request == sent || h.request == strings.TrimSuffix(sent, terminateSuffix))
 }
 
 // running: Argo CD there is at it, so there is something to terminate.

@@ -95,7 +95,10 @@ func (r *Reconciler) patchWork(ctx context.Context, current *workv1.ManifestWork
 	if err == nil {
 		return written, nil
 	}
-	if apierrors.IsInvalid(err) {
+	switch {
+	case apierrors.IsNotFound(err): // deleted since
+		err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
+	case apierrors.IsInvalid(err):
 		// A step may have failed only because the map or key it is about has gone.
 		now := &workv1.ManifestWork{}
 		if live := r.live.Get(ctx, client.ObjectKeyFromObject(current), now); live == nil && now.ResourceVersion != current.ResourceVersion {
@@ -112,7 +115,7 @@ func markStored(current, want *workv1.ManifestWork, hash string, same, withSpec 
 	is := current.Annotations[hashAnnotation]
 	switch {
 	case withSpec: // what becomes of it will be seen
-	case same && is != hash:
+	case same && is != hash && is != "": // a work that is not from the cache has no hash
 		want.Annotations[wire.StoredSpecAnnotation] = storedAs(hash, is)
 	case !same: // held back: what was noted is still true
 		if mark, there := current.Annotations[wire.StoredSpecAnnotation]; there {

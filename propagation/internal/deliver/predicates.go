@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -113,7 +114,10 @@ func appliedNow(work *workv1.ManifestWork) bool {
 // not among it.
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
+		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
+		after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
+		return !ok || !ok2 || silent(before) != silent(after) ||
+			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 			e.ObjectOld.GetLabels()[wire.LocalClusterLabel] != e.ObjectNew.GetLabels()[wire.LocalClusterLabel] ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 	}}

@@ -130,7 +130,7 @@ func (r *Reconciler) deliver(ctx context.Context, w world, works []workv1.Manife
 		return ctrl.Result{}, r.say(ctx, w.app, refusal(ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", cluster, current.Name))
 	}
-	plan, written, err := r.request(ctx, w.app, current)
+	plan, written, err := r.request(ctx, w, current)
 	if err != nil || written {
 		return ctrl.Result{}, err
 	}
@@ -162,22 +162,25 @@ func (r *Reconciler) deliver(ctx context.Context, w world, works []workv1.Manife
 
 // request sees the Application's one-time request through; written tells that the
 // Application was changed, whose event leads to the next step.
-func (r *Reconciler) request(ctx context.Context, app *argocd.Application, current *workv1.ManifestWork) (p plan, written bool, err error) {
-	conditions, err := appstatus.Conditions(app.Status)
+func (r *Reconciler) request(ctx context.Context, w world, current *workv1.ManifestWork) (p plan, written bool, err error) {
+	conditions, err := appstatus.Conditions(w.app.Status)
 	if err != nil {
-		return plan{}, false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(app), err))
+		return plan{}, false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.app), err))
 	}
-	p = planRequest(app, claimOf(conditions), current)
+	claim, made := claimOf(conditions)
+	p = planRequest(w.app, claim, current, neverSeen(w.cluster, made))
 	switch p.step {
 	case stepClaim:
-		return p, true, r.claim(ctx, app, conditions, p.request.ID)
-	case stepFinish:
-		return p, true, r.finish(ctx, app, conditions, p.request.ID, kindsOf(p.request.ID))
-	case stepDrop:
-		return p, true, r.finish(ctx, app, conditions, p.request.ID, nil)
-	case stepSend, stepHold:
+		return p, true, r.claim(ctx, w.app, conditions, p.request.ID)
+	case stepFinish, stepDrop:
+		return p, true, r.finish(ctx, w.app, conditions, p.request.ID, p.done)
+	case stepSend:
+		if p.replaced {
+			p.request, err = r.carried(ctx, current, p.request)
+		}
+	case stepHold:
 	}
-	return p, false, nil
+	return p, false, err
 }
 
 // parcel collects what goes into the work.

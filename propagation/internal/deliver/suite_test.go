@@ -4,10 +4,12 @@
 package deliver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -135,6 +137,9 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 		if err := <-done; err != nil {
 			t.Errorf("manager: %v", err)
 		}
+		for _, patch := range p.requests.blindPatches() {
+			t.Errorf("a patch would write over what another writer has just written: %s", patch)
+		}
 	})
 	t.Cleanup(p.stop)
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
@@ -161,6 +166,33 @@ func skipNames() config.Controller {
 type requests struct {
 	mu    sync.Mutex
 	paths []string
+	// blind are the patches of Applications and ManifestWorks that do not say which
+	// version they are for.
+	blind []string
+}
+
+func (r *requests) blindPatches() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.blind
+}
+
+// versioned reports whether a patch, be it a merge patch or a JSON patch, says which
+// version of the object it is for.
+func versioned(body []byte) bool {
+	var merge struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	var steps []struct {
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	if json.Unmarshal(body, &merge) == nil {
+		return merge.Metadata.ResourceVersion != ""
+	}
+	return json.Unmarshal(body, &steps) == nil && len(steps) > 0 && steps[0].Path == "/metadata/resourceVersion" && steps[0].Value != ""
 }
 
 // in returns the requests for objects in the namespaces: what other tests left on
@@ -185,6 +217,18 @@ type recorder struct {
 }
 
 func (c recorder) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodPatch && (strings.Contains(r.URL.Path, "/applications/") || strings.Contains(r.URL.Path, "/manifestworks/")) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if !versioned(body) {
+			c.requests.mu.Lock()
+			c.requests.blind = append(c.requests.blind, r.URL.Path+" "+string(body))
+			c.requests.mu.Unlock()
+		}
+	}
 	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
 		c.requests.mu.Lock()
 		c.requests.paths = append(c.requests.paths, r.Method+" "+r.URL.Path)
@@ -217,7 +261,30 @@ func newCluster(t *testing.T) string {
 	name := fmt.Sprintf("cluster-%d", serial.Add(1))
 	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})
+	available(t, name, metav1.ConditionTrue, time.Now())
 	return name
+}
+
+// available is what the hub says of a cluster, as of since.
+func available(t *testing.T, cluster string, status metav1.ConditionStatus, since time.Time) {
+	t.Helper()
+	for {
+		c := &clusterv1.ManagedCluster{}
+		if err := hub.client.Get(context.Background(), client.ObjectKey{Name: cluster}, c); err != nil {
+			t.Fatalf("get ManagedCluster: %v", err)
+		}
+		c.Status.Conditions = []metav1.Condition{{
+			Type: clusterv1.ManagedClusterConditionAvailable, Status: status, Reason: "ManagedClusterAvailable", LastTransitionTime: metav1.NewTime(since),
+		}}
+		err := hub.client.Status().Update(context.Background(), c)
+		if apierrors.IsConflict(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("write the status of ManagedCluster %s: %v", cluster, err)
+		}
+		return
+	}
 }
 
 // bind makes a PlacementDecision of that name that selects clusters.

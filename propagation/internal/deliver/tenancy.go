@@ -80,6 +80,9 @@ func inNamespace(w world) *verdict {
 	if w.administrators() || target == w.app.Namespace || w.appNamespaces.allow(w.app.Namespace, target) {
 		return nil
 	}
+	if len(validation.IsDNS1123Label(target)) > 0 {
+		return nil // a slip, not a wish
+	}
 	return refuse(ReasonNamespaceDenied,
 		"not delivered: annotation %s asks for namespace %q on the managed cluster, and Applications of namespace %q stay in theirs; remove the annotation, or have the administrator add %s=%s to propagation's --allowed-app-namespaces",
 		wire.AppNamespaceAnnotation, target, w.app.Namespace, w.app.Namespace, target)

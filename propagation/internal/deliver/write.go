@@ -71,15 +71,14 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 	result := putResult{name: current.Name}
 	same := r.settled.same(current, c.hash)
 	withSpec := !same || degraded(current)
+	wanted := c.hash
 	if p.step == stepHold && withSpec {
-		withSpec = false
-		if baseOf(current) != c.base {
-			result.warnings = append(result.warnings, finding{ReasonRequestWaiting, fmt.Sprintf(
-				"changes wait until cluster %q is through with %s: let it finish, or terminate the operation", current.Namespace, p.request.ID)})
+		if withSpec, c, result.warnings, err = r.hold(ctx, current, want, p, c); err != nil {
+			return result, err
 		}
 	}
 	markGeneration(current, want, withSpec, c.base)
-	markStored(current, want, c.hash, same, withSpec)
+	markStored(current, want, wanted, same, withSpec)
 	key := client.ObjectKeyFromObject(app)
 	patch, err := workPatch(current, want, withSpec)
 	if err != nil {

@@ -1,0 +1,169 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+func setPath(t *testing.T, app *argocd.Application, from, to string) {
+	t.Helper()
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"`+from+`"`, `"path":"`+to+`"`, 1))
+	})
+}
+
+// An operation, or a refresh, that takes the place of one under way is run after it.
+func TestReplacedRequestRunsNext(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprintf("restart-%t", restart), func(t *testing.T) {
+			first := start(t)
+			p := newPlace(t)
+			app := p.deploy("guestbook")
+			m := deliveredTo(t, app, p.cluster)
+			edit(t, app, func(a *argocd.Application) {
+				a.Operation, a.Annotations[argocd.RefreshAnnotation] = []byte(`{"sync":{"revision":"one"}}`), "normal"
+			})
+			sent(t, app, m)
+			m.begin()
+			m.report()
+			edit(t, app, func(a *argocd.Application) {
+				a.Operation, a.Annotations[argocd.RefreshAnnotation] = []byte(`{"sync":{"revision":"two"}}`), "hard"
+			})
+			says(t, app, WarningCondition, "the new operation or refresh waits until cluster")
+			if err := carries(t, app, `"revision":"one"`); err != nil {
+				t.Errorf("the running operation was taken out of the work: %v", err)
+			}
+			if restart {
+				first.stop()
+				start(t)
+				says(t, app, WarningCondition, "the new operation or refresh waits until cluster")
+			}
+			m.apply()
+			m.end()
+			m.report()
+			eventually(t, "the second operation", func() error {
+				return errors.Join(carries(t, app, `"revision":"two"`), carries(t, app, `"`+argocd.RefreshAnnotation+`":"hard"`))
+			})
+			m.apply()
+			m.begin()
+			m.report()
+			m.end()
+			m.report()
+			settledAgain(t, app, m)
+			m.begin()
+			if m.ran != 2 || m.refreshed != 2 {
+				t.Errorf("the managed cluster ran %d operations and refreshed %d times", m.ran, m.refreshed)
+			}
+		})
+	}
+}
+
+// A mended spec does not wait for an operation that a silent cluster has not seen; the
+// operation runs once, with the mended spec, when the cluster is back. Neither does a
+// restart change that, nor a second operation.
+func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	ask(t, app)
+	eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
+	setPath(t, app, "guestbook", "mended")
+	says(t, app, WarningCondition, "changes wait until cluster")
+	available(t, p.cluster, metav1.ConditionUnknown, time.Now())
+	eventually(t, "the mended spec", func() error {
+		return errors.Join(carries(t, app, `"path":"mended"`), carries(t, app, `"operation":`))
+	})
+	if said(t, app)[ClaimCondition] == "" {
+		t.Error("the claim is gone")
+	}
+	edit(t, app, func(a *argocd.Application) { a.Operation = []byte(`{"sync":{"revision":"two"}}`) })
+	setPath(t, app, "mended", "again")
+	eventually(t, "the spec mended again", func() error {
+		return errors.Join(carries(t, app, `"path":"again"`), carries(t, app, `"revision":"main"`))
+	})
+	first.stop()
+	second := start(t)
+	setPath(t, app, "again", "last")
+	eventually(t, "the spec after a restart", func() error {
+		return errors.Join(carries(t, app, `"path":"last"`), carries(t, app, `"revision":"main"`))
+	})
+	m.apply()
+	m.report()
+	available(t, p.cluster, metav1.ConditionTrue, time.Now())
+	m.begin()
+	m.report()
+	setPath(t, app, "last", "held")
+	says(t, app, WarningCondition, "changes wait until cluster")
+	available(t, p.cluster, metav1.ConditionUnknown, time.Now())
+	m.end()
+	m.report()
+	eventually(t, "the second operation", func() error { return carries(t, app, `"revision":"two"`) })
+	m.apply()
+	m.begin()
+	m.report()
+	m.end()
+	m.report()
+	settledAgain(t, app, m)
+	m.begin()
+	if m.ran != 2 {
+		t.Errorf("the managed cluster ran %d operations", m.ran)
+	}
+	second.stop()
+}
+
+// What a project forbids reaches a cluster that is at an operation, which goes on.
+func TestProjectPassesAnOperation(t *testing.T) {
+	p := newPlace(t)
+	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "tenant"}, Spec: sourceSpec("before")}
+	p.create(project)
+	start(t, func(o *Options) { o.ArgoCDNamespace = p.namespace })
+	app := p.deploy("guestbook", projectIs("tenant"))
+	m := deliveredTo(t, app, p.cluster)
+	ask(t, app)
+	sent(t, app, m)
+	m.begin()
+	m.report()
+	edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("after") })
+	inProject := func(text string) error {
+		if raw := string(works(t, app)[0].Spec.Workload.Manifests[1].Raw); !strings.Contains(raw, text) {
+			return fmt.Errorf("the project is %s", raw)
+		}
+		return nil
+	}
+	eventually(t, "the project", func() error { return inProject("after") })
+	says(t, app, WarningCondition, "")
+	setPath(t, app, "guestbook", "edited")
+	says(t, app, WarningCondition, "changes wait until cluster")
+	edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("last") })
+	eventually(t, "the project while the Application waits", func() error { return inProject("last") })
+	if err := carries(t, app, `"path":"guestbook"`); err != nil {
+		t.Errorf("the Application changed while it waits: %v", err)
+	}
+	m.apply()
+	m.begin()
+	m.end()
+	m.report()
+	eventually(t, "the edit", func() error { return carries(t, app, `"path":"edited"`) })
+	settledAgain(t, app, m)
+	m.begin()
+	if m.ran != 1 {
+		t.Errorf("the managed cluster ran %d operations", m.ran)
+	}
+	stored := &argocd.Application{}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil || len(stored.Operation) > 0 {
+		t.Errorf("the operation is still there: %v", err)
+	}
+}
