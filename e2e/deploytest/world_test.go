@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -59,6 +60,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	w.eventuallyField("application.argoproj.io", "argocd", "cluster1-guestbook", `{.metadata.annotations.argocd\.argoproj\.io/refresh}`, "", func() {
 		w.answer("cluster1", work, "Healthy", "Synced") // what was asked for is done once the agent has applied it
 	})
+	w.tenant("team-a", "cluster2")
 	kubectl(t, "-n", "argocd", "delete", "application.argoproj.io", "--all", "--wait", "--timeout=60s")
 	w.eventuallyGone("manifestworks", "cluster1")
 	kubectl(t, "-n", "argocd", "delete", "applicationset", "--all", "--wait", "--timeout=60s")
@@ -115,6 +117,23 @@ func (w world) application(name, cluster, set string, finalizers ...string) {
 		w.t.Fatal(err)
 	}
 	applyText(w.t, string(content))
+}
+
+// tenant delivers an Application of another namespace than the Argo CD one, and
+// withdraws it by taking the namespace out of its project.
+func (w world) tenant(namespace, cluster string) {
+	w.t.Helper()
+	needNamespace(w.t, namespace)
+	applyText(w.t, `{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: tenants, namespace: argocd}, spec: {sourceNamespaces: ["team-*"]}}`)
+	applyText(w.t, `{apiVersion: cluster.open-cluster-management.io/v1beta1, kind: PlacementDecision, metadata: {name: tenant-1, namespace: `+namespace+`}}`)
+	w.status("placementdecision", namespace, "tenant-1", map[string]any{"decisions": []any{map[string]any{"clusterName": cluster, "reason": ""}}})
+	applyText(w.t, `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: tenant, namespace: `+namespace+`,
+  labels: {`+wire.PullLabel+`: "true"}, annotations: {`+wire.ClusterAnnotation+`: `+cluster+`, `+argocd.SkipReconcileAnnotation+`: "true"}},
+  spec: {project: tenants, destination: {namespace: `+namespace+`}, source: {repoURL: "https://git.example.com/apps.git", path: guestbook}}}`)
+	w.eventuallyThere("manifestworks", cluster)
+	applyText(w.t, `{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: tenants, namespace: argocd}, spec: {sourceNamespaces: []}}`)
+	w.eventuallyGone("manifestworks", cluster)
+	kubectl(w.t, "-n", namespace, "delete", "application.argoproj.io", "tenant", "--wait", "--timeout=60s")
 }
 
 // work returns the name of the one ManifestWork for a cluster.
