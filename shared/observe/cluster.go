@@ -6,9 +6,10 @@ package observe
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // Cluster is what counts of a ManagedCluster.
@@ -20,7 +21,7 @@ type Cluster struct {
 	Available bool
 	// Since is when Available last changed, zero when it never did.
 	Since time.Time
-	// Message is the hub's reason for it.
+	// Message is the reason for it, bounded by [wire.MaxMessage].
 	Message string
 }
 
@@ -30,10 +31,10 @@ func ClusterOf(name string, cluster *clusterv1.ManagedCluster) Cluster {
 		return Cluster{Name: name}
 	}
 	c := Cluster{Name: name, Exists: true}
-	if available := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable); available != nil {
+	if available := condition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable); available != nil {
 		c.Available = available.Status == metav1.ConditionTrue
 		c.Since = available.LastTransitionTime.Time
-		c.Message = available.Message
+		c.Message = wire.Message(available.Message, &wire.Rejected{})
 	}
 	return c
 }

@@ -6,11 +6,11 @@ package observe
 import (
 	"cmp"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // Facts is what a ManifestWork says by itself, whatever the state of its cluster:
@@ -27,26 +27,32 @@ type Facts struct {
 }
 
 // Read returns the facts of a ManifestWork, which may be trimmed to what [Trim]
-// keeps and is not changed.
+// keeps and is not changed. Everything is bounded as in [Trim].
 func Read(work *workv1.ManifestWork) Facts {
 	f := Facts{reported: Observation{
-		Health:    argocd.HealthUnknown,
-		Sync:      argocd.SyncUnknown,
-		Delivered: work.CreationTimestamp.Time,
+		Health: argocd.HealthUnknown,
+		Sync:   argocd.SyncUnknown,
+		Work:   work.UID,
 	}}
 	manifest := application(work)
 	if manifest != nil {
 		f.reported.read(manifest)
 	}
 	if c := unreadable(manifest); c != nil {
-		f.unreadable = cmp.Or(c.Message, c.Reason, "no reason given")
+		f.unreadable = reason(c.Message, c.Reason)
 	}
-	applied := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
+	applied := condition(work.Status.Conditions, workv1.WorkApplied)
 	f.seen = applied != nil && applied.ObservedGeneration >= changeGeneration(work)
 	if f.seen && applied.Status == metav1.ConditionFalse {
-		f.failure = cmp.Or(applyFailures(work, applied), applied.Reason, "no reason given")
+		f.failure = reason(applyFailures(work, applied), applied.Reason)
 	}
 	return f
+}
+
+// reason returns the agent's words, or what stands for them.
+func reason(message, reason string) string {
+	var ignored wire.Rejected
+	return cmp.Or(wire.Message(message, &ignored), wire.Token(reason, &ignored), "no reason given")
 }
 
 // Observe returns what can be said about the Application while its cluster is in

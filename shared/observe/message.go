@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func unreachable(o *Observation, cluster Cluster) string {
@@ -50,19 +51,22 @@ func lastWords(o *Observation) string {
 	return b.String()
 }
 
-// applyFailures gives the agent's reason, of every manifest that it could not apply.
+// applyFailures gives the agent's reasons, of the first manifests that it could not apply.
 func applyFailures(work *workv1.ManifestWork, applied *metav1.Condition) string {
 	var causes []string
-	for i := range work.Status.ResourceStatus.Manifests {
-		m := &work.Status.ResourceStatus.Manifests[i]
-		if c := meta.FindStatusCondition(m.Conditions, workv1.ManifestApplied); c != nil && c.Status == metav1.ConditionFalse {
-			causes = append(causes, strings.TrimPrefix(m.ResourceMeta.Kind+" "+m.ResourceMeta.Name, " ")+": "+c.Message)
+	var ignored wire.Rejected
+	manifests := wire.Clip(work.Status.ResourceStatus.Manifests, wire.MaxManifests, &ignored)
+	for i := range manifests {
+		r := &manifests[i].ResourceMeta
+		if c := applyFailure(&manifests[i]); c != nil && len(causes) < wire.MaxFailures {
+			what := strings.TrimPrefix(wire.Name(r.Kind, &ignored)+" "+wire.Name(r.Name, &ignored), " ")
+			causes = append(causes, what+": "+wire.Message(c.Message, &ignored))
 		}
 	}
 	if len(causes) == 0 {
 		causes = append(causes, applied.Message)
 	}
-	return strings.Join(causes, "; ")
+	return wire.Message(strings.Join(causes, "; "), &ignored)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -43,8 +45,8 @@ type Observation struct {
 
 	// Reported is false until the managed cluster has said anything.
 	Reported bool
-	// Delivered is when the ManifestWork was created.
-	Delivered time.Time
+	// Work is the UID of the ManifestWork that it is about; empty when there is none.
+	Work types.UID
 	// LastHeard is when the managed cluster last said something new about the
 	// Application, by its own clock; zero before it did.
 	LastHeard time.Time

@@ -28,7 +28,7 @@ var (
 func work(edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
 	w := &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "c1", Name: "guestbook-12345", Generation: 3, CreationTimestamp: metav1.NewTime(delivered),
+			Namespace: "c1", Name: "guestbook-12345", UID: "work", Generation: 3, CreationTimestamp: metav1.NewTime(delivered),
 			Annotations: map[string]string{wire.HubNamespaceAnnotation: "argocd", wire.HubNameAnnotation: "guestbook"},
 		},
 		Status: workv1.ManifestWorkStatus{
@@ -82,7 +82,7 @@ var operation = wire.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-2
 func TestWork(t *testing.T) {
 	healthy := Observation{
 		Health: "Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: operation,
-		Reported: true, Delivered: delivered, LastHeard: spoken,
+		Reported: true, Work: "work", LastHeard: spoken,
 	}
 	with := func(edit func(*Observation)) Observation {
 		o := healthy
@@ -106,22 +106,22 @@ func TestWork(t *testing.T) {
 		"new": {
 			reason: "a work that no agent has seen is Unknown, not Progressing",
 			work:   work(func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }), cluster: up,
-			want: Observation{Health: "Unknown", Sync: "Unknown", Delivered: delivered},
+			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
 		},
 		"silent": {
 			reason: "applied, but Argo CD has not looked yet: Unknown",
 			work:   work(feedback()), cluster: up,
-			want: Observation{Health: "Unknown", Sync: "Unknown", Delivered: delivered},
+			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
 		},
 		"stranger": {
 			reason: "another Application's feedback is not this one's",
 			work:   work(func(w *workv1.ManifestWork) { w.Annotations[wire.HubNameAnnotation] = "other" }), cluster: up,
-			want: Observation{Health: "Unknown", Sync: "Unknown", Delivered: delivered},
+			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
 		},
 		"beforeComparison": {
 			reason: "Argo CD writes an empty sync status before it first compares",
 			work:   work(feedback("syncStatus", "")), cluster: up,
-			want: Observation{Health: "Unknown", Sync: "Unknown", Reported: true, Delivered: delivered, LastHeard: spoken},
+			want: Observation{Health: "Unknown", Sync: "Unknown", Reported: true, Work: "work", LastHeard: spoken},
 		},
 		"comparisonError": {
 			reason: "a comparison that failed leaves stale health and an empty revision",
@@ -130,14 +130,14 @@ func TestWork(t *testing.T) {
 			want: Observation{
 				Health: "Unknown", HealthMessage: "not compared with its source; before that it was Healthy", Sync: "Unknown",
 				Operation: wire.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:30:00Z"}, Conditions: []wire.Condition{{Type: "ComparisonError", Message: "app path does not exist"}},
-				Reported: true, Delivered: delivered, LastHeard: spoken,
+				Reported: true, Work: "work", LastHeard: spoken,
 			},
 		},
 		"reconciledAt": {
 			reason: "the youngest word of the cluster is when it was last heard",
 			work:   work(feedback("healthStatus", "Degraded", "healthMessage", "crash loop", "syncStatus", "OutOfSync", "reconciledAt", "2026-11-20T10:30:00Z")), cluster: up,
 			want: Observation{
-				Health: "Degraded", HealthMessage: "crash loop", Sync: "OutOfSync", Reported: true, Delivered: delivered, LastHeard: spoken.Add(30 * time.Minute),
+				Health: "Degraded", HealthMessage: "crash loop", Sync: "OutOfSync", Reported: true, Work: "work", LastHeard: spoken.Add(30 * time.Minute),
 			},
 		},
 		"halfOperation": {
@@ -183,8 +183,8 @@ func TestWork(t *testing.T) {
 		"neverApplied": {
 			reason: "nothing was ever applied: Unknown, and why",
 			work:   work(feedback(), applied(metav1.ConditionFalse, 3, "Failed to apply manifest work")), cluster: up,
-			want: Observation{
-				Health: "Unknown", Sync: "Unknown", Delivered: delivered, Reason: ApplyFailed,
+			want: Observation{Work: "work",
+				Health: "Unknown", Sync: "Unknown", Reason: ApplyFailed,
 				Message: "cluster c1 could not apply the last change: Failed to apply manifest work",
 			},
 		},
@@ -222,7 +222,7 @@ func TestWork(t *testing.T) {
 			reason: "a cluster that never spoke has no last words",
 			work:   work(func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }), cluster: Cluster{Name: "c1", Exists: true},
 			want: Observation{
-				Health: "Unknown", Sync: "Unknown", Delivered: delivered, Reason: ClusterUnreachable,
+				Health: "Unknown", Sync: "Unknown", Work: "work", Reason: ClusterUnreachable,
 				Message: "cluster c1 is not available; nothing was heard about this Application before",
 			},
 		},
@@ -245,8 +245,15 @@ func TestWork(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	previous := Observation{Health: "Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: operation, Reported: true, Delivered: delivered}
+	previous := Observation{Health: "Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: operation, Reported: true, Work: "work"}
+	of := func(edit func(*Observation)) Observation {
+		o := previous
+		edit(&o)
+		return o
+	}
 	newer := wire.OperationFeedback{Phase: "Running", StartedAt: "2026-11-20T10:30:00Z"}
+	behind := wire.OperationFeedback{Phase: "Succeeded", StartedAt: "2006-01-02T15:04:05Z"}
+	ahead := wire.OperationFeedback{Phase: "Succeeded", StartedAt: "2096-01-02T15:04:05Z"}
 	cases := map[string]struct {
 		reason            string
 		previous, current Observation
@@ -255,30 +262,49 @@ func TestSettle(t *testing.T) {
 	}{
 		"vanished": {
 			reason:   "an operation that vanishes is no news",
-			previous: previous, current: Observation{Sync: "Synced", Revision: "next", Reported: true, Delivered: delivered},
+			previous: previous, current: Observation{Sync: "Synced", Revision: "next", Reported: true, Work: "work"},
 			revision: "next", operation: operation,
+		},
+		"clockBehind": {
+			reason:   "nor when the managed cluster's clock is years behind the hub's",
+			previous: of(func(o *Observation) { o.Operation = behind }), current: Observation{Sync: "Synced", Reported: true, Work: "work"},
+			operation: behind,
+		},
+		"clockAhead": {
+			reason:   "nor when it is years ahead",
+			previous: of(func(o *Observation) { o.Operation = ahead }), current: Observation{Sync: "Synced", Reported: true, Work: "work"},
+			operation: ahead,
 		},
 		"next": {
 			reason:   "the next operation replaces it whole, its end and message too",
-			previous: previous, current: Observation{Sync: "OutOfSync", Revision: "next", Operation: newer, Reported: true},
+			previous: previous, current: Observation{Sync: "OutOfSync", Revision: "next", Operation: newer, Reported: true, Work: "work"},
 			revision: "next", operation: newer,
 		},
 		"comparisonError": {
 			reason:   "a failed comparison keeps the revision",
-			previous: previous, current: Observation{Sync: "Unknown", Reported: true, Operation: operation},
+			previous: previous, current: Observation{Sync: "Unknown", Reported: true, Operation: operation, Work: "work"},
 			revision: "53e28ff2", operation: operation,
 		},
 		"multiSource": {
 			reason:   "an Application that now has several sources has no single revision",
-			previous: previous, current: Observation{Sync: "Synced", Reported: true, Operation: operation}, operation: operation,
+			previous: previous, current: Observation{Sync: "Synced", Reported: true, Operation: operation, Work: "work"}, operation: operation,
 		},
 		"silent": {
 			reason:   "a work that says nothing yet inherits nothing",
-			previous: previous, current: Observation{Sync: "Unknown"},
+			previous: previous, current: Observation{Sync: "Unknown", Work: "work"},
 		},
 		"otherCluster": {
-			reason:   "an operation older than the work ran on another cluster",
-			previous: previous, current: Observation{Sync: "OutOfSync", Reported: true, Delivered: lost},
+			reason:   "the operation of another work ran on another cluster",
+			previous: previous, current: Observation{Sync: "OutOfSync", Reported: true, Work: "next"},
+		},
+		"otherClusterAhead": {
+			reason:   "also when that cluster's clock says that it began after this work was made",
+			previous: of(func(o *Observation) { o.Operation = ahead }), current: Observation{Sync: "OutOfSync", Reported: true, Work: "next"},
+		},
+		"restarted": {
+			reason:   "after a restart nobody knows whose operation the hub shows; none is shown for the moment, or for good",
+			previous: of(func(o *Observation) { o.Work = "" }), current: Observation{Sync: "Unknown", Reported: true, Work: "work"},
+			revision: "53e28ff2",
 		},
 	}
 	for name, c := range cases {
@@ -287,8 +313,8 @@ func TestSettle(t *testing.T) {
 			if got.Revision != c.revision || got.Operation != c.operation {
 				t.Errorf("%s: got revision %q, operation %+v", c.reason, got.Revision, got.Operation)
 			}
-			if got.Health != c.current.Health || got.Sync != c.current.Sync {
-				t.Errorf("health or sync came back from the past: %+v", got)
+			if got.Health != c.current.Health || got.Sync != c.current.Sync || got.Work != c.current.Work {
+				t.Errorf("health, sync or work came back from the past: %+v", got)
 			}
 		})
 	}

@@ -4,8 +4,6 @@
 package observe
 
 import (
-	"time"
-
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
@@ -14,24 +12,24 @@ import (
 // that is not there is no news, and a comparison that failed does not unmake the
 // revision that was compared before. It never brings back health or sync.
 //
-// Only Operation and Revision of previous are read, so a caller that has no
+// An operation is filled in only when both observations are known to be of one
+// ManifestWork, by its UID: the operation of another one ran on another cluster, or
+// in an earlier life of the Application. No times tell that, since a managed
+// cluster's clock need not agree with the hub's. Argo CD shows no operation for a
+// moment only; so a caller that cannot know which ManifestWork it wrote of before,
+// after a restart, loses nothing by leaving Work of previous empty.
+//
+// Only Work, Operation and Revision of previous are read, so a caller that has no
 // previous observation can take them from where it last wrote them.
 func Settle(previous, current Observation) Observation {
 	if !current.Reported {
 		return current
 	}
-	if current.Operation.Phase == "" && !before(previous.Operation.StartedAt, current.Delivered) {
+	if current.Operation.Phase == "" && current.Work == previous.Work {
 		current.Operation = previous.Operation
 	}
 	if current.Revision == "" && current.Sync == argocd.SyncUnknown {
 		current.Revision = previous.Revision
 	}
 	return current
-}
-
-// before reports that an operation cannot belong to a work, since it started
-// before the work was there: the Application came from another cluster.
-func before(startedAt string, delivered time.Time) bool {
-	started, err := time.Parse(time.RFC3339, startedAt)
-	return err == nil && started.Before(delivered)
 }

@@ -4,10 +4,10 @@
 package observe
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -45,20 +45,12 @@ func (o *Observation) read(manifest *workv1.ManifestCondition) {
 }
 
 // whole returns a whole operation or none: Argo CD writes one without a phase
-// at times, and is about to write the rest. Times that are none are not times.
+// at times, and is about to write the rest.
 func whole(f wire.OperationFeedback) wire.OperationFeedback {
-	if f.Phase == "" || !isTime(f.StartedAt) {
+	if f.Phase == "" || f.StartedAt == "" {
 		return wire.OperationFeedback{}
 	}
-	if !isTime(f.FinishedAt) {
-		f.FinishedAt = ""
-	}
 	return f
-}
-
-func isTime(s string) bool {
-	_, err := time.Parse(time.RFC3339, s)
-	return err == nil
 }
 
 // unknown gives up a health that is no longer known, and says what it was.
@@ -73,16 +65,15 @@ func (o *Observation) unknown(was string) {
 	o.Health, o.HealthMessage = argocd.HealthUnknown, message
 }
 
-// application finds the Application in a work's status by what it is.
+// application finds the Application in a work's status by what it is. A work
+// carries one; what an agent says of more is not looked at.
 func application(work *workv1.ManifestWork) *workv1.ManifestCondition {
-	name := work.Annotations[wire.HubNameAnnotation]
-	manifests := work.Status.ResourceStatus.Manifests
-	for i := range manifests {
-		if r := &manifests[i].ResourceMeta; isApplication(r) && r.Name == name {
-			return &manifests[i]
-		}
+	manifests := wire.Clip(work.Status.ResourceStatus.Manifests, wire.MaxManifests, &wire.Rejected{})
+	i := slices.IndexFunc(manifests, func(m workv1.ManifestCondition) bool { return isApplication(&m.ResourceMeta) })
+	if i < 0 || manifests[i].ResourceMeta.Name != work.Annotations[wire.HubNameAnnotation] {
+		return nil
 	}
-	return nil
+	return &manifests[i]
 }
 
 func isApplication(r *workv1.ManifestResourceMeta) bool {
@@ -105,7 +96,7 @@ func unreadable(manifest *workv1.ManifestCondition) *metav1.Condition {
 	if manifest == nil {
 		return nil
 	}
-	if c := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestAvailable); c != nil && c.Status != metav1.ConditionTrue {
+	if c := condition(manifest.Conditions, workv1.ManifestAvailable); c != nil && c.Status != metav1.ConditionTrue {
 		return c
 	}
 	return nil
@@ -118,9 +109,9 @@ func lastHeard(manifest *workv1.ManifestCondition, reconciledAt string) time.Tim
 	if err != nil {
 		last = time.Time{}
 	}
-	for i := range manifest.Conditions {
-		if t := manifest.Conditions[i].LastTransitionTime.Time; t.After(last) {
-			last = t
+	for _, t := range []string{workv1.ManifestApplied, workv1.ManifestAvailable, feedbackSynced} {
+		if c := condition(manifest.Conditions, t); c != nil && c.LastTransitionTime.After(last) {
+			last = c.LastTransitionTime.Time
 		}
 	}
 	return last.UTC()

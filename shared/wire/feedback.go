@@ -82,8 +82,9 @@ func FeedbackPaths() []workv1.JsonPath {
 	return paths
 }
 
-// Feedback is what a managed cluster last said about an Application. A field that
-// the agent did not report is empty; callers decide what that means.
+// Feedback is what a managed cluster last said about an Application, bounded as
+// [BoundFeedback] does. A field that the agent did not report is empty; callers
+// decide what that means.
 type Feedback struct {
 	Health, HealthMessage string
 	Sync, Revision        string
@@ -118,24 +119,87 @@ func FindFeedback(status *workv1.ManifestWorkStatus, group, resource, namespace,
 }
 
 // ParseFeedback reads the values that the agent reported for a delivered
-// Application. ok is false when none of them is about its status. Values of other
-// names and types are ignored: they are not about the status, or belong to
-// another version of us.
+// Application, bounded as [BoundFeedback] does. ok is false when none of them is
+// about its status. Values of other names and types are ignored: they are not about
+// the status, or belong to another version of us.
 func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
+	each(values, &Rejected{}, func(name, value string) {
+		if field := f.field(name); field != nil {
+			*field, ok = value, true
+		} else if t, is := strings.CutPrefix(name, feedbackConditionPrefix); is && value != "" {
+			f.Conditions, ok = append(f.Conditions, Condition{Type: t, Message: value}), true
+		}
+	})
+	slices.SortFunc(f.Conditions, func(a, b Condition) int {
+		return slices.Index(ConditionTypes, a.Type) - slices.Index(ConditionTypes, b.Type)
+	})
+	return f, ok
+}
+
+// BoundFeedback returns the values that [ParseFeedback] and the follow-up of
+// requests read, each name once and each value as it is kept: messages and names of
+// limited length, codes that Argo CD knows, times that are times. An unknown code,
+// a time that is none and a revision that is too long count as not reported. It
+// shares no memory with long values.
+func BoundFeedback(values []workv1.FeedbackValue, rejected *Rejected) []workv1.FeedbackValue {
+	var kept []workv1.FeedbackValue
+	each(values, rejected, func(name, value string) {
+		kept = append(kept, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+	})
+	return kept
+}
+
+// each calls f with every known value, the first of each name.
+func each(values []workv1.FeedbackValue, rejected *Rejected, f func(name, value string)) {
+	var seen uint64
+	values = Clip(values, MaxValues, rejected)
 	for i := range values {
-		value, is := text(&values[i].Value)
+		k, known := feedback[values[i].Name]
+		if !known || seen&k.bit != 0 {
+			continue
+		}
+		value, is := scalar(&values[i].Value, rejected)
 		if !is {
 			continue
 		}
-		if field := f.field(values[i].Name); field != nil {
-			*field, ok = value, true
-		} else if t, is := strings.CutPrefix(values[i].Name, feedbackConditionPrefix); is && value != "" {
-			f.Conditions, ok = append(f.Conditions, Condition{Type: t, Message: value}), true
+		if value, is = k.bound(value, rejected); is {
+			seen |= k.bit
+			f(k.name, value)
 		}
 	}
-	f.Conditions = known(f.Conditions)
-	return f, ok
 }
+
+// bound returns a value as it is kept; ok is false when nothing of it is.
+type bound func(value string, rejected *Rejected) (kept string, ok bool)
+
+// known is how a value of one name is kept. name is the constant, which costs no
+// memory of its own.
+type known struct {
+	name  string
+	bit   uint64
+	bound bound
+}
+
+var feedback = func() map[string]known {
+	all := map[string]known{}
+	add := func(name string, b bound) { all[name] = known{name: name, bit: 1 << len(all), bound: b} }
+	add(FeedbackHealthStatus, healthCode)
+	add(FeedbackHealthMessage, message)
+	add(FeedbackSyncStatus, syncCode)
+	add(FeedbackSyncRevision, revision)
+	add(FeedbackOperationPhase, phaseCode)
+	add(FeedbackOperationStartedAt, moment)
+	add(FeedbackOperationFinishedAt, moment)
+	add(FeedbackOperationMessage, message)
+	add(FeedbackReconciledAt, moment)
+	add(FeedbackRequest, token)
+	add(FeedbackOperationOwner, token)
+	add(FeedbackRefresh, token)
+	for _, t := range ConditionTypes {
+		add(feedbackConditionPrefix+t, message)
+	}
+	return all
+}()
 
 func (f *Feedback) field(name string) *string {
 	switch name {
@@ -161,13 +225,15 @@ func (f *Feedback) field(name string) *string {
 	return nil
 }
 
-// text returns a value as a string. An agent with the feature gate
+// scalar returns a value as a string. An agent with the feature gate
 // RawFeedbackJsonString reports several conditions of one type as a JSON list:
 // the first one counts, which is what an agent without the gate reports.
-func text(v *workv1.FieldValue) (string, bool) {
+func scalar(v *workv1.FieldValue, rejected *Rejected) (string, bool) {
 	switch {
 	case v.String != nil:
 		return *v.String, true
+	case v.JsonRaw != nil && len(*v.JsonRaw) > maxRaw:
+		rejected.TooLong++
 	case v.JsonRaw != nil:
 		var list []string
 		if json.Unmarshal([]byte(*v.JsonRaw), &list) == nil && len(list) > 0 {
@@ -175,18 +241,4 @@ func text(v *workv1.FieldValue) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// known returns the conditions of [ConditionTypes], in that order, each once.
-func known(conditions []Condition) []Condition {
-	if len(conditions) == 0 {
-		return nil
-	}
-	sorted := make([]Condition, 0, len(conditions))
-	for _, t := range ConditionTypes {
-		if i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == t }); i >= 0 {
-			sorted = append(sorted, conditions[i])
-		}
-	}
-	return sorted
 }

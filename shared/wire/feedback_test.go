@@ -33,12 +33,12 @@ func TestParseFeedback(t *testing.T) {
 			reason: "every name has its field",
 			values: []workv1.FeedbackValue{
 				str("healthStatus", "Healthy"), str("healthMessage", "hm"), str("syncStatus", "Synced"), str("syncRevision", "r"),
-				str("operationStatePhase", "Failed"), str("operationStateStartedAt", "s"), str("operationStateFinishedAt", "f"),
-				str("operationStateMessage", "om"), str("reconciledAt", "ra"), str("conditionSyncError", "se"),
+				str("operationStatePhase", "Failed"), str("operationStateStartedAt", "2026-11-20T09:30:00Z"), str("operationStateFinishedAt", "2026-11-20T09:31:00Z"),
+				str("operationStateMessage", "om"), str("reconciledAt", "2026-11-20T09:32:00Z"), str("conditionSyncError", "se"),
 			},
 			want: Feedback{
-				Health: "Healthy", HealthMessage: "hm", Sync: "Synced", Revision: "r", ReconciledAt: "ra",
-				Operation:  OperationFeedback{Phase: "Failed", StartedAt: "s", FinishedAt: "f", Message: "om"},
+				Health: "Healthy", HealthMessage: "hm", Sync: "Synced", Revision: "r", ReconciledAt: "2026-11-20T09:32:00Z",
+				Operation:  OperationFeedback{Phase: "Failed", StartedAt: "2026-11-20T09:30:00Z", FinishedAt: "2026-11-20T09:31:00Z", Message: "om"},
 				Conditions: []Condition{{Type: "SyncError", Message: "se"}},
 			},
 		},

@@ -3,6 +3,9 @@
 
 package wire
 
+// KeyPrefix begins every label and annotation key of the pull model.
+const KeyPrefix = group
+
 const group = "apps.open-cluster-management.io/"
 
 // Keys on a hub Application. Source: the pull model's Application contract.
@@ -50,6 +53,13 @@ const (
 	// and the Application inside it carry at the moment.
 	RequestAnnotation = group + "request"
 )
+
+// WorkKeys are the label and annotation keys of a ManifestWork, those first that
+// tell which Application it carries.
+var WorkKeys = []string{
+	PullLabel, HubNamespaceAnnotation, HubNameAnnotation, ChangeGenerationAnnotation, RequestAnnotation,
+	HostingAnnotation, ApplicationSetLabel, ApplicationSetHashLabel,
+}
 
 // Keys on other objects.
 const (

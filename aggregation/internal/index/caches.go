@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
 )
 
 // Caches returns how the informers that the index is fed from have to be trimmed.
@@ -25,19 +26,18 @@ func Caches() map[client.Object]cache.ByObject {
 	}
 }
 
-// trimCluster leaves a ManagedCluster its name and its availability.
+// trimCluster leaves a ManagedCluster its name and its availability, bounded.
 func trimCluster(object any) (any, error) {
 	c, ok := object.(*clusterv1.ManagedCluster)
 	if !ok {
 		return object, nil
 	}
-	trimmed := &clusterv1.ManagedCluster{ObjectMeta: trimMeta(&c.ObjectMeta)}
-	for _, condition := range c.Status.Conditions {
-		if condition.Type == clusterv1.ManagedClusterConditionAvailable {
-			condition.Message = intern(condition.Message)
-			trimmed.Status.Conditions = []metav1.Condition{condition}
-		}
+	trimmed := &clusterv1.ManagedCluster{ObjectMeta: trimMeta(&c.ObjectMeta), Status: c.Status}
+	rejected := observe.TrimCluster(&trimmed.Status)
+	for i := range trimmed.Status.Conditions {
+		trimmed.Status.Conditions[i].Message = intern(trimmed.Status.Conditions[i].Message)
 	}
+	count(&rejected)
 	return trimmed, nil
 }
 

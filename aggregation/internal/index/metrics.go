@@ -6,6 +6,8 @@ package index
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 var unreadableTotal = prometheus.NewCounter(prometheus.CounterOpts{
@@ -18,4 +20,16 @@ var staleGauge = prometheus.NewGauge(prometheus.GaugeOpts{
 	Help: "Managed clusters that have rows in a report and are not available, so that their rows are Unknown.",
 })
 
-func init() { metrics.Registry.MustRegister(unreadableTotal, staleGauge) }
+var rejectedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "aggregation_feedback_rejected_total",
+	Help: "Values that managed clusters wrote and that were cut (too_long), repaired (invalid_text) or left out (unknown_code, invalid_time, too_many), each time such an object is read.",
+}, []string{"reason"})
+
+func count(rejected *wire.Rejected) {
+	rejected.Each(func(reason string, n int) { rejectedTotal.WithLabelValues(reason).Add(float64(n)) })
+}
+
+func init() {
+	metrics.Registry.MustRegister(unreadableTotal, staleGauge, rejectedTotal)
+	count(&wire.Rejected{}) // so that a rate has a zero to start from
+}

@@ -46,7 +46,9 @@ type entry struct {
 	// the same Application already, which has one row.
 	hidden bool
 
-	// operation and revision are the last that were seen (see [observe.Settle]).
+	// operation and revision are the last that were seen, and uid is the UID of the
+	// ManifestWork that they were seen on (see [observe.Settle]).
+	uid       types.UID
 	operation wire.OperationFeedback
 	revision  string
 }
@@ -116,12 +118,14 @@ func sameResources(a, b merge.ResourceList) bool { return slices.Equal(a.Refs(),
 // makeRow says what is known about an Application now.
 func (e *entry) makeRow(on observe.Cluster, s *set) *merge.Row {
 	app := e.work.app()
-	previous := observe.Observation{Operation: e.operation, Revision: e.revision}
+	current := e.work.Facts.Observe(on)
+	previous := observe.Observation{Work: e.uid, Operation: e.operation, Revision: e.revision}
 	if e.operation.Phase == "" && s.remembered != nil {
 		s.remembered.recall(app.Name(), &previous)
+		previous.Work = current.Work // the row that it is recalled from names cluster and work
 	}
-	seen := observe.Settle(previous, e.work.Facts.Observe(on))
-	e.operation, e.revision = seen.Operation, seen.Revision
+	seen := observe.Settle(previous, current)
+	e.uid, e.operation, e.revision = seen.Work, seen.Operation, seen.Revision
 
 	app.Health, app.Sync, app.Revision = seen.Health, seen.Sync, seen.Revision
 	app.OperationPhase, app.OperationStartedAt, app.OperationMessage = seen.Operation.Phase, seen.Operation.StartedAt, seen.Operation.Message

@@ -45,27 +45,32 @@ func (w *Work) GetObjectMeta() metav1.Object {
 var _ metav1.ObjectMetaAccessor = &Work{}
 
 // Compact is the transform of the ManifestWork cache: it puts a [Work] in the place
-// of each ManifestWork. Anything else it returns as it is.
+// of each ManifestWork, which it trims. What the managed cluster wrote, metadata
+// included, is bounded here, before anything is kept. Anything else it returns as it is.
 func Compact(object any) (any, error) {
 	full, ok := object.(*workv1.ManifestWork)
 	if !ok {
 		return object, nil
 	}
+	rejected := observe.Trim(&full.Status)
+	hubNamespace := wire.Name(full.Annotations[wire.HubNamespaceAnnotation], &rejected)
+	hubName := wire.Name(full.Annotations[wire.HubNameAnnotation], &rejected)
 	w := &Work{
 		Namespace:       intern(full.Namespace),
 		Name:            full.Name,
 		resourceVersion: full.ResourceVersion,
-		HubNamespace:    intern(full.Annotations[wire.HubNamespaceAnnotation]),
-		HubName:         within(full.Name, full.Annotations[wire.HubNameAnnotation]),
+		HubNamespace:    intern(hubNamespace),
+		HubName:         within(full.Name, hubName),
 		Leaving:         full.DeletionTimestamp != nil,
 		Facts:           observe.Read(full),
 	}
 	w.Facts.Intern(intern)
 	if pulled, _ := wire.IsTrue(full.Labels[wire.PullLabel]); pulled {
 		if namespace, name, ok := wire.SplitKey(full.Annotations[wire.HostingAnnotation]); ok {
-			w.Set = types.NamespacedName{Namespace: intern(namespace), Name: intern(name)}
+			w.Set = types.NamespacedName{Namespace: intern(wire.Name(namespace, &rejected)), Name: intern(wire.Name(name, &rejected))}
 		}
 	}
+	count(&rejected)
 	for i := range full.Status.ResourceStatus.Manifests {
 		if r := &full.Status.ResourceStatus.Manifests[i].ResourceMeta; r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural {
 			w.AppNamespace, w.AppName = intern(r.Namespace), within(w.Name, r.Name)

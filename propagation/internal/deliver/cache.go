@@ -16,7 +16,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -97,20 +96,21 @@ func trimWork(in any) (any, error) {
 	if !ok {
 		return in, nil // a tombstone, or trimmed before
 	}
-	internMeta(&work.ObjectMeta)
-	work.Labels = internMap(work.Labels)
 	annotations := work.Annotations
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	// A spec that cannot be hashed is not one of ours: no hash, and it is mended.
 	annotations[hashAnnotation], _ = specHash(&work.Spec)
+	delete(annotations, baseAnnotation)
 	if annotations[wire.RequestAnnotation] != "" {
 		annotations[baseAnnotation], _ = baseHash(&work.Spec)
 	}
 	annotations[scrapeAnnotation] = scrapeOf(&work.Spec)
 	work.Annotations = annotations
-	observe.Trim(&work.Status)
+	workindex.Bound(work, hashAnnotation, baseAnnotation, scrapeAnnotation)
+	internMeta(&work.ObjectMeta)
+	work.Labels = internMap(work.Labels)
 	return workindex.Pack(work), nil
 }
 
@@ -125,7 +125,7 @@ func scrapeOf(spec *workv1.ManifestWorkSpec) string {
 func trimCluster(in any) (any, error) {
 	if cluster, ok := in.(*clusterv1.ManagedCluster); ok {
 		cluster.ManagedFields = nil
-		cluster.Status.Allocatable, cluster.Status.Capacity = nil, nil
+		workindex.BoundCluster(cluster)
 	}
 	return in, nil
 }

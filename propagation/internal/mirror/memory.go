@@ -50,6 +50,33 @@ func (g *graces) forget(app types.NamespacedName) {
 	delete(g.owing, app)
 }
 
+// speakers remembers of which ManifestWork each Application's status speaks. It is
+// empty after a start, since the status does not say (see [observe.Settle]).
+type speakers struct {
+	mu    sync.Mutex
+	works map[types.NamespacedName]types.UID
+}
+
+func (s *speakers) of(app types.NamespacedName) types.UID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.works[app]
+}
+
+// note takes in whom the status that is now stored speaks of; nobody: an empty UID.
+func (s *speakers) note(app types.NamespacedName, work types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if work == "" {
+		delete(s.works, app)
+		return
+	}
+	if s.works == nil {
+		s.works = map[types.NamespacedName]types.UID{}
+	}
+	s.works[app] = work
+}
+
 // arrivals remembers when feedback was first seen that is not written yet.
 type arrivals struct {
 	mu    sync.Mutex

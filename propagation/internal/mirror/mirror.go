@@ -42,6 +42,7 @@ type Reconciler struct {
 	waiting graces
 	unheard graces // of Applications that nothing was ever said about
 	arrived arrivals
+	spoken  speakers
 }
 
 // Reconcile mirrors one Application.
@@ -51,9 +52,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.client.Get(ctx, request.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
 		r.waiting.forget(request.NamespacedName)
 		r.unheard.forget(request.NamespacedName)
+		if apierrors.IsNotFound(err) {
+			r.spoken.note(request.NamespacedName, "")
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	patch, wait, err := r.decide(ctx, app)
+	patch, work, wait, err := r.decide(ctx, app)
 	switch {
 	case errors.Is(err, appstatus.ErrMalformed):
 		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("status of Application %s is left alone: %w", request, err))
@@ -63,6 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.arrived.giveBack(request.NamespacedName, since, timed)
 		return ctrl.Result{RequeueAfter: wait}, nil
 	case patch == nil:
+		r.spoken.note(request.NamespacedName, work)
 		return ctrl.Result{}, nil
 	}
 
@@ -82,6 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.arrived.giveBack(request.NamespacedName, since, timed)
 		return ctrl.Result{}, fmt.Errorf("patch status of Application %s: %w", request, err)
 	}
+	r.spoken.note(request.NamespacedName, work)
 	statusWrites.WithLabelValues(resultWritten).Inc()
 	if timed {
 		feedbackSeconds.Observe(r.now().Sub(since).Seconds())
@@ -89,45 +95,46 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// decide returns the patch to send, nil for none, or how long to wait for an
-// agent that is about to apply a change.
-func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch []byte, wait time.Duration, err error) {
+// decide returns the patch to send, nil for none, and the UID of the ManifestWork
+// that the status then speaks of, or how long to wait for an agent that is about to
+// apply a change.
+func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch []byte, speaker types.UID, wait time.Duration, err error) {
 	key := client.ObjectKeyFromObject(app)
 	cluster, pulled := target(app)
 	if !pulled {
 		r.waiting.forget(key)
 		r.unheard.forget(key)
 		patch, err = farewellPatch(app, r.now())
-		return patch, 0, err
+		return patch, "", 0, err
 	}
 	work, err := r.work(app, cluster)
 	if err != nil {
-		return nil, 0, err
+		return nil, "", 0, err
 	}
 	if work == nil {
 		r.waiting.forget(key)
 		if !speaksForUndelivered(app) {
-			return nil, 0, nil
+			return nil, "", 0, nil
 		}
 		if wait := r.firstWord(app, &workv1.ManifestWork{}, true); wait > 0 {
-			return nil, wait, nil
+			return nil, "", wait, nil
 		}
-		patch, err = statusPatch(app, observe.Nothing(), r.now())
-		return patch, 0, err
+		patch, err = statusPatch(app, observe.Nothing(), "", r.now())
+		return patch, "", 0, err
 	}
 	state, err := r.cluster(ctx, cluster)
 	if err != nil {
-		return nil, 0, err
+		return nil, "", 0, err
 	}
 	observed := observe.Work(work, state)
 	if wait := r.firstWord(app, work, !observed.Reported && observed.Reason == ""); wait > 0 {
-		return nil, wait, nil
+		return nil, "", wait, nil
 	}
 	if wait := r.waiting.left(key, work, observed.Reason == observe.ChangePending, r.now(), r.options.ApplyGrace); wait > 0 {
-		return nil, wait, nil
+		return nil, "", wait, nil
 	}
-	patch, err = statusPatch(app, observed, r.now())
-	return patch, 0, err
+	patch, err = statusPatch(app, observed, r.spoken.of(key), r.now())
+	return patch, observed.Work, 0, err
 }
 
 // firstWord returns how long a new Application may still be left without a health:

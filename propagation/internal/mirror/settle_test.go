@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func decode(t *testing.T, raw []byte, into any) {
@@ -69,6 +71,34 @@ func TestNothingFlickers(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
+// The managed cluster's clock may be years off: what vanishes for a moment stays,
+// and the operation of the cluster before goes, also when propagation was down while
+// the Application moved.
+func TestOtherClocks(t *testing.T) {
+	for clock, started := range map[string]string{"behind": "2006-01-02T15:04:05Z", "ahead": "2096-01-02T15:04:05Z"} {
+		t.Run(clock, func(t *testing.T) {
+			f := newFleet(t)
+			_, stop := start(t, Options{}, nil)
+			from, to := f.cluster().Name, f.cluster().Name
+			app := f.app("guestbook", from)
+			old := f.work(app, from)
+			report(t, old, "healthStatus", "Healthy", "syncStatus", "Synced", "syncRevision", "a", "operationStatePhase", "Succeeded", "operationStateStartedAt", started)
+			says(t, app, "Healthy/Synced@a Succeeded")
+			report(t, old, "healthStatus", "Progressing", "syncStatus", "Synced", "syncRevision", "b")
+			if s := says(t, app, "Progressing/Synced@b Succeeded"); s.OperationState.StartedAt != started {
+				t.Errorf("operation is %+v", s.OperationState)
+			}
+
+			stop()
+			testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = to })
+			next := f.work(app, to)
+			report(t, next, "healthStatus", "Missing", "syncStatus", "OutOfSync", "syncRevision", "b")
+			start(t, Options{}, nil)
+			says(t, app, "Missing/OutOfSync@b")
+		})
+	}
+}
+
 // Whoever asks on the hub to end an operation sees that it was asked, until the
 // managed cluster has an answer.
 func TestTerminatingStands(t *testing.T) {
@@ -82,7 +112,8 @@ func TestTerminatingStands(t *testing.T) {
 	says(t, app, "Progressing/OutOfSync@a Running")
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Status = []byte(`{"health":{"status":"Progressing"},"sync":{"status":"OutOfSync","revision":"a"},
-			"operationState":{"operation":{"sync":{}},"phase":"Terminating","startedAt":"2036-11-20T09:30:00Z","syncResult":{"revision":"a"}}}`)
+			"operationState":{"operation":{"sync":{"revision":"a"},"initiatedBy":{"username":"admin"}},"phase":"Terminating","retryCount":2,
+			"startedAt":"2036-11-20T09:30:00Z","syncResult":{"revision":"a","source":{"repoURL":"https://git.example.com/apps.git"}}}}`)
 	})
 	report(t, work, append(running, "healthMessage", "waiting")...)
 	testkit.Eventually(t, "the health message", func() error {
@@ -101,10 +132,9 @@ func TestTerminatingStands(t *testing.T) {
 	says(t, app, "Degraded/OutOfSync@a Running")
 	var state struct{ OperationState map[string]any }
 	decode(t, stored(t, app).Status, &state)
-	for _, gone := range []string{"syncResult", "finishedAt", "message"} {
-		if _, there := state.OperationState[gone]; there {
-			t.Errorf("%s of the operation before stayed", gone)
-		}
+	want := map[string]any{"operation": map[string]any{}, "phase": "Running", "startedAt": "2036-11-20T10:00:00Z"}
+	if diff := cmp.Diff(want, state.OperationState); diff != "" {
+		t.Errorf("something of the operation before stayed (-want +got):\n%s", diff)
 	}
 }
 

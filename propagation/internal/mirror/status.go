@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/observe"
@@ -26,16 +28,19 @@ type written struct {
 		FinishedAt string `json:"finishedAt"`
 		Message    string `json:"message"`
 	} `json:"operationState"`
+	// status is the whole of it, for what others wrote there.
+	status json.RawMessage
 }
 
 // statusPatch returns the merge patch that makes the Application's status say
-// what was observed, or nil when it does.
-func statusPatch(app *argocd.Application, observed observe.Observation, now time.Time) ([]byte, error) {
+// what was observed, or nil when it does. speaker is the UID of the ManifestWork that
+// the status speaks of, empty when that is not known.
+func statusPatch(app *argocd.Application, observed observe.Observation, speaker types.UID, now time.Time) ([]byte, error) {
 	before, err := read(app.Status)
 	if err != nil {
 		return nil, err
 	}
-	observed = observe.Settle(previous(before), observed)
+	observed = observe.Settle(previous(before, speaker), observed)
 	want := appstatus.Fields{
 		"health":         appstatus.Fields{"status": observed.Health, "message": orNothing(observed.HealthMessage)},
 		"sync":           appstatus.Fields{"status": observed.Sync, "revision": orNothing(observed.Revision)},
@@ -79,7 +84,7 @@ func conditions(want appstatus.Fields, status json.RawMessage, owned func(string
 }
 
 func read(status json.RawMessage) (written, error) {
-	var w written
+	w := written{status: status}
 	if len(status) == 0 {
 		return w, nil
 	}
@@ -104,8 +109,9 @@ func speaks(status json.RawMessage) bool {
 }
 
 // previous is what the hub Application said so far, as far as Settle reads it.
-func previous(w written) observe.Observation {
+func previous(w written, speaker types.UID) observe.Observation {
 	return observe.Observation{
+		Work:     speaker,
 		Revision: w.Sync.Revision,
 		Operation: wire.OperationFeedback{
 			Phase:      w.OperationState.Phase,
@@ -120,22 +126,36 @@ func operationState(before written, operation wire.OperationFeedback) any {
 	if operation.Phase == "" {
 		return nil
 	}
-	state := appstatus.Fields{
-		"operation":  appstatus.Fields{},
-		"phase":      operation.Phase,
-		"startedAt":  operation.StartedAt,
-		"finishedAt": orNothing(operation.FinishedAt),
-		"message":    orNothing(operation.Message),
-	}
+	state := appstatus.Fields{}
+	inner := appstatus.Fields{}
 	switch {
 	case before.OperationState.StartedAt != operation.StartedAt:
 		// Another operation: nothing of the one before may stay under its name.
-		state["syncResult"], state["retryCount"] = nil, nil
+		old := members(members(before.status)["operationState"])
+		for name := range old {
+			state[name] = nil
+		}
+		for name := range members(old["operation"]) {
+			inner[name] = nil
+		}
+		state["phase"] = operation.Phase
 	case before.OperationState.Phase == argocd.OperationTerminating && operation.Phase == argocd.OperationRunning:
 		// Somebody on the hub asked to end it; the managed cluster has not heard yet.
 		state["phase"] = argocd.OperationTerminating
+	default:
+		state["phase"] = operation.Phase
 	}
+	state["operation"], state["startedAt"] = inner, operation.StartedAt
+	state["finishedAt"], state["message"] = orNothing(operation.FinishedAt), orNothing(operation.Message)
 	return state
+}
+
+// members returns the members of an object; of anything else there are none.
+func members(raw json.RawMessage) (m map[string]json.RawMessage) {
+	if json.Unmarshal(raw, &m) != nil {
+		return nil
+	}
+	return m
 }
 
 // orNothing removes a member rather than writing it empty.

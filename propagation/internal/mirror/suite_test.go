@@ -27,7 +27,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -66,7 +65,7 @@ func start(t testing.TB, options Options, wrap func(client.WithWatch) client.Cli
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&workv1.ManifestWork{}: {Transform: func(in any) (any, error) {
 				if w, ok := in.(*workv1.ManifestWork); ok {
-					observe.Trim(&w.Status)
+					workindex.Bound(w)
 					return workindex.Pack(w), nil
 				}
 				return in, nil

@@ -1,0 +1,25 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package workindex
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+var rejectedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "propagation_feedback_rejected_total",
+	Help: "Values that managed clusters wrote and that were cut (too_long), repaired (invalid_text) or left out (unknown_code, invalid_time, too_many), each time such an object is read.",
+}, []string{"reason"})
+
+func count(rejected *wire.Rejected) {
+	rejected.Each(func(reason string, n int) { rejectedTotal.WithLabelValues(reason).Add(float64(n)) })
+}
+
+func init() {
+	metrics.Registry.MustRegister(rejectedTotal)
+	count(&wire.Rejected{}) // so that a rate has a zero to start from
+}
