@@ -4,54 +4,71 @@
 package workindex
 
 import (
-	"strings"
-	"sync"
 	"unique"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-// dictionary numbers the texts that packed works have in common: keys, names of
-// conditions and kinds, the revision that a whole ApplicationSet is at. It only
-// grows, and no further than its limit; what comes later is packed as it is.
+// dictionary numbers the texts that nearly all packed works have in common. They are
+// fixed: one that learned from what it packs could be filled by a single managed
+// cluster, and would have to know when it may forget.
 type dictionary struct {
-	mu      sync.RWMutex
 	numbers map[string]int
 	texts   []string
 }
 
-const (
-	dictionaryLimit = 8192
-	// longest is the longest text that is taken.
-	longest = 64
+var words = newDictionary(
+	wire.WorkKeys, feedbackNames(),
+	[]string{ // annotations that package deliver adds, and their values
+		"cache.propagation/spec-hash", "cache.propagation/base-hash", "cache.propagation/scrape",
+		string(workv1.FeedbackWatchType), string(workv1.FeedbackPollType),
+	},
+	[]string{"", "true", "True", "False", "Unknown", string(workv1.String), "1", "2", "3", "argocd", "openshift-gitops"},
+	[]string{workv1.WorkApplied, workv1.ManifestAvailable, "StatusFeedbackSynced"},
+	[]string{
+		argocd.Group, argocd.GroupVersion.Version, argocd.ApplicationKind, argocd.ApplicationPlural,
+		"AppProject", "appprojects", "v1", "Namespace", "namespaces",
+	},
+	[]string{
+		argocd.HealthProgressing, argocd.HealthHealthy, argocd.HealthSuspended, argocd.HealthDegraded, argocd.HealthMissing,
+		argocd.SyncSynced, argocd.SyncOutOfSync,
+		argocd.OperationRunning, argocd.OperationTerminating, argocd.OperationFailed, argocd.OperationError, argocd.OperationSucceeded,
+		"successfully synced (all tasks run)", "successfully synced (no more tasks)", // as Argo CD says it
+	},
 )
 
-var words = &dictionary{numbers: map[string]int{}}
+func feedbackNames() []string {
+	var names []string
+	for _, p := range append(wire.FeedbackPaths(), wire.RequestPaths()...) {
+		names = append(names, p.Name)
+	}
+	return names
+}
 
-// takes reports whether a value is likely to repeat: it is short and no time.
-func (d *dictionary) takes(s string) bool { return len(s) <= longest && !strings.Contains(s, ":") }
+func newDictionary(lists ...[]string) *dictionary {
+	d := &dictionary{numbers: map[string]int{}}
+	for _, list := range lists {
+		for _, s := range list {
+			if _, known := d.numbers[s]; !known {
+				d.numbers[s] = len(d.texts)
+				d.texts = append(d.texts, s)
+			}
+		}
+	}
+	return d
+}
 
-// number returns the number of s, a new one if need be and there is room.
+// number returns the number of s if it is a word.
 func (d *dictionary) number(s string) (n int, known bool) {
-	d.mu.RLock()
 	n, known = d.numbers[s]
-	d.mu.RUnlock()
-	if known || len(s) > longest {
-		return n, known
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if n, known = d.numbers[s]; known || len(d.texts) >= dictionaryLimit {
-		return n, known
-	}
-	s = strings.Clone(s) // not the megabyte that it is a part of
-	n = len(d.texts)
-	d.numbers[s], d.texts = n, append(d.texts, s)
-	return n, true
+	return n, known
 }
 
 // word returns the text with a number.
 func (d *dictionary) word(n int) string {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
 	if n < 0 || n >= len(d.texts) {
 		return ""
 	}
