@@ -23,6 +23,11 @@ const (
 	// SecretTypeLabel with SecretTypeCluster marks a Secret as a cluster of Argo CD.
 	SecretTypeLabel   = "argocd.argoproj.io/secret-type" //nolint:gosec // a label key
 	SecretTypeCluster = "cluster"
+	// KeyPrefix begins the label and annotation keys that Argo CD gives a meaning to.
+	KeyPrefix = "argocd.argoproj.io/"
+	// InstanceLabel is the label by which Argo CD tracks what belongs to an
+	// Application, unless application.instanceLabelKey in argocd-cm names another.
+	InstanceLabel = "app.kubernetes.io/instance"
 	// InClusterServer is the API server that Argo CD itself runs on.
 	InClusterServer = "https://kubernetes.default.svc"
 	// DefaultProject is the AppProject that every Argo CD has.

@@ -10,16 +10,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// How long a failed reconcile waits: twice as long each time, from the first to the
-// most.
-const (
-	backoffFirst = 5 * time.Millisecond
-	backoffMost  = 30 * time.Second
-)
-
-// Backoff returns the rate limiter for a controller's options. controller-runtime's
-// own goes up to 1000 seconds, so that after an outage everything that had failed
-// would wait for as long again as the outage took.
+// Backoff returns when a controller tries a failed object again: after 5 ms, then
+// after twice as long each time, up to 30 s. controller-runtime's own goes up to
+// 1000 s, so that an outage of some minutes would be followed by as many minutes of
+// old state. Each controller needs one of its own.
 func Backoff() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](backoffFirst, backoffMost)
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 30*time.Second)
 }

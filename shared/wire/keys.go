@@ -79,6 +79,10 @@ const (
 	// tell whose it is: other controllers of a hub set the same ones on theirs.
 	RegisteredByAnnotation = group + "registered-by"
 	RegisteredBy           = "multicluster-integrations"
+	// CopiedLabelsAnnotation holds, on that Secret, the keys of the labels that we have
+	// copied from the ManagedCluster, sorted and separated by commas: only those are
+	// removed again when the ManagedCluster has them no longer.
+	CopiedLabelsAnnotation = group + "copied-labels"
 	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself.
 	LocalClusterLabel = "local-cluster"
 )

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -48,7 +49,9 @@ func Program() boot.Program {
 // Command holds the binary's flags.
 type Command struct {
 	ArgoCDNamespace string
-	Deliver         deliver.Options
+	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
+	InstanceLabel string
+	Deliver       deliver.Options
 }
 
 // New returns the command with its defaults.
@@ -57,6 +60,7 @@ func New() *Command { return &Command{} }
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.ArgoCDNamespace, "argocd-namespace", "argocd", "namespace of the hub's Argo CD: of its AppProjects and cluster Secrets")
+	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
 	c.Deliver.BindFlags(fs)
 }
 
@@ -65,6 +69,9 @@ func (c *Command) Validate() error {
 	var err error
 	if len(validation.IsDNS1123Label(c.ArgoCDNamespace)) > 0 {
 		err = fmt.Errorf("--argocd-namespace %q: want the name of a namespace", c.ArgoCDNamespace)
+	}
+	if problems := validation.IsQualifiedName(c.InstanceLabel); len(problems) > 0 {
+		err = errors.Join(err, fmt.Errorf("--argocd-instance-label-key %q: want a label key: %s", c.InstanceLabel, strings.Join(problems, "; ")))
 	}
 	return errors.Join(err, c.Deliver.Validate())
 }
@@ -105,7 +112,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := mirror.Setup(mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord}); err != nil {
 		return err
 	}
-	if err := register.Setup(mgr, register.Options{Namespace: c.ArgoCDNamespace}); err != nil {
+	if err := register.Setup(mgr, register.Options{Namespace: c.ArgoCDNamespace, InstanceLabel: c.InstanceLabel}); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

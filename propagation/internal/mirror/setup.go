@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 const fieldOwner = "multicluster-integrations-mirror"
@@ -30,6 +33,8 @@ type Options struct {
 	// FirstWord is how long a new Application keeps its empty status before it is
 	// called Unknown; 0: not at all. Agents need some seconds.
 	FirstWord time.Duration
+	// Backoff decides when a failed Application is tried again; nil: [boot.Backoff].
+	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 
 // Setup adds the controller to mgr, whose scheme must know Applications,
@@ -42,6 +47,9 @@ func Setup(mgr ctrl.Manager, index *workindex.Index, options Options) error {
 	if options.ApplyGrace == 0 {
 		options.ApplyGrace = 500 * time.Millisecond
 	}
+	if options.Backoff == nil {
+		options.Backoff = boot.Backoff()
+	}
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
 	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}}
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -49,7 +57,7 @@ func Setup(mgr ctrl.Manager, index *workindex.Index, options Options) error {
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged)).
 		Watches(&workv1.ManifestWork{}, workHandler(r)).
 		Watches(&clusterv1.ManagedCluster{}, clusters).
-		WithOptions(controller.Options{MaxConcurrentReconciles: options.Concurrency}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: options.Concurrency, RateLimiter: options.Backoff}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up mirror: %w", err)

@@ -78,7 +78,10 @@ func TestMendsHandMadeChanges(t *testing.T) {
 		"server":  {reason: "the server is what generators hand out", change: func(s *corev1.Secret) { s.Data["server"] = []byte("https://elsewhere") }},
 		"config":  {reason: "credentials have no place there", change: func(s *corev1.Secret) { s.Data["config"] = []byte(`{"bearerToken":"x"}`) }},
 		"emptied": {reason: "data that is gone comes back", change: func(s *corev1.Secret) { s.Data = nil }},
-		"label":   {reason: "a label that the cluster does not have would mislead selectors", change: func(s *corev1.Secret) { s.Labels["region"], s.Labels["extra"] = "us", "1" }},
+		"label":   {reason: "a label that is not as the cluster has it would mislead selectors", change: func(s *corev1.Secret) { s.Labels["region"] = "us" }},
+		"unlisted": {reason: "the list of copied labels is needed when the cluster loses one", change: func(s *corev1.Secret) {
+			delete(s.Annotations, wire.CopiedLabelsAnnotation)
+		}},
 		"unmarked": {reason: "it is ours also without the label that it is cached by", change: func(s *corev1.Secret) {
 			delete(s.Labels, wire.RegisteredLabel)
 		}},
@@ -91,7 +94,7 @@ func TestMendsHandMadeChanges(t *testing.T) {
 			testkit.Edit(t, hub.client, secret, c.change)
 			a.registered(name, func(s *corev1.Secret) error {
 				if string(s.Data["name"]) != name || len(s.Data) != 2 || !strings.HasPrefix(string(s.Data["server"]), "https://"+name) ||
-					len(s.Labels) != 4 || s.Labels["region"] != "eu" || s.Labels[wire.RegisteredNameLabel] != name || s.Labels[wire.RegisteredLabel] != "true" {
+					len(s.Labels) != 4 || s.Annotations[wire.CopiedLabelsAnnotation] != "region" || s.Labels["region"] != "eu" || s.Labels[wire.RegisteredNameLabel] != name || s.Labels[wire.RegisteredLabel] != "true" {
 					return fmt.Errorf("%s: labels %v, %d keys, server %s", c.reason, s.Labels, len(s.Data), s.Data["server"])
 				}
 				return nil
@@ -109,23 +112,5 @@ func TestMendsHandMadeChanges(t *testing.T) {
 			}
 			return nil
 		})
-	})
-	t.Run("others", func(t *testing.T) {
-		a := &argo{t: t, namespace: a.namespace}
-		current := a.registered(name, nil)
-		testkit.Edit(t, hub.client, current, func(s *corev1.Secret) {
-			s.Annotations["example.com/note"] = "kept"
-			s.Labels["argocd.argoproj.io/kubernetes-version"] = "1.37"
-			s.Labels["extra"] = "1"
-		})
-		mended := a.registered(name, func(s *corev1.Secret) error {
-			if s.Labels["extra"] != "" {
-				return errors.New("not looked at yet")
-			}
-			return nil
-		})
-		if mended.Annotations["example.com/note"] != "kept" || mended.Labels["argocd.argoproj.io/kubernetes-version"] != "1.37" {
-			t.Errorf("what is not ours was taken: %v %v", mended.Annotations, mended.Labels)
-		}
 	})
 }

@@ -41,7 +41,9 @@ type Reconciler struct {
 	// live reads past the cache, which holds Secrets with our label only.
 	live      client.Reader
 	namespace string
-	recorder  events.EventRecorder
+	// instanceLabel is the label key of Options.
+	instanceLabel string
+	recorder      events.EventRecorder
 
 	told sync.Map // names of clusters whose Secret is known to be somebody else's
 }
@@ -71,7 +73,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 func (r *Reconciler) create(ctx context.Context, cluster *clusterv1.ManagedCluster) (ctrl.Result, error) {
-	want := wanted(cluster, r.namespace)
+	want := wanted(cluster, r.namespace, r.instanceLabel)
 	err := r.client.Create(ctx, want, client.FieldOwner(fieldOwner))
 	if err == nil {
 		r.told.Delete(cluster.Name)
@@ -99,7 +101,7 @@ func (r *Reconciler) update(ctx context.Context, cluster *clusterv1.ManagedClust
 		return ctrl.Result{RequeueAfter: recheck}, nil
 	}
 	r.told.Delete(cluster.Name)
-	patch, err := mend(secret, wanted(cluster, r.namespace))
+	patch, err := mend(secret, wanted(cluster, r.namespace, r.instanceLabel), cluster.Labels)
 	if err != nil || patch == nil {
 		return ctrl.Result{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,6 @@ import (
 
 const (
 	nameSuffix    = "-cluster-secret"
-	argocdPrefix  = "argocd.argoproj.io/"
 	dataName      = "name"
 	dataServer    = "server"
 	serverPattern = "https://%s-control-plane:6443"
@@ -44,19 +44,28 @@ func ours(secret *corev1.Secret) bool {
 	return secret.Annotations[wire.RegisteredByAnnotation] == wire.RegisteredBy
 }
 
-// wanted returns the Secret of a cluster.
-func wanted(cluster *clusterv1.ManagedCluster, namespace string) *corev1.Secret {
+// wanted returns the Secret of a cluster. instanceLabel is the label that Argo CD is
+// configured to track resources by, empty for its default.
+func wanted(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string) *corev1.Secret {
 	labels := make(map[string]string, len(cluster.Labels)+3)
-	maps.Copy(labels, cluster.Labels)
+	for key, value := range cluster.Labels {
+		if !argocdOwned(key, instanceLabel) {
+			labels[key] = value
+		}
+	}
+	copied := strings.Join(slices.Sorted(maps.Keys(labels)), ",")
 	labels[argocd.SecretTypeLabel] = argocd.SecretTypeCluster
 	labels[wire.RegisteredLabel] = "true"
 	labels[wire.RegisteredNameLabel] = wire.LabelValue(cluster.Name)
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace:   namespace,
-			Name:        secretName(cluster.Name),
-			Labels:      labels,
-			Annotations: map[string]string{wire.RegisteredByAnnotation: wire.RegisteredBy},
+			Namespace: namespace,
+			Name:      secretName(cluster.Name),
+			Labels:    labels,
+			Annotations: map[string]string{
+				wire.RegisteredByAnnotation: wire.RegisteredBy,
+				wire.CopiedLabelsAnnotation: copied,
+			},
 		},
 		Type: corev1.SecretTypeOpaque,
 		Data: map[string][]byte{
@@ -66,20 +75,49 @@ func wanted(cluster *clusterv1.ManagedCluster, namespace string) *corev1.Secret 
 	}
 }
 
+// argocdOwned reports whether Argo CD reads a label as its own. On a ManagedCluster
+// it speaks of the ManagedCluster: copied to the Secret, the label that tracks
+// resources would make the Secret part of the Application that manages the
+// ManagedCluster, which then prunes it, since it is not in git.
+func argocdOwned(key, instanceLabel string) bool {
+	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix)
+}
+
+// stale reports whether a label that the cluster does not give its Secret was given
+// to it before. Those of others stay. Versions that kept no list copied every label
+// and left no other there, but for those that Argo CD adds itself: of these only what
+// the cluster still says was copied.
+func stale(is *corev1.Secret, cluster map[string]string) func(key string) bool {
+	list, listed := is.Annotations[wire.CopiedLabelsAnnotation]
+	copied := strings.Split(list, ",")
+	return func(key string) bool {
+		switch {
+		case listed:
+			return slices.Contains(copied, key)
+		case strings.HasPrefix(key, argocd.KeyPrefix):
+			value, there := cluster[key]
+			return there && value == is.Labels[key]
+		}
+		return true
+	}
+}
+
 // mend returns the merge patch that makes is the Secret that want is, or nil.
-func mend(is, want *corev1.Secret) ([]byte, error) {
-	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, func(key string) bool {
-		// Argo CD notes facts about a cluster there when it is asked to.
-		return strings.HasPrefix(key, argocdPrefix)
-	})
-	data := difference(is.Data, want.Data, bytes.Equal, func(string) bool { return false })
-	if len(labels) == 0 && len(data) == 0 {
+// cluster are the labels of the ManagedCluster.
+func mend(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
+	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, stale(is, cluster))
+	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, func(string) bool { return false })
+	data := difference(is.Data, want.Data, bytes.Equal, func(string) bool { return true })
+	if len(labels) == 0 && len(annotations) == 0 && len(data) == 0 {
 		return nil, nil
 	}
 	metadata := map[string]any{"resourceVersion": is.ResourceVersion}
 	patch := map[string]any{"metadata": metadata}
 	if len(labels) > 0 {
 		metadata["labels"] = labels
+	}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
 	}
 	if len(data) > 0 {
 		patch["data"] = data
@@ -92,7 +130,7 @@ func mend(is, want *corev1.Secret) ([]byte, error) {
 }
 
 // difference returns what turns is into want, nil values for what has to go.
-func difference[V any](is, want map[string]V, same func(a, b V) bool, foreign func(key string) bool) map[string]any {
+func difference[V any](is, want map[string]V, same func(a, b V) bool, stale func(key string) bool) map[string]any {
 	change := map[string]any{}
 	for key, value := range want {
 		if current, there := is[key]; !there || !same(current, value) {
@@ -100,7 +138,7 @@ func difference[V any](is, want map[string]V, same func(a, b V) bool, foreign fu
 		}
 	}
 	for key := range is {
-		if _, there := want[key]; !there && !foreign(key) {
+		if _, there := want[key]; !there && stale(key) {
 			change[key] = nil
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 func TestNamesStayLegal(t *testing.T) {
 	for _, name := range []string{"c", strings.Repeat("c", 63), strings.Repeat("c.", 126) + "c"} {
-		s := wanted(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, "argocd")
+		s := wanted(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, "argocd", "")
 		if errs := validation.IsDNS1123Subdomain(s.Name); len(errs) > 0 {
 			t.Errorf("Secret of a name of %d characters: %v", len(name), errs)
 		}
@@ -47,10 +47,10 @@ func TestTrimKeepsNoSecrets(t *testing.T) {
 
 func BenchmarkMendUnchanged(b *testing.B) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c1", Labels: map[string]string{"a": "1", "b": "2"}}}
-	is := wanted(cluster, "argocd")
+	is := wanted(cluster, "argocd", "")
 	b.ReportAllocs()
 	for b.Loop() {
-		if patch, err := mend(is, wanted(cluster, "argocd")); err != nil || patch != nil {
+		if patch, err := mend(is, wanted(cluster, "argocd", ""), cluster.Labels); err != nil || patch != nil {
 			b.Fatal(err, string(patch))
 		}
 	}

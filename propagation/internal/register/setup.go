@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -23,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -30,6 +32,18 @@ import (
 type Options struct {
 	// Namespace is where the hub's Argo CD looks for cluster Secrets.
 	Namespace string
+	// InstanceLabel is the label key that this Argo CD tracks resources by
+	// (application.instanceLabelKey in argocd-cm), beside its default key.
+	InstanceLabel string
+	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
+	Backoff workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+func (o Options) withDefaults() Options {
+	if o.Backoff == nil {
+		o.Backoff = boot.Backoff()
+	}
+	return o
 }
 
 // Caches returns what the manager's cache must hold for [Setup]: Secrets of one
@@ -64,17 +78,19 @@ func trim(in any) (any, error) {
 // Setup adds the controller to mgr, whose cache must be built with [Caches] and
 // whose scheme must know Secrets and ManagedClusters.
 func Setup(mgr ctrl.Manager, options Options) error {
+	options = options.withDefaults()
 	r := &Reconciler{
-		client:    mgr.GetClient(),
-		live:      mgr.GetAPIReader(),
-		namespace: options.Namespace,
-		recorder:  mgr.GetEventRecorder("propagation"),
+		client:        mgr.GetClient(),
+		live:          mgr.GetAPIReader(),
+		namespace:     options.Namespace,
+		instanceLabel: options.InstanceLabel,
+		recorder:      mgr.GetEventRecorder("propagation"),
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("register").
 		For(&clusterv1.ManagedCluster{}, builder.WithPredicates(clusterChanged)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(clusterOf)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: options.Backoff}).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up register: %w", err)

@@ -16,12 +16,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -52,8 +54,17 @@ func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, serial.A
 
 // argo is an Argo CD namespace of one test.
 type argo struct {
-	t         *testing.T
-	namespace string
+	t             *testing.T
+	namespace     string
+	instanceLabel string
+	backoff       workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+// in is the same namespace in a part of the test.
+func (a *argo) in(t *testing.T) *argo {
+	part := *a
+	part.t = t
+	return &part
 }
 
 func newArgo(t *testing.T) *argo {
@@ -84,7 +95,7 @@ func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.
 	if err != nil {
 		a.t.Fatalf("create manager: %v", err)
 	}
-	if err := Setup(mgr, Options{Namespace: a.namespace}); err != nil {
+	if err := Setup(mgr, Options{Namespace: a.namespace, InstanceLabel: a.instanceLabel, Backoff: a.backoff}); err != nil {
 		a.t.Fatal(err)
 	}
 	return writes, testkit.Run(a.t, mgr)
