@@ -37,19 +37,24 @@ type Options struct {
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 
+func (o Options) withDefaults() Options {
+	if o.Concurrency == 0 {
+		o.Concurrency = 20
+	}
+	if o.ApplyGrace == 0 {
+		o.ApplyGrace = 500 * time.Millisecond
+	}
+	if o.Backoff == nil {
+		o.Backoff = boot.Backoff()
+	}
+	return o
+}
+
 // Setup adds the controller to mgr, whose scheme must know Applications,
 // ManifestWorks and ManagedClusters. Of a cached ManifestWork it needs labels,
 // annotations, generation, times and what observe.Trim keeps of the status.
 func Setup(mgr ctrl.Manager, index *workindex.Index, options Options) error {
-	if options.Concurrency == 0 {
-		options.Concurrency = 20
-	}
-	if options.ApplyGrace == 0 {
-		options.ApplyGrace = 500 * time.Millisecond
-	}
-	if options.Backoff == nil {
-		options.Backoff = boot.Backoff()
-	}
+	options = options.withDefaults()
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
 	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}}
 	err := ctrl.NewControllerManagedBy(mgr).
