@@ -41,9 +41,10 @@ var words = newDictionary(
 )
 
 func feedbackNames() []string {
-	var names []string
-	for _, p := range append(wire.FeedbackPaths(), wire.RequestPaths()...) {
-		names = append(names, p.Name)
+	paths := append(wire.FeedbackPaths(), wire.RequestPaths()...)
+	names := make([]string, len(paths))
+	for i, p := range paths {
+		names[i] = p.Name
 	}
 	return names
 }
