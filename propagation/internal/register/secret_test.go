@@ -4,14 +4,17 @@
 package register
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -53,5 +56,60 @@ func BenchmarkMendUnchanged(b *testing.B) {
 		if patch, err := mend(is, wanted(cluster, "argocd", ""), cluster.Labels); err != nil || patch != nil {
 			b.Fatal(err, string(patch))
 		}
+	}
+}
+
+// Which labels a patch gives, changes and takes.
+func TestMendLabels(t *testing.T) {
+	const earlier = "earlier" // stands for a Secret without a list of copied labels
+	cases := map[string]struct {
+		reason              string
+		cluster, is, change map[string]any
+		copied              string
+	}{
+		"lost":         {reason: "a copied label goes with the cluster's", is: map[string]any{"a": "1", "b": "2"}, cluster: map[string]any{"a": "1"}, copied: "a,b", change: map[string]any{"b": nil}},
+		"others":       {reason: "a label of others stays", is: map[string]any{"a": "1", "b": "2"}, cluster: map[string]any{"a": "1"}, copied: "a"},
+		"othersArgo":   {reason: "also one that the cluster has as well", is: map[string]any{"argocd.argoproj.io/x": "1"}, cluster: map[string]any{"argocd.argoproj.io/x": "1"}},
+		"overwritten":  {reason: "what the cluster says wins over others", is: map[string]any{"a": "2"}, cluster: map[string]any{"a": "1"}, copied: "a", change: map[string]any{"a": "1"}},
+		"earlier":      {reason: "an earlier version copied everything", is: map[string]any{"a": "1", "gone": "1", "app.kubernetes.io/instance": "x"}, cluster: map[string]any{"a": "1"}, copied: earlier, change: map[string]any{"gone": nil, "app.kubernetes.io/instance": nil}},
+		"earlierArgo":  {reason: "and what the cluster says of Argo CD", is: map[string]any{"argocd.argoproj.io/x": "1"}, cluster: map[string]any{"argocd.argoproj.io/x": "1"}, copied: earlier, change: map[string]any{"argocd.argoproj.io/x": nil}},
+		"earlierFacts": {reason: "but what Argo CD added is its own", is: map[string]any{"argocd.argoproj.io/x": "2", "argocd.argoproj.io/y": "1"}, cluster: map[string]any{"argocd.argoproj.io/x": "1"}, copied: earlier},
+	}
+	texts := func(in map[string]any) map[string]string {
+		out := map[string]string{}
+		for key, value := range in {
+			out[key], _ = value.(string)
+		}
+		return out
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: texts(c.cluster)}}
+			want := wanted(cluster, "argocd", "")
+			is := want.DeepCopy()
+			is.Labels = texts(c.is)
+			for _, key := range []string{argocd.SecretTypeLabel, wire.RegisteredLabel, wire.RegisteredNameLabel} {
+				is.Labels[key] = want.Labels[key]
+			}
+			is.Annotations[wire.CopiedLabelsAnnotation] = c.copied
+			if c.copied == earlier {
+				delete(is.Annotations, wire.CopiedLabelsAnnotation)
+			}
+			raw, err := mend(is, want, cluster.Labels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var patch struct {
+				Metadata struct{ Labels map[string]any }
+			}
+			if raw != nil {
+				if err := json.Unmarshal(raw, &patch); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(c.change, patch.Metadata.Labels); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
 	}
 }
