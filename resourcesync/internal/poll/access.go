@@ -18,14 +18,45 @@ import (
 // the manifests of this project; whoever changes them reads this in the log.
 const advice = "grant the ServiceAccount \"get\" on searches/allManagedData in search.open-cluster-management.io by a ClusterRoleBinding"
 
+// adviceFineGrained is for the one configuration in which that right gives nothing.
+const adviceFineGrained = "with fine-grained RBAC (annotation fine-grained-rbac of the search operator) that right gives nothing: " +
+	"grant the ServiceAccount UserPermissions for argoproj.io/applications and every deployed kind"
+
 // checkAccess looks now and then whether the account sees what it should: search
-// hides what an account may not see without a word.
-func (p *Poller) checkAccess(ctx context.Context, view fleet.View) {
-	if !p.accessAt.IsZero() && time.Since(p.accessAt) < accessEvery {
-		return
+// hides what an account may not see without a word. It returns an error as long as
+// the account sees nothing at all of a fleet; have tells that it sees Applications.
+func (p *Poller) checkAccess(ctx context.Context, view fleet.View, have bool, until time.Time) error {
+	if p.accessDue() {
+		p.askAccess(ctx, view, until)
 	}
-	r, err := p.Search.Clusters(ctx)
-	if err != nil {
+	p.blind = nil
+	if have || len(view.Clusters) == 0 || p.seen == nil || slices.ContainsFunc(view.Clusters, func(c string) bool { return p.seen[c] }) {
+		return nil
+	}
+	p.blind = &search.Error{Kind: search.KindAccess, Detail: fmt.Sprintf("search shows none of %d managed clusters", len(view.Clusters))}
+	failures.WithLabelValues(string(search.KindAccess)).Inc()
+	return p.blind
+}
+
+// accessDue tells whether it is time to look. A cluster that may yet be read needs
+// to know, since an empty answer about one that the account does not see is none.
+func (p *Poller) accessDue() bool {
+	if p.seen == nil || p.blind != nil || time.Since(p.accessAt) >= accessEvery {
+		return true
+	}
+	for c := range p.unread.process {
+		if p.seen[c] {
+			return true
+		}
+	}
+	return false
+}
+
+// askAccess asks which clusters the account sees. When search does not tell, what it
+// said before stays.
+func (p *Poller) askAccess(ctx context.Context, view fleet.View, until time.Time) {
+	var r *search.Result
+	if err := p.try(ctx, until, attempts, func() (err error) { r, err = p.Search.Clusters(ctx); return err }); err != nil {
 		return // the batches tell what is wrong
 	}
 	p.reportAccess(view, r)
@@ -34,26 +65,25 @@ func (p *Poller) checkAccess(ctx context.Context, view fleet.View) {
 // reportAccess says what the account does not see or should not see, once.
 func (p *Poller) reportAccess(view fleet.View, r *search.Result) {
 	p.accessAt = time.Now()
-	said, keys := judgeAccess(view, r.Items)
-	if said == p.accessSaid {
+	p.seen = make(map[string]bool, len(r.Items))
+	for i := range r.Items {
+		p.seen[r.Items[i].Name] = true
+	}
+	said, keys := judgeAccess(view, p.seen)
+	if said == p.said {
 		return
 	}
-	p.accessSaid = said
+	p.said = said
 	if said == "" {
 		p.Log.Info("search shows every managed cluster again")
 		return
 	}
-	failures.WithLabelValues(string(search.KindAccess)).Inc()
-	p.Log.Info(said, keys...)
+	p.Log.Error(nil, said, keys...)
 }
 
 // judgeAccess compares the clusters that search shows with those that exist. It
 // returns what an operator should do, "" when all is well.
-func judgeAccess(view fleet.View, rows []search.Item) (advised string, keys []any) {
-	seen := map[string]bool{}
-	for i := range rows {
-		seen[rows[i].Name] = true
-	}
+func judgeAccess(view fleet.View, seen map[string]bool) (advised string, keys []any) {
 	var hidden, hub []string
 	for _, c := range view.Clusters {
 		if !seen[c] {
@@ -71,9 +101,7 @@ func judgeAccess(view fleet.View, rows []search.Item) (advised string, keys []an
 				"restore the search index or grant \"create\" on managedclusterviews in view.open-cluster-management.io for all clusters",
 			[]any{"hidden", names(hidden), "hub", names(hub)}
 	case len(hidden) > 0 && len(seen) == 0:
-		return "search shows no cluster at all: " + advice +
-				"; with fine-grained RBAC (annotation fine-grained-rbac of the search operator) that right gives nothing: grant the ServiceAccount UserPermissions for argoproj.io/applications and every deployed kind",
-			[]any{"hidden", names(hidden)}
+		return "search shows no cluster at all: " + advice + "; " + adviceFineGrained, []any{"hidden", names(hidden)}
 	case len(hidden) > 0:
 		return "search does not show every managed cluster: " + advice + ", or see whether the search add-on runs there",
 			[]any{"hidden", names(hidden)}

@@ -153,7 +153,7 @@ func BenchmarkBareQueries(b *testing.B) {
 		for first := range s.batches {
 			batches = append(batches, first)
 		}
-		each(batches, func(first string) {
+		each(batches, inFlight, func(first string) {
 			response, err := c.Post(server.URL, "application/json", bytes.NewReader(fmt.Appendf(nil, `{"values":["%s"]}`, first)))
 			if err != nil {
 				b.Error(err)

@@ -8,167 +8,214 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// confirm reads the suspicious clusters a second time, a few at once, and takes
-// over what it can prove. What stays unproven is kept as it was and dated.
-func (p *Poller) confirm(ctx context.Context, view fleet.View, found *suspects, until time.Time) {
-	if len(found.clusters) == 0 {
+const (
+	confirmGroup = 10  // clusters in one confirming read
+	namesAtOnce  = 500 // names in one question for objects
+)
+
+// confirm reads the clusters whose answers leave something out a second time, a few
+// at once. What is proven to be gone goes; the rest is held, each thing for itself,
+// beside all that the answers do say.
+func (p *Poller) confirm(ctx context.Context, view fleet.View, found *missing, until time.Time) {
+	if len(found.clusters) == 0 || !sleep(ctx, min(time.Second, p.Options.Interval/10)) {
 		return
 	}
-	if !sleep(ctx, min(time.Second, p.Options.Interval/10)) {
-		return
-	}
-	clusters := slices.Sorted(maps.Keys(found.clusters))
 	visible := p.visible(ctx, view, until)
-	each(slices.Collect(slices.Chunk(clusters, confirmGroup)), func(group []string) {
+	clusters := slices.Sorted(maps.Keys(found.clusters))
+	each(slices.Collect(slices.Chunk(clusters, confirmGroup)), inFlight, func(group []string) {
 		second := map[string]reading{}
 		p.read(ctx, group, until, func(clusters []string, r reply) {
 			for _, c := range clusters {
 				second[c] = reading{apps: r.apps[c], at: r.asked}
 			}
-		}, found.fail)
-		p.judge(ctx, visible, found, group, second, until)
+		})
+		for _, c := range group {
+			if ctx.Err() != nil {
+				return
+			}
+			again, is := second[c]
+			p.judge(ctx, c, found.clusters[c], again, is, visible[c], until)
+		}
 	})
 }
 
-// reading is an answer about one cluster and when it was asked for.
-type reading struct {
-	apps []translate.Application
-	at   time.Time
-}
-
-// judge decides on each cluster of a group after its second read.
-func (p *Poller) judge(ctx context.Context, visible map[string]bool, found *suspects, group []string, second map[string]reading, until time.Time) {
-	losses := map[string]loss{}
-	for cluster, r := range second {
-		first, again := p.lost(cluster, found.clusters[cluster]), p.lost(cluster, r.apps)
-		switch {
-		case again.none():
-			p.accept(cluster, r.apps, r.at)
-		case !again.equal(&first):
-			p.distrust([]string{cluster})
-			found.fail(&search.Error{Kind: search.KindIncomplete, Detail: "two reads of cluster " + cluster + " differ in what has vanished"})
-		default:
-			losses[cluster] = again
-		}
+// judge decides on a cluster after its second read, if there was one.
+func (p *Poller) judge(ctx context.Context, cluster string, first, second reading, confirmed, visible bool, until time.Time) {
+	p.mu.Lock()
+	state, known := p.known[cluster]
+	p.mu.Unlock()
+	last := first
+	if confirmed {
+		last = second
 	}
-	if len(losses) == 0 {
+	switch {
+	case len(last.apps) == 0 && !visible:
+		return // it looks the same when the account does not see it: that is no answer
+	case !known && relationless(last.apps) && !p.outlasts(cluster, last.at):
+		return // not yet read
+	case !known:
+		p.accept(cluster, last.apps, last.at)
 		return
 	}
-	still, err := p.still(ctx, losses, until)
-	if err != nil {
-		p.distrust(slices.Collect(maps.Keys(losses)))
-		found.fail(fmt.Errorf("look up %d clusters from %s on: %w", len(group), group[0], err))
-		return
+	absent := translate.Absent(state.Applications, last.apps)
+	gone := translate.Absence{}
+	if confirmed {
+		both := absent.Both(translate.Absent(state.Applications, first.apps))
+		if len(both.Applications) < len(absent.Applications) || len(both.Resources) < len(absent.Resources) {
+			failures.WithLabelValues(string(search.KindIncomplete)).Inc() // two reads a second apart differ
+		}
+		gone.Applications = p.alsoAbsent(state.Applications, last.apps, both.Applications)
+		gone.Resources = p.vanished(ctx, cluster, both.Resources, until)
 	}
-	for cluster, l := range losses {
-		r := second[cluster]
-		var doubtful string
-		switch {
-		case len(l.apps) > 0 && !visible[cluster]:
-			doubtful = fmt.Sprintf("%d Applications have vanished, but the account does not see the cluster", len(l.apps))
-		case still[cluster] > 0:
-			doubtful = fmt.Sprintf("%d resources have vanished from their Applications, but are still there", still[cluster])
-		case len(l.unproven) > 0 && !p.sawObjects():
-			doubtful = fmt.Sprintf("%d Applications without any resource, and no other Application has one either: the relations failed, or fine-grained RBAC does not grant the deployed kinds", len(l.unproven))
-		}
-		if doubtful == "" || visible[cluster] && p.persists(cluster, l, r.at) {
-			p.accept(cluster, r.apps, r.at)
-			continue
-		}
-		p.hold(cluster, r)
-		found.fail(&search.Error{Kind: search.KindIncomplete, Detail: "cluster " + cluster + ": " + doubtful})
+	merged := translate.Merge(state.Applications, last.apps, gone, last.at.UTC().Truncate(time.Second))
+	p.accept(cluster, merged, last.at)
+	if n := len(absent.Resources) - len(gone.Resources) + len(absent.Applications) - len(gone.Applications); n > 0 {
+		p.mu.Lock()
+		p.tally.held = append(p.tally.held, fmt.Sprintf("%s: %d", cluster, n))
+		p.mu.Unlock()
 	}
 }
 
-// hold keeps what is known of a cluster and dates it. A cluster of which nothing
-// is known gets what was answered, dated too: it is all there is.
-func (p *Poller) hold(cluster string, r reading) {
-	p.distrust([]string{cluster})
+// alsoAbsent adds the Applications that are held already and absent once more.
+func (p *Poller) alsoAbsent(known, fresh []translate.Application, gone map[translate.Identity]bool) map[translate.Identity]bool {
+	there := map[translate.Identity]bool{}
+	for i := range fresh {
+		there[fresh[i].ID()] = true
+	}
+	for i := range known {
+		if id := known[i].ID(); !known[i].AbsentSince.IsZero() && !there[id] {
+			gone[id] = true
+		}
+	}
+	return gone
+}
+
+// outlasts tells whether a cluster's answers have looked for long as if relations
+// failed, while others have some: then there may well be none.
+func (p *Poller) outlasts(cluster string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := p.known[cluster]; known || len(r.apps) == 0 {
-		return
-	}
-	since := r.at.UTC().Truncate(time.Second)
-	p.known[cluster] = translate.Cluster{Applications: r.apps, StaleSince: &since}
-	p.touch(r.apps)
-}
-
-// persists tells whether the same loss has been repeated long enough to be
-// believed without proof: an object may well stay when it leaves its Application.
-func (p *Poller) persists(cluster string, l loss, now time.Time) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	d, ok := p.doubts[cluster]
-	if !ok || !d.loss.equal(&l) {
-		p.doubts[cluster] = doubt{since: now, loss: l}
+	since, ok := p.bare[cluster]
+	if !ok {
+		p.bare[cluster] = now
 		return false
 	}
-	return p.objects && now.Sub(d.since) >= believeAfter
+	return p.tally.objects && now.Sub(since) >= believeAfter
 }
 
-// sawObjects tells whether some answer of this poll had relations at all.
-func (p *Poller) sawObjects() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.objects
-}
-
-// still counts the vanished objects that search finds on their cluster all the
-// same. It asks for the objects themselves, not for relations.
-func (p *Poller) still(ctx context.Context, losses map[string]loss, until time.Time) (map[string]int, error) {
-	var clusters []string
-	kinds, names := map[string]bool{}, map[string]bool{}
-	for cluster, l := range losses {
-		if len(l.objects) > 0 {
-			clusters = append(clusters, cluster)
+// vanished returns those of the resources that are not on the cluster any more. It
+// asks for the objects themselves, not for relations.
+func (p *Poller) vanished(ctx context.Context, cluster string, resources map[intermediate.Resource]bool, until time.Time) map[intermediate.Resource]bool {
+	gone := map[intermediate.Resource]bool{}
+	var ask []intermediate.Resource
+	for r := range resources {
+		if searchable(r.Kind) && searchable(r.Name) {
+			ask = append(ask, r)
 		}
-		for _, r := range l.objects {
+	}
+	slices.SortFunc(ask, translate.CompareResources)
+	for part := range slices.Chunk(ask, namesAtOnce) {
+		kinds, names := map[string]bool{}, map[string]bool{}
+		for _, r := range part {
 			kinds[r.Kind], names[r.Name] = true, true
 		}
-	}
-	if len(clusters) == 0 {
-		return nil, nil
-	}
-	slices.Sort(clusters)
-	var r *search.Result
-	err := p.try(ctx, until, func() (err error) {
-		r, err = p.Search.Objects(ctx, clusters, slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(names)))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	count := map[string]int{}
-	there := translate.Objects(r.Items)
-	for cluster, l := range losses {
-		for _, o := range l.objects {
-			if there[translate.Object{Cluster: cluster, Resource: o}] {
-				count[cluster]++
+		var result *search.Result
+		err := p.try(ctx, until, attempts, func() (err error) {
+			result, err = p.Search.Objects(ctx, cluster, slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(names)))
+			return err
+		})
+		if err != nil {
+			return gone // what is not proven stays
+		}
+		there := translate.Objects(result.Items)
+		for _, r := range part {
+			if !there[translate.Object{Cluster: cluster, Resource: r}] {
+				gone[r] = true
 			}
 		}
 	}
-	return count, nil
+	return gone
+}
+
+// searchable tells whether search takes a value as it is: not as a pattern and not
+// as a comparison. Values come from managed clusters.
+func searchable(value string) bool {
+	return value != "" && !strings.Contains(value, "*") && !strings.ContainsAny(value[:1], "!=<>")
+}
+
+// review looks at what is held of the clusters that have answered in this poll. It
+// goes when it is proven to be gone or when it has been left out for long enough: an
+// object may well stay when it leaves its Application.
+func (p *Poller) review(ctx context.Context, until time.Time) {
+	now := time.Now()
+	var due []string
+	for c, state := range p.known {
+		held, oldest := translate.Held(state.Applications)
+		if held.Empty() {
+			delete(p.reviewed, c)
+			continue
+		}
+		if at, ok := p.reviewed[c]; !ok {
+			p.reviewed[c] = now // it has just been asked about
+		} else if p.tally.answered[c] && (now.Sub(at) >= reviewEvery || now.Sub(oldest) >= believeAfter) {
+			due = append(due, c)
+		}
+	}
+	slices.Sort(due)
+	each(due, inFlight, func(c string) { p.reviewCluster(ctx, c, now, until) })
+}
+
+func (p *Poller) reviewCluster(ctx context.Context, cluster string, now, until time.Time) {
+	p.mu.Lock()
+	apps, at := p.known[cluster].Applications, p.readAt[cluster]
+	objects, last := p.tally.objects, p.reviewed[cluster]
+	p.mu.Unlock()
+	held, _ := translate.Held(apps)
+	var gone translate.Absence
+	if objects {
+		gone = translate.Expired(apps, now.Add(-believeAfter))
+	}
+	if now.Sub(last) >= reviewEvery {
+		for r := range p.vanished(ctx, cluster, held.Resources, until) {
+			if gone.Resources == nil {
+				gone.Resources = map[intermediate.Resource]bool{}
+			}
+			gone.Resources[r] = true
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(last) >= reviewEvery {
+		p.reviewed[cluster] = now
+	}
+	if gone.Empty() {
+		return
+	}
+	// What the last answer said is still what is known, but for what was held.
+	a := p.answers[cluster]
+	p.replace(cluster, translate.Release(apps, gone), at)
+	if a != nil {
+		p.answers[cluster] = a
+	}
 }
 
 // visible returns the clusters that the account sees; none when that cannot be told.
 func (p *Poller) visible(ctx context.Context, view fleet.View, until time.Time) map[string]bool {
-	var r *search.Result
-	err := p.try(ctx, until, func() (err error) { r, err = p.Search.Clusters(ctx); return err })
-	if err != nil {
+	if !p.accessAt.Before(p.tally.started) {
+		return p.seen // asked for in this poll
+	}
+	p.askAccess(ctx, view, until)
+	if p.accessAt.Before(p.tally.started) {
 		return nil
 	}
-	p.reportAccess(view, r)
-	seen := map[string]bool{}
-	for i := range r.Items {
-		seen[r.Items[i].Name] = true
-	}
-	return seen
+	return p.seen
 }

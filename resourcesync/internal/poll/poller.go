@@ -6,7 +6,7 @@ package poll
 import (
 	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -23,7 +23,7 @@ import (
 type Searcher interface {
 	ClustersWithApplications(ctx context.Context) ([]string, error)
 	Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error)
-	Objects(ctx context.Context, clusters, kinds, names []string) (*search.Result, error)
+	Objects(ctx context.Context, cluster string, kinds, names []string) (*search.Result, error)
 	Clusters(ctx context.Context) (*search.Result, error)
 }
 
@@ -39,6 +39,8 @@ type Files interface {
 	WrittenAt(namespace, name string) (time.Time, error)
 	Write(r *intermediate.Report) error
 	Remove(namespace, name string) error
+	LastSuccess() (time.Time, error)
+	SetLastSuccess(at time.Time) error
 }
 
 // Options are the times and sizes of a [Poller].
@@ -52,14 +54,13 @@ type Options struct {
 }
 
 const (
-	inFlight     = 2      // requests at once; more make the server slower, not the poll faster
-	batchObjects = 20_000 // resources expected in one answer: some 6 MB
-	attempts     = 3      // tries of one request within a poll
+	attempts     = 3 // tries of one request within a poll
 	firstBackoff = 250 * time.Millisecond
-	wakeGap      = time.Second     // between a poll and one that a hint asks for
+	pollGap      = time.Second     // between the end of a poll and the start of the next
 	accessEvery  = 5 * time.Minute // search itself remembers access rights that long
-	believeAfter = 5 * time.Minute // how long a loss without proof must be repeated
-	confirmGroup = 10              // clusters in one confirming read
+	believeAfter = 5 * time.Minute // how long an absence without proof must last
+	reviewEvery  = time.Minute     // how often a cluster is asked for what is held of it
+	staleAfter   = 3               // intervals without an answer until data is dated
 )
 
 // Poller keeps the intermediate reports. Its fields are set before Start.
@@ -72,27 +73,44 @@ type Poller struct {
 	// Wake asks for a poll before its time; nil: never.
 	Wake <-chan struct{}
 
-	mu      sync.Mutex                   // guards what two batches may change at once
-	known   map[string]translate.Cluster // by managed cluster
-	readAt  map[string]time.Time         // when a cluster's answer was last good
-	doubts  map[string]doubt             // losses that are not proven yet
-	dirty   map[intermediate.Key]bool    // reports that may differ from their files
-	answers map[string]*answer           // by managed cluster: what is known of it comes from
-	objects bool                         // some answer of this poll had objects
+	mu       sync.Mutex                   // guards what two batches may change at once
+	known    map[string]translate.Cluster // by managed cluster
+	readAt   map[string]time.Time         // when a cluster's answer was last good
+	bare     map[string]time.Time         // since when a cluster's first answers look as if relations failed
+	reviewed map[string]time.Time         // when a cluster was last asked for what is held of it
+	dirty    map[intermediate.Key]bool    // reports that may differ from their files
+	answers  map[string]*answer           // by managed cluster: what is known of it comes from
+	suspects map[string]*suspect          // clusters that are asked about in smaller batches
+	room     room                         // what the clusters may take and take
+	unread   unread
+	tally    tally // of this poll
 
-	rows       map[intermediate.Key]bool        // ApplicationSets with Applications; nil: not counted yet
-	stale      int                              // clusters in known that are
-	written    map[intermediate.Key]fingerprint // what the files hold
-	reached    bool                             // search has answered since the start
-	failing    string                           // what was last said to be wrong
-	accessAt   time.Time                        // when access was last checked
-	accessSaid string
+	rows     map[intermediate.Key]bool        // ApplicationSets with Applications; nil: not counted yet
+	written  map[intermediate.Key]fingerprint // what the files hold
+	files    files
+	late     map[intermediate.Key]bool // reports that could not be written in this poll
+	reached  bool                      // search has answered since the start
+	failing  string                    // what was last said to be wrong
+	oddSaid  string                    // the odd rows last named
+	leftSaid string                    // the clusters last named for what does not fit
+	seen     map[string]bool           // clusters that search shows the account; nil: cannot be told
+	accessAt time.Time                 // when seen was last asked for
+	blind    error                     // the account sees nothing
+	said     string                    // the last advice about access
 }
 
-// doubt is a loss that two reads agree on and nothing proves.
-type doubt struct {
-	since time.Time
-	loss  loss
+// tally is what happened in one poll.
+type tally struct {
+	started  time.Time
+	objects  bool            // some answer had objects
+	answered map[string]bool // clusters with a good answer
+	good     int             // answers to batches
+	bad      int             // failed requests for batches
+	odd      []string        // rows left out, the first few
+	oddRows  int
+	err      error // the first failure that is one of search as a whole
+	single   error // the first failure of a single cluster
+	held     []string
 }
 
 // NeedLeaderElection is false: the files belong to the pod.
@@ -103,20 +121,23 @@ func (p *Poller) Start(ctx context.Context) error {
 	p.restore()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var started time.Time
+	var started, ended time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
 		case <-p.Wake:
-			if !sleep(ctx, wakeGap-time.Since(started)) {
+			// A slow search is left alone for as long as it was busy.
+			gap := max(pollGap, min(ended.Sub(started), p.Options.Interval))
+			if !sleep(ctx, time.Until(ended.Add(gap))) {
 				return nil
 			}
 		}
 		started = time.Now()
 		p.poll(ctx)
-		timer.Reset(time.Until(started.Add(p.pause())))
+		ended = time.Now()
+		timer.Reset(max(pollGap, time.Until(started.Add(p.pause()))))
 	}
 }
 
@@ -139,37 +160,80 @@ func (p *Poller) poll(ctx context.Context) {
 		return
 	}
 	p.forget(view.Clusters)
-	p.objects = false
+	p.unread.begin(view.Clusters)
+	p.tally = tally{started: started, answered: map[string]bool{}}
+	p.room.rise(p)
 	err = p.ask(ctx, view, started.Add(p.Options.Interval))
 	if ctx.Err() != nil {
 		return // stopping: half a poll says nothing about search
 	}
+	p.date()
 	err = errors.Join(err, p.publish(view))
 	p.say(err)
+	p.sayOdd()
+	p.measure(view)
 	pollSeconds.Observe(time.Since(started).Seconds())
 	if err == nil {
-		lastSuccess.SetToCurrentTime()
+		p.succeeded(started)
 	}
 }
 
-// ask reads every cluster that has pulled Applications, or had some. The error is
-// the first failure; what did not fail is taken over all the same.
+// succeeded keeps when the last poll was good, for a program that starts over.
+func (p *Poller) succeeded(at time.Time) {
+	lastSuccess.Set(float64(at.Unix()))
+	if err := p.Files.SetLastSuccess(at); err != nil {
+		failures.WithLabelValues("write").Inc()
+		p.Log.V(1).Info("time of the last good poll cannot be kept", "error", err.Error())
+	}
+}
+
+// ask reads every cluster that has pulled Applications, had some or was never read.
+// The error is the first failure of search as a whole; what did not fail is taken
+// over all the same.
 func (p *Poller) ask(ctx context.Context, view fleet.View, until time.Time) error {
 	var have []string
-	err := p.try(ctx, until, func() (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
+	err := p.try(ctx, until, attempts, func() (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
 	if err != nil {
-		p.distrust(slices.Collect(maps.Keys(p.known)))
 		return err
 	}
 	p.reached = true
-	p.checkAccess(ctx, view)
-	suspects := p.readAll(ctx, p.batches(p.targets(view.Clusters, have)), until)
-	p.confirm(ctx, view, suspects, until)
-	return suspects.err
+	blind := p.checkAccess(ctx, view, len(have) > 0, until)
+	missing := p.readAll(ctx, p.targets(view.Clusters, have), until)
+	p.confirm(ctx, view, missing, until)
+	p.review(ctx, until)
+	p.settleSuspects()
+	switch {
+	case p.tally.err != nil:
+		return errors.Join(blind, p.tally.err)
+	case p.tally.good == 0:
+		return errors.Join(blind, p.tally.single)
+	}
+	return errors.Join(blind, p.relations())
 }
 
-// targets are the clusters to ask about: those that exist, and have Applications
-// or are known to have had some.
+// relations returns an error when no answer has shown any object although there
+// have been some: then it is not the Applications that have none.
+func (p *Poller) relations() error {
+	if p.tally.objects || p.tally.good == 0 {
+		return nil
+	}
+	lacking := len(p.bare)
+	for _, state := range p.known {
+		if held, _ := translate.Held(state.Applications); len(held.Resources) > 0 {
+			lacking++
+		}
+	}
+	if lacking == 0 {
+		return nil
+	}
+	failures.WithLabelValues(string(search.KindIncomplete)).Inc()
+	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf(
+		"no resource of any Application, on %d clusters that should have some: search's statement for relations fails, or fine-grained RBAC does not grant the account the deployed kinds", lacking)}
+}
+
+// targets are the clusters to ask about: those that exist and have Applications, are
+// known to have had some, or may have some as far as can be told. One that search
+// does not show has nothing to tell as long as it is not even said to have some.
 func (p *Poller) targets(exist, have []string) []string {
 	has := make(map[string]bool, len(have))
 	for _, c := range have {
@@ -177,90 +241,22 @@ func (p *Poller) targets(exist, have []string) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(exist), func(c string) bool {
 		_, known := p.known[c]
-		return !has[c] && !known
+		return !has[c] && !known && !(p.unread.process[c] && (p.seen == nil || p.seen[c]))
 	})
 }
 
-// batches cuts the clusters into requests by number and by what is known of their
-// size.
-func (p *Poller) batches(clusters []string) [][]string {
-	var out [][]string
-	size := 0
-	for _, c := range clusters {
-		weight := 0
-		apps := p.known[c].Applications
-		for i := range apps {
-			weight += 1 + len(apps[i].Resources)
-		}
-		if n := len(out); n > 0 && len(out[n-1]) < p.Options.BatchSize && size+weight <= batchObjects {
-			out[n-1] = append(out[n-1], c)
-			size += weight
-			continue
-		}
-		out, size = append(out, []string{c}), weight
-	}
-	return out
-}
-
-// forget drops the clusters that do not exist any more.
-func (p *Poller) forget(exist []string) {
+// date marks what is known of clusters whose last good answer is some polls old.
+// A failure now and then is no reason to write every report twice.
+func (p *Poller) date() {
+	grace := staleAfter * p.Options.Interval
 	for c, state := range p.known {
-		if _, found := slices.BinarySearch(exist, c); !found {
-			p.touch(state.Applications)
-			delete(p.known, c)
-			delete(p.readAt, c)
-			delete(p.doubts, c)
-		}
-	}
-	maps.DeleteFunc(p.answers, func(c string, _ *answer) bool { _, found := slices.BinarySearch(exist, c); return !found })
-}
-
-// accept takes an answer over as the truth about a cluster.
-func (p *Poller) accept(cluster string, fresh []translate.Application, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.unremember(cluster)
-	delete(p.doubts, cluster)
-	p.readAt[cluster] = now
-	before, known := p.known[cluster]
-	if len(fresh) == 0 {
-		p.touch(before.Applications)
-		delete(p.known, cluster)
-		return
-	}
-	if known && before.StaleSince == nil && equal(before.Applications, fresh) {
-		return
-	}
-	p.touch(before.Applications)
-	p.touch(fresh)
-	p.known[cluster] = translate.Cluster{Applications: fresh}
-}
-
-// distrust keeps what is known of clusters and dates it.
-func (p *Poller) distrust(clusters []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range clusters {
-		p.unremember(c)
-		state, ok := p.known[c]
-		if !ok || state.StaleSince != nil {
+		at := p.readAt[c]
+		if state.StaleSince != nil || !at.Before(p.tally.started) || p.tally.started.Sub(at) < grace {
 			continue
 		}
-		since := p.readAt[c].UTC().Truncate(time.Second)
+		since := at.UTC().Truncate(time.Second)
 		state.StaleSince = &since
 		p.known[c] = state
 		p.touch(state.Applications)
 	}
-}
-
-func (p *Poller) touch(apps []translate.Application) {
-	for i := range apps {
-		p.dirty[apps[i].Set] = true
-	}
-}
-
-func equal(a, b []translate.Application) bool {
-	return slices.EqualFunc(a, b, func(x, y translate.Application) bool {
-		return x.Compare(&y) == 0 && x.Bare == y.Bare && slices.Equal(x.Resources, y.Resources) && slices.Equal(x.Conditions, y.Conditions)
-	})
 }

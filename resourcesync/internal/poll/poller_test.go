@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
@@ -65,14 +67,16 @@ func TestGrowthIsTakenAtOnce(t *testing.T) {
 func TestOutageKeepsAndDates(t *testing.T) {
 	in(t, func(w *world) {
 		w.down = &search.Error{Kind: search.KindDatabase}
+		w.polls(2)
+		w.expect("two polls are not worth writing every report twice", both(ab, fresh))
 		w.poll()
-		w.expect("one interval old", both(ab, 20*time.Second))
+		w.expect("three are", both(ab, 40*time.Second))
 		w.poll()
-		w.expect("the age grows", both(ab, 30*time.Second))
+		w.expect("the age grows", both(ab, 50*time.Second))
 		at, _ := w.store.WrittenAt(setKey.Namespace, setKey.Name)
 		w.restart()
 		w.poll()
-		w.expect("a restart forgets nothing", both(ab, 40*time.Second))
+		w.expect("a restart forgets nothing", both(ab, 60*time.Second))
 		if after, _ := w.store.WrittenAt(setKey.Namespace, setKey.Name); !after.Equal(at) {
 			t.Error("the same staleness was written again")
 		}
@@ -98,7 +102,8 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 }
 
 func TestLossNeedsProof(t *testing.T) {
-	kept := map[string]row{"c1/app": {ab, 20 * time.Second}, "c2/app": {ab, fresh}}
+	const heldB, heldAll = "ConfigMap/a (ConfigMap/b) ", "(ConfigMap/a) (ConfigMap/b) "
+	stale := 40 * time.Second
 	tests := []struct {
 		name, reason string
 		change       func(w *world)
@@ -134,7 +139,7 @@ func TestLossNeedsProof(t *testing.T) {
 		{
 			"access lost", "an invisible cluster looks like one without Applications",
 			func(w *world) { w.hidden["c1"] = true },
-			kept,
+			map[string]row{"c1/app": {ab, stale}, "c2/app": {ab, fresh}},
 		},
 		{
 			"relations cut", "the object is still there",
@@ -144,7 +149,7 @@ func TestLossNeedsProof(t *testing.T) {
 					return nil
 				}
 			},
-			kept,
+			map[string]row{"c1/app": {heldB, fresh}, "c2/app": {ab, fresh}},
 		},
 		{
 			"relations of one cluster empty", "HTTP 200 and no relations is what a cancelled statement looks like",
@@ -154,14 +159,14 @@ func TestLossNeedsProof(t *testing.T) {
 					return nil
 				}
 			},
-			kept,
+			map[string]row{"c1/app": {heldAll, fresh}, "c2/app": {ab, fresh}},
 		},
 		{
 			"relations empty", "all clusters at once",
 			func(w *world) {
 				w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }
 			},
-			both(ab, 20*time.Second),
+			both(heldAll, fresh),
 		},
 		{
 			"items empty", "a cancelled items statement with a count that lies too",
@@ -169,14 +174,14 @@ func TestLossNeedsProof(t *testing.T) {
 				w.hidden["c1"] = true
 				w.bent = func(_ []string, r *search.Result) error { r.Items = nil; return nil }
 			},
-			map[string]row{"c1/app": {ab, 20 * time.Second}},
+			map[string]row{"c1/app": {ab, stale}},
 		},
 		{
 			"incomplete", "an answer that is known to be cut",
 			func(w *world) {
 				w.bent = func([]string, *search.Result) error { return &search.Error{Kind: search.KindIncomplete} }
 			},
-			both(ab, 20*time.Second),
+			both(ab, stale),
 		},
 		{
 			"once", "a cut that the second read does not repeat is nothing at all",
@@ -203,7 +208,7 @@ func TestLossNeedsProof(t *testing.T) {
 					return nil
 				}
 			},
-			kept,
+			map[string]row{"c1/app": {heldB, fresh}, "c2/app": {ab, fresh}},
 		},
 		{
 			"cluster gone", "a cluster that does not exist any more goes at once",
@@ -220,7 +225,7 @@ func TestLossNeedsProof(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			in(t, func(w *world) {
 				tc.change(w)
-				w.poll()
+				w.polls(3)
 				w.expect(tc.reason, tc.want)
 			})
 		})
@@ -230,13 +235,13 @@ func TestLossNeedsProof(t *testing.T) {
 func TestDoubtEndsWithTheFault(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }
+		success := testutil.ToFloat64(lastSuccess)
 		for range 60 { // ten minutes
 			w.poll()
-			for key, row := range w.rows() {
-				if row.objects != ab || row.age < 10*time.Second {
-					t.Fatalf("%s lost what was known: %v", key, row)
-				}
-			}
+			w.expect("nothing is believed while no Application has any object", both("(ConfigMap/a) (ConfigMap/b) ", fresh))
+		}
+		if testutil.ToFloat64(lastSuccess) != success || w.poller.failing != string(search.KindIncomplete) {
+			t.Errorf("relations that fail everywhere are a success (%q)", w.poller.failing)
 		}
 		w.bent = nil
 		w.poll()
@@ -248,28 +253,31 @@ func TestAnObjectThatOutlivesItsApplicationIsBelievedInTheEnd(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["app"] = []string{"ConfigMap/a"}
 		w.extra["c1"] = []string{"ConfigMap/b"} // no longer the Application's, but not deleted
-		for range 29 {
+		for range 30 {
 			w.poll()
-			if got := w.rows()["c1/app"]; got.objects != ab || got.age == fresh {
-				t.Fatalf("believed too soon: %v", got)
-			}
+			w.expect("not yet", map[string]row{"c1/app": {"ConfigMap/a (ConfigMap/b) ", fresh}, "c2/app": {ab, fresh}})
 		}
-		for range 3 {
-			w.poll()
-		}
-		w.expect("repeated for five minutes beside good relations", map[string]row{"c1/app": {"ConfigMap/a ", fresh}, "c2/app": {ab, fresh}})
+		w.polls(2)
+		w.expect("left out for five minutes beside good relations", map[string]row{"c1/app": {"ConfigMap/a ", fresh}, "c2/app": {ab, fresh}})
 	})
 }
 
+// A first answer without any object looks like one whose statement for relations has
+// failed, and a new pod has nothing to compare it with.
 func TestFirstReadWithoutRelations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }
-		w.poll()
-		w.expect("what is there is told, and not as the truth", both("", 0))
+		w.polls(60)
+		if _, err := w.store.Read(setKey.Namespace, setKey.Name); !errors.Is(err, intermediate.ErrNone) {
+			t.Errorf("a report without any resource was written: %v", err)
+		}
+		if got := testutil.ToFloat64(clustersStale); got != 2 {
+			t.Errorf("%v clusters are stale, want 2", got)
+		}
 		w.bent = nil
 		w.poll()
-		w.expect("then it is", both(ab, fresh))
+		w.expect("then it is read", both(ab, fresh))
 	})
 }
 
@@ -284,8 +292,8 @@ func TestHalfOfTheBatchesFail(t *testing.T) {
 		}
 		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/s")
 		w.apps["c2"]["app"] = append(w.apps["c2"]["app"], "Secret/s")
-		w.poll()
-		w.expect("one half is new, the other dated", map[string]row{"c1/app": {ab + "Secret/s ", fresh}, "c2/app": {ab, 20 * time.Second}})
+		w.polls(3)
+		w.expect("one half is new, the other dated", map[string]row{"c1/app": {ab + "Secret/s ", fresh}, "c2/app": {ab, 40 * time.Second}})
 	})
 }
 
@@ -326,8 +334,12 @@ func TestBatches(t *testing.T) {
 		if got := len(w.rows()); got != 20 {
 			t.Errorf("%d rows", got)
 		}
-		if w.asked != 7 || w.most != 2 {
-			t.Errorf("%d requests, %d at once; want 7 and 2", w.asked, w.most)
+		if w.asked != 7 || w.most != 1 {
+			t.Errorf("%d requests, %d at once; want 7, one at a time while nobody knows what they weigh", w.asked, w.most)
+		}
+		w.poll()
+		if w.asked != 14 || w.most != 2 {
+			t.Errorf("%d requests, %d at once; want 14, two at a time", w.asked, w.most)
 		}
 		w.bent = func(clusters []string, _ *search.Result) error {
 			if len(clusters) > 1 {

@@ -8,7 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
@@ -19,41 +20,98 @@ import (
 // fingerprint is of the bytes of a report; zero: of a file that cannot be read.
 type fingerprint [sha256.Size]byte
 
-func printOf(r *intermediate.Report) (fingerprint, error) {
+func printOf(r *intermediate.Report) (print fingerprint, size int, err error) {
 	r.SchemaVersion = intermediate.SchemaVersion
 	data, err := json.Marshal(r)
-	return sha256.Sum256(data), err
+	return sha256.Sum256(data), len(data), err
+}
+
+// files is what the directory holds.
+type files struct {
+	total   int
+	sizes   map[intermediate.Key]int
+	cut     map[intermediate.Key]int  // resources that a report has no room for
+	refused map[intermediate.Key]bool // reports that there is no room for
+}
+
+func (f *files) set(k intermediate.Key, size int) {
+	f.total += size - f.sizes[k]
+	f.sizes[k] = size
+	if size == 0 {
+		delete(f.sizes, k)
+		delete(f.cut, k)
+		delete(f.refused, k)
+	}
+}
+
+func (f *files) cutResources() (n int) {
+	for _, cut := range f.cut {
+		n += cut
+	}
+	return n
 }
 
 // restore learns from the files what an earlier run knew, so that a restart loses
 // nothing and writes nothing that has not changed.
 func (p *Poller) restore() {
-	p.known, p.readAt, p.doubts = map[string]translate.Cluster{}, map[string]time.Time{}, map[string]doubt{}
+	p.known, p.readAt = map[string]translate.Cluster{}, map[string]time.Time{}
+	p.bare, p.reviewed = map[string]time.Time{}, map[string]time.Time{}
 	p.dirty, p.written = map[intermediate.Key]bool{}, map[intermediate.Key]fingerprint{}
-	p.answers = map[string]*answer{}
+	p.answers, p.suspects = map[string]*answer{}, map[string]*suspect{}
+	p.room, p.unread = newRoom(), unread{restored: map[intermediate.Key]map[string]bool{}}
+	p.files = files{sizes: map[intermediate.Key]int{}, cut: map[intermediate.Key]int{}, refused: map[intermediate.Key]bool{}}
+	success, err := p.Files.LastSuccess()
+	if err != nil {
+		p.Log.Error(err, "time of the last good poll cannot be told")
+	}
+	if !success.IsZero() {
+		p.reached = true
+		lastSuccess.Set(float64(success.Unix()))
+	}
 	keys, err := p.Files.List()
 	if err != nil {
 		p.Log.Error(err, "some intermediate reports cannot be told")
 	}
 	for _, k := range keys {
-		r, err := p.Files.Read(k.Namespace, k.Name)
-		if errors.Is(err, intermediate.ErrNone) {
-			continue
-		}
-		p.written[k] = fingerprint{}
-		var at time.Time
-		if err == nil {
-			at, err = p.Files.WrittenAt(k.Namespace, k.Name)
-		}
-		if err != nil {
+		if err := p.restoreReport(k, success); err != nil && !errors.Is(err, intermediate.ErrNone) {
+			p.written[k] = fingerprint{}
 			p.Log.Error(err, "intermediate report cannot be read; it is replaced when search has answered", "applicationset", k.String())
-			continue
-		}
-		translate.Restore(r, at.UTC().Truncate(time.Second), p.known)
-		if p.written[k], err = printOf(r); err != nil {
-			p.Log.Error(err, "intermediate report cannot be compared", "applicationset", k.String())
 		}
 	}
+	for c, state := range p.known {
+		p.room.set(c, state.Applications, translate.Cut{})
+	}
+}
+
+func (p *Poller) restoreReport(k intermediate.Key, success time.Time) error {
+	r, err := p.Files.Read(k.Namespace, k.Name)
+	if err != nil {
+		return err
+	}
+	at, err := p.Files.WrittenAt(k.Namespace, k.Name)
+	if err != nil {
+		return err
+	}
+	print, size, err := printOf(r)
+	if err != nil {
+		return err
+	}
+	p.written[k] = print
+	p.files.set(k, size)
+	translate.Restore(r, p.known)
+	if success.After(at) {
+		at = success // what was not written again was true then
+	}
+	for i := range r.Applications {
+		if c := r.Applications[i].Cluster; p.readAt[c].Before(at) {
+			p.readAt[c] = at
+		}
+	}
+	p.unread.restored[k] = map[string]bool{}
+	for _, c := range r.UnreadClusters {
+		p.unread.restored[k][c] = true
+	}
+	return nil
 }
 
 // publish writes the reports that differ from their files and removes those of
@@ -69,6 +127,7 @@ func (p *Poller) publish(view fleet.View) error {
 		}
 	}
 	failed := map[intermediate.Key]bool{}
+	p.late = failed
 	if wanted := p.wanted(view); len(wanted) > 0 {
 		for _, r := range translate.Reports(wanted, p.known) {
 			if err := p.write(r); err != nil {
@@ -77,19 +136,14 @@ func (p *Poller) publish(view fleet.View) error {
 			}
 		}
 	}
-	p.dirty = failed
-	clustersStale.Set(float64(p.stale))
-	reports.Set(float64(len(p.written)))
+	p.dirty, p.unread.changed = failed, false
 	return errors.Join(errs...)
 }
 
 // count looks at what is known for what every publication asks.
 func (p *Poller) count() {
-	p.rows, p.stale = map[intermediate.Key]bool{}, 0
+	p.rows = map[intermediate.Key]bool{}
 	for _, c := range p.known {
-		if c.StaleSince != nil {
-			p.stale++
-		}
 		for i := range c.Applications {
 			p.rows[c.Applications[i].Set] = true
 		}
@@ -107,7 +161,12 @@ func (p *Poller) lookForFiles() error {
 	for _, k := range keys {
 		there[k] = true
 	}
-	maps.DeleteFunc(p.written, func(k intermediate.Key, _ fingerprint) bool { return !there[k] })
+	for k := range p.written {
+		if !there[k] {
+			delete(p.written, k)
+			p.files.set(k, 0)
+		}
+	}
 	return nil
 }
 
@@ -117,20 +176,27 @@ func (p *Poller) wanted(view fleet.View) []intermediate.Key {
 	var out []intermediate.Key
 	for k := range view.Sets {
 		print, exists := p.written[k]
-		if p.dirty[k] && (exists || p.rows[k]) || p.rows[k] && (!exists || print == fingerprint{}) {
+		changed := p.dirty[k] || p.unread.changed
+		if changed && (exists || p.rows[k]) || p.rows[k] && (!exists || print == fingerprint{}) {
 			out = append(out, k)
 		}
 	}
+	slices.SortFunc(out, func(a, b intermediate.Key) int { return strings.Compare(a.String(), b.String()) })
 	return out
 }
 
 func (p *Poller) write(r *intermediate.Report) error {
 	k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
-	print, err := printOf(r)
+	r.UnreadClusters = p.unread.of(k)
+	cut := shorten(r)
+	print, size, err := printOf(r)
 	if err != nil {
 		return fmt.Errorf("encode intermediate report of ApplicationSet %s: %w", k, err)
 	}
 	if print == p.written[k] {
+		return nil
+	}
+	if p.refuse(k, size) {
 		return nil
 	}
 	if err := p.Files.Write(r); err != nil {
@@ -138,8 +204,30 @@ func (p *Poller) write(r *intermediate.Report) error {
 		return err
 	}
 	p.written[k] = print
+	p.files.set(k, size)
+	delete(p.files.cut, k)
+	if cut > 0 {
+		p.files.cut[k] = cut
+	}
 	writes.Inc()
 	return nil
+}
+
+// refuse tells whether there is no room for a report, the file that it replaces
+// being there until it is written. The container's volume is not to be filled: the
+// kubelet would evict the pod, and deliveries with it.
+func (p *Poller) refuse(k intermediate.Key, size int) bool {
+	if size <= intermediate.MaxReportBytes && p.files.total+size <= intermediate.MaxDirectoryBytes {
+		delete(p.files.refused, k)
+		return false
+	}
+	if !p.files.refused[k] {
+		p.files.refused[k] = true
+		p.Log.Error(nil, "there is no room for an intermediate report; the one before stays, if there is one", "applicationset", k.String(), "bytes", size,
+			"directory", p.files.total, "remedy", "spread the Applications over more ApplicationSets or hubs")
+	}
+	p.late[k] = true
+	return true
 }
 
 func (p *Poller) remove(k intermediate.Key) error {
@@ -148,5 +236,7 @@ func (p *Poller) remove(k intermediate.Key) error {
 		return err
 	}
 	delete(p.written, k)
+	delete(p.unread.restored, k)
+	p.files.set(k, 0)
 	return nil
 }

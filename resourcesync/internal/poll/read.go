@@ -14,49 +14,105 @@ import (
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 )
 
-// suspects are the clusters whose answer lacks something, and what was answered.
-type suspects struct {
+// missing are the clusters whose answer leaves out something that was there before,
+// or looks as if it did, and what was answered.
+type missing struct {
 	mu       sync.Mutex
-	clusters map[string][]translate.Application
-	err      error // the first failure of a batch
+	clusters map[string]reading
 }
 
-func (s *suspects) fail(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		s.err = err
+// reading is an answer about one cluster and when it was asked for.
+type reading struct {
+	apps []translate.Application
+	at   time.Time
+}
+
+// readAll reads the clusters: two requests at a time, and one as long as nothing is
+// known of what the answers weigh.
+func (p *Poller) readAll(ctx context.Context, clusters []string, until time.Time) *missing {
+	found := &missing{clusters: map[string]reading{}}
+	batches := p.batches(clusters, time.Now())
+	known := 0
+	for known < len(batches) && batches[known].known {
+		known++
 	}
-}
-
-// readAll reads every batch, two at a time.
-func (p *Poller) readAll(ctx context.Context, batches [][]string, until time.Time) *suspects {
-	found := &suspects{clusters: map[string][]translate.Application{}}
-	each(batches, func(batch []string) {
-		p.read(ctx, batch, until, func(batch []string, r reply) { p.take(batch, r, found) }, found.fail)
-	})
+	read := func(b batch) {
+		p.read(ctx, b.clusters, until, func(clusters []string, r reply) { p.take(clusters, r, found) })
+	}
+	each(batches[:known], inFlight, read)
+	each(batches[known:], 1, read)
 	return found
 }
 
-// take accepts an answer for the clusters of which it lacks nothing.
-func (p *Poller) take(batch []string, r reply, found *suspects) {
+// take accepts an answer for the clusters of which it leaves nothing out.
+func (p *Poller) take(clusters []string, r reply, found *missing) {
 	whole := true
-	for _, c := range batch {
-		if l := p.lost(c, r.apps[c]); l.none() {
-			p.accept(c, r.apps[c], r.asked)
-			continue
+	for _, c := range clusters {
+		fresh := r.apps[c]
+		switch p.doubt(c, fresh) {
+		case nothing:
+			p.mu.Lock()
+			known := p.known[c].Applications
+			p.mu.Unlock()
+			p.accept(c, translate.Merge(known, fresh, translate.Absence{}, r.asked.UTC().Truncate(time.Second)), r.asked)
+		case absence:
+			whole = false
+			found.mu.Lock()
+			found.clusters[c] = reading{apps: fresh, at: r.asked}
+			found.mu.Unlock()
+			p.mu.Lock()
+			p.unremember(c)
+			p.mu.Unlock()
+		case silence:
+			whole = false
 		}
-		whole = false
-		p.mu.Lock()
-		p.unremember(c)
-		p.mu.Unlock()
-		found.mu.Lock()
-		found.clusters[c] = r.apps[c]
-		found.mu.Unlock()
 	}
 	if whole {
-		p.remember(answer{clusters: batch, digest: r.digest, objects: r.objects})
+		p.remember(answer{clusters: clusters, digest: r.digest, objects: r.objects})
 	}
+}
+
+// doubts about an answer.
+type doubt int
+
+const (
+	nothing doubt = iota // all that was there before is there
+	absence              // something is not, or the answer looks as if relations failed
+	silence              // it may be empty only because the account does not see the cluster
+)
+
+func (p *Poller) doubt(cluster string, fresh []translate.Application) doubt {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state, known := p.known[cluster]
+	switch {
+	case known && len(fresh) == 0:
+		return absence
+	case known && !translate.Absent(state.Applications, fresh).Empty():
+		return absence
+	case known:
+		return nothing
+	case !p.unread.process[cluster]:
+		return nothing
+	case len(fresh) == 0 && !p.seen[cluster]:
+		return silence
+	case relationless(fresh):
+		return absence
+	}
+	return nothing
+}
+
+// relationless tells whether a first answer about a cluster shows no object at all
+// where there should be some: a failed statement for relations looks like that.
+func relationless(apps []translate.Application) bool {
+	bare := false
+	for i := range apps {
+		if len(apps[i].Resources) > 0 {
+			return false
+		}
+		bare = bare || apps[i].Bare
+	}
+	return bare
 }
 
 // reply is a decoded answer about a batch.
@@ -67,58 +123,106 @@ type reply struct {
 	objects bool          // it had relations
 }
 
-// read asks for one batch, in halves when the answer would be too large, and hands
-// the answer over unless it is known already. Clusters that could not be read are
-// distrusted.
-func (p *Poller) read(ctx context.Context, batch []string, until time.Time, take func([]string, reply), fail func(error)) {
-	var r *search.Result
-	var asked time.Time
-	last := p.last(batch)
-	err := p.try(ctx, until, func() (err error) {
-		asked = time.Now()
-		r, err = p.Search.Applications(ctx, batch, last.digest)
-		return err
-	})
-	if search.KindOf(err) == search.KindTooLarge && len(batch) > 1 {
-		p.read(ctx, batch[:len(batch)/2], until, take, fail)
-		p.read(ctx, batch[len(batch)/2:], until, take, fail)
+// read asks for one batch and hands the answer over unless it is known already. A
+// batch that fails is asked for in halves, now if there is time, else from the next
+// poll on.
+func (p *Poller) read(ctx context.Context, clusters []string, until time.Time, take func([]string, reply)) {
+	if p.givenUp() || ctx.Err() != nil {
 		return
 	}
-	switch {
-	case err != nil:
-		p.distrust(batch)
-		fail(fmt.Errorf("read %d clusters from %s on: %w", len(batch), batch[0], err))
-	case r.Unchanged:
-		p.repeated(last, asked)
-	default:
-		take(batch, p.decoded(r, asked))
+	var r *search.Result
+	var asked time.Time
+	last := p.last(clusters)
+	tries := attempts
+	if len(clusters) == 1 && p.failedAlone(clusters[0]) {
+		tries = 1
 	}
+	err := p.try(ctx, until, tries, func() (err error) {
+		asked = time.Now()
+		r, err = p.Search.Applications(ctx, clusters, last.digest)
+		return err
+	})
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		n := len(clusters)
+		halve := n > 1 && divisible(err) && (time.Now().Before(until) || search.KindOf(err) == search.KindTooLarge)
+		p.failed(clusters, err, halve)
+		if halve {
+			p.read(ctx, clusters[:n/2], until, take)
+			p.read(ctx, clusters[n/2:], until, take)
+		}
+		return
+	}
+	p.mu.Lock()
+	p.tally.good++
+	p.mu.Unlock()
+	if r.Unchanged {
+		p.repeated(last, asked)
+		return
+	}
+	take(clusters, p.decoded(r, asked))
+}
+
+// failed notes a failed request. A single cluster that cannot be read is no failure
+// of search, unless nothing else can be read either, and a batch that is halved
+// leaves it to its halves.
+func (p *Poller) failed(clusters []string, err error, halved bool) {
+	if divisible(err) {
+		p.suspectAll(clusters, time.Now())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tally.bad++
+	err = fmt.Errorf("read %d clusters from %s on: %w", len(clusters), clusters[0], err)
+	switch {
+	case len(clusters) == 1 && divisible(err):
+		if p.tally.single == nil {
+			p.tally.single = err
+		}
+		if s := p.suspects[clusters[0]]; !s.said {
+			s.said = true
+			p.Log.Error(err, "managed cluster cannot be read from search; what is known of it is kept and dated, and it is asked about less often", "cluster", clusters[0], "remedy", remedy(err))
+		}
+	case !halved && p.tally.err == nil:
+		p.tally.err = err
+	}
+}
+
+// remedy is what helps a cluster that cannot be read.
+func remedy(err error) string {
+	if search.KindOf(err) == search.KindTooLarge {
+		return "raise --search-max-answer and the container's memory limit with it, or see what so many objects are doing there"
+	}
+	return "see the log of search-api and the search collector add-on of that cluster"
+}
+
+func (p *Poller) failedAlone(cluster string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.suspects[cluster]
+	return s != nil && s.failures > 0
 }
 
 // decoded translates an answer.
 func (p *Poller) decoded(r *search.Result, asked time.Time) reply {
 	apps, odd := translate.Clusters(r)
 	out := reply{apps: apps, asked: asked, digest: r.Digest, objects: len(r.Related) > 0}
-	if odd = append(odd, r.Odd...); len(odd) > 0 {
+	odd = append(odd, r.Odd...)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(odd) > 0 {
 		p.odd(odd)
 		out.digest = search.Digest{}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.objects = p.objects || out.objects
+	p.tally.objects = p.tally.objects || out.objects
 	return out
-}
-
-// lost compares an answer with what is known.
-func (p *Poller) lost(cluster string, fresh []translate.Application) loss {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return lost(p.known[cluster].Applications, fresh)
 }
 
 // try repeats a request that may succeed a moment later, with growing and random
 // pauses, while the interval lasts.
-func (p *Poller) try(ctx context.Context, until time.Time, request func() error) error {
+func (p *Poller) try(ctx context.Context, until time.Time, tries int, request func() error) error {
 	backoff := firstBackoff
 	for n := 1; ; n++ {
 		err := request()
@@ -129,7 +233,7 @@ func (p *Poller) try(ctx context.Context, until time.Time, request func() error)
 			failures.WithLabelValues(string(search.KindOf(err))).Inc()
 		}
 		pause := jitter(backoff)
-		if n == attempts || !search.Transient(err) || time.Now().Add(pause).After(until) || !sleep(ctx, pause) {
+		if n == tries || !search.Transient(err) || time.Now().Add(pause).After(until) || !sleep(ctx, pause) {
 			return err
 		}
 		backoff *= 2
@@ -141,10 +245,10 @@ func jitter(d time.Duration) time.Duration {
 	return d/2 + rand.N(d+1) //nolint:gosec // it spreads requests, it protects nothing
 }
 
-// each calls work for every element, two at a time.
-func each[T any](list []T, work func(T)) {
+// each calls work for every element, some at a time.
+func each[T any](list []T, atOnce int, work func(T)) {
 	var group sync.WaitGroup
-	slots := make(chan struct{}, inFlight)
+	slots := make(chan struct{}, atOnce)
 	for _, e := range list {
 		slots <- struct{}{}
 		group.Go(func() {

@@ -11,8 +11,9 @@ import (
 )
 
 // answer is one about a batch that was taken over as a whole: what is known of
-// each of the clusters is what it says, and there was nothing odd about it. The
-// same answer once more would change nothing but the time when it was last true.
+// each of the clusters is what it says and what is held beside it, and there was
+// nothing odd about it. The same answer once more would change nothing but the time
+// when it was last true.
 type answer struct {
 	clusters []string
 	digest   search.Digest
@@ -37,15 +38,24 @@ func (p *Poller) last(batch []string) answer {
 	return *a
 }
 
-// repeated does what accepting the same answer again would do. There is no doubt
-// about its clusters and nothing that is known of them is stale: either would have
-// made the poller forget the answer.
+// repeated does what accepting the same answer again would do: what it left out is
+// held already.
 func (p *Poller) repeated(a answer, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.objects = p.objects || a.objects
+	p.tally.objects = p.tally.objects || a.objects
 	for _, c := range a.clusters {
+		p.tally.answered[c] = true
+		state, known := p.known[c]
+		if !known {
+			continue
+		}
 		p.readAt[c] = now
+		if state.StaleSince != nil {
+			state.StaleSince = nil
+			p.known[c] = state
+			p.touch(state.Applications)
+		}
 	}
 }
 
@@ -64,5 +74,5 @@ func (p *Poller) remember(a answer) {
 }
 
 // unremember makes sure that the next answer about a cluster is decoded and judged.
-// It comes with every change of what is known and with every doubt; mu is held.
+// It comes with every change of what is known of it; mu is held.
 func (p *Poller) unremember(cluster string) { delete(p.answers, cluster) }

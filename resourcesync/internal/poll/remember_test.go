@@ -34,8 +34,8 @@ func TestUnchangedAnswersAreNotDecodedAgain(t *testing.T) {
 		}
 		w.expect("and all is true now", both(ab, fresh))
 		w.down = &search.Error{Kind: search.KindDatabase}
-		w.poll()
-		w.expect("as true as when it was last repeated, not as when it was decoded", both(ab, 20*time.Second))
+		w.polls(3)
+		w.expect("as true as when it was last repeated, not as when it was decoded", both(ab, 40*time.Second))
 	})
 }
 
@@ -67,51 +67,51 @@ func TestWhatComesBetweenIsNotForgotten(t *testing.T) {
 		reason  string
 		between func(w *world)
 		during  map[string]row
-		single  int // answers to be judged when each cluster is a batch
+		decoded map[int]int // answers to be judged, by the size of batches
 	}{
 		{
-			"search was away: the same answer makes fresh what was dated",
+			"search was away: the same answer makes fresh what was dated, and need not be decoded for that",
 			func(w *world) { w.down = &search.Error{Kind: search.KindDatabase} },
-			both(ab, 20*time.Second),
-			2,
+			both(ab, 40*time.Second),
+			map[int]int{50: 0, 1: 0},
 		},
 		{
-			"the batch failed",
+			"the batch failed: its clusters are asked about one by one, two new batches, since search may fail for one of them",
 			func(w *world) {
 				w.bent = func([]string, *search.Result) error { return &search.Error{Kind: search.KindIncomplete} }
 			},
-			both(ab, 20*time.Second),
-			2,
+			both(ab, 40*time.Second),
+			map[int]int{50: 2, 1: 0},
 		},
 		{
 			"one cluster's relations were cut",
 			without(func(it search.Item) bool { return it.Cluster == "c1" && it.Name == "b" }),
-			map[string]row{"c1/app": {ab, 20 * time.Second}, "c2/app": {ab, fresh}},
-			1,
+			map[string]row{"c1/app": {"ConfigMap/a (ConfigMap/b) ", fresh}, "c2/app": {ab, fresh}},
+			map[int]int{50: 1, 1: 1},
 		},
 		{
 			"all relations were cut",
 			bend(func(r *search.Result) { r.Related = nil }),
-			both(ab, 20*time.Second),
-			2,
+			both("(ConfigMap/a) (ConfigMap/b) ", fresh),
+			map[int]int{50: 1, 1: 2},
 		},
 		{
 			"a cluster was not visible",
 			func(w *world) { w.hidden["c1"] = true },
-			map[string]row{"c1/app": {ab, 20 * time.Second}, "c2/app": {ab, fresh}},
-			1,
+			map[string]row{"c1/app": {ab, 40 * time.Second}, "c2/app": {ab, fresh}},
+			map[int]int{50: 1, 1: 1},
 		},
 		{
 			"a cluster was gone",
 			func(w *world) { w.view.Clusters = []string{"c2"} },
 			map[string]row{"c2/app": {ab, fresh}},
-			1,
+			map[int]int{50: 1, 1: 1},
 		},
 		{
 			"one row was odd",
 			bend(func(r *search.Result) { r.Odd = []string{"a row"} }),
 			both(ab, fresh),
-			2,
+			map[int]int{50: 1, 1: 2},
 		},
 		{
 			"one Application was odd",
@@ -119,11 +119,11 @@ func TestWhatComesBetweenIsNotForgotten(t *testing.T) {
 				r.Items = append(r.Items, search.Item{UID: "c1/odd", Cluster: "c1", Kind: "Application", Name: "odd", Hosting: "nobody's"})
 			}),
 			both(ab, fresh),
-			2,
+			map[int]int{50: 1, 1: 2},
 		},
 	}
 	for _, tc := range tests {
-		for size, want := range map[int]int{50: 1, 1: tc.single} {
+		for size, want := range tc.decoded {
 			t.Run(fmt.Sprintf("%s, batches of %d", tc.reason, size), func(t *testing.T) {
 				in(t, func(w *world) {
 					w.poller.Options.BatchSize = size
@@ -131,7 +131,7 @@ func TestWhatComesBetweenIsNotForgotten(t *testing.T) {
 					w.decodes("nothing has changed", 0)
 					view := w.view
 					tc.between(w)
-					w.poll()
+					w.polls(3)
 					w.expect("in between", tc.during)
 					w.down, w.bent, w.hidden, w.view = nil, nil, map[string]bool{}, view
 					w.decodes("the answer of before", want)
@@ -246,11 +246,12 @@ func TestOddAnswersAreDecodedEachTime(t *testing.T) {
 	})
 }
 
-// A doubt about one batch is believed in the end because another one has relations,
-// also when that one is only repeated.
+// What one batch leaves out is believed in the end because another one has relations,
+// also when both only say the same again.
 func TestRepeatedAnswersHaveRelations(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
+		w.poll()
 		w.apps["c1"]["app"] = nil
 		w.extra["c1"] = []string{"ConfigMap/a", "ConfigMap/b"} // not the Application's any more
 		w.bent = func(clusters []string, r *search.Result) error {
@@ -259,16 +260,14 @@ func TestRepeatedAnswersHaveRelations(t *testing.T) {
 			}
 			return nil
 		}
-		w.poll()
+		w.decodes("the doubtful answer, twice", 2)
+		w.decodes("once more: it is what is known then", 1)
 		for range 28 {
-			w.decodes("the doubtful answer, twice", 2)
-			if got := w.rows()["c1/app"]; got.objects != ab || got.age == fresh {
-				t.Fatalf("believed too soon: %v", got)
-			}
+			w.decodes("nothing has changed", 0)
+			w.expect("held", map[string]row{"c1/app": {"(ConfigMap/a) (ConfigMap/b) ", fresh}, "c2/app": {ab, fresh}})
 		}
-		for range 3 {
-			w.poll()
-		}
+		w.polls(2)
 		w.expect("believed", map[string]row{"c1/app": {"", fresh}, "c2/app": {ab, fresh}})
+		w.decodes("and still what that answer says", 0)
 	})
 }

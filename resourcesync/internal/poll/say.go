@@ -3,7 +3,11 @@
 
 package poll
 
-import "open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+import (
+	"slices"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+)
 
 // say logs a failure when it is of another kind than the one before, and its end.
 func (p *Poller) say(err error) {
@@ -25,7 +29,11 @@ func (p *Poller) say(err error) {
 			"every", p.Options.ProbeInterval.String(), "reason", err.Error())
 		return
 	}
-	p.Log.Error(err, "poll failed; what is known is kept and dated", "kind", kind)
+	keys := []any{"kind", kind}
+	if kind == string(search.KindAccess) {
+		keys = append(keys, "remedy", advice+"; "+adviceFineGrained)
+	}
+	p.Log.Error(err, "poll failed; what is known is kept and dated", keys...)
 }
 
 // absent tells whether search has never been there.
@@ -42,11 +50,44 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// odd logs rows that were left out, once per poll at most.
+// odd notes rows that were left out; mu is held.
 func (p *Poller) odd(rows []string) {
-	if len(rows) == 0 {
+	p.tally.oddRows += len(rows)
+	if room := maxNamed - len(p.tally.odd); room > 0 {
+		p.tally.odd = append(p.tally.odd, rows[:min(room, len(rows))]...)
+	}
+}
+
+// maxNamed is how many odd rows are named: enough to find the fault.
+const maxNamed = 20
+
+// sayOdd names the rows that were left out when they are others than before.
+func (p *Poller) sayOdd() {
+	oddRows.Set(float64(p.tally.oddRows))
+	slices.Sort(p.tally.odd)
+	said := names(p.tally.odd)
+	if said != p.oddSaid && said != "" {
+		p.Log.Info("rows of search are not what they should be and were left out", "rows", said, "number", p.tally.oddRows)
+	}
+	p.oddSaid = said
+}
+
+// sayHeld tells what is held from this poll on.
+func (p *Poller) sayHeld() {
+	if len(p.tally.held) == 0 {
 		return
 	}
-	failures.WithLabelValues("odd").Add(float64(len(rows)))
-	p.Log.V(1).Info("rows of search are not what they should be and were left out", "rows", names(rows))
+	slices.Sort(p.tally.held)
+	p.Log.Info("search leaves out what nothing proves to be gone; it stays in the reports until that is proven or has lasted "+believeAfter.String(),
+		"clusters", names(p.tally.held))
+}
+
+// sayLeftOut tells what does not fit, when the clusters are others than before.
+func (p *Poller) sayLeftOut(clusters []string) {
+	said := names(clusters)
+	if said != p.leftSaid && said != "" {
+		p.Log.Error(nil, "managed clusters have more Applications and resources than fit into the reports; the rest is left out",
+			"clusters", said, "remedy", "see what is deployed there; Applications of many thousand resources are better split")
+	}
+	p.leftSaid = said
 }

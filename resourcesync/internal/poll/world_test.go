@@ -41,6 +41,12 @@ type world struct {
 	down error
 	// hidden are clusters that the account does not see.
 	hidden map[string]bool
+	// mute are clusters that search does not list the objects of.
+	mute map[string]bool
+	// questions are the names of the objects that were asked for.
+	questions []string
+	// access counts questions for the clusters that the account sees.
+	access int
 	asked  int
 	// decoded counts the answers to batches that were not the last one again.
 	decoded int
@@ -61,7 +67,7 @@ func newWorld(t *testing.T) *world {
 			"c1": {"app": {"ConfigMap/a", "ConfigMap/b"}},
 			"c2": {"app": {"ConfigMap/a", "ConfigMap/b"}},
 		},
-		extra: map[string][]string{}, hidden: map[string]bool{},
+		extra: map[string][]string{}, hidden: map[string]bool{}, mute: map[string]bool{},
 	}
 	w.store = intermediate.NewStore(w.dir)
 	w.restart()
@@ -98,13 +104,27 @@ func (w *world) poll() {
 	sleep(w.t.Context(), 10*time.Second-time.Since(started))
 }
 
+// polls polls some times.
+func (w *world) polls(n int) {
+	w.t.Helper()
+	for range n {
+		w.poll()
+	}
+}
+
 func (w *world) View(context.Context) (fleet.View, error) { return w.view, w.viewed }
 
 func (w *world) ClustersWithApplications(context.Context) ([]string, error) {
 	if err := w.outage(); err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(w.apps)), nil
+	var clusters []string
+	for _, c := range slices.Sorted(maps.Keys(w.apps)) {
+		if !w.hidden[c] {
+			clusters = append(clusters, c)
+		}
+	}
+	return clusters, nil
 }
 
 func (w *world) Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error) {
@@ -180,20 +200,24 @@ func object(cluster, o string, owners ...string) search.Item {
 	return search.Item{UID: cluster + "/" + o, Cluster: cluster, Kind: kind, APIVersion: "v1", Namespace: "default", Name: name, RelatedUIDs: owners}
 }
 
-func (w *world) Objects(_ context.Context, clusters, kinds, names []string) (*search.Result, error) {
+func (w *world) Objects(_ context.Context, cluster string, kinds, names []string) (*search.Result, error) {
 	if err := w.outage(); err != nil {
 		return nil, err
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.questions = append(w.questions, names...)
+	if w.mute[cluster] {
+		return nil, &search.Error{Kind: search.KindTooLarge}
+	}
 	r := &search.Result{}
-	for _, c := range clusters {
-		all := slices.Clone(w.extra[c])
-		for _, objects := range w.apps[c] {
-			all = append(all, objects...)
-		}
-		for _, o := range all {
-			if it := object(c, o); slices.Contains(kinds, it.Kind) && slices.Contains(names, it.Name) {
-				r.Items = append(r.Items, it)
-			}
+	all := slices.Clone(w.extra[cluster])
+	for _, objects := range w.apps[cluster] {
+		all = append(all, objects...)
+	}
+	for _, o := range all {
+		if it := object(cluster, o); slices.Contains(kinds, it.Kind) && slices.Contains(names, it.Name) {
+			r.Items = append(r.Items, it)
 		}
 	}
 	return r, nil
@@ -203,6 +227,7 @@ func (w *world) Clusters(context.Context) (*search.Result, error) {
 	if err := w.outage(); err != nil {
 		return nil, err
 	}
+	w.access++
 	r := &search.Result{}
 	for _, c := range w.view.Clusters {
 		if !w.hidden[c] {
@@ -212,7 +237,8 @@ func (w *world) Clusters(context.Context) (*search.Result, error) {
 	return r, nil
 }
 
-// row is what a report says of one Application: its objects, and how old that is.
+// row is what a report says of one Application: its objects, those that are held in
+// brackets, and how old that is.
 type row struct {
 	objects string
 	age     time.Duration // -1: it is true now
@@ -228,7 +254,15 @@ func (w *world) rows() map[string]row {
 	out := map[string]row{}
 	for _, a := range r.Applications {
 		state := row{age: -1}
+		held := map[intermediate.Resource]bool{}
+		for _, h := range a.HeldResources {
+			held[h.Resource] = true
+		}
 		for _, o := range a.Resources {
+			if held[o] {
+				state.objects += "(" + o.Kind + "/" + o.Name + ") "
+				continue
+			}
 			state.objects += o.Kind + "/" + o.Name + " "
 		}
 		if a.StaleSince != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
@@ -26,6 +27,14 @@ type Application struct {
 	// Bare tells that no object on the cluster was found to belong to it, although
 	// its own status does not say that anything is missing or unknown.
 	Bare bool
+	// Held are those of Resources that answers leave out while nothing proves that
+	// they are gone, in the same order.
+	Held []intermediate.HeldResource
+	// AbsentSince is when answers began to leave the whole Application out while
+	// nothing proves that it is gone; zero: they do not.
+	AbsentSince time.Time
+
+	uid string // only while an answer is looked through
 }
 
 // Compare orders Applications of one cluster.
@@ -62,12 +71,20 @@ func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
 			Resources:  resources(mine, missing),
 			Conditions: conditions(it.Conditions),
 			Bare:       len(mine) == 0 && !explained(it),
+			uid:        it.UID,
 		})
 	}
 	for cluster, list := range apps {
-		slices.SortFunc(list, func(a, b Application) int { return a.Compare(&b) })
-		// One Application that answers twice is one Application.
-		apps[cluster] = slices.CompactFunc(list, func(a, b Application) bool { return a.Compare(&b) == 0 })
+		// One Application may have two rows for a while after it was made anew: the one
+		// with more resources counts, and of equals always the same.
+		slices.SortFunc(list, func(a, b Application) int {
+			return cmp.Or(a.Compare(&b), cmp.Compare(len(b.Resources), len(a.Resources)), cmp.Compare(a.uid, b.uid))
+		})
+		list = slices.CompactFunc(list, func(a, b Application) bool { return a.Compare(&b) == 0 })
+		for i := range list {
+			list[i].uid = ""
+		}
+		apps[cluster] = list
 	}
 	return apps, odd
 }

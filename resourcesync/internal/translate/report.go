@@ -19,6 +19,14 @@ type Cluster struct {
 	StaleSince *time.Time
 }
 
+// staleSince is when a, an Application of the cluster, was last true for sure.
+func (c *Cluster) staleSince(a *Application) *time.Time {
+	if a.AbsentSince.IsZero() || c.StaleSince != nil && c.StaleSince.Before(a.AbsentSince) {
+		return c.StaleSince
+	}
+	return &a.AbsentSince
+}
+
 // Reports returns the intermediate reports of the wanted ApplicationSets, one for
 // each, also for those without Applications. They share memory with clusters.
 func Reports(wanted []intermediate.Key, clusters map[string]Cluster) []*intermediate.Report {
@@ -37,7 +45,7 @@ func Reports(wanted []intermediate.Key, clusters map[string]Cluster) []*intermed
 			}
 			r.Applications = append(r.Applications, intermediate.Application{
 				Cluster: name, Namespace: a.Namespace, Name: a.Name,
-				Resources: a.Resources, Conditions: a.Conditions, StaleSince: c.StaleSince,
+				Resources: a.Resources, HeldResources: a.Held, Conditions: a.Conditions, StaleSince: c.staleSince(a),
 			})
 		}
 	}
@@ -49,25 +57,25 @@ func Reports(wanted []intermediate.Key, clusters map[string]Cluster) []*intermed
 	return out
 }
 
-// Restore turns reports back into what is known of each cluster, for a program
-// that starts over. Everything in it is stale: since written, when its report was
-// written, unless the report itself says since when.
-func Restore(r *intermediate.Report, written time.Time, into map[string]Cluster) {
+// Restore turns a report back into what is known of each cluster, for a program
+// that starts over.
+func Restore(r *intermediate.Report, into map[string]Cluster) {
 	set := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
 	for i := range r.Applications {
 		a := &r.Applications[i]
-		since := written
-		if a.StaleSince != nil {
-			since = *a.StaleSince
+		app := Application{
+			Set: set, Namespace: a.Namespace, Name: a.Name, Resources: a.Resources, Conditions: a.Conditions, Held: a.HeldResources,
 		}
 		c := into[a.Cluster]
-		c.Applications = append(c.Applications, Application{
-			Set: set, Namespace: a.Namespace, Name: a.Name, Resources: a.Resources, Conditions: a.Conditions,
-		})
-		if c.StaleSince == nil || since.Before(*c.StaleSince) {
-			c.StaleSince = &since
+		switch whole := len(a.Resources) > 0 && len(a.HeldResources) == len(a.Resources); {
+		case a.StaleSince == nil:
+		case whole:
+			app.AbsentSince = slices.MinFunc(a.HeldResources, func(x, y intermediate.HeldResource) int { return x.Since.Compare(y.Since) }).Since
+		case c.StaleSince == nil || a.StaleSince.Before(*c.StaleSince):
+			c.StaleSince = a.StaleSince
 		}
-		slices.SortFunc(c.Applications, func(a, b Application) int { return a.Compare(&b) })
+		at, _ := slices.BinarySearchFunc(c.Applications, &app, func(e Application, a *Application) int { return e.Compare(a) })
+		c.Applications = slices.Insert(c.Applications, at, app)
 		into[a.Cluster] = c
 	}
 }

@@ -6,7 +6,11 @@ package translate
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
@@ -38,7 +42,26 @@ func missingResources(text string) ([]missing, error) {
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return nil, err
 	}
+	all := len(list)
+	list = slices.DeleteFunc(list, func(m missing) bool { return !m.possible() })
+	if n := all - len(list); n > 0 {
+		return list, fmt.Errorf("%d of %d entries cannot be names of resources", n, all)
+	}
 	return list, nil
+}
+
+// possible tells whether there can be such a resource at all. The text is written
+// on the managed cluster by whoever may write the Application's status there.
+func (m *missing) possible() bool {
+	const longest = 253
+	for _, part := range []string{m.Group, m.Version, m.Namespace, m.Name} {
+		if len(part) > longest || strings.ContainsFunc(part, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }) {
+			return false
+		}
+	}
+	return len(m.Kind) <= longest && !strings.ContainsFunc(m.Kind, func(r rune) bool {
+		return r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }
 
 // resources is the union of what is there and what is missing.
