@@ -59,7 +59,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.search.CAFile, "search-ca-file", "", "PEM file with the certificates that search's must lead to, re-read on change; empty: "+serviceCA+" where it is mounted, else the system's")
 	fs.StringVar(&c.search.TokenFile, "search-token-file", filepath.Join(serviceAccount, "token"), "file with the bearer token for search, re-read for every request")
 	fs.DurationVar(&c.search.Timeout, "search-timeout", 30*time.Second, "how long one request to search may take, its answer included")
-	fs.Int64Var(&c.maxMiB, "search-max-answer", 64, "largest answer of search that is read, in MiB; a batch that is larger is halved")
+	fs.Int64Var(&c.maxMiB, "search-max-answer", 12, "largest answer of search that is read, in MiB; a batch that is larger is halved. Two at a time take some eight times as much memory: raise the container's limit with it")
 	fs.DurationVar(&c.poll.Interval, "search-interval", 10*time.Second, "time between two polls of search")
 	fs.DurationVar(&c.poll.ProbeInterval, "search-probe-interval", time.Minute, "how often a search service that has never answered is looked for")
 	fs.BoolVar(&c.watch, "search-watch", false, "also subscribe to changes in search and poll at once after one; needs more rights than the polls: \"create\" on managedclusterviews in view.open-cluster-management.io for all clusters")

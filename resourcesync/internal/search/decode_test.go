@@ -69,7 +69,7 @@ func TestItem(t *testing.T) {
 				Hosting: "ApplicationSet/a/b", Health: "H", Sync: "S", Missing: "[]", Conditions: []Condition{{"XError", "m"}, {"YWarning", "w"}}}, false},
 		"unknown":        {"what nobody reads may be anything", `{"name":"m","x":{"name":"no"},"y":[{"name":"no"}],"z":1.5e3,"t":true,"n":null}`, Item{Name: "m"}, false},
 		"case":           {"a user's column may differ in case only", `{"Name":"no","NAME":"no","name":"m"}`, Item{Name: "m"}, false},
-		"escapes":        {"quotes, newlines, runes", `{"name":"a\"b\\","namespace":"l1\nl2\tü\u00fc\ud83d\ude00","kind":"<a&b>"}`, Item{Name: `a"b\`, Namespace: "l1\nl2\tüü😀", Kind: "<a&b>"}, false},
+		"escapes":        {"quotes, newlines, runes", `{"name":"a\"b\\","_conditionXError":"l1\nl2\tü\u00fc\ud83d\ude00","kind":"<a&b>"}`, Item{Name: `a"b\`, Conditions: []Condition{{"XError", "l1\nl2\tüü😀"}}, Kind: "<a&b>"}, false},
 		"tricky":         {"brackets and quotes inside texts", `{"x":"}],{[\"","y":[["\"]"],{"a":"}"}],"name":"m"}`, Item{Name: "m"}, false},
 		"space":          {"white space anywhere", "{\n\t\"name\" : \"m\" , \"_relatedUids\" : [ \"a\" , \"b\" ] }", Item{Name: "m", RelatedUIDs: []string{"a", "b"}}, false},
 		"empty":          {"an empty row", `{}`, Item{}, false},

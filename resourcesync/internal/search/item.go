@@ -37,6 +37,9 @@ func (d *decoder) item(raw []byte) (Item, error) {
 			return d.condition(&it, key, value)
 		}
 		s, err := d.text(value)
+		if err == nil {
+			err = it.check(field, s)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
@@ -92,8 +95,9 @@ func (d *decoder) condition(it *Item, key, value []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", key, err)
 	}
-	if message != "" {
-		it.Conditions = append(it.Conditions, Condition{Type: d.share(key[len(conditionPrefix):]), Message: message})
+	kind := key[len(conditionPrefix):]
+	if message != "" && len(it.Conditions) < maxConditions && len(kind) <= maxName && plain(kind) {
+		it.Conditions = append(it.Conditions, Condition{Type: d.share(kind), Message: short(message)})
 	}
 	return nil
 }
@@ -182,8 +186,14 @@ func (d *decoder) text(raw []byte) (string, error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return "", errors.New("not a text")
 	}
+	if len(s) > longText {
+		return s, nil
+	}
 	return d.share([]byte(s)), nil
 }
+
+// longText is the length in bytes from which on texts are not shared.
+const longText = 128
 
 // plain tells whether a text is ASCII without escapes, as most are.
 func plain(text []byte) bool {
@@ -198,7 +208,7 @@ func plain(text []byte) bool {
 // share returns b as a string, the same one for the same bytes. Long texts are
 // messages, which seldom repeat.
 func (d *decoder) share(b []byte) string {
-	if len(b) > 128 {
+	if len(b) > longText {
 		return string(b)
 	}
 	if s, ok := d.strings[string(b)]; ok {

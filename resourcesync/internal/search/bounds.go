@@ -1,0 +1,70 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package search
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// What rows say comes from managed clusters, and nothing makes a cluster use the
+// collector that keeps to these bounds.
+const (
+	maxName       = 253     // of an object in Kubernetes, or a part of its name
+	maxUID        = 512     // with the cluster's name
+	maxHosting    = 400     // "ApplicationSet/<namespace>/<name>"
+	maxMissing    = 1 << 20 // several thousand resources
+	maxConditions = 50
+	maxMessage    = 512 // runes; the collector adds dots behind them
+	dots          = "..."
+)
+
+// check refuses a value that cannot be right, and that would not be right either
+// when it were cut.
+func (it *Item) check(field *string, value string) error {
+	limit := maxName
+	switch field {
+	case &it.UID, &it.OwnerUID:
+		limit = maxUID
+	case &it.Hosting:
+		limit = maxHosting
+	case &it.Missing:
+		if len(value) > maxMissing {
+			return fmt.Errorf("%d bytes, want at most %d", len(value), maxMissing)
+		}
+		return nil // JSON, looked through by whoever decodes it
+	}
+	if len(value) > limit {
+		return fmt.Errorf("%d bytes, want at most %d", len(value), limit)
+	}
+	if !plain([]byte(value)) && strings.ContainsFunc(value, unicode.IsControl) {
+		return errors.New("control characters")
+	}
+	return nil
+}
+
+// short cuts a message where the collector does, and replaces control characters.
+func short(message string) string {
+	if len(message) > maxMessage { // else it has no more runes either
+		runes := 0
+		cut := -1
+		for i := range message {
+			if runes == maxMessage {
+				cut = i
+			}
+			if runes++; runes > maxMessage+len(dots) {
+				message = message[:cut] + dots
+				break
+			}
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(message, "\uFFFD"))
+}
