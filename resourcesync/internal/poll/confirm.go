@@ -67,34 +67,37 @@ func (p *Poller) judge(ctx context.Context, cluster string, first, second readin
 		return
 	}
 	absent := translate.Absent(state.Applications, last.apps)
-	gone := translate.Absence{}
+	gone := translate.Absence{Applications: map[translate.Identity]bool{}}
 	if confirmed {
 		both := absent.Both(translate.Absent(state.Applications, first.apps))
 		if len(both.Applications) < len(absent.Applications) || len(both.Resources) < len(absent.Resources) {
 			failures.WithLabelValues(string(search.KindIncomplete)).Inc() // two reads a second apart differ
 		}
-		gone.Applications = p.alsoAbsent(state.Applications, last.apps, both.Applications)
+		gone.Applications = both.Applications
 		gone.Resources = p.vanished(ctx, cluster, both.Resources, until)
 	}
+	n := len(absent.Resources) - len(gone.Resources) + len(absent.Applications) - len(gone.Applications)
+	maps.Copy(gone.Applications, stillAbsent(state.Applications, last.apps))
 	merged := translate.Merge(state.Applications, last.apps, gone, last.at.UTC().Truncate(time.Second))
 	p.accept(cluster, merged, last.at)
-	if n := len(absent.Resources) - len(gone.Resources) + len(absent.Applications) - len(gone.Applications); n > 0 {
+	if n > 0 {
 		p.mu.Lock()
 		p.tally.held = append(p.tally.held, fmt.Sprintf("%s: %d", cluster, n))
 		p.mu.Unlock()
 	}
 }
 
-// alsoAbsent adds the Applications that are held already and absent once more.
-func (p *Poller) alsoAbsent(known, fresh []translate.Application, gone map[translate.Identity]bool) map[translate.Identity]bool {
-	there := map[translate.Identity]bool{}
-	for i := range fresh {
-		there[fresh[i].ID()] = true
-	}
+// stillAbsent returns the Applications that an earlier answer has left out and that
+// this one, about a cluster that the account sees, leaves out too: they are gone.
+func stillAbsent(known, fresh []translate.Application) map[translate.Identity]bool {
+	gone := map[translate.Identity]bool{}
 	for i := range known {
-		if id := known[i].ID(); !known[i].AbsentSince.IsZero() && !there[id] {
-			gone[id] = true
+		if !known[i].AbsentSince.IsZero() {
+			gone[known[i].ID()] = true
 		}
+	}
+	for i := range fresh {
+		delete(gone, fresh[i].ID())
 	}
 	return gone
 }

@@ -88,9 +88,11 @@ func (p *Poller) restoreReport(k intermediate.Key, success time.Time) error {
 	if err != nil {
 		return err
 	}
-	at, err := p.Files.WrittenAt(k.Namespace, k.Name)
-	if err != nil {
-		return err
+	at := success // what was not written again was true then
+	if at.IsZero() {
+		if at, err = p.Files.WrittenAt(k.Namespace, k.Name); err != nil {
+			return err
+		}
 	}
 	print, size, err := printOf(r)
 	if err != nil {
@@ -99,9 +101,6 @@ func (p *Poller) restoreReport(k intermediate.Key, success time.Time) error {
 	p.written[k] = print
 	p.files.set(k, size)
 	translate.Restore(r, p.known)
-	if success.After(at) {
-		at = success // what was not written again was true then
-	}
 	for i := range r.Applications {
 		if c := r.Applications[i].Cluster; p.readAt[c].Before(at) {
 			p.readAt[c] = at

@@ -54,7 +54,8 @@ func (p *Poller) take(clusters []string, r reply, found *missing) {
 			p.mu.Lock()
 			known := p.known[c].Applications
 			p.mu.Unlock()
-			p.accept(c, translate.Merge(known, fresh, translate.Absence{}, r.asked.UTC().Truncate(time.Second)), r.asked)
+			gone := translate.Absence{Applications: stillAbsent(known, fresh)}
+			p.accept(c, translate.Merge(known, fresh, gone, r.asked.UTC().Truncate(time.Second)), r.asked)
 		case absence:
 			whole = false
 			found.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ type world struct {
 	store  *intermediate.Store
 	poller *Poller
 	logs   []string
+	// problems are the logs of level error.
+	problems []string
 
 	mu   sync.Mutex
 	view fleet.View
@@ -47,7 +50,9 @@ type world struct {
 	questions []string
 	// access counts questions for the clusters that the account sees.
 	access int
-	asked  int
+	// accessFails fails them.
+	accessFails bool
+	asked       int
 	// decoded counts the answers to batches that were not the last one again.
 	decoded int
 	most    int
@@ -78,10 +83,25 @@ func newWorld(t *testing.T) *world {
 func (w *world) restart() {
 	w.poller = &Poller{
 		Search: w, Fleet: w, Files: w.store,
-		Log:     funcr.New(func(_, args string) { w.with(func() { w.logs = append(w.logs, args) }) }, funcr.Options{}),
+		Log:     funcr.New(w.log, funcr.Options{}),
 		Options: Options{Interval: 10 * time.Second, ProbeInterval: time.Minute, BatchSize: 50},
 	}
 	w.poller.restore()
+}
+
+// log keeps what is said; funcr writes "logger" and "level" before the message of an
+// info line only.
+func (w *world) log(_, args string) {
+	w.with(func() {
+		w.logs = append(w.logs, args)
+		if !strings.Contains(args, `"level"=`) {
+			w.problems = append(w.problems, args)
+		}
+	})
+}
+
+func contains(list []string, part string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
 }
 
 // with is for tests whose poller runs beside them.
@@ -228,6 +248,9 @@ func (w *world) Clusters(context.Context) (*search.Result, error) {
 		return nil, err
 	}
 	w.access++
+	if w.accessFails {
+		return nil, &search.Error{Kind: search.KindUnauthenticated}
+	}
 	r := &search.Result{}
 	for _, c := range w.view.Clusters {
 		if !w.hidden[c] {

@@ -1,0 +1,284 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// unread returns the clusters that the report does not speak for.
+func (w *world) unread() []string {
+	w.t.Helper()
+	r, err := w.store.Read(setKey.Namespace, setKey.Name)
+	if err != nil {
+		w.t.Fatalf("read report: %v", err)
+	}
+	return r.UnreadClusters
+}
+
+func (w *world) speaksForAllBut(reason string, want ...string) {
+	w.t.Helper()
+	if got := w.unread(); !slices.Equal(got, want) {
+		w.t.Errorf("%s: the report leaves out %v, want %v", reason, got, want)
+	}
+}
+
+// failing fails every request about a cluster.
+func (w *world) failing(kind search.Kind, clusters ...string) {
+	w.bent = func(asked []string, _ *search.Result) error {
+		if slices.ContainsFunc(asked, func(c string) bool { return slices.Contains(clusters, c) }) {
+			return &search.Error{Kind: kind}
+		}
+		return nil
+	}
+}
+
+func TestANewPodSpeaksForWhatItHasRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.view.Clusters = []string{"c1", "c2", "idle"} // the last has no Application
+		w.failing(search.KindTimeout, "c2")
+		w.poll()
+		w.speaksForAllBut("one cluster was not read", "c2")
+		gauge(t, "an unread cluster is stale", clustersStale, 1)
+		gauge(t, "unread", clusterStates.WithLabelValues("unread"), 1)
+		w.restart()
+		w.poll()
+		w.speaksForAllBut("a restart does not read it", "c2")
+		gauge(t, "nor does the restart", clustersStale, 1)
+		w.bent = nil
+		w.polls(2)
+		w.speaksForAllBut("read")
+		w.expect("all", both(ab, fresh))
+		gauge(t, "read", clustersStale, 0)
+		w.restart()
+		w.failing(search.KindTimeout, "c2")
+		w.poll()
+		w.speaksForAllBut("what an earlier run has read is in the report")
+		w.expect("all", both(ab, fresh))
+	})
+}
+
+// What was known is lost with the file; the others are as good as before.
+func TestALostReportSpeaksForWhatIsReadAgain(t *testing.T) {
+	for reason, lose := range map[string]func(t *testing.T, w *world){
+		"damaged": damage,
+		"removed": func(t *testing.T, w *world) {
+			if err := w.store.Remove(setKey.Namespace, setKey.Name); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		in(t, func(w *world) {
+			other := intermediate.Key{Namespace: "argocd", Name: "other"}
+			if err := w.store.Write(&intermediate.Report{Namespace: other.Namespace, Name: other.Name, Applications: []intermediate.Application{{Cluster: "c2", Namespace: "argocd", Name: "else"}}}); err != nil {
+				t.Fatal(err)
+			}
+			w.view.Sets[other] = true
+			lose(t, w)
+			w.restart()
+			w.failing(search.KindTimeout, "c2")
+			w.poll()
+			w.speaksForAllBut(reason, "c2")
+			if r, err := w.store.Read(other.Namespace, other.Name); err != nil || len(r.UnreadClusters) != 0 || len(r.Applications) != 1 {
+				t.Errorf("%s: the other report: %+v, %v", reason, r, err)
+			}
+		})
+	}
+}
+
+func TestAClusterThatJoinsIsNoReasonToWrite(t *testing.T) {
+	in(t, func(w *world) {
+		before := testutil.ToFloat64(writes)
+		w.view.Clusters = append(w.view.Clusters, "new")
+		w.hidden["new"] = true // its search add-on comes later
+		w.polls(3)
+		w.hidden["new"] = false
+		w.polls(3)
+		gauge(t, "writes", writes, before)
+		gauge(t, "stale", clustersStale, 0)
+	})
+}
+
+func TestAClusterThatSearchDoesNotShowIsUnreadAndNotStale(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.hidden["c2"] = true
+		w.polls(3)
+		w.speaksForAllBut("an empty answer about it would be none", "c2")
+		gauge(t, "the add-on may well not be wanted there", clustersStale, 0)
+		gauge(t, "hidden", clusterStates.WithLabelValues("hidden"), 1)
+		w.hidden["c2"] = false
+		w.poll()
+		w.speaksForAllBut("read")
+		w.expect("all", both(ab, fresh))
+	})
+}
+
+func TestAHubWithoutSearchLacksNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.down = &search.Error{Kind: search.KindAbsent}
+		w.polls(3)
+		gauge(t, "stale", clustersStale, 0)
+		gauge(t, "unread", clusterStates.WithLabelValues("unread"), 0)
+	})
+}
+
+// An account that sees nothing gets the same answers as one on an empty fleet.
+func TestAnAccountThatSeesNothingIsAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.hidden["c1"], w.hidden["c2"] = true, true
+		lastSuccess.Set(0)
+		denied := testutil.ToFloat64(failures.WithLabelValues("access"))
+		w.polls(60)
+		gauge(t, "last success", lastSuccess, 0)
+		gauge(t, "one failure a poll, so that a rate sees them", failures.WithLabelValues("access"), denied+60)
+		if len(w.problems) == 0 || !contains(w.problems, "searches/allManagedData") || !contains(w.problems, "shows none of 2 managed clusters") {
+			t.Errorf("said at error level: %q", w.problems)
+		}
+		if len(w.problems) > 3 {
+			t.Errorf("said again and again: %q", w.problems)
+		}
+		w.hidden = map[string]bool{}
+		w.poll()
+		w.expect("granted", both(ab, fresh))
+		if testutil.ToFloat64(lastSuccess) == 0 {
+			t.Error("a good poll is no success")
+		}
+	})
+}
+
+// The search operator's own role may not list namespaces, and then the service cannot
+// tell what an account without the one right may see.
+func TestAccessThatCannotBeResolvedIsAdvised(t *testing.T) {
+	in(t, func(w *world) {
+		w.problems = nil
+		w.down = &search.Error{Kind: search.KindAccess, Status: 200, Detail: "unable to resolve query because of error while resolving user's access"}
+		w.polls(3)
+		if len(w.problems) != 1 || !contains(w.problems, "searches/allManagedData") {
+			t.Errorf("said %q", w.problems)
+		}
+	})
+}
+
+func TestAccessIsCheckedInAQuietFleet(t *testing.T) {
+	in(t, func(w *world) {
+		asked := w.access
+		w.polls(60)
+		if got := w.access - asked; got != 2 {
+			t.Errorf("asked %d times in ten minutes, want twice", got)
+		}
+		w.hidden["idle"] = true
+		w.view.Clusters = append(w.view.Clusters, "idle")
+		w.problems = nil
+		w.polls(31)
+		if !contains(w.problems, "does not show every managed cluster") {
+			t.Errorf("said %q", w.problems)
+		}
+	})
+}
+
+// Search fails for every other poll: that is nothing to write reports for.
+func TestFlappingWritesNothing(t *testing.T) {
+	in(t, func(w *world) {
+		before := testutil.ToFloat64(writes)
+		for i := range 60 {
+			w.down = nil
+			if i%3 != 0 {
+				w.down = &search.Error{Kind: search.KindStatement}
+			}
+			w.poll()
+		}
+		gauge(t, "writes", writes, before)
+	})
+}
+
+func TestARestartDuringAnOutageDatesTheFiles(t *testing.T) {
+	in(t, func(w *world) {
+		w.polls(360) // an hour in which nothing was written
+		w.down = &search.Error{Kind: search.KindToken}
+		success := testutil.ToFloat64(lastSuccess)
+		lastSuccess.Set(0) // as in a new process
+		w.restart()
+		gauge(t, "the time of the last good poll survives", lastSuccess, success)
+		w.polls(3)
+		w.expect("since the last good poll, not since the report was written", both(ab, 40*time.Second))
+		gauge(t, "stale", clustersStale, 2)
+		gauge(t, "a failed poll is no success", lastSuccess, success)
+		w.restart()
+		w.down = nil
+		w.poll()
+		w.expect("back", both(ab, fresh))
+	})
+}
+
+// noClock is a directory in which the time of the last success cannot be kept.
+type noClock struct{ *intermediate.Store }
+
+func (noClock) SetLastSuccess(time.Time) error  { return errors.New("read-only") }
+func (noClock) LastSuccess() (time.Time, error) { return time.Time{}, errors.New("unreadable") }
+
+func TestAnUnreadableClockIsNoOutage(t *testing.T) {
+	in(t, func(w *world) {
+		w.restart()
+		w.poller.Files = noClock{w.store}
+		w.poller.restore()
+		w.poll()
+		w.expect("all the same", both(ab, fresh))
+	})
+}
+
+func TestOddRowsAreNamedOnce(t *testing.T) {
+	in(t, func(w *world) {
+		w.logs = nil
+		w.bent = func(_ []string, r *search.Result) error {
+			r.Odd = []string{"a row"}
+			return nil
+		}
+		w.polls(5)
+		gauge(t, "odd rows of the last poll", oddRows, 1)
+		if len(w.logs) != 1 || !contains(w.logs, "a row") {
+			t.Errorf("said %q", w.logs)
+		}
+		w.bent = nil
+		w.poll()
+		gauge(t, "odd rows", oddRows, 0)
+	})
+}
+
+func TestTheDirectoryMayBeFull(t *testing.T) {
+	in(t, func(w *world) {
+		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/s")
+		w.poller.files.total = intermediate.MaxDirectoryBytes - 100
+		w.problems = nil
+		w.polls(3)
+		w.expect("the report before stays", both(ab, fresh))
+		gauge(t, "reports left out", leftOutNow.WithLabelValues("reports"), 1)
+		if len(w.problems) != 1 || !contains(w.problems, "argocd/guestbook") {
+			t.Errorf("said %q", w.problems)
+		}
+		w.poller.files.total = w.poller.files.sizes[setKey]
+		w.poll()
+		want := both(ab, fresh)
+		want["c1/app"] = row{ab + "Secret/s ", fresh}
+		w.expect("written when there is room", want)
+		gauge(t, "reports left out", leftOutNow.WithLabelValues("reports"), 0)
+		info, err := os.Stat(w.dir + "/argocd_guestbook.json")
+		if err != nil || int(info.Size()) != w.poller.files.total {
+			t.Errorf("%d bytes are counted, the file has %v, %v", w.poller.files.total, info, err)
+		}
+	})
+}
