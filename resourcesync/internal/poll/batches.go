@@ -143,18 +143,25 @@ func (p *Poller) settleSuspects() {
 			s.failures, s.retryAt = 0, time.Time{}
 			if now.Sub(s.failedAt) >= healAfter {
 				s.size, s.failedAt = 2*s.size, now
+				if s.size > p.Options.BatchSize {
+					delete(p.suspects, c)
+				}
 			}
 		}
 		s.failed = false
-		if s.size >= p.Options.BatchSize && now.Sub(s.failedAt) >= healAfter {
-			delete(p.suspects, c)
-		}
 	}
 }
 
-// givenUp tells whether search fails altogether in this poll.
+// givenUp tells whether search fails altogether in this poll, which is a failure even
+// if it should answer to a request that is still under way.
 func (p *Poller) givenUp() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.tally.good == 0 && p.tally.bad >= hopeless
+	if p.tally.good > 0 || p.tally.bad < hopeless {
+		return false
+	}
+	if p.tally.err == nil {
+		p.tally.err = p.tally.first
+	}
+	return true
 }

@@ -135,7 +135,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	view := fleet.View{Clusters: []string{"fat-0", "fat-1"}}
 	p.readAll(t.Context(), view.Clusters, time.Now().Add(time.Minute))
 	if p.tally.good != 2 || m.rows < 60_000 {
-		t.Fatalf("%d good answers with %d rows: %v %v", p.tally.good, m.rows, p.tally.single, p.tally.err)
+		t.Fatalf("%d good answers with %d rows: %v", p.tally.good, m.rows, p.tally.first)
 	}
 	if m.peak > memoryLimit-reserve {
 		t.Errorf("%d MiB are alive, want at most %d", m.peak>>20, (memoryLimit-reserve)>>20)

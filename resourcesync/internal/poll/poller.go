@@ -109,7 +109,7 @@ type tally struct {
 	odd      []string        // rows left out, the first few
 	oddRows  int
 	err      error // the first failure that is one of search as a whole
-	single   error // the first failure of a single cluster
+	first    error // the first failure of any request for a batch
 	held     []string
 }
 
@@ -206,7 +206,7 @@ func (p *Poller) ask(ctx context.Context, view fleet.View, until time.Time) erro
 	case p.tally.err != nil:
 		return errors.Join(blind, p.tally.err)
 	case p.tally.good == 0:
-		return errors.Join(blind, p.tally.single)
+		return errors.Join(blind, p.tally.first)
 	}
 	return errors.Join(blind, p.relations())
 }

@@ -177,11 +177,11 @@ func (p *Poller) failed(clusters []string, err error, halved bool) {
 	defer p.mu.Unlock()
 	p.tally.bad++
 	err = fmt.Errorf("read %d clusters from %s on: %w", len(clusters), clusters[0], err)
+	if p.tally.first == nil {
+		p.tally.first = err
+	}
 	switch {
 	case len(clusters) == 1 && divisible(err):
-		if p.tally.single == nil {
-			p.tally.single = err
-		}
 		if s := p.suspects[clusters[0]]; !s.said {
 			s.said = true
 			p.Log.Error(err, "managed cluster cannot be read from search; what is known of it is kept and dated, and it is asked about less often", "cluster", clusters[0], "remedy", remedy(err))

@@ -58,6 +58,8 @@ type world struct {
 	most    int
 	now     int
 	viewed  error
+	// begun is called at the start of each poll.
+	begun func()
 }
 
 const set = "argocd/guestbook"
@@ -132,7 +134,12 @@ func (w *world) polls(n int) {
 	}
 }
 
-func (w *world) View(context.Context) (fleet.View, error) { return w.view, w.viewed }
+func (w *world) View(context.Context) (fleet.View, error) {
+	if w.begun != nil {
+		w.with(w.begun)
+	}
+	return w.view, w.viewed
+}
 
 func (w *world) ClustersWithApplications(context.Context) ([]string, error) {
 	if err := w.outage(); err != nil {

@@ -1,0 +1,226 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+)
+
+// grow adds clusters with an Application each.
+func (w *world) grow(n int) {
+	for i := range n {
+		c := fmt.Sprintf("n%03d", i)
+		w.view.Clusters = append(w.view.Clusters, c)
+		w.apps[c] = map[string][]string{"app": {"ConfigMap/a"}}
+	}
+	slices.Sort(w.view.Clusters)
+}
+
+// stale returns the clusters whose rows are dated.
+func (w *world) stale() (out []string) {
+	for key, r := range w.rows() {
+		if r.age >= 0 {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestOneClusterCostsItselfOnly(t *testing.T) {
+	for _, kind := range []search.Kind{search.KindTimeout, search.KindIncomplete, search.KindStatement, search.KindTooLarge, search.KindGraphQL, search.KindMalformed} {
+		t.Run(string(kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.grow(98)
+				w.poll()
+				w.failing(kind, "c2")
+				w.polls(4)
+				if got := w.stale(); !slices.Equal(got, []string{"c2/app"}) {
+					t.Errorf("stale %v", got)
+				}
+				// Two batches, five parts of the one with c2, and c2 itself now and then.
+				asked := w.asked
+				w.polls(12)
+				if got := w.asked - asked; got < 12*6 || got > 12*8 {
+					t.Errorf("%d requests in 12 polls: the next poll begins anew", got)
+				}
+				if w.poller.failing != "" {
+					t.Errorf("one cluster makes every poll fail: %s", w.poller.failing)
+				}
+				if len(w.problems) != 1 || !contains(w.problems, `"cluster"="c2"`) || !contains(w.problems, "remedy") {
+					t.Errorf("said %q", w.problems)
+				}
+				w.bent = nil
+				w.polls(6)
+				if got := w.stale(); len(got) != 0 {
+					t.Errorf("stale a minute after it is well: %v", got)
+				}
+				if kind != search.KindTimeout {
+					return
+				}
+				w.polls(4 * 60)
+				asked = w.asked
+				w.poll()
+				if got := w.asked - asked; got != 2 || len(w.poller.suspects) != 0 {
+					t.Errorf("%d requests later on, want 2", got)
+				}
+			})
+		})
+	}
+}
+
+// A request that fails so late that the poll's time is over is halved from the next
+// poll on.
+func TestASlowFailureIsHalvedWithTheNextPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.grow(98)
+		w.poll()
+		w.bent = func(clusters []string, _ *search.Result) error {
+			if slices.Contains(clusters, "c2") {
+				w.mu.Unlock()
+				sleep(t.Context(), 30*time.Second)
+				w.mu.Lock()
+				return &search.Error{Kind: search.KindTimeout}
+			}
+			return nil
+		}
+		w.polls(9)
+		if got := w.stale(); !slices.Equal(got, []string{"c2/app"}) {
+			t.Errorf("stale after nine polls: %v", got)
+		}
+	})
+}
+
+// When nothing answers at all, smaller requests would only add to the load.
+func TestAnOutageIsNoReasonToAskMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.grow(998)
+		w.poll()
+		w.bent = func([]string, *search.Result) error { return &search.Error{Kind: search.KindStatement} }
+		for range 10 {
+			asked := w.asked
+			w.poll()
+			if got := w.asked - asked; got > attempts*(hopeless+1) {
+				t.Errorf("%d requests of a poll that cannot succeed", got)
+			}
+		}
+		success := testutil.ToFloat64(lastSuccess)
+		w.poll()
+		gauge(t, "no success", lastSuccess, success)
+		w.bent = nil
+		asked := w.asked
+		w.poll()
+		if got := w.asked - asked; got > 30 {
+			t.Errorf("%d requests after an outage", got)
+		}
+		if got := w.stale(); len(got) != 0 {
+			t.Errorf("%d clusters are stale after the first good poll", len(got))
+		}
+	})
+}
+
+// Everything fails on a small fleet: no cluster is to blame, and all are asked about
+// with each poll.
+func TestASmallOutageEndsAtOnce(t *testing.T) {
+	in(t, func(w *world) {
+		w.bent = func([]string, *search.Result) error { return &search.Error{Kind: search.KindStatement} }
+		success := testutil.ToFloat64(lastSuccess)
+		w.polls(60)
+		gauge(t, "no success", lastSuccess, success)
+		w.bent = nil
+		w.poll()
+		w.expect("back", both(ab, fresh))
+	})
+}
+
+func TestATooLargeClusterIsNamedWithItsRemedy(t *testing.T) {
+	in(t, func(w *world) {
+		w.failing(search.KindTooLarge, "c2")
+		w.problems = nil
+		w.polls(10)
+		if len(w.problems) != 1 || !contains(w.problems, "--search-max-answer") || !contains(w.problems, `"cluster"="c2"`) {
+			t.Errorf("said %q", w.problems)
+		}
+	})
+}
+
+// busy runs the poller for a minute with a hint at every moment and returns the share
+// of the time in which it asks.
+func busy(t *testing.T, clusters int) (share float64) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.grow(clusters)
+		w.poller.Options.BatchSize = 1
+		w.poll()
+		w.restart()
+		w.poller.Options.BatchSize = 1
+		wake := make(chan struct{})
+		w.poller.Wake = wake
+		w.asked = 0
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = w.poller.Start(ctx) }()
+		go func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case wake <- struct{}{}:
+				}
+			}
+		}()
+		sleep(ctx, time.Minute)
+		w.with(func() { share = float64(w.asked) * 0.1 / inFlight / 60 })
+	})
+	return share
+}
+
+func TestHintsLeaveSearchAPause(t *testing.T) {
+	for clusters, want := range map[int]float64{18: 0.55, 78: 0.55, 2: 0.2} {
+		if got := busy(t, clusters); got > want || got < want/3 {
+			t.Errorf("%d clusters: search is busy %.0f %% of the time, want at most %.0f %%", clusters, got*100, want*100)
+		}
+	}
+}
+
+// A poll that takes longer than the interval is followed by a pause all the same.
+func TestSlowPollsLeaveSearchAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var ends []time.Time
+		w.bent = func([]string, *search.Result) error {
+			w.mu.Unlock()
+			sleep(t.Context(), 20*time.Second)
+			w.mu.Lock()
+			return nil
+		}
+		w.begun = func() { ends = append(ends, time.Now()) }
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = w.poller.Start(ctx) }()
+		sleep(ctx, 2*time.Minute)
+		w.with(func() {
+			if len(ends) < 4 {
+				t.Fatalf("%d polls", len(ends))
+			}
+			for i := 1; i < len(ends); i++ {
+				if gap := ends[i].Sub(ends[i-1]); gap < 21*time.Second {
+					t.Errorf("poll %d begins %v after the one before, which takes 20 s", i, gap)
+				}
+			}
+		})
+	})
+}
