@@ -109,6 +109,9 @@ func (s *Store) Write(r *Report) (err error) {
 	if err != nil {
 		return err
 	}
+	if len(data) > MaxReportBytes {
+		return fmt.Errorf("%d bytes are more than the %d that a report can have", len(data), MaxReportBytes)
+	}
 	f, err := os.CreateTemp(s.dir, scratch+"*")
 	if err != nil {
 		return err

@@ -23,14 +23,15 @@ const (
 // room is what the clusters take. As long as all fit, each may take maxCluster. Then
 // the limit sinks until the largest fit as well: those who need little keep all.
 type room struct {
-	level int
+	limit int // of all together
+	level int // of each
 	total int
 	sizes map[string]int
 	cut   map[string]translate.Cut
 }
 
 func newRoom() room {
-	return room{level: maxCluster, sizes: map[string]int{}, cut: map[string]translate.Cut{}}
+	return room{limit: maxKnown, level: maxCluster, sizes: map[string]int{}, cut: map[string]translate.Cut{}}
 }
 
 // set notes what a cluster takes and what of it did not fit.
@@ -49,7 +50,7 @@ func (r *room) set(cluster string, apps []translate.Application, cut translate.C
 
 // sink lowers the level until all fit, with some to spare; mu is held.
 func (r *room) sink(p *Poller) {
-	r.level = min(r.level, translate.Level(slices.Collect(maps.Values(r.sizes)), maxKnown/10*9))
+	r.level = min(r.level, translate.Level(slices.Collect(maps.Values(r.sizes)), r.limit/10*9))
 	for c, size := range r.sizes {
 		if size <= r.level {
 			continue
@@ -69,7 +70,7 @@ func (r *room) sink(p *Poller) {
 // rise lets the level rise again when there is room. What did not fit is decoded
 // once more then.
 func (r *room) rise(p *Poller) {
-	if r.level >= maxCluster || r.total > maxKnown/2 {
+	if r.level >= maxCluster || r.total > r.limit/2 {
 		return
 	}
 	r.level = min(2*r.level, maxCluster)

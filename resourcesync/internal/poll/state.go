@@ -66,7 +66,7 @@ func (p *Poller) replace(cluster string, fresh []translate.Application, now time
 		p.known[cluster] = translate.Cluster{Applications: fresh}
 	}
 	p.room.set(cluster, fresh, cut)
-	if p.room.total > maxKnown {
+	if p.room.total > p.room.limit {
 		p.room.sink(p)
 	}
 }

@@ -38,15 +38,14 @@ func (a *Application) size(cluster string) int {
 	for i := range a.Resources {
 		n += a.resourceSize(i)
 	}
-	return n + len(a.Held)*heldOverhead
+	return n
 }
 
-// resourceSize leaves out what being held adds.
 func (a *Application) resourceSize(i int) int {
 	r := &a.Resources[i]
 	n := resourceOverhead + quoted(r.APIVersion) + quoted(r.Kind) + quoted(r.Namespace) + quoted(r.Name)
 	if len(a.Held) > 0 {
-		n *= 2 // it may be there twice
+		n = 2*n + heldOverhead // it may be there twice
 	}
 	return n
 }

@@ -1,0 +1,95 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// flood makes clusters each of which has more than its share.
+func (w *world) flood(clusters, resources int) {
+	w.bent = func(asked []string, r *search.Result) error {
+		for _, c := range asked {
+			if len(c) > 2 { // not c1 and c2
+				for i := range resources {
+					it := object(c, fmt.Sprintf("ConfigMap/%s-with-a-name-that-is-as-long-as-names-may-well-be-%05d", c, i))
+					it.RelatedUIDs = []string{c + "/app"}
+					r.Related = append(r.Related, it)
+				}
+			}
+		}
+		return nil
+	}
+	w.grow(clusters)
+}
+
+func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.poller.Options.BatchSize = 1
+		w.flood(12, 100)
+		p := w.poller
+		p.room.limit = 100_000 // they want some 200,000
+		w.poll()
+		if p.room.total > p.room.limit || p.files.total > p.room.limit {
+			t.Errorf("%d bytes are known, %d in files", p.room.total, p.files.total)
+		}
+		if p.room.level >= maxCluster {
+			t.Error("the test does not fill what there is")
+		}
+		rows := w.rows()
+		for _, key := range []string{"c1/app", "c2/app"} {
+			if rows[key] != (row{ab, fresh}) {
+				t.Errorf("%s: %v", key, rows[key])
+			}
+		}
+		if cut, clusters := p.room.left(); len(clusters) != 12 || cut.Resources == 0 || !contains(w.problems, "left out") || !contains(w.problems, "n000") || !contains(w.problems, "remedy") {
+			t.Errorf("%d clusters, %+v, said %q", len(clusters), cut, w.problems)
+		}
+		said := len(w.problems)
+		before := p.room.level
+		w.polls(2)
+		if len(w.problems) != said || p.room.level != before {
+			t.Errorf("the level went from %d to %d, said %q", before, p.room.level, w.problems[said:])
+		}
+		for range 9 { // most of them go
+			w.view.Clusters = w.view.Clusters[:len(w.view.Clusters)-1]
+		}
+		w.polls(10)
+		if cut, _ := p.room.left(); cut.Resources != 0 {
+			t.Errorf("%+v is left out although there is room again", cut)
+		}
+	})
+}
+
+func TestAReportHasABoundOfItsOwn(t *testing.T) {
+	r := &intermediate.Report{Namespace: "argocd", Name: "guestbook"}
+	for c := range 2000 {
+		name := fmt.Sprintf("cluster-%04d", c)
+		app := crowd(name, 1, 60)[0]
+		if c == 0 {
+			app.Resources = app.Resources[:2]
+		}
+		r.UnreadClusters = append(r.UnreadClusters, "unread-"+name)
+		r.Applications = append(r.Applications, intermediate.Application{Cluster: name, Namespace: "argocd", Name: "app", Resources: app.Resources})
+	}
+	cut := shorten(r)
+	data, err := json.Marshal(r)
+	if err != nil || len(data) > intermediate.MaxReportBytes || len(data) < intermediate.MaxReportBytes/2 {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	left := 0
+	for _, a := range r.Applications {
+		left += len(a.Resources)
+	}
+	if len(r.Applications) != 2000 || len(r.Applications[0].Resources) != 2 || left+cut != 1999*60+2 {
+		t.Errorf("%d rows, %d resources, %d cut", len(r.Applications), left, cut)
+	}
+}
