@@ -5,6 +5,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
@@ -70,10 +71,10 @@ func TestCutShort(t *testing.T) {
 			w.witness.always(whole)
 			to := w.faults(test.faults)
 			w.witness.always(all(whole, aged(from, to)))
-			w.eventually("some data is said to be old", func(s state) bool { return s.stale() > 0 })
+			w.eventually("some data is said to be old, or to be held", func(s state) bool { return s.stale()+s.held() > 0 })
 			w.awaitPolls(2)
 			w.faults(search.Faults{})
-			w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
+			w.eventually("all is new again", func(s state) bool { return s.stale()+s.held() == 0 })
 			w.witness.always(nil)
 		})
 	}
@@ -94,6 +95,55 @@ func TestRealLoss(t *testing.T) {
 		table.Delete(memory.Resource(memory.ClusterName(1), memory.SetName(0), i).UID)
 	}
 	goes("an Application has gone", 7, 20)
+}
+
+// TestObjectStays ends the relation of an object that stays on its cluster, as one that
+// leaves its Application without being pruned: it is held, and nothing else is.
+func TestObjectStays(t *testing.T) {
+	w := start(t)
+	cluster, set := memory.ClusterName(1), memory.SetName(1)
+	stays := memory.Resource(cluster, set, 0)
+	w.witness.always(fresh)
+	table := w.server.Table()
+	table.Unrelate(edge(memory.ApplicationUID(cluster, set), stays.UID))
+	w.eventually("the object is held", func(s state) bool { return s.held() == 1 && s.resources() == 24 })
+	table.Put(changed())
+	w.eventually("an error on the same cluster shows", hasCondition)
+	table.Delete(memory.Resource(cluster, memory.SetName(0), 0).UID)
+	w.eventually("an object that is deleted goes", func(s state) bool { return s.resources() == 23 && s.held() == 1 })
+	table.Delete(memory.Resource(cluster, set, 1).UID)
+	w.eventually("another one of the same Application", func(s state) bool { return s.resources() == 22 && s.held() == 1 })
+	if said := w.said("poll failed", false); len(said) != 0 {
+		t.Errorf("polls fail: %q", said)
+	}
+	table.Relate(edge(memory.ApplicationUID(cluster, set), stays.UID))
+	w.eventually("it is the Application's again", func(s state) bool { return s.resources() == 22 && s.held() == 0 })
+}
+
+// TestFirstPollIsPartial begins with an empty directory while search fails for two of
+// four clusters: the reports say that they do not speak for those.
+func TestFirstPollIsPartial(t *testing.T) {
+	w := prepare(t, fleet)
+	failing := names(1, 3)
+	w.faults(search.Faults{StatementTimeout: true, Only: func(r search.Request) bool { return r.Names(failing...) }})
+	w.run()
+	w.eventually("the other two are read", func(s state) bool { return s.apps() == 4 && s.of(failing...).apps() == 0 })
+	unread := func() (out []string) {
+		for i := range fleet.Sets {
+			report, err := w.witness.store.Read(memory.Namespace, memory.SetName(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, report.UnreadClusters...)
+		}
+		return out
+	}
+	if got := unread(); !slices.Equal(got, append(names(1, 3), failing...)) {
+		t.Errorf("the reports do not speak for %v, want %v in each", got, failing)
+	}
+	w.faults(search.Faults{})
+	w.complete()
+	w.eventually("the reports speak for all", func(state) bool { return len(unread()) == 0 })
 }
 
 // TestShared lets two Applications of one cluster list the same object: it

@@ -64,8 +64,8 @@ func (w *world) files() map[string]string {
 	w.t.Helper()
 	found := map[string]string{}
 	err := filepath.WalkDir(w.reports, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			return err // no report: the time of the last good poll is kept in one of those
 		}
 		info, err := os.Stat(path)
 		if err == nil {

@@ -43,6 +43,15 @@ func (s state) stale() int {
 	return n
 }
 
+// held counts the resources that are kept until their end is confirmed.
+func (s state) held() int {
+	n := 0
+	for _, app := range s {
+		n += len(app.HeldResources)
+	}
+	return n
+}
+
 // of returns the Applications on clusters.
 func (s state) of(clusters ...string) state {
 	return slices.DeleteFunc(slices.Clone(s), func(a intermediate.Application) bool { return !slices.Contains(clusters, a.Cluster) })

@@ -4,6 +4,7 @@
 package table
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 )
@@ -113,6 +114,8 @@ func (w *walk) collect(q Query) []Related {
 		}
 		related[at].Items = append(related[at].Items, e.item.withRelated(w.of[e.UID]))
 	}
+	// The service gathers kinds in a map: their order is another one each time.
+	rand.Shuffle(len(related), func(i, j int) { related[i], related[j] = related[j], related[i] })
 	return related
 }
 

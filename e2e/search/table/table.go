@@ -70,6 +70,21 @@ func (t *Table) Relate(edges ...Edge) {
 	}
 }
 
+// Unrelate ends relations; the rows stay, as when an object leaves its Application
+// without being pruned.
+func (t *Table) Unrelate(edges ...Edge) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, edge := range edges {
+		t.unrelate(edge.From, edge.To)
+		t.unrelate(edge.To, edge.From)
+	}
+}
+
+func (t *Table) unrelate(from, to string) {
+	t.links[from] = slices.DeleteFunc(t.links[from], func(uid string) bool { return uid == to })
+}
+
 // Replace makes rows and edges all there is of a part, which is a name of the
 // caller's choice. Rows that did not change are not touched and nobody is told
 // of them.

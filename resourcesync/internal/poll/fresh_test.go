@@ -126,6 +126,35 @@ func TestAClusterThatSearchDoesNotShowIsUnreadAndNotStale(t *testing.T) {
 	})
 }
 
+// Which clusters the account sees cannot be told: then an empty answer tells nothing.
+func TestAnEmptyFirstAnswerNeedsAVisibleCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.hidden["c2"], w.accessFails = true, true
+		w.polls(3)
+		w.speaksForAllBut("nothing was read", "c2")
+		w.accessFails = false
+		delete(w.apps, "c2")
+		w.hidden["c2"] = false
+		w.poll()
+		w.speaksForAllBut("it is visible, and has none")
+	})
+}
+
+// A container that starts over knows from its directory that there is a search service.
+func TestASearchThatWasThereIsMissed(t *testing.T) {
+	in(t, func(w *world) {
+		w.down = &search.Error{Kind: search.KindUnreachable}
+		w.restart()
+		w.problems = nil
+		w.polls(4)
+		if !contains(w.problems, "poll failed") {
+			t.Errorf("said %q", w.logs)
+		}
+		w.expect("dated", both(ab, 50*time.Second))
+	})
+}
+
 func TestAHubWithoutSearchLacksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
