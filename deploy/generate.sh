@@ -4,7 +4,7 @@
 #
 # Writes what deploy/ derives from elsewhere: one role set a binary, from the
 # +kubebuilder:rbac markers above the reconcilers that need the rights; the chart's
-# copies of them and of the CRD; and install.yaml, which is overlays/ocm rendered.
+# copies of all objects of base/rbac and of the CRD; and install.yaml, which is overlays/ocm rendered.
 # Usage: BIN=<folder of the tools> deploy/generate.sh; the tools default to bin/.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -24,7 +24,7 @@ done
 
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
-for file in propagation resourcesync aggregation bindings; do
+for file in identities propagation resourcesync aggregation bindings; do
 	cp "$deploy/base/rbac/$file.yaml" "$deploy/chart/files/rbac/"
 done
 

@@ -84,7 +84,7 @@ func auditEvents(t *testing.T, binary string) []event {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			continue // the last line is still being written
 		}
-		if e.User.Username == "system:serviceaccount:"+namespace+":"+binary {
+		if e.User.Username == "system:serviceaccount:"+namespace+":"+accountOf(binary) {
 			events = append(events, e)
 		}
 	}

@@ -78,6 +78,9 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	install := deployPath("install.yaml")
 
 	apply(t, install)
+	for _, name := range binaries { // Kubernetes fills the Secrets in its own time
+		mountToken(t, credentialOf(t, kustomize(t, "ocm"), name), filepath.Join(t.TempDir(), "token"))
+	}
 	before := installed(t)
 	for id := range byIdentity(t, kustomize(t, "ocm")) {
 		if before[id] == "" {
@@ -107,7 +110,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 		t.Errorf("replicas after moving to high availability: %s", replicas)
 	}
 
-	kubectl(t, "delete", "--wait", "--timeout=2m", "-f", install)
+	kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", install) // a token goes with its ServiceAccount
 	if left := installed(t); len(left) > 0 {
 		t.Errorf("left after uninstalling: %v", left)
 	}

@@ -5,7 +5,7 @@ package deploytest
 
 import (
 	"context"
-	"fmt"
+	"encoding/base64"
 	"io"
 	"net"
 	"net/http"
@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
@@ -47,19 +48,18 @@ func eventually(t *testing.T, what string, met func() (bool, string)) {
 
 // running is a binary at work under its own identity.
 type running struct {
-	name, metrics, health, log string
+	name, metrics, health, log, kubeconfig, token, reports string
 }
 
-// start starts the binaries with the command lines of the Deployment, each as a
-// ServiceAccount of its own that has its role set and no other. Only what the
-// machine decides differs: ports, folder, kubeconfig and the namespace of the lease.
+// start starts the binaries with the command lines of the Deployment, each with the
+// token that the Deployment mounts into its container. Only what the machine decides
+// differs: ports, folder, kubeconfig and the namespace of the lease.
 func start(t *testing.T) []running {
 	t.Helper()
-	bindEachAlone(t)
 	bin, reports := buildBinaries(t), t.TempDir()
 	// Search decides about its callers by asking the hub, so resourcesync's one right
 	// there is proved by an answer.
-	service, err := search.Start(t.Context(), search.Options{Hub: hub, Source: memory.Fleet{}})
+	service, err := search.Start(t.Context(), search.Options{Hub: hub, Source: memory.Fleet{}, TokenCache: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,22 +68,13 @@ func start(t *testing.T) []running {
 			t.Error(err)
 		}
 	})
-	deployment := find(t, kustomize(t, "ocm"), "Deployment")
+	objects := kustomize(t, "ocm")
 	var all []running
 	for _, name := range binaries {
-		dir := t.TempDir()
-		token, _ := kubectl(t, "--namespace", namespace, "create", "token", name, "--duration=1h")
-		file := filepath.Join(dir, "token")
-		if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		config := &rest.Config{Host: hub.Host, TLSClientConfig: rest.TLSClientConfig{CAData: hub.CAData}, BearerTokenFile: file}
-		if err := writeKubeconfig(config, filepath.Join(dir, "kubeconfig")); err != nil {
-			t.Fatal(err)
-		}
-		r := running{name: name, metrics: freeAddress(t), health: freeAddress(t), log: filepath.Join(dir, "log")}
-		args := []string{"--kubeconfig=" + filepath.Join(dir, "kubeconfig"), "--metrics-bind-address=" + r.metrics, "--health-probe-bind-address=" + r.health}
-		for _, arg := range argsOf(t, deployment, name) {
+		r := identify(t, objects, name)
+		r.metrics, r.health, r.reports = freeAddress(t), freeAddress(t), reports
+		args := []string{"--kubeconfig=" + r.kubeconfig, "--metrics-bind-address=" + r.metrics, "--health-probe-bind-address=" + r.health}
+		for _, arg := range argsOf(t, find(t, objects, "Deployment"), name) {
 			if strings.HasPrefix(arg, "--intermediate-dir=") {
 				arg = "--intermediate-dir=" + reports
 			}
@@ -93,7 +84,7 @@ func start(t *testing.T) []running {
 			args = append(args, arg)
 		}
 		if name == "resourcesync" {
-			args = append(args, "--search-url="+service.URL(), "--search-ca-file="+service.CAFile(), "--search-token-file="+file)
+			args = append(args, "--search-url="+service.URL(), "--search-ca-file="+service.CAFile(), "--search-token-file="+r.token)
 		}
 		run := testkit.Command(context.Background(), filepath.Join(bin, name), args...)
 		log, err := os.Create(r.log)
@@ -113,6 +104,42 @@ func start(t *testing.T) []running {
 	return all
 }
 
+// identify writes what a container is given: its token, and a kubeconfig that reads it.
+func identify(t *testing.T, objects []*unstructured.Unstructured, name string) running {
+	t.Helper()
+	dir := t.TempDir()
+	r := running{name: name, log: filepath.Join(dir, "log"), kubeconfig: filepath.Join(dir, "kubeconfig"), token: filepath.Join(dir, "token")}
+	mountToken(t, credentialOf(t, objects, name), r.token)
+	config := &rest.Config{Host: hub.Host, TLSClientConfig: rest.TLSClientConfig{CAData: hub.CAData}, BearerTokenFile: r.token}
+	if err := writeKubeconfig(config, r.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// mountToken does what the kubelet does: it asks for a token of the pod's account, or
+// waits for a token Secret to be filled.
+func mountToken(t *testing.T, c credential, file string) {
+	t.Helper()
+	var token string
+	if c.secret == "" {
+		token, _ = kubectl(t, "--namespace", namespace, "create", "token", c.account, "--duration=1h")
+	} else {
+		eventually(t, "Secret "+c.secret+" to hold a token", func() (bool, string) {
+			encoded, stderr, err := try(t, tool("kubectl"), "--kubeconfig", kubeconfig, "-n", namespace, "get", "secret", c.secret, "-o", "jsonpath={.data.token}")
+			if err != nil || encoded == "" {
+				return false, stderr
+			}
+			decoded, err := base64.StdEncoding.DecodeString(encoded)
+			token = string(decoded)
+			return err == nil, encoded
+		})
+	}
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // stop asks a binary to end as the kubelet does; it must do so in time and with 0.
 func stop(t *testing.T, run *exec.Cmd, log *os.File, r running) {
 	_ = run.Process.Signal(os.Interrupt)
@@ -127,23 +154,6 @@ func stop(t *testing.T, run *exec.Cmd, log *os.File, r running) {
 		content := readFile(t, r.log)
 		t.Logf("log of %s:\n%s", r.name, content[max(0, len(content)-4000):])
 	}
-}
-
-// bindEachAlone gives each binary an identity with its own role set only.
-func bindEachAlone(t *testing.T) {
-	t.Helper()
-	var objects strings.Builder
-	for _, name := range binaries {
-		fmt.Fprintf(&objects, "---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: %s, namespace: %s}}\n", name, namespace)
-	}
-	for doc := range strings.SplitSeq(readFile(t, deployPath("base", "rbac", "bindings.yaml")), "\n---\n") {
-		for _, name := range binaries {
-			if strings.Contains(doc, "name: "+namespace+"-"+name+"\n") {
-				objects.WriteString("---\n" + strings.Replace(doc, "    name: "+namespace+"\n", "    name: "+name+"\n", 1) + "\n")
-			}
-		}
-	}
-	applyText(t, objects.String())
 }
 
 func applyText(t *testing.T, text string) {

@@ -38,11 +38,13 @@ func TestMain(m *testing.M) {
 
 // withHub runs tests with an API server that has the CRDs of a hub, its admission
 // plugins as they are by default (Pod Security among them), a record of what our
-// identities ask for, and the controllers that empty a namespace.
+// identities ask for, and the controllers that empty a namespace and fill token Secrets.
 func withHub(tests func() int) (code int, err error) {
 	var dir string
 	var prepared error
+	var environment *envtest.Environment
 	config, stop, err := testkit.Start(func(env *envtest.Environment) {
+		environment = env
 		if dir, prepared = os.MkdirTemp("", "deploytest-"); prepared != nil {
 			return
 		}
@@ -64,7 +66,8 @@ func withHub(tests func() int) (code int, err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	controllers := testkit.Command(ctx, tool("kube-controller-manager"), "--kubeconfig="+kubeconfig, "--secure-port=0", "--leader-elect=false",
-		"--controllers=namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller")
+		"--controllers=namespace-controller,garbage-collector-controller,clusterrole-aggregation-controller,serviceaccount-token-controller",
+		"--service-account-private-key-file="+filepath.Join(environment.ControlPlane.GetAPIServer().CertDir, "sa-signer.key"))
 	controllers.Stdout, controllers.Stderr = io.Discard, io.Discard
 	if err := controllers.Start(); err != nil {
 		cancel()

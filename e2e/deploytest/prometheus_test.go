@@ -30,10 +30,7 @@ var quiet = map[string]string{
 // rights of deploy/monitoring and over TLS, and asks it every question of the
 // dashboard and of the alerts.
 func checkPrometheus(t *testing.T, all []running) {
-	needNamespace(t, "monitoring")
-	kubectl(t, "-n", "monitoring", "create", "serviceaccount", reader)
-	kubectl(t, "apply", "--server-side", "-f", deployPath("monitoring", "base", "reader.yaml"))
-	token, _ := kubectl(t, "-n", "monitoring", "create", "token", reader)
+	token := readerToken(t)
 	dir := t.TempDir()
 	address := startPrometheus(t, dir, token, all)
 	for _, r := range all {
@@ -57,6 +54,23 @@ func checkPrometheus(t *testing.T, all []running) {
 			ask("alert "+r.Alert, withoutThreshold(r.Expr))
 		}
 	}
+}
+
+// readerToken returns a token of an identity that may read metrics, a new one each time.
+func readerToken(t *testing.T) string {
+	t.Helper()
+	needNamespace(t, "monitoring")
+	applyText(t, "{apiVersion: v1, kind: ServiceAccount, metadata: {name: "+reader+", namespace: monitoring}}")
+	kubectl(t, "apply", "--server-side", "-f", deployPath("monitoring", "base", "reader.yaml"))
+	token, _ := kubectl(t, "-n", "monitoring", "create", "token", reader)
+	return token
+}
+
+// scrape reads the metrics of a running binary.
+func scrape(t *testing.T, r running, token string) (text, stderr string, err error) {
+	t.Helper()
+	return try(t, tool("kubectl"), "--kubeconfig", os.DevNull, "--server", "https://"+r.metrics, "--insecure-skip-tls-verify",
+		"--token", token, "get", "--raw", "/metrics")
 }
 
 var comparison = regexp.MustCompile(`\s(==|>|<)\s+[0-9.]+`)

@@ -5,17 +5,20 @@ package deploytest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Every role is bound, once, to the pod's identity; every binding has its role.
+// Every role is bound, once, to the identity of its binary; every binding has its role.
 func TestRolesAndBindingsMatch(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
+			objects := kustomize(t, v.overlay)
 			roles, bound := map[string]bool{}, map[string]int{}
-			for _, o := range kustomize(t, v.overlay) {
+			for _, o := range objects {
 				switch o.GetKind() {
 				case "Role", "ClusterRole":
 					roles[o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName()] = true
@@ -23,6 +26,14 @@ func TestRolesAndBindingsMatch(t *testing.T) {
 					kind, _, _ := unstructured.NestedString(o.Object, "roleRef", "kind")
 					name, _, _ := unstructured.NestedString(o.Object, "roleRef", "name")
 					bound[kind+" "+o.GetNamespace()+"/"+name]++
+					subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
+					want := []any{map[string]any{
+						"kind": "ServiceAccount", "namespace": namespace,
+						"name": credentialOf(t, objects, strings.TrimPrefix(name, namespace+"-")).account,
+					}}
+					if diff := cmp.Diff(want, subjects); diff != "" {
+						t.Errorf("%s gives %s to others than its binary:\n%s", identity(o), name, diff)
+					}
 				}
 			}
 			for role := range roles {
@@ -36,6 +47,20 @@ func TestRolesAndBindingsMatch(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a container that reads other systems' answers must not be able to do.
+func TestReadersStayReaders(t *testing.T) {
+	asks := []string{"tokenreviews", "subjectaccessreviews"} // questions: nothing is stored
+	for r := range grantedRights(t, kustomize(t, "ocm")) {
+		reads := slices.Contains([]string{"get", "list", "watch"}, r.verb)
+		if r.binary == "resourcesync" && !reads && !slices.Contains(asks, r.resource) {
+			t.Errorf("resourcesync parses what a remote service answers and may write: %s", r)
+		}
+		if r.binary != "propagation" && (r.resource == "secrets" || r.resource == "manifestworks" && !reads) {
+			t.Errorf("only propagation reads Secrets and writes ManifestWorks, but: %s", r)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	needNamespace(t, "argocd")
 	apply(t, deployPath("install.yaml"))
 	t.Cleanup(func() {
-		_, _, _ = try(t, tool("kubectl"), "--kubeconfig", kubeconfig, "delete", "--wait", "--timeout=2m", "-f", deployPath("install.yaml"))
+		_, _, _ = try(t, tool("kubectl"), "--kubeconfig", kubeconfig, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", deployPath("install.yaml"))
 	})
 	apply(t, deployPath("examples", "hub", "project.yaml"))
 	all := start(t)
@@ -69,6 +69,8 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	w.eventuallyGone("secrets", "argocd", "-l", "argocd.argoproj.io/secret-type=cluster")
 
 	t.Run("Rights", checkRights)
+	t.Run("Strangers", func(t *testing.T) { checkForbidden(t, all) })
+	t.Run("Rotation", func(t *testing.T) { checkRotation(t, all) })
 }
 
 // world plays what surrounds the hub: placement, the ApplicationSet controller and

@@ -37,6 +37,40 @@ app.kubernetes.io/name: {{ include "mci.name" . }}
 {{- end }}
 {{- end -}}
 
+{{/* A limit of memory: nine tenths of it in MiB, where Go's garbage collector is to work harder. */}}
+{{- define "mci.memoryLimit" -}}
+{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+{{- $text := kindIs "float64" . | ternary (printf "%.0f" .) (toString .) -}}
+{{- $unit := regexFind "[a-zA-Z]*$" $text -}}
+{{- $number := trimSuffix $unit $text -}}
+{{- printf "%dMiB" (int64 (divf (mulf (float64 $number) (float64 (get $units $unit)) 0.9) 1048576.0)) -}}
+{{- end -}}
+
+{{/* (dict "root" $ "name" name): what a container knows of the API server, and the token of its own account. The pod's account is propagation's. */}}
+{{- define "mci.token" -}}
+name: {{ .name }}-token
+projected:
+  defaultMode: 0444
+  sources:
+    {{- if eq .name "propagation" }}
+    - serviceAccountToken: {path: token, expirationSeconds: 3600}
+    {{- else }}
+    - secret:
+        name: {{ include "mci.name" .root }}-{{ .name }}-token
+        items: [{key: token, path: token}]
+    {{- end }}
+    - configMap:
+        name: kube-root-ca.crt
+        items: [{key: ca.crt, path: ca.crt}]
+    - downwardAPI:
+        items: [{path: namespace, fieldRef: {fieldPath: metadata.namespace}}]
+    {{- if and .root.Values.openshift.serviceCA (eq .name "resourcesync") }}
+    - configMap:
+        name: openshift-service-ca.crt
+        items: [{key: service-ca.crt, path: service-ca.crt}]
+    {{- end }}
+{{- end -}}
+
 {{/* What every container has: (dict "root" $ "name" name "short" prefix of its ports "metrics" port "health" port "args" list). */}}
 {{- define "mci.container" -}}
 {{- $c := index .root.Values .name -}}
@@ -67,6 +101,10 @@ readinessProbe:
   httpGet: {path: /readyz, port: {{ .short }}-health}
   periodSeconds: 5
   timeoutSeconds: 5
+{{- with dig "limits" "memory" "" $c.resources }}
+env:
+  - {name: GOMEMLIMIT, value: {{ include "mci.memoryLimit" . }}}
+{{- end }}
 resources:
   {{- toYaml $c.resources | nindent 2 }}
 securityContext:
@@ -75,7 +113,7 @@ securityContext:
   capabilities:
     drop: [ALL]
 volumeMounts:
-  - {name: token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
+  - {name: {{ .name }}-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
   {{- if .reports }}
   - {name: reports, mountPath: /var/run/multicluster-integrations{{ if eq .reports "read" }}, readOnly: true{{ end }}}
   {{- end }}
