@@ -85,7 +85,9 @@ func checkOnlyReads(t *testing.T, events []event) {
 
 // checkRotation replaces a token Secret as the README says. The running container
 // follows without a restart: it asks the hub, and search, with the new token.
-func checkRotation(t *testing.T, all []running) {
+//
+// While search refuses the old token, the alerts say so.
+func checkRotation(t *testing.T, prometheus string, all []running) {
 	r := all[slices.IndexFunc(all, func(r running) bool { return r.name == "resourcesync" })]
 	c := credentialOf(t, kustomize(t, "ocm"), r.name)
 	old := readFile(t, r.token)
@@ -94,6 +96,7 @@ func checkRotation(t *testing.T, all []running) {
 		_, stderr, _ := try(t, tool("kubectl"), "--kubeconfig", r.kubeconfig, "get", "--raw", "/api")
 		return strings.Contains(stderr, "Unauthorized") || strings.Contains(stderr, "must be logged in"), stderr
 	})
+	needAlerts(t, prometheus, true, "SearchAccess", "SearchStale")
 	asked := len(auditEvents(t, r.name))
 	apply(t, deployPath("install.yaml"))
 	mountToken(t, c, r.token)
@@ -108,4 +111,5 @@ func checkRotation(t *testing.T, all []running) {
 	if len(auditEvents(t, r.name)) == asked {
 		t.Error("the audit log has no request with the new token")
 	}
+	needAlerts(t, prometheus, false, "SearchAccess", "SearchStale")
 }

@@ -21,6 +21,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -59,7 +60,7 @@ func start(t *testing.T) []running {
 	bin, reports := buildBinaries(t), t.TempDir()
 	// Search decides about its callers by asking the hub, so resourcesync's one right
 	// there is proved by an answer.
-	service, err := search.Start(t.Context(), search.Options{Hub: hub, Source: memory.Fleet{}, TokenCache: time.Second})
+	service, err := search.Start(t.Context(), search.Options{Hub: hub, Source: bareClusters{"cluster1", "cluster2"}, TokenCache: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +103,17 @@ func start(t *testing.T) []running {
 		eventually(t, r.name+" to be ready", func() (bool, string) { return get("http://" + r.health + "/readyz?verbose") })
 	}
 	return all
+}
+
+// bareClusters are managed clusters in search, without an Application.
+type bareClusters []string
+
+// Run fills the table and is done.
+func (c bareClusters) Run(_ context.Context, into *table.Table) error {
+	for _, name := range c {
+		into.Put(memory.Cluster(name))
+	}
+	return nil
 }
 
 // identify writes what a container is given: its token, and a kubeconfig that reads it.

@@ -26,13 +26,9 @@ var quiet = map[string]string{
 	`reason=~"Deleting|WaitingForWithdrawal"`: "nothing is being deleted yet",
 }
 
-// checkPrometheus lets a real Prometheus scrape the running binaries, with the
-// rights of deploy/monitoring and over TLS, and asks it every question of the
-// dashboard and of the alerts.
-func checkPrometheus(t *testing.T, all []running) {
-	token := readerToken(t)
-	dir := t.TempDir()
-	address := startPrometheus(t, dir, token, all)
+// checkPrometheus asks a Prometheus that scrapes the running binaries every question of
+// the dashboard and of the alerts. Some alerts are made to fire and to resolve.
+func checkPrometheus(t *testing.T, address string, all []running) {
 	for _, r := range all {
 		eventually(t, "Prometheus to scrape "+r.name, func() (bool, string) {
 			n, saw := query(address, fmt.Sprintf(`count_over_time(multicluster_integrations_build_info{component=%q}[1m]) > 3`, r.name))
@@ -54,6 +50,17 @@ func checkPrometheus(t *testing.T, all []running) {
 			ask("alert "+r.Alert, withoutThreshold(r.Expr))
 		}
 	}
+	families, token := map[string]*family{}, readerToken(t)
+	for _, r := range all {
+		text, stderr, err := scrape(t, r, token)
+		if err != nil {
+			t.Fatalf("scrape %s: %v %s", r.name, err, stderr)
+		}
+		record(families, text)
+	}
+	checkSeries(t, families)
+	checkKinds(t, families)
+	checkAlerts(t, address, all)
 }
 
 // readerToken returns a token of an identity that may read metrics, a new one each time.
@@ -87,14 +94,18 @@ func excused(expr string) bool {
 	return false
 }
 
-func startPrometheus(t *testing.T, dir, token string, all []running) (address string) {
+// startPrometheus starts a real one, with the rights of deploy/monitoring and over TLS.
+func startPrometheus(t *testing.T, all []running) (address string) {
 	t.Helper()
+	token, dir := readerToken(t), t.TempDir()
 	var targets strings.Builder
 	for _, r := range all {
 		fmt.Fprintf(&targets, "      - {targets: [%q], labels: {service: %s-metrics, endpoint: %s}}\n", r.metrics, namespace, r.name)
 	}
 	// As deploy/monitoring says it: the certificates are self-signed.
-	config := fmt.Sprintf(`global: {scrape_interval: 1s}
+	impatientRules(t, filepath.Join(dir, "rules.yaml"))
+	config := fmt.Sprintf(`global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [rules.yaml]
 scrape_configs:
   - job_name: multicluster-integrations
     scheme: https

@@ -24,6 +24,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	})
 	apply(t, deployPath("examples", "hub", "project.yaml"))
 	all := start(t)
+	prometheus := startPrometheus(t, all)
 
 	w := world{t}
 	// Strangers have names that are ours by right: a cluster Secret and a report.
@@ -52,7 +53,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	w.answer("cluster1", work, "Degraded", "Synced")
 	w.eventuallyField("multiclusterapplicationsetreport", "argocd", "guestbook", "{.statuses.summary.notHealthy}", "1")
 
-	t.Run("Prometheus", func(t *testing.T) { checkPrometheus(t, all) })
+	t.Run("Prometheus", func(t *testing.T) { checkPrometheus(t, prometheus, all) })
 
 	kubectl(t, "label", "managedcluster", "cluster1", "env=prod")
 	w.eventuallyThere("secrets", "argocd", "-l", "env=prod")
@@ -70,7 +71,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 
 	t.Run("Rights", checkRights)
 	t.Run("Strangers", func(t *testing.T) { checkForbidden(t, all) })
-	t.Run("Rotation", func(t *testing.T) { checkRotation(t, all) })
+	t.Run("Rotation", func(t *testing.T) { checkRotation(t, prometheus, all) })
 }
 
 // world plays what surrounds the hub: placement, the ApplicationSet controller and
@@ -81,8 +82,16 @@ func (w world) cluster(name string) {
 	w.t.Helper()
 	needNamespace(w.t, name)
 	applyText(w.t, fmt.Sprintf("{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: %s}, spec: {hubAcceptsClient: true}}", name))
+	w.available(name, "True")
+}
+
+// available says whether the hub hears of a cluster.
+func (w world) available(name, status string) {
+	w.t.Helper()
+	available := condition("ManagedClusterConditionAvailable")
+	available["status"] = status
 	w.status("managedcluster", "", name, map[string]any{"conditions": []any{
-		condition("HubAcceptedManagedCluster"), condition("ManagedClusterJoined"), condition("ManagedClusterConditionAvailable"),
+		condition("HubAcceptedManagedCluster"), condition("ManagedClusterJoined"), available,
 	}})
 }
 
