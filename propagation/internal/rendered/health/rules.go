@@ -1,0 +1,173 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package health says when a resource on a managed cluster is healthy: as CEL
+// expressions, which the work agent there evaluates and reports as conditions of
+// the manifest. Argo CD's health check for ManifestWorks reads these conditions.
+package health
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// Condition types that the rules set on a manifest. OCM sums them up over all
+// manifests of a work: Healthy is false when one is, Progressing true when one is.
+// Progressing=False beside Healthy=False means that waiting will not help.
+const (
+	Healthy     = "Healthy"
+	Progressing = "Progressing"
+)
+
+// Rules returns the condition rules for resources of a kind; none for kinds that
+// are healthy as soon as they are there. A healthyWhen that is not empty replaces
+// what is known about the kind's health, and what a failure is stays.
+func Rules(kind schema.GroupKind, healthyWhen string) []workv1.ConditionRule {
+	r, found := rules[kind]
+	if !found && strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io") {
+		r, found = custom, true
+	}
+	if healthyWhen != "" {
+		r.healthy, found = healthyWhen, true
+	}
+	if !found {
+		return nil
+	}
+	if r.failed == "" {
+		r.failed = "false"
+	}
+	if r.message != "" {
+		r.message = "result ? '' : (" + r.message + ")" // without words, the agent's own
+	}
+	return []workv1.ConditionRule{
+		{
+			Type: workv1.CelConditionExpressionsType, Condition: Healthy,
+			CelExpressions: []string{r.healthy}, MessageExpression: r.message,
+		},
+		{
+			Type: workv1.CelConditionExpressionsType, Condition: Progressing,
+			CelExpressions: []string{"!(" + r.healthy + ")", "!(" + r.failed + ")"},
+		},
+	}
+}
+
+// ScrapeType returns how the agent learns of a change: it watches workloads, whose
+// health changes while somebody waits for it, and polls what else there is. An
+// agent has 50 watches, each for one resource in one namespace.
+func ScrapeType(kind schema.GroupKind) workv1.FeedbackScrapeType {
+	if rules[kind].workload {
+		return workv1.FeedbackWatchType
+	}
+	return workv1.FeedbackPollType
+}
+
+// rule holds CEL expressions over "object". None may fail on an object that its
+// controller has not seen yet.
+type rule struct {
+	healthy  string // true: it does what it is asked for
+	failed   string // true: it will not get there by itself; "": that cannot be told
+	message  string // a string, shown while it is not healthy
+	workload bool
+}
+
+const (
+	conditions = "object.?status.?conditions.orValue([])"
+	observed   = "object.?status.?observedGeneration.orValue(0) >= object.metadata.generation"
+	replicas   = "object.?spec.?replicas.orValue(1)"
+	// replicaFailure tells that pods cannot be created, for a quota or a policy.
+	replicaFailure = conditions + ".exists(c, c.type == 'ReplicaFailure' && c.status == 'True')"
+)
+
+func status(field string) string { return "object.?status.?" + field + ".orValue(0)" }
+
+// isTrue is an expression for a condition that is true.
+func isTrue(conditionType string) string {
+	return conditions + ".exists(c, c.type == '" + conditionType + "' && c.status == 'True')"
+}
+
+// messageOf is the message of the first condition that a filter over c selects,
+// else another expression.
+func messageOf(filter, otherwise string) string {
+	chosen := conditions + ".filter(c, " + filter + " && c.?message.orValue('') != '')"
+	return "size(" + chosen + ") > 0 ? " + chosen + "[0].message : " + otherwise
+}
+
+func count(ready, want, what string) string {
+	return "string(" + ready + ") + ' of ' + string(" + want + ") + ' " + what + "'"
+}
+
+// custom is for resources that a controller of the cluster reconciles. Those
+// without a Ready condition are healthy when they are there.
+var custom = rule{
+	healthy: "type(" + conditions + ") != list || (object.?status.?observedGeneration.orValue(object.metadata.generation) >= object.metadata.generation && " +
+		conditions + ".all(c, c.?type.orValue('') != 'Ready' || " +
+		"(c.?status.orValue('') == 'True' && c.?observedGeneration.orValue(object.metadata.generation) >= object.metadata.generation)))",
+	message: "type(" + conditions + ") != list ? '' : " + messageOf("c.?type.orValue('') == 'Ready'", "'not ready'"),
+}
+
+// rules are those of Kubernetes' own kinds. Where Argo CD has a rule for the same
+// kind, this one agrees with it; a Deployment must also be rid of its old pods.
+var rules = map[schema.GroupKind]rule{
+	{Group: "apps", Kind: "Deployment"}: {
+		healthy: observed + " && " + status("updatedReplicas") + " >= " + replicas + " && " + status("replicas") + " <= " + status("updatedReplicas") +
+			" && " + status("availableReplicas") + " >= " + replicas,
+		failed: replicaFailure + " || object.?status.?conditions.orValue([]).exists(c, c.type == 'Progressing' && c.?reason.orValue('') == 'ProgressDeadlineExceeded')",
+		message: messageOf("(c.type == 'ReplicaFailure' && c.status == 'True' || c.type == 'Progressing' && c.?reason.orValue('') == 'ProgressDeadlineExceeded')",
+			count(status("availableReplicas"), replicas, "replicas available")),
+		workload: true,
+	},
+	{Group: "apps", Kind: "StatefulSet"}: {
+		healthy: observed + " && " + status("readyReplicas") + " >= " + replicas + " && (object.?spec.?updateStrategy.?type.orValue('') == 'OnDelete' || " +
+			status("updatedReplicas") + " >= " + replicas + " - object.?spec.?updateStrategy.?rollingUpdate.?partition.orValue(0))",
+		message:  count(status("readyReplicas"), replicas, "replicas ready"),
+		workload: true,
+	},
+	{Group: "apps", Kind: "DaemonSet"}: {
+		healthy: observed + " && " + status("numberAvailable") + " >= " + status("desiredNumberScheduled") +
+			" && (object.?spec.?updateStrategy.?type.orValue('') == 'OnDelete' || " + status("updatedNumberScheduled") + " >= " + status("desiredNumberScheduled") + ")",
+		message:  count(status("numberAvailable"), status("desiredNumberScheduled"), "pods available"),
+		workload: true,
+	},
+	{Group: "apps", Kind: "ReplicaSet"}: {
+		healthy:  observed + " && " + status("availableReplicas") + " >= " + replicas,
+		failed:   replicaFailure,
+		message:  messageOf("c.type == 'ReplicaFailure' && c.status == 'True'", count(status("availableReplicas"), replicas, "replicas available")),
+		workload: true,
+	},
+	{Group: "batch", Kind: "Job"}: {
+		healthy:  isTrue("Complete"),
+		failed:   isTrue("Failed"),
+		message:  messageOf("c.type == 'Failed' && c.status == 'True'", count(status("succeeded"), "object.?spec.?completions.orValue(1)", "pods completed")),
+		workload: true,
+	},
+	{Kind: "Pod"}: {
+		healthy:  "object.?status.?phase.orValue('') == 'Succeeded' || (object.?status.?phase.orValue('') == 'Running' && " + isTrue("Ready") + ")",
+		failed:   "object.?status.?phase.orValue('') == 'Failed' || object.?status.?containerStatuses.orValue([]).exists(s, s.?state.?waiting.?reason.orValue('').endsWith('BackOff'))",
+		message:  "object.?status.?message.orValue('') != '' ? object.status.message : 'phase ' + object.?status.?phase.orValue('unknown')",
+		workload: true,
+	},
+	{Kind: "PersistentVolumeClaim"}: {
+		healthy: "object.?status.?phase.orValue('') == 'Bound'",
+		failed:  "object.?status.?phase.orValue('') == 'Lost'",
+		message: "'phase ' + object.?status.?phase.orValue('unknown')",
+	},
+	{Kind: "Service"}: {
+		healthy: "object.?spec.?type.orValue('') != 'LoadBalancer' || size(object.?status.?loadBalancer.?ingress.orValue([])) > 0",
+		message: "'no load balancer has answered'",
+	},
+	{Group: "networking.k8s.io", Kind: "Ingress"}: {
+		healthy: "size(object.?status.?loadBalancer.?ingress.orValue([])) > 0",
+		message: "'no ingress controller has answered'",
+	},
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: {
+		healthy: isTrue("Established"),
+		failed:  conditions + ".exists(c, c.type == 'NamesAccepted' && c.status == 'False')",
+		message: messageOf("c.status == 'False'", "'not established'"),
+	},
+	{Group: "apiregistration.k8s.io", Kind: "APIService"}: {
+		healthy: isTrue("Available"),
+		message: messageOf("c.type == 'Available'", "'not available'"),
+	},
+}

@@ -1,0 +1,144 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package manifest reads what a tool rendered: a stream of YAML or JSON documents
+// becomes a list of Kubernetes objects in the form in which the API server would
+// store them inside a ManifestWork.
+package manifest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Manifest is one Kubernetes object. The exported fields say what Object says.
+type Manifest struct {
+	Group, Version, Kind, Namespace, Name string
+
+	Object map[string]any // numbers are json.Number, so that none changes
+	Origin string         // where it was read, for messages: "app.yaml, document 2"
+}
+
+// String names the object in messages, such as "Deployment guestbook/ui".
+func (m *Manifest) String() string {
+	if m.Namespace == "" {
+		return m.Kind + " " + m.Name
+	}
+	return m.Kind + " " + m.Namespace + "/" + m.Name
+}
+
+// SetNamespace moves the object to a namespace; an empty one takes it out of any.
+func (m *Manifest) SetNamespace(namespace string) {
+	m.Namespace = namespace
+	metadata := child(m.Object, "metadata")
+	if namespace == "" {
+		delete(metadata, "namespace")
+		return
+	}
+	metadata["namespace"] = namespace
+}
+
+// Annotation returns the value of an annotation, "" without it.
+func (m *Manifest) Annotation(key string) string {
+	value, _ := child(child(m.Object, "metadata"), "annotations")[key].(string)
+	return value
+}
+
+// HealthyWhen returns the object's own health rule and takes it off the object.
+func (m *Manifest) HealthyWhen() string {
+	rule := m.Annotation(wire.HealthyWhenAnnotation)
+	annotations := child(child(m.Object, "metadata"), "annotations")
+	delete(annotations, wire.HealthyWhenAnnotation)
+	if len(annotations) == 0 {
+		delete(child(m.Object, "metadata"), "annotations")
+	}
+	return rule
+}
+
+// IsKept reports whether the object stays on the cluster when it is no longer
+// delivered, by Argo CD's own sync options.
+func (m *Manifest) IsKept() bool {
+	options := list(m.Annotation(argocd.SyncOptionsAnnotation))
+	return slices.Contains(options, argocd.OptionKeepOnPrune) || slices.Contains(options, argocd.OptionKeepOnDelete)
+}
+
+const helmHookAnnotation, helmHookWeightAnnotation = "helm.sh/hook", "helm.sh/hook-weight"
+
+// Wave returns the object's sync wave. As in Argo CD, a Helm hook's weight counts
+// where there is no wave.
+func (m *Manifest) Wave() (int, error) {
+	for _, key := range []string{argocd.SyncWaveAnnotation, helmHookWeightAnnotation} {
+		text := m.Annotation(key)
+		if text == "" {
+			continue
+		}
+		wave, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return 0, fmt.Errorf("%s: annotation %s: want a whole number", m, key)
+		}
+		return int(wave), nil
+	}
+	return 0, nil
+}
+
+// Phase returns the phase of the sync that the object is a hook of, "" when it is
+// none. skip says that the object is not to be delivered at all.
+func (m *Manifest) Phase() (phase string, skip bool, err error) {
+	key, phases := argocd.HookAnnotation, argoCDPhases
+	values := list(m.Annotation(key))
+	if len(values) == 0 {
+		key, phases = helmHookAnnotation, helmPhases
+		values = list(m.Annotation(key))
+	}
+	if len(values) == 0 {
+		return "", false, nil
+	}
+	skip = true
+	for _, value := range values {
+		next, known := phases[value]
+		switch {
+		case !known:
+			return "", false, fmt.Errorf("%s: annotation %s: %q is no hook that rendered mode has", m, key, value)
+		case next == argocd.HookSkip:
+			continue
+		case !skip && next != phase:
+			return "", false, fmt.Errorf("%s: annotation %s: want one phase; give a second hook another name", m, key)
+		}
+		phase, skip = next, false
+	}
+	return phase, skip, nil
+}
+
+var argoCDPhases = map[string]string{
+	argocd.HookPreSync: argocd.HookPreSync, argocd.HookSync: argocd.HookSync, argocd.HookPostSync: argocd.HookPostSync,
+	argocd.HookSyncFail: argocd.HookSyncFail, argocd.HookPostDelete: argocd.HookPostDelete, argocd.HookSkip: argocd.HookSkip,
+}
+
+// helmPhases are Argo CD's. A hook of a verb that Argo CD does not have is skipped,
+// but pre-delete is not here: what it prepares would be deleted unprepared.
+var helmPhases = map[string]string{
+	"crd-install": "", "pre-install": argocd.HookPreSync, "pre-upgrade": argocd.HookPreSync,
+	"post-install": argocd.HookPostSync, "post-upgrade": argocd.HookPostSync, "post-delete": argocd.HookPostDelete,
+	"test": argocd.HookSkip, "test-success": argocd.HookSkip, "test-failure": argocd.HookSkip,
+	"pre-rollback": argocd.HookSkip, "post-rollback": argocd.HookSkip,
+}
+
+func list(text string) []string {
+	var values []string
+	for value := range strings.SplitSeq(text, ",") {
+		if value = strings.TrimSpace(value); value != "" {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+func child(object map[string]any, key string) map[string]any {
+	value, _ := object[key].(map[string]any)
+	return value
+}

@@ -1,0 +1,115 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wrap
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/parameters"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// maxManifests bounds the manifests of one work: each costs some 0.8 KiB of status,
+// which stands in the same object.
+const maxManifests = 400
+
+// shards spreads a group's items over its works, which it returns by the suffix of
+// their names. How many they are is never chosen here: a manifest that moves from
+// one work to another may be deleted before it is applied again.
+func (g *group) shards(o Options) (map[string][]item, error) {
+	created, err := g.createdNamespace(o)
+	if err != nil {
+		return nil, err
+	}
+	works := g.spread(o.Shards, o.ShardsBefore, created)
+	for suffix, items := range works {
+		if fit(items, o.SizeLimit) {
+			continue
+		}
+		name := wire.RenderedWorkName(o.Application, g.suffix()+suffix)
+		remedy := "no number of shards would do: give some of its manifests another sync wave"
+		for n := o.Shards + 1; n <= parameters.MaxShards; n++ {
+			if allFit(g.spread(n, o.ShardsBefore, created), o.SizeLimit) {
+				remedy = fmt.Sprintf("set parameter shards to %q, and shards-before to %q until that is delivered", strconv.Itoa(n), strconv.Itoa(o.Shards))
+				break
+			}
+		}
+		return nil, fmt.Errorf("ManifestWork %s would hold %d bytes in %d manifests; it can hold %d bytes in %d manifests; %s",
+			name, size(items), len(items), o.SizeLimit, maxManifests, remedy)
+	}
+	return works, nil
+}
+
+// spread gives each item to one of n works, and while the number changes also to
+// the work that had it before: taken from one before the other has it, it would be
+// deleted. The first items stand in every work.
+func (g *group) spread(n, before int, first []item) map[string][]item {
+	works := map[string][]item{}
+	for _, i := range g.items {
+		to := i.shard(n)
+		works[to] = append(works[to], i)
+		if before == 0 {
+			continue
+		}
+		if had := i.shard(before); had != to {
+			works[had] = append(works[had], i)
+		}
+	}
+	for suffix, items := range works {
+		works[suffix] = append(first[:len(first):len(first)], items...)
+	}
+	return works
+}
+
+// shard returns the suffix of the work that holds the item when there are n. It
+// depends on the manifest's identity alone, so that growth moves nothing, and what
+// others wait for is together in the first.
+func (i *item) shard(n int) string {
+	switch {
+	case n == 1:
+		return ""
+	case i.IsNamespace() || i.IsDefinition():
+		return "-s0"
+	}
+	hash := fnv.New64a()
+	for _, part := range []string{i.Group, i.Kind, i.Namespace, i.Name} {
+		_, _ = hash.Write(append([]byte(part), 0)) // it never fails
+	}
+	return "-s" + strconv.FormatUint(hash.Sum64()%uint64(n), 10) //nolint:gosec // n is at least 1
+}
+
+// createdNamespace returns the namespace to create, unless the group delivers it.
+func (g *group) createdNamespace(o Options) ([]item, error) {
+	if o.CreateNamespace == "" {
+		return nil, nil
+	}
+	for i := range g.items {
+		if g.items[i].IsNamespace() && g.items[i].Name == o.CreateNamespace {
+			return nil, nil
+		}
+	}
+	n, err := newNamespace(o.CreateNamespace, o.Types)
+	return []item{n}, err
+}
+
+func allFit(works map[string][]item, limit int) bool {
+	for _, items := range works {
+		if !fit(items, limit) {
+			return false
+		}
+	}
+	return true
+}
+
+func fit(items []item, limit int) bool { return len(items) <= maxManifests && size(items) <= limit }
+
+func size(items []item) int {
+	total := 0
+	for _, i := range items {
+		total += i.size
+	}
+	return total
+}
