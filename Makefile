@@ -14,12 +14,13 @@ BIN      := $(CURDIR)/bin
 REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X open-cluster-management.io/multicluster-integrations/shared/boot.Revision=$(REVISION)
 TOOLS    := GOWORK=off go run -C e2e/tools .
+RELEASE  := GOWORK=off go run -C deploy/release .
 export KUBEBUILDER_ASSETS := $(BIN)
 
 # $(call each,MODULES,COMMAND): COMMAND in every module's folder, stopping at the first that fails.
 each = @for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || exit 1; done
 
-.PHONY: help build test lint generate verify tidy demo bench images tools
+.PHONY: help build test lint generate verify tidy demo bench images push tools
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,11 +36,13 @@ test: build ## Every test, end to end included
 	@$(TOOLS) test fleet deploy
 	$(call each,$(filter-out e2e,$(MODULES)),go test ./...)
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
+	$(call each,deploy/release,GOWORK=off go test ./...)
 	$(call each,e2e,go test -count=1 -p 1 -timeout 25m ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml
 	@$(TOOLS) lint
 	$(call each,$(MODULES),$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
+	$(call each,deploy/release,GOWORK=off $(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
 
 generate: build ## Write again what is generated: deepcopy, CRD, roles, install.yaml, README blocks
 	@$(TOOLS) generate
@@ -48,7 +51,7 @@ generate: build ## Write again what is generated: deepcopy, CRD, roles, install.
 verify: build ## Fail when generated files, go.mod files or modules outside the workspace are not in order
 	@$(TOOLS) generate
 	@BIN=$(BIN) bash .ci/verify
-	$(call each,$(MODULES),GOWORK=off go mod tidy -diff)
+	$(call each,$(MODULES) deploy/release,GOWORK=off go mod tidy -diff)
 	$(call each,$(MODULES),GOWORK=off go build ./...)
 
 tidy: ## go mod tidy in every module
@@ -65,9 +68,9 @@ bench: build ## The benchmark: BENCH=quick|standard|large
 	@go build -o $(BIN)/product/bench ./e2e/bench
 	@$(BIN)/product/bench -size $(BENCH) $(ARGS)
 
-TAG      ?= $(REVISION)
-PLATFORM ?= linux/amd64
-images: build ## One image per binary: TAG, PLATFORM (needs docker or a compatible ENGINE)
-	@for m in $(BINARIES); do $(or $(ENGINE),docker) build --platform $(PLATFORM) --build-arg MODULE=$$m --build-arg REVISION=$(REVISION) \
-		--build-arg VERSION=$$($(BIN)/product/$$m --version | awk '{print $$2}') \
-		-t multicluster-integrations/$$m:$(TAG) . || exit 1; done
+ARCHITECTURES ?= amd64,arm64,ppc64le,s390x
+images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository)
+	@$(RELEASE) images -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
+
+push: ## Copy bin/images to REGISTRY (host and path)
+	@$(RELEASE) push -registry '$(REGISTRY)' $(ARGS)
