@@ -64,8 +64,13 @@ func (p *platform) options() (o wrap.Options, secretsAllowed bool, err error) {
 func generate(ctx context.Context, args []string, getenv func(string) string, out io.Writer) error {
 	var p platform
 	flags := flag.NewFlagSet("generate", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // one line is what Argo CD shows
 	p.bindFlags(flags)
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(os.Stderr)
+		flags.PrintDefaults()
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {

@@ -87,11 +87,10 @@ func isTrue(conditionType string) string {
 	return conditions + ".exists(c, c.type == '" + conditionType + "' && c.status == 'True')"
 }
 
-// messageOf is the message of the first condition that a filter over c selects,
-// else another expression.
+// messageOf is the message of the first condition c for which filter holds, else
+// another expression.
 func messageOf(filter, otherwise string) string {
-	chosen := conditions + ".filter(c, " + filter + " && c.?message.orValue('') != '')"
-	return "size(" + chosen + ") > 0 ? " + chosen + "[0].message : " + otherwise
+	return "(" + conditions + ".map(c, " + filter + ", c.?message.orValue('')) + [" + otherwise + "])[0]"
 }
 
 func count(ready, want, what string) string {
@@ -114,7 +113,7 @@ var rules = map[schema.GroupKind]rule{
 		healthy: observed + " && " + status("updatedReplicas") + " >= " + replicas + " && " + status("replicas") + " <= " + status("updatedReplicas") +
 			" && " + status("availableReplicas") + " >= " + replicas,
 		failed: replicaFailure + " || object.?status.?conditions.orValue([]).exists(c, c.type == 'Progressing' && c.?reason.orValue('') == 'ProgressDeadlineExceeded')",
-		message: messageOf("(c.type == 'ReplicaFailure' && c.status == 'True' || c.type == 'Progressing' && c.?reason.orValue('') == 'ProgressDeadlineExceeded')",
+		message: messageOf("c.type == 'ReplicaFailure' && c.status == 'True' || c.type == 'Progressing' && c.?reason.orValue('') == 'ProgressDeadlineExceeded'",
 			count(status("availableReplicas"), replicas, "replicas available")),
 		workload: true,
 	},

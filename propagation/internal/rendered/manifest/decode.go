@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 )
 
 // Decode reads the documents of one file, or of one tool's output. Empty documents
@@ -20,19 +22,24 @@ import (
 // value.
 func Decode(file string, text []byte) ([]Manifest, error) {
 	var all []Manifest
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for n := 1; ; n++ {
 		origin := fmt.Sprintf("%s, document %d", file, n)
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
+		raw, err := documents.Read()
+		if errors.Is(err, io.EOF) {
 			return all, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: %w", origin, err)
 		}
+		if !json.Valid(raw) { // JSON may be indented by tabs, YAML may not
+			if raw, err = yaml.YAMLToJSON(raw); err != nil {
+				return nil, fmt.Errorf("%s: %w", origin, err)
+			}
+		}
 		var document any
 		numbers := json.NewDecoder(bytes.NewReader(raw))
 		numbers.UseNumber()
-		if err := numbers.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		if err := numbers.Decode(&document); err != nil {
 			return nil, fmt.Errorf("%s: %w", origin, err)
 		}
 		manifests, err := objects(origin, document)

@@ -5,6 +5,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,10 @@ func (s Source) helmArgs() ([]string, error) {
 	defer func() { _ = repository.Close() }()
 	for _, file := range s.ValuesFiles {
 		within := path.Join(dir, file)
-		if _, err := repository.Stat(within); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("values-files: %s is not in the repository", file)
-		} else if err != nil || path.IsAbs(file) {
+		if _, err := repository.Stat(within); path.IsAbs(file) || err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("values-files: %s leaves the repository", file)
+		} else if err != nil {
+			return nil, fmt.Errorf("values-files: %s is not in the repository", file)
 		}
 		args = append(args, "--values", filepath.Join(repository.Name(), within))
 	}
@@ -76,7 +77,7 @@ func (s Source) run(ctx context.Context, tool string, args ...string) ([]manifes
 	if err := command.Run(); errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("%s is not in PATH: run the plugin in Argo CD's own image", tool)
 	} else if err != nil {
-		return nil, fmt.Errorf("%s: %s", tool, lastLine(stderr.String(), err))
+		return nil, fmt.Errorf("%s: %s", tool, complaint(stderr.String(), err))
 	}
 	return manifest.Decode("output of "+tool, stdout.Bytes())
 }
@@ -94,11 +95,14 @@ func environment(home string) []string {
 	return env
 }
 
-// lastLine is where tools say what went wrong.
-func lastLine(stderr string, otherwise error) string {
+// complaint is what a tool says went wrong: its last line that says so, since Helm
+// adds advice, else its last line.
+func complaint(stderr string, otherwise error) string {
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	if line := strings.TrimSpace(lines[len(lines)-1]); line != "" {
-		return line
+	for _, line := range slices.Backward(lines) {
+		if strings.HasPrefix(line, "Error:") {
+			return line
+		}
 	}
-	return otherwise.Error()
+	return cmp.Or(lines[len(lines)-1], otherwise.Error())
 }

@@ -1,0 +1,93 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	maxSize  = 15 << 20
+	maxStart = 20 * time.Millisecond
+)
+
+// Argo CD starts the executable for each Application and commit.
+func TestExecutableIsSmall(t *testing.T) {
+	info, err := os.Stat(plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > maxSize {
+		t.Errorf("the executable has %d bytes, want at most %d", info.Size(), maxSize)
+	}
+	deps, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dep := range strings.FieldsSeq(string(deps)) {
+		if strings.HasPrefix(dep, "k8s.io/client-go") || strings.HasPrefix(dep, "sigs.k8s.io/controller-runtime") {
+			t.Errorf("the executable links %s", dep)
+		}
+	}
+}
+
+// The quickest of several starts is the executable's own share: others are slowed
+// down by whatever else the machine does.
+func TestExecutableStartsQuickly(t *testing.T) {
+	var quickest time.Duration
+	for range 20 {
+		command := exec.CommandContext(t.Context(), plugin, "generate")
+		command.Env = []string{}
+		begin := time.Now()
+		out, err := command.CombinedOutput()
+		if took := time.Since(begin); quickest == 0 || took < quickest {
+			quickest = took
+		}
+		if err == nil || !bytes.HasPrefix(out, []byte("ARGOCD_APP_NAME: want")) {
+			t.Fatalf("it did not come to where it reads its environment: %s", out)
+		}
+	}
+	if quickest > maxStart {
+		t.Errorf("it starts in %s, want at most %s", quickest, maxStart)
+	}
+}
+
+func TestInstall(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // the second replaces the first
+		if out, err := exec.CommandContext(t.Context(), plugin, "install", dir).CombinedOutput(); err != nil || len(out) > 0 {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := slices.Collect(func(yield func(string) bool) {
+		for _, e := range entries {
+			yield(e.Name())
+		}
+	}); !slices.Equal(names, []string{"plugin"}) {
+		t.Errorf("the folder holds %q", names)
+	}
+	if out, _ := exec.CommandContext(t.Context(), filepath.Join(dir, "plugin"), "generate").CombinedOutput(); !bytes.HasPrefix(out, []byte("ARGOCD_APP_NAME: want")) {
+		t.Errorf("the copy does not run: %s", out)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "plugin")); err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("others cannot run the copy: %v %v", info.Mode(), err)
+	}
+	if out, err := exec.CommandContext(t.Context(), plugin, "install", filepath.Join(dir, "missing")).CombinedOutput(); err == nil || !bytes.HasPrefix(out, []byte("install into ")) {
+		t.Errorf("into a folder that is not there: %v %s", err, out)
+	}
+	if out, err := exec.CommandContext(t.Context(), plugin, "Install").CombinedOutput(); err == nil || string(out) != usage+"\n" {
+		t.Errorf("an unknown verb: %v %s", err, out)
+	}
+}
