@@ -54,11 +54,27 @@ func TestWordsAreArgoCDs(t *testing.T) {
 		argocd.OperationError:       string(synccommon.OperationError),
 		argocd.OperationSucceeded:   string(synccommon.OperationSucceeded),
 
+		argocd.SyncWaveAnnotation:         synccommon.AnnotationSyncWave,
+		argocd.SyncOptionsAnnotation:      synccommon.AnnotationSyncOptions,
+		argocd.HookAnnotation:             synccommon.AnnotationKeyHook,
+		argocd.HookDeletePolicyAnnotation: synccommon.AnnotationKeyHookDeletePolicy,
+		argocd.OptionServerSideApply:      synccommon.SyncOptionServerSideApply,
+		argocd.OptionKeepOnPrune:          synccommon.SyncOptionDisablePrune,
+		argocd.OptionKeepOnDelete:         synccommon.SyncOptionDisableDeletion,
+		argocd.HookPreSync:                string(synccommon.HookTypePreSync),
+		argocd.HookPostSync:               string(synccommon.HookTypePostSync),
+		argocd.HookSyncFail:               string(synccommon.HookTypeSyncFail),
+		argocd.HookSkip:                   string(synccommon.HookTypeSkip),
+		argocd.DeleteBeforeHookCreation:   string(synccommon.HookDeletePolicyBeforeHookCreation),
+
 		argocd.GroupVersion.String(): v1alpha1.SchemeGroupVersion.String(),
 	} {
 		if ours != theirs {
 			t.Errorf("we say %q, Argo CD %q", ours, theirs)
 		}
+	}
+	if argocd.HookSync != string(synccommon.HookTypeSync) { // another word of ours is spelt the same
+		t.Errorf("we say %q, Argo CD %q", argocd.HookSync, synccommon.HookTypeSync)
 	}
 	if argocd.SyncUnknown != string(v1alpha1.SyncStatusCodeUnknown) {
 		t.Errorf("we say %q, Argo CD %q", argocd.SyncUnknown, v1alpha1.SyncStatusCodeUnknown)

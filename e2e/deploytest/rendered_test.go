@@ -1,0 +1,257 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploytest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func rendered(elements ...string) string {
+	return deployPath(append([]string{"rendered"}, elements...)...)
+}
+
+// argocdWithPlugin renders Argo CD's own manifests with the component.
+func argocdWithPlugin(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/argoproj/argo-cd/v2")
+	list.Dir = filepath.Join(testkit.Root(), "e2e")
+	module, err := list.Output()
+	if err != nil {
+		t.Fatalf("find Argo CD's manifests: %v", err)
+	}
+	dir := t.TempDir()
+	// A component may not be reached by an absolute path.
+	for name, from := range map[string]string{"argo-cd": filepath.Join(strings.TrimSpace(string(module)), "manifests"), "rendered": rendered("argocd")} {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("{namespace: argocd, resources: [argo-cd/cluster-install], components: [rendered]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := run(t, tool("kustomize"), "build", dir)
+	return parse(t, out)
+}
+
+func named(t *testing.T, objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() == kind && o.GetName() == name {
+			return o
+		}
+	}
+	t.Fatalf("no %s %s is rendered", kind, name)
+	return nil
+}
+
+func field(t *testing.T, object map[string]any, path ...string) any {
+	t.Helper()
+	value, found, err := unstructured.NestedFieldNoCopy(object, path...)
+	if err != nil || !found {
+		t.Fatalf("no %s: %v", strings.Join(path, "."), err)
+	}
+	return value
+}
+
+// pick returns the entry with a name of a list.
+func pick(t *testing.T, list any, name string) map[string]any {
+	t.Helper()
+	entries, _ := list.([]any)
+	for _, e := range entries {
+		if entry, ok := e.(map[string]any); ok && entry["name"] == name {
+			return entry
+		}
+	}
+	t.Fatalf("no entry %s", name)
+	return nil
+}
+
+// The repo-server gets the plugin beside it, in a pod that Pod Security admits, and
+// the sidecar has the repo-server's image.
+func TestRenderedComponent(t *testing.T) {
+	objects := argocdWithPlugin(t)
+	server := named(t, objects, "Deployment", "argocd-repo-server")
+	pod := field(t, server.Object, "spec", "template", "spec").(map[string]any)
+	if own, sidecar := pick(t, pod["containers"], "argocd-repo-server")["image"], pick(t, pod["containers"], "ocm")["image"]; own != sidecar {
+		t.Errorf("the sidecar has image %v, the repo-server %v", sidecar, own)
+	}
+	config := field(t, pick(t, pod["volumes"], "ocm-config"), "configMap", "name").(string)
+	if text := field(t, named(t, objects, "ConfigMap", config).Object, "data", "plugin.yaml"); text != readFile(t, rendered("argocd", "plugin.yaml")) {
+		t.Errorf("the sidecar's configuration is %v", text)
+	}
+	if found := field(t, named(t, objects, "ConfigMap", "argocd-cmd-params-cm").Object, "data", "reposerver.plugin.tar.exclusions"); found != ".git/*" {
+		t.Errorf("the repo-server leaves out %v", found)
+	}
+	const ns = "restricted-argocd"
+	kubectl(t, "create", "namespace", ns)
+	kubectl(t, "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
+	kubectl(t, "-n", ns, "create", "serviceaccount", "argocd-repo-server")
+	asPod := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "argocd-repo-server", "namespace": ns}, "spec": pod,
+	}}
+	kubectl(t, "create", "--dry-run=server", "--validate=strict", "-f", writeJSON(t, asPod))
+}
+
+// One text and one set of containers for every way to install Argo CD.
+func TestRenderedVariantsAreTheSame(t *testing.T) {
+	script := readFile(t, rendered("health.lua"))
+	component := argocdWithPlugin(t)
+	values := parse(t, readFile(t, rendered("helm-values.yaml")))[0].Object
+	operator := parse(t, readFile(t, rendered("openshift", "argocd.yaml")))[0].Object
+	const key = "resource.customizations.health.work.open-cluster-management.io_ManifestWork"
+	checks := field(t, operator, "spec", "resourceHealthChecks").([]any)
+	for where, text := range map[string]any{
+		"argocd":    field(t, named(t, component, "ConfigMap", "argocd-cm").Object, "data", key),
+		"helm":      field(t, values, "configs", "cm", key),
+		"openshift": checks[0].(map[string]any)["check"],
+	} {
+		if text != script {
+			t.Errorf("%s: the health check is not health.lua: %s", where, cmp.Diff(script, text))
+		}
+	}
+
+	pod := field(t, named(t, component, "Deployment", "argocd-repo-server").Object, "spec", "template", "spec").(map[string]any)
+	for where, lists := range map[string][2]any{
+		"helm":      {field(t, values, "repoServer", "initContainers"), field(t, values, "repoServer", "extraContainers")},
+		"openshift": {field(t, operator, "spec", "repo", "initContainers"), field(t, operator, "spec", "repo", "sidecarContainers")},
+	} {
+		if diff := cmp.Diff(pick(t, pod["initContainers"], "ocm-plugin"), pick(t, lists[0], "ocm-plugin")); diff != "" {
+			t.Errorf("%s: the init container differs (-kustomize +%s):\n%s", where, where, diff)
+		}
+		want, got := pick(t, pod["containers"], "ocm"), pick(t, lists[1], "ocm")
+		for _, same := range []string{"command", "securityContext", "resources"} {
+			if diff := cmp.Diff(want[same], got[same]); diff != "" {
+				t.Errorf("%s: %s of the sidecar differs (-kustomize +%s):\n%s", where, same, where, diff)
+			}
+		}
+	}
+
+	plugin := parse(t, readFile(t, rendered("argocd", "plugin.yaml")))[0].Object
+	if diff := cmp.Diff(plugin["spec"], field(t, values, "configs", "cmp", "plugins", "ocm")); diff != "" {
+		t.Errorf("helm: the plugin's configuration differs (-kustomize +helm):\n%s", diff)
+	}
+	text, _ := run(t, tool("kustomize"), "build", rendered("openshift"))
+	onOpenShift := field(t, find(t, parse(t, text), "ConfigMap").Object, "data", "plugin.yaml").(string)
+	if want := strings.Replace(readFile(t, rendered("argocd", "plugin.yaml")), "--argocd-namespace=argocd", "--argocd-namespace=openshift-gitops", 1); onOpenShift != want {
+		t.Errorf("openshift: the plugin's configuration differs:\n%s", cmp.Diff(want, onOpenShift))
+	}
+}
+
+// Each parameter that an Application may set is announced, and the flags are those
+// of the executable.
+func TestRenderedPluginConfiguration(t *testing.T) {
+	spec := field(t, parse(t, readFile(t, rendered("argocd", "plugin.yaml")))[0].Object, "spec").(map[string]any)
+	command := exec.CommandContext(t.Context(), "go", "run", "./plugin", "generate")
+	for _, arg := range field(t, spec, "generate", "args").([]any) {
+		command.Args = append(command.Args, arg.(string))
+	}
+	command.Dir = filepath.Join(testkit.Root(), "propagation")
+	command.Env = append(os.Environ(), "ARGOCD_APP_NAME=a", "ARGOCD_APP_NAMESPACE=cluster1", `ARGOCD_APP_PARAMETERS=[{"name":"?"}]`)
+	out, err := command.CombinedOutput()
+	if err == nil {
+		t.Fatalf("an unknown parameter is taken: %s", out)
+	}
+	_, known, ok := strings.Cut(strings.SplitN(string(out), "\n", 2)[0], "want one of ")
+	if !ok {
+		t.Fatalf("the flags are refused: %s", out)
+	}
+	announced := map[string]bool{}
+	for _, p := range field(t, spec, "parameters", "static").([]any) {
+		announced[p.(map[string]any)["name"].(string)] = true
+	}
+	for name := range strings.SplitSeq(known, ", ") {
+		if !announced[name] {
+			t.Errorf("parameter %s is not announced", name)
+		}
+		delete(announced, name)
+	}
+	if len(announced) > 0 {
+		t.Errorf("announced, but not known: %v", announced)
+	}
+}
+
+func TestRenderedExamplesApplyStrictly(t *testing.T) {
+	needNamespace(t, "argocd")
+	files := []string{rendered("hub", "project.yaml"), rendered("hub", "rights.yaml"), rendered("app-set.yaml"), rendered("managed", "executor.yaml")}
+	for _, file := range files {
+		apply(t, file)
+		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", file)
+	}
+	if text := readFile(t, rendered("app-set.yaml")); !strings.Contains(text, wire.RenderedLabel+`: "true"`) || strings.Contains(text, wire.PullLabel) {
+		t.Error("the ApplicationSet's labels are not those of rendered mode alone")
+	}
+}
+
+// Argo CD writes works of rendered mode with the executor, and touches no others.
+func TestRenderedPolicy(t *testing.T) {
+	needNamespace(t, "argocd")
+	needNamespace(t, "policy-cluster")
+	apply(t, rendered("hub", "rights.yaml"))
+	apply(t, rendered("hub", "policy.yaml"))
+	const argocd = "system:serviceaccount:argocd:argocd-application-controller"
+	const executor = "{subject: {type: ServiceAccount, serviceAccount: {namespace: rendered-applications, name: deployer}}}"
+	work := func(name, label, executor string) string {
+		return writeText(t, fmt.Sprintf("{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {name: %s, namespace: policy-cluster, labels: {%s}}, spec: {workload: {manifests: []}%s}}", name, label, executor))
+	}
+	label, with := wire.RenderedLabel+`: "true"`, ", executor: "+executor
+	as := func(user string, args ...string) (string, error) {
+		_, stderr, err := try(t, tool("kubectl"), append([]string{"--kubeconfig", kubeconfig, "--as", user}, args...)...)
+		return stderr, err
+	}
+	kubectl(t, "apply", "-f", work("addon", "", ""))
+
+	// A policy takes a moment to be in force.
+	probe := work("probe", "", "")
+	testkit.Eventually(t, "the policy to be in force", func() error {
+		if _, err := as(argocd, "apply", "--dry-run=server", "-f", probe); err != nil {
+			return nil //nolint:nilerr // it is the policy that refuses
+		}
+		return errors.New("a work without the label is admitted")
+	})
+	cases := []struct {
+		reason string
+		args   []string
+		want   string // part of the refusal; "": it is admitted
+	}{
+		{"rendered", []string{"apply", "-f", work("rendered", label, with)}, ""},
+		{"and again", []string{"apply", "-f", work("rendered", label+", x: z", with)}, ""},
+		{"a work as it was committed", []string{"apply", "-f", work("raw", "", with)}, "Argo CD may write ManifestWorks of rendered mode only"},
+		{"an add-on's work, taken over", []string{"apply", "-f", work("addon", label, with)}, "belongs to another controller"},
+		{"an add-on's work, pruned", []string{"-n", "policy-cluster", "delete", "manifestwork", "addon"}, "belongs to another controller"},
+		{"the work agent's own rights", []string{"apply", "-f", work("bare", label, "")}, "want the executor rendered-applications/deployer"},
+		{"another executor", []string{"apply", "-f", work("other", label, strings.Replace(with, "deployer", "admin", 1))}, "want the executor rendered-applications/deployer"},
+		{"the label, taken off again", []string{"-n", "policy-cluster", "label", "manifestwork", "rendered", wire.RenderedLabel + "-"}, "Argo CD may write ManifestWorks of rendered mode only"},
+		{"pruned", []string{"-n", "policy-cluster", "delete", "manifestwork", "rendered"}, ""},
+	}
+	for _, c := range cases {
+		stderr, err := as(argocd, c.args...)
+		if (err == nil) != (c.want == "") || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: %v: %s", c.reason, err, stderr)
+		}
+	}
+	kubectl(t, "-n", "policy-cluster", "label", "manifestwork", "addon", "x=z") // others are not asked
+	kubectl(t, "delete", "-f", rendered("hub", "policy.yaml"), "-f", rendered("hub", "rights.yaml"))
+	kubectl(t, "delete", "namespace", "policy-cluster", "--wait", "--timeout=2m")
+}
+
+func writeText(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "object.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
