@@ -20,7 +20,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 # $(call each,MODULES,COMMAND): COMMAND in every module's folder, stopping at the first that fails.
 each = @for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || exit 1; done
 
-.PHONY: help build test lint generate verify tidy demo bench images push tools
+.PHONY: help build test lint generate verify tidy demo bench images release push tools
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,5 +73,10 @@ ARCHITECTURES ?= amd64,arm64,ppc64le,s390x
 images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository)
 	@$(RELEASE) images -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
 
-push: ## Copy bin/images to REGISTRY (host and path)
-	@$(RELEASE) push -registry '$(REGISTRY)' $(ARGS)
+release: ## A release in bin/release/VERSION from a clean checkout: VERSION, CONTAINER (one alone), REGISTRY, KEY (cosign's; COSIGN_PASSWORD), SOURCE
+	@$(TOOLS) kustomize
+	@$(RELEASE) make -version '$(VERSION)' -containers '$(CONTAINER)' -registry '$(REGISTRY)' -key '$(KEY)' -kustomize $(BIN)/kustomize \
+		-architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
+
+push: ## Copy bin/images, or those of the release VERSION (of CONTAINER), to REGISTRY (host and path)
+	@$(RELEASE) push -registry '$(REGISTRY)' $(if $(VERSION),-from '$(BIN)/release/$(if $(CONTAINER),$(CONTAINER)/)$(VERSION)/images') $(ARGS)

@@ -32,32 +32,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/store"
 )
 
-// built makes the images of a checkout for this machine's architecture.
-func built(t *testing.T, root string, more ...string) (folder string) {
-	t.Helper()
-	folder = filepath.Join(t.TempDir(), "images")
-	arguments := append([]string{"images", "-root", root, "-out", folder, "-architectures", runtime.GOARCH}, more...)
-	if err := run(t.Context(), arguments); err != nil {
-		t.Fatal(err)
-	}
-	return folder
-}
-
-func TestImages(t *testing.T) {
-	root := checkout(t)
-	folder := built(t, root)
-	tree, err := source.Open(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
+// imagesAreWhole runs the images of a release and copies them through registries.
+func imagesAreWhole(t *testing.T, folder string, tree *source.Tree) {
 	for _, c := range tree.Containers {
 		t.Run(c.Name, func(t *testing.T) {
 			img, _ := imageOf(t, folder, "multicluster-integrations/"+c.Name, c.Version)
 			runsAsItSays(t, img, c, tree)
 		})
 	}
-	for _, referrers := range []bool{true, false} {
-		t.Run("pushed and pulled, referrers API "+map[bool]string{true: "there", false: "missing"}[referrers], func(t *testing.T) {
+	for what, referrers := range map[string]bool{"with the referrers API": true, "without the referrers API": false} {
+		t.Run("through a registry "+what, func(t *testing.T) {
 			host := serve(t, referrers)
 			for range 2 { // a second push changes nothing and fails nothing
 				if err := run(t.Context(), []string{"push", "-from", folder, "-registry", host + "/somewhere"}); err != nil {

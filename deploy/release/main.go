@@ -6,6 +6,8 @@
 //
 //	release images  -out DIR                        the images as OCI layouts
 //	release push    -from DIR -registry HOST/PATH   layouts to a registry
+//	release make    -version VERSION                a whole release, from a clean checkout
+//	release key     -out DIR                        a pair of keys to sign with, as cosign makes it
 package main
 
 import (
@@ -32,13 +34,13 @@ func main() {
 }
 
 func run(ctx context.Context, arguments []string) error {
-	commands := map[string]func(context.Context, []string) error{"images": images, "push": push}
+	commands := map[string]func(context.Context, []string) error{"images": images, "push": push, "make": makeRelease, "key": makeKey}
 	if len(arguments) > 0 {
 		if command, ok := commands[arguments[0]]; ok {
 			return command(ctx, arguments[1:])
 		}
 	}
-	return fmt.Errorf("name a command: images or push; each prints its flags with -h")
+	return fmt.Errorf("name a command: images, push, make or key; each prints its flags with -h")
 }
 
 // common are the flags of the commands that build.

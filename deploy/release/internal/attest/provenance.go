@@ -1,6 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package attest makes what is said about an image: its bill of materials and its
+// provenance.
 package attest
 
 import (
@@ -9,6 +11,13 @@ import (
 	"fmt"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// Media types of the statements.
+const (
+	SPDX   types.MediaType = "application/spdx+json"
+	InToto types.MediaType = "application/vnd.in-toto+json"
 )
 
 const (

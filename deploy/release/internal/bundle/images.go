@@ -144,7 +144,10 @@ func (i *Image) prove(ctx context.Context, t *source.Tree, o Options, products [
 }
 
 func (i *Image) attach(content []byte, kind types.MediaType, subject v1.Descriptor, created time.Time) error {
-	artifact, err := attest.Artifact(content, kind, subject, map[string]string{"org.opencontainers.image.created": created.Format(time.RFC3339)})
+	artifact, err := store.Artifact{
+		Config: store.Blob{Type: kind}, Layers: []store.Blob{{Content: content, Type: kind}}, Subject: &subject,
+		Annotations: map[string]string{"org.opencontainers.image.created": created.Format(time.RFC3339)},
+	}.Image()
 	if err != nil {
 		return fmt.Errorf("attach %s to %s: %w", kind, i.Container.Name, err)
 	}

@@ -57,8 +57,8 @@ func TestContainers(t *testing.T) {
 func TestAContainerWithoutVersion(t *testing.T) {
 	for reason, content := range map[string]string{
 		"a variable can be changed while it runs": "package command\n\nvar Version = \"1.2.3\"\n",
-		"another name":                            "package command\n\nconst version = \"1.2.3\"\n",
-		"a number is no semantic version":         "package command\n\nconst Version = 1\n",
+		"another name":                    "package command\n\nconst version = \"1.2.3\"\n",
+		"a number is no semantic version": "package command\n\nconst Version = 1\n",
 	} {
 		root := t.TempDir()
 		write(t, root, map[string]string{"alone/main.go": "package main", "alone/internal/command/command.go": content})

@@ -100,3 +100,12 @@ func Pull(ctx context.Context, reference name.Reference) (v1.ImageIndex, error) 
 func options(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
 }
+
+// PullImage returns the image that a registry has under a reference.
+func PullImage(ctx context.Context, reference name.Reference) (v1.Image, error) {
+	img, err := remote.Image(reference, options(ctx)...)
+	if err != nil {
+		return nil, fmt.Errorf("pull %s: %w", reference, err)
+	}
+	return img, nil
+}
