@@ -9,7 +9,6 @@ import (
 	"compress/gzip"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -22,19 +21,16 @@ func pack(folder, prefix string, changed time.Time) ([]byte, error) {
 		return nil, err
 	}
 	w := tar.NewWriter(compressed)
-	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	files := os.DirFS(folder)
+	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name, err := filepath.Rel(folder, path)
+		content, err := fs.ReadFile(files, name)
 		if err != nil {
 			return err
 		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: prefix + "/" + filepath.ToSlash(name), Mode: 0o644, Size: int64(len(content)), ModTime: changed.UTC()}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: prefix + "/" + name, Mode: 0o644, Size: int64(len(content)), ModTime: changed.UTC()}
 		if err := w.WriteHeader(header); err != nil {
 			return err
 		}

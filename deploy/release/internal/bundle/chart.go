@@ -103,11 +103,12 @@ func edit(path string, values map[string]string) ([]byte, error) {
 			continue
 		}
 		key := m[2]
-		if m[1] == "" {
+		switch m[1] {
+		case "":
 			section = key
-		} else if m[1] == "  " {
+		case "  ":
 			key = section + "." + key
-		} else {
+		default:
 			continue
 		}
 		if value, ok := values[key]; ok && left[key] {
