@@ -20,7 +20,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 # $(call each,MODULES,COMMAND): COMMAND in every module's folder, stopping at the first that fails.
 each = @for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || exit 1; done
 
-.PHONY: help build test lint generate verify tidy demo bench images release push tools
+.PHONY: help build test lint generate verify tidy demo bench images release push scan fuzz tools
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,8 +40,9 @@ test: build ## Every test, end to end included
 	$(call each,deploy/release,GOWORK=off go test ./...)
 	$(call each,e2e,go test -count=1 -p 1 -timeout 25m ./...)
 
-lint: ## golangci-lint with the import rules of .golangci.yml
+lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows
 	@$(TOOLS) lint
+	@$(BIN)/actionlint -shellcheck= -pyflakes=
 	$(call each,$(MODULES),$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
 	$(call each,deploy/release,GOWORK=off $(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
 
@@ -49,11 +50,23 @@ generate: build ## Write again what is generated: deepcopy, CRD, roles, install.
 	@$(TOOLS) generate
 	@BIN=$(BIN) bash .ci/generate .
 
-verify: build ## Fail when generated files, go.mod files or modules outside the workspace are not in order
+verify: build ## Fail when generated files, go.mod files, modules outside the workspace or links of the docs are not in order
 	@$(TOOLS) generate
 	@BIN=$(BIN) bash .ci/verify
 	$(call each,$(MODULES) deploy/release,GOWORK=off go mod tidy -diff)
 	$(call each,$(MODULES),GOWORK=off go build ./...)
+	@cd e2e && go test ./docs
+
+scan: ## Known vulnerabilities in what the binaries call (asks the Go vulnerability database)
+	@$(TOOLS) scan
+	$(call each,$(BINARIES),GOWORK=off $(BIN)/govulncheck ./...)
+	$(call each,deploy/release,GOWORK=off $(BIN)/govulncheck ./...)
+
+FUZZTIME ?= 30s
+fuzz: ## Every fuzz test for FUZZTIME
+	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' $(MODULES) | while IFS=: read -r file _ function; do \
+		echo "--- $$(dirname $$file): $${function#func }"; \
+		(cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$${function#func }\$$" -fuzztime $(FUZZTIME) .) || exit 1; done
 
 tidy: ## go mod tidy in every module
 	$(call each,$(MODULES),GOWORK=off go mod tidy)

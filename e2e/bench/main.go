@@ -8,6 +8,7 @@
 //
 // It prints a table and writes it as JSON, with plots, to the folder. A figure
 // that misses its target is no failure of the run: the status is 0 when it ran.
+// With -gate it is one, for ratios and counts, which mean the same on every machine.
 package main
 
 import (
@@ -43,6 +44,7 @@ func bench(ctx context.Context, arguments []string) error {
 	clusters := flags.Int("clusters", 0, "another number of clusters than the size's")
 	sets := flags.Int("sets", 0, "another number of ApplicationSets than the size's")
 	out := flags.String("out", filepath.Join(testkit.Root(), "bin", "bench"), "folder for the results and plots")
+	gate := flags.Bool("gate", false, "fail when a ratio or a count misses its target")
 	profiles := flags.String("profiles", "", "folder for CPU profiles of the binaries; empty: none")
 	if err := flags.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -71,6 +73,9 @@ func bench(ctx context.Context, arguments []string) error {
 			fmt.Printf("%d figures are missed.\n", len(missed))
 		}
 		err = errors.Join(err, write(*out, results))
+		if regressions := results.Regressions(); *gate && len(regressions) > 0 {
+			err = errors.Join(err, fmt.Errorf("%d ratios or counts miss their targets:\n%s", len(regressions), figure.Table(regressions)))
+		}
 	}
 	return err
 }

@@ -38,6 +38,7 @@ const (
 	groupLint   = "lint"     // what `make lint` needs
 	groupGen    = "generate" // what `make generate` needs
 	groupDeploy = "deploy"   // what renders and checks deploy/
+	groupScan   = "scan"     // what `make scan` needs
 )
 
 // kubernetesLdflags tells the Kubernetes binaries their version: without it they report v0.0.0-master, which Argo CD reads and
@@ -57,6 +58,7 @@ func catalog() []part {
 		{name: "crds", groups: []string{groupTest, groupFleet}, copies: crdRules()},
 		kubernetes("kube-apiserver", groupTest, groupFleet),
 		{name: "controller-gen", module: "generate", pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", groups: []string{groupGen}},
+		{name: "actionlint", module: "checks", pkg: "github.com/rhysd/actionlint/cmd/actionlint", groups: []string{groupLint}},
 		{name: "golangci-lint", module: "lint", pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", groups: []string{groupLint}},
 		kubernetes("kube-controller-manager", groupFleet),
 		kubernetes("kubectl", groupFleet),
@@ -76,6 +78,7 @@ func catalog() []part {
 		{name: "helm", module: "deploytools", pkg: "helm.sh/helm/v3/cmd/helm", groups: []string{groupDeploy}},
 		prometheus("promtool"),
 		prometheus("prometheus"),
+		{name: "govulncheck", module: "checks", pkg: "golang.org/x/vuln/cmd/govulncheck", groups: []string{groupScan}},
 	}
 }
 

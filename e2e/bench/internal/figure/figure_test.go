@@ -105,6 +105,12 @@ func TestResults(t *testing.T) {
 	if missed := r.Missed(); len(missed) != 1 || missed[0].What != "bad" || len(r.Rows) != 2 {
 		t.Errorf("missed %v of %v", missed, r.Rows)
 	}
+	for unit, counts := range map[string]bool{"": true, "×": true, "s": false, "MiB": false, "%": false} {
+		slow := &Results{Rows: []Row{{What: "bad", Value: 3, Unit: unit, Comparison: AtMost, Target: 2}}}
+		if regressions := slow.Regressions(); (len(regressions) == 1) != counts {
+			t.Errorf("a missed figure in %q: %v; only ratios and counts mean the same on every machine", unit, regressions)
+		}
+	}
 	data, err := r.JSON()
 	if err != nil {
 		t.Fatal(err)

@@ -62,6 +62,12 @@ func (r *Results) Missed() []Row {
 	return slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Verdict() != "missed" })
 }
 
+// Regressions returns the missed rows that do not depend on how fast the machine is:
+// ratios to what the same machine can do, and counts.
+func (r *Results) Regressions() []Row {
+	return slices.DeleteFunc(r.Missed(), func(row Row) bool { return row.Unit != "×" && row.Unit != "" })
+}
+
 // JSON returns the results as a file holds them.
 func (r *Results) JSON() ([]byte, error) {
 	out, err := json.MarshalIndent(r, "", "  ")
