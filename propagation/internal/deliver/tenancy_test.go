@@ -86,10 +86,8 @@ func TestAllowedAppNamespaces(t *testing.T) {
 		"a=x,team-a=kube=argoc": "error",
 	} {
 		var l AppNamespaces
-		got := ""
-		if err := l.Set(value); err != nil {
-			got = "error"
-		} else {
+		got := "error"
+		if err := l.Set(value); err == nil {
 			got = l.String()
 		}
 		if got != want {
