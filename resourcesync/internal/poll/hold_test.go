@@ -106,7 +106,7 @@ func TestAnApplicationIsHeldUntilASecondReadLacksItToo(t *testing.T) {
 		w.poll()
 		delete(w.apps["c1"], "other")
 		reads := 0
-		w.bent = func(clusters []string, _ *search.Result) error {
+		w.bent = func([]string, *search.Result) error {
 			if reads++; reads > 1 {
 				return &search.Error{Kind: search.KindUnauthenticated}
 			}

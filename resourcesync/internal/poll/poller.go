@@ -239,10 +239,14 @@ func (p *Poller) targets(exist, have []string) []string {
 	for _, c := range have {
 		has[c] = true
 	}
-	return slices.DeleteFunc(slices.Clone(exist), func(c string) bool {
+	var out []string
+	for _, c := range exist {
 		_, known := p.known[c]
-		return !has[c] && !known && !(p.unread.process[c] && (p.seen == nil || p.seen[c]))
-	})
+		if has[c] || known || p.unread.process[c] && (p.seen == nil || p.seen[c]) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // date marks what is known of clusters whose last good answer is some polls old.

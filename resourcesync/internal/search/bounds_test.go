@@ -98,7 +98,7 @@ func TestConditionsAreBounded(t *testing.T) {
 func TestOldTLSIsRefused(t *testing.T) {
 	a := newAuthority(t)
 	server := httptest.NewUnstartedServer(answers(emptyAnswer))
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11, Certificates: []tls.Certificate{a.server(t, net.IPv4(127, 0, 0, 1))}} //nolint:gosec // what is refused
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11, Certificates: []tls.Certificate{a.server(t, net.IPv4(127, 0, 0, 1))}}
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()
