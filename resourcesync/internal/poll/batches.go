@@ -123,10 +123,10 @@ func (p *Poller) suspectAll(clusters []string, now time.Time) {
 	}
 }
 
-// settleSuspects ends a poll: clusters that have been well for a while are asked
+// updateSuspects ends a poll: clusters that have been well for a while are asked
 // about in larger batches again, and nothing is held against clusters when search
 // has not answered at all.
-func (p *Poller) settleSuspects() {
+func (p *Poller) updateSuspects() {
 	if len(p.suspects) == 0 {
 		return
 	}

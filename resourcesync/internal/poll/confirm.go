@@ -60,7 +60,7 @@ func (p *Poller) judge(ctx context.Context, cluster string, first, second readin
 	switch {
 	case len(last.apps) == 0 && !visible:
 		return // it looks the same when the account does not see it: that is no answer
-	case !known && relationless(last.apps) && !p.outlasts(cluster, last.at):
+	case !known && withoutRelations(last.apps) && !p.outlasts(cluster, last.at):
 		return // not yet read
 	case !known:
 		p.accept(cluster, last.apps, last.at)

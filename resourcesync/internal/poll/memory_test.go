@@ -124,7 +124,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	p.restore()
 	p.unread.begin(nil)
 	p.tally = tally{started: time.Now(), answered: map[string]bool{}}
-	for c := 0; p.room.total < maxKnown-1<<20; c++ {
+	for c := 0; p.budget.total < maxKnown-1<<20; c++ {
 		name := fmt.Sprintf("cluster-%04d", c)
 		p.accept(name, crowd(name, 10, 30), time.Now())
 	}
@@ -140,9 +140,9 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	if m.peak > memoryLimit-reserve {
 		t.Errorf("%d MiB are alive, want at most %d", m.peak>>20, (memoryLimit-reserve)>>20)
 	}
-	t.Logf("%d MiB alive, known %d MiB", m.peak>>20, p.room.total>>20)
-	if p.room.total > maxKnown {
-		t.Errorf("%d bytes are known, more than %d", p.room.total, maxKnown)
+	t.Logf("%d MiB alive, known %d MiB", m.peak>>20, p.budget.total>>20)
+	if p.budget.total > maxKnown {
+		t.Errorf("%d bytes are known, more than %d", p.budget.total, maxKnown)
 	}
 }
 

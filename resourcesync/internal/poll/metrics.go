@@ -97,7 +97,7 @@ func (p *Poller) measure(view fleet.View) {
 			hidden++
 		}
 	}
-	cut, cutClusters := p.room.left()
+	cut, cutClusters := p.budget.left()
 	clustersStale.Set(float64(stale))
 	for state, n := range map[string]int{"unread": unread, "hidden": hidden, "held": holding, "suspect": len(p.suspects), "left_out": len(cutClusters)} {
 		clusterStates.WithLabelValues(state).Set(float64(n))
@@ -109,6 +109,6 @@ func (p *Poller) measure(view fleet.View) {
 	leftOutNow.WithLabelValues("reports").Set(float64(len(p.files.refused)))
 	directoryBytes.Set(float64(p.files.total))
 	reports.Set(float64(len(p.written)))
-	p.sayHeld()
-	p.sayLeftOut(cutClusters)
+	p.logHeld()
+	p.logLeftOut(cutClusters)
 }

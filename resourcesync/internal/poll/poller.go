@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -81,7 +80,7 @@ type Poller struct {
 	dirty    map[intermediate.Key]bool    // reports that may differ from their files
 	answers  map[string]*answer           // by managed cluster: what is known of it comes from
 	suspects map[string]*suspect          // clusters that are asked about in smaller batches
-	room     room                         // what the clusters may take and take
+	budget   budget                       // what the clusters may take and take
 	unread   unread
 	tally    tally // of this poll
 
@@ -162,7 +161,7 @@ func (p *Poller) poll(ctx context.Context) {
 	p.forget(view.Clusters)
 	p.unread.begin(view.Clusters)
 	p.tally = tally{started: started, answered: map[string]bool{}}
-	p.room.rise(p)
+	p.budget.raise(p)
 	err = p.ask(ctx, view, started.Add(p.Options.Interval))
 	if ctx.Err() != nil {
 		return // stopping: half a poll says nothing about search
@@ -170,7 +169,7 @@ func (p *Poller) poll(ctx context.Context) {
 	p.date()
 	err = errors.Join(err, p.publish(view))
 	p.say(err)
-	p.sayOdd()
+	p.logOdd()
 	p.measure(view)
 	pollSeconds.Observe(time.Since(started).Seconds())
 	if err == nil {
@@ -201,7 +200,7 @@ func (p *Poller) ask(ctx context.Context, view fleet.View, until time.Time) erro
 	missing := p.readAll(ctx, p.targets(view.Clusters, have), until)
 	p.confirm(ctx, view, missing, until)
 	p.review(ctx, until)
-	p.settleSuspects()
+	p.updateSuspects()
 	switch {
 	case p.tally.err != nil:
 		return errors.Join(blind, p.tally.err)

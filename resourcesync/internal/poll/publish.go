@@ -58,7 +58,7 @@ func (p *Poller) restore() {
 	p.bare, p.reviewed = map[string]time.Time{}, map[string]time.Time{}
 	p.dirty, p.written = map[intermediate.Key]bool{}, map[intermediate.Key]fingerprint{}
 	p.answers, p.suspects = map[string]*answer{}, map[string]*suspect{}
-	p.room, p.unread = newRoom(), unread{restored: map[intermediate.Key]map[string]bool{}}
+	p.budget, p.unread = newBudget(), unread{restored: map[intermediate.Key]map[string]bool{}}
 	p.files = files{sizes: map[intermediate.Key]int{}, cut: map[intermediate.Key]int{}, refused: map[intermediate.Key]bool{}}
 	success, err := p.Files.LastSuccess()
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *Poller) restore() {
 		}
 	}
 	for c, state := range p.known {
-		p.room.set(c, state.Applications, translate.Cut{})
+		p.budget.set(c, state.Applications, translate.Cut{})
 	}
 }
 

@@ -97,15 +97,15 @@ func (p *Poller) doubt(cluster string, fresh []translate.Application) doubt {
 		return nothing
 	case len(fresh) == 0 && !p.seen[cluster]:
 		return silence
-	case relationless(fresh):
+	case withoutRelations(fresh):
 		return absence
 	}
 	return nothing
 }
 
-// relationless tells whether a first answer about a cluster shows no object at all
+// withoutRelations tells whether a first answer about a cluster shows no object at all
 // where there should be some: a failed statement for relations looks like that.
-func relationless(apps []translate.Application) bool {
+func withoutRelations(apps []translate.Application) bool {
 	bare := false
 	for i := range apps {
 		if len(apps[i].Resources) > 0 {

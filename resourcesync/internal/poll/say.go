@@ -61,8 +61,8 @@ func (p *Poller) odd(rows []string) {
 // maxNamed is how many odd rows are named: enough to find the fault.
 const maxNamed = 20
 
-// sayOdd names the rows that were left out when they are others than before.
-func (p *Poller) sayOdd() {
+// logOdd names the rows that were left out when they are others than before.
+func (p *Poller) logOdd() {
 	oddRows.Set(float64(p.tally.oddRows))
 	slices.Sort(p.tally.odd)
 	said := names(p.tally.odd)
@@ -72,8 +72,8 @@ func (p *Poller) sayOdd() {
 	p.oddSaid = said
 }
 
-// sayHeld tells what is held from this poll on.
-func (p *Poller) sayHeld() {
+// logHeld tells what is held from this poll on.
+func (p *Poller) logHeld() {
 	if len(p.tally.held) == 0 {
 		return
 	}
@@ -82,8 +82,8 @@ func (p *Poller) sayHeld() {
 		"clusters", names(p.tally.held))
 }
 
-// sayLeftOut tells what does not fit, when the clusters are others than before.
-func (p *Poller) sayLeftOut(clusters []string) {
+// logLeftOut tells what does not fit, when the clusters are others than before.
+func (p *Poller) logLeftOut(clusters []string) {
 	said := names(clusters)
 	if said != p.leftSaid && said != "" {
 		p.Log.Error(nil, "managed clusters have more Applications and resources than fit into the reports; the rest is left out",

@@ -22,7 +22,7 @@ func (p *Poller) forget(exist []string) {
 		if !there[c] {
 			p.touch(state.Applications)
 			delete(p.known, c)
-			p.room.set(c, nil, translate.Cut{})
+			p.budget.set(c, nil, translate.Cut{})
 		}
 	}
 	forget(p.readAt, there)
@@ -55,19 +55,19 @@ func (p *Poller) replace(cluster string, fresh []translate.Application, now time
 		p.touch(before.Applications)
 		delete(p.known, cluster)
 		delete(p.readAt, cluster)
-		p.room.set(cluster, nil, translate.Cut{})
+		p.budget.set(cluster, nil, translate.Cut{})
 		return
 	}
 	p.readAt[cluster] = now
-	fresh, cut := translate.Limit(cluster, fresh, p.room.level)
+	fresh, cut := translate.Limit(cluster, fresh, p.budget.level)
 	if !known || before.StaleSince != nil || !equal(before.Applications, fresh) {
 		p.touch(before.Applications)
 		p.touch(fresh)
 		p.known[cluster] = translate.Cluster{Applications: fresh}
 	}
-	p.room.set(cluster, fresh, cut)
-	if p.room.total > p.room.limit {
-		p.room.sink(p)
+	p.budget.set(cluster, fresh, cut)
+	if p.budget.total > p.budget.limit {
+		p.budget.lower(p)
 	}
 }
 

@@ -36,12 +36,12 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 		w.poller.Options.BatchSize = 1
 		w.flood(12, 100)
 		p := w.poller
-		p.room.limit = 100_000 // they want some 200,000
+		p.budget.limit = 100_000 // they want some 200,000
 		w.poll()
-		if p.room.total > p.room.limit || p.files.total > p.room.limit {
-			t.Errorf("%d bytes are known, %d in files", p.room.total, p.files.total)
+		if p.budget.total > p.budget.limit || p.files.total > p.budget.limit {
+			t.Errorf("%d bytes are known, %d in files", p.budget.total, p.files.total)
 		}
-		if p.room.level >= maxCluster {
+		if p.budget.level >= maxCluster {
 			t.Error("the test does not fill what there is")
 		}
 		rows := w.rows()
@@ -50,20 +50,20 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 				t.Errorf("%s: %v", key, rows[key])
 			}
 		}
-		if cut, clusters := p.room.left(); len(clusters) != 12 || cut.Resources == 0 || !contains(w.problems, "left out") || !contains(w.problems, "n000") || !contains(w.problems, "remedy") {
+		if cut, clusters := p.budget.left(); len(clusters) != 12 || cut.Resources == 0 || !contains(w.problems, "left out") || !contains(w.problems, "n000") || !contains(w.problems, "remedy") {
 			t.Errorf("%d clusters, %+v, said %q", len(clusters), cut, w.problems)
 		}
 		said := len(w.problems)
-		before := p.room.level
+		before := p.budget.level
 		w.polls(2)
-		if len(w.problems) != said || p.room.level != before {
-			t.Errorf("the level went from %d to %d, said %q", before, p.room.level, w.problems[said:])
+		if len(w.problems) != said || p.budget.level != before {
+			t.Errorf("the level went from %d to %d, said %q", before, p.budget.level, w.problems[said:])
 		}
 		for range 9 { // most of them go
 			w.view.Clusters = w.view.Clusters[:len(w.view.Clusters)-1]
 		}
 		w.polls(10)
-		if cut, _ := p.room.left(); cut.Resources != 0 {
+		if cut, _ := p.budget.left(); cut.Resources != 0 {
 			t.Errorf("%+v is left out although there is room again", cut)
 		}
 	})

@@ -20,9 +20,9 @@ const (
 	maxCluster = 4 << 20
 )
 
-// room is what the clusters take. As long as all fit, each may take maxCluster. Then
+// budget is what the clusters take. As long as all fit, each may take maxCluster. Then
 // the limit sinks until the largest fit as well: those who need little keep all.
-type room struct {
+type budget struct {
 	limit int // of all together
 	level int // of each
 	total int
@@ -30,12 +30,12 @@ type room struct {
 	cut   map[string]translate.Cut
 }
 
-func newRoom() room {
-	return room{limit: maxKnown, level: maxCluster, sizes: map[string]int{}, cut: map[string]translate.Cut{}}
+func newBudget() budget {
+	return budget{limit: maxKnown, level: maxCluster, sizes: map[string]int{}, cut: map[string]translate.Cut{}}
 }
 
 // set notes what a cluster takes and what of it did not fit.
-func (r *room) set(cluster string, apps []translate.Application, cut translate.Cut) {
+func (r *budget) set(cluster string, apps []translate.Application, cut translate.Cut) {
 	r.total -= r.sizes[cluster]
 	delete(r.sizes, cluster)
 	delete(r.cut, cluster)
@@ -48,8 +48,8 @@ func (r *room) set(cluster string, apps []translate.Application, cut translate.C
 	}
 }
 
-// sink lowers the level until all fit, with some to spare; mu is held.
-func (r *room) sink(p *Poller) {
+// lower lowers the level until all fit, with some to spare; mu is held.
+func (r *budget) lower(p *Poller) {
 	r.level = min(r.level, translate.Level(slices.Collect(maps.Values(r.sizes)), r.limit/10*9))
 	for c, size := range r.sizes {
 		if size <= r.level {
@@ -67,9 +67,9 @@ func (r *room) sink(p *Poller) {
 	}
 }
 
-// rise lets the level rise again when there is room. What did not fit is decoded
+// raise lets the level rise again when there is room. What did not fit is decoded
 // once more then.
-func (r *room) rise(p *Poller) {
+func (r *budget) raise(p *Poller) {
 	if r.level >= maxCluster || r.total > r.limit/2 {
 		return
 	}
@@ -80,7 +80,7 @@ func (r *room) rise(p *Poller) {
 }
 
 // left returns what is left out of all clusters, and of which.
-func (r *room) left() (sum translate.Cut, clusters []string) {
+func (r *budget) left() (sum translate.Cut, clusters []string) {
 	for c, cut := range r.cut {
 		sum.Applications += cut.Applications
 		sum.Resources += cut.Resources
