@@ -165,61 +165,6 @@ func TestAHubWithoutSearchLacksNothing(t *testing.T) {
 	})
 }
 
-// An account that sees nothing gets the same answers as one on an empty fleet.
-func TestAnAccountThatSeesNothingIsAFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.hidden["c1"], w.hidden["c2"] = true, true
-		lastSuccess.Set(0)
-		denied := testutil.ToFloat64(failures.WithLabelValues("access"))
-		w.polls(60)
-		gauge(t, "last success", lastSuccess, 0)
-		gauge(t, "one failure a poll, so that a rate sees them", failures.WithLabelValues("access"), denied+60)
-		if len(w.problems) == 0 || !contains(w.problems, "searches/allManagedData") || !contains(w.problems, "shows none of 2 managed clusters") {
-			t.Errorf("said at error level: %q", w.problems)
-		}
-		if len(w.problems) > 3 {
-			t.Errorf("said again and again: %q", w.problems)
-		}
-		w.hidden = map[string]bool{}
-		w.poll()
-		w.expect("granted", both(ab, fresh))
-		if testutil.ToFloat64(lastSuccess) == 0 {
-			t.Error("a good poll is no success")
-		}
-	})
-}
-
-// The search operator's own role may not list namespaces, and then the service cannot
-// tell what an account without the one right may see.
-func TestAccessThatCannotBeResolvedIsAdvised(t *testing.T) {
-	in(t, func(w *world) {
-		w.problems = nil
-		w.down = &search.Error{Kind: search.KindAccess, Status: 200, Detail: "unable to resolve query because of error while resolving user's access"}
-		w.polls(3)
-		if len(w.problems) != 1 || !contains(w.problems, "searches/allManagedData") {
-			t.Errorf("said %q", w.problems)
-		}
-	})
-}
-
-func TestAccessIsCheckedInAQuietFleet(t *testing.T) {
-	in(t, func(w *world) {
-		asked := w.access
-		w.polls(60)
-		if got := w.access - asked; got != 2 {
-			t.Errorf("asked %d times in ten minutes, want twice", got)
-		}
-		w.hidden["idle"] = true
-		w.view.Clusters = append(w.view.Clusters, "idle")
-		w.problems = nil
-		w.polls(31)
-		if !contains(w.problems, "does not show every managed cluster") {
-			t.Errorf("said %q", w.problems)
-		}
-	})
-}
-
 // Search fails for every other poll: that is nothing to write reports for.
 func TestFlappingWritesNothing(t *testing.T) {
 	in(t, func(w *world) {

@@ -5,8 +5,6 @@ package poll
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strings"
@@ -197,34 +195,6 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 	}
 	w.decoded++
 	return r, nil
-}
-
-// digest is of rows in any order, as search makes it; one of odd rows is zero.
-func digest(r *search.Result) search.Digest {
-	if len(r.Odd) > 0 {
-		return search.Digest{}
-	}
-	sum := func(rows []search.Item) search.Sum {
-		s := search.Sum{Rows: len(rows)}
-		for _, it := range rows {
-			h := fnv.New64a()
-			slices.Sort(it.RelatedUIDs) // the world's own rows are in no order either
-			fmt.Fprintf(h, "%+v", it)
-			s.Hashes[0] += h.Sum64()
-		}
-		return s
-	}
-	return search.Digest{Count: r.Count, Items: sum(r.Items), Related: sum(r.Related)}
-}
-
-func object(cluster, o string, owners ...string) search.Item {
-	var kind, name string
-	for i := range o {
-		if o[i] == '/' {
-			kind, name = o[:i], o[i+1:]
-		}
-	}
-	return search.Item{UID: cluster + "/" + o, Cluster: cluster, Kind: kind, APIVersion: "v1", Namespace: "default", Name: name, RelatedUIDs: owners}
 }
 
 func (w *world) Objects(_ context.Context, cluster string, kinds, names []string) (*search.Result, error) {

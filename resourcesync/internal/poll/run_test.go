@@ -1,0 +1,249 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+func TestHalfOfTheBatchesFail(t *testing.T) {
+	in(t, func(w *world) {
+		w.poller.Options.BatchSize = 1
+		w.bent = func(clusters []string, _ *search.Result) error {
+			if slices.Contains(clusters, "c2") {
+				return &search.Error{Kind: search.KindTimeout}
+			}
+			return nil
+		}
+		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/s")
+		w.apps["c2"]["app"] = append(w.apps["c2"]["app"], "Secret/s")
+		w.polls(3)
+		w.expect("one half is new, the other dated", map[string]row{"c1/app": {ab + "Secret/s ", fresh}, "c2/app": {ab, 40 * time.Second}})
+	})
+}
+
+func TestTransientFailuresAreRepeatedWithinTheInterval(t *testing.T) {
+	in(t, func(w *world) {
+		failures := 2
+		w.bent = func([]string, *search.Result) error {
+			if failures--; failures >= 0 {
+				return &search.Error{Kind: search.KindStatement}
+			}
+			return nil
+		}
+		w.poll()
+		w.expect("the third try is good", both(ab, fresh))
+	})
+	in(t, func(w *world) {
+		w.down = &search.Error{Kind: search.KindUnauthenticated}
+		asked := w.asked
+		w.poll()
+		if w.asked != asked {
+			t.Errorf("a refused token was repeated %d times", w.asked-asked)
+		}
+	})
+}
+
+func TestBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.poller.Options.BatchSize = 3
+		w.view.Clusters, w.apps = nil, map[string]map[string][]string{}
+		for i := range 20 {
+			c := fmt.Sprintf("c%02d", i)
+			w.view.Clusters = append(w.view.Clusters, c)
+			w.apps[c] = map[string][]string{"app": {"ConfigMap/a"}}
+		}
+		w.view.Clusters = append(w.view.Clusters, "without")
+		w.poll()
+		if got := len(w.rows()); got != 20 {
+			t.Errorf("%d rows", got)
+		}
+		if w.asked != 7 || w.most != 1 {
+			t.Errorf("%d requests, %d at once; want 7, one at a time while nobody knows what they weigh", w.asked, w.most)
+		}
+		w.poll()
+		if w.asked != 14 || w.most != 2 {
+			t.Errorf("%d requests, %d at once; want 14, two at a time", w.asked, w.most)
+		}
+		w.bent = func(clusters []string, _ *search.Result) error {
+			if len(clusters) > 1 {
+				return &search.Error{Kind: search.KindTooLarge}
+			}
+			return nil
+		}
+		w.poll()
+		for key, row := range w.rows() {
+			if row.age != fresh {
+				t.Errorf("%s is stale, although halves would fit", key)
+			}
+		}
+	})
+}
+
+// Several groups are confirmed at once: this is what the race detector looks at.
+func TestManyClustersLoseAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.view.Clusters, w.apps = nil, map[string]map[string][]string{}
+		for i := range 45 {
+			c := fmt.Sprintf("c%02d", i)
+			w.view.Clusters = append(w.view.Clusters, c)
+			w.apps[c] = map[string][]string{"app": {"ConfigMap/a", "ConfigMap/b"}}
+		}
+		w.poll()
+		for c := range w.apps {
+			w.apps[c] = map[string][]string{"app": {"ConfigMap/a"}, "new": nil}
+		}
+		w.poll()
+		for key, got := range w.rows() {
+			if want := map[bool]row{true: {"ConfigMap/a ", fresh}, false: {"", fresh}}[strings.HasSuffix(key, "/app")]; got != want {
+				t.Errorf("%s: %v, want %v", key, got, want)
+			}
+		}
+	})
+}
+
+func TestFilesFollowApplicationSets(t *testing.T) {
+	in(t, func(w *world) {
+		w.view.Sets = map[intermediate.Key]bool{}
+		w.poll()
+		if _, err := w.store.Read(setKey.Namespace, setKey.Name); !errors.Is(err, intermediate.ErrNone) {
+			t.Errorf("the file of a gone ApplicationSet: %v", err)
+		}
+		w.view.Sets = map[intermediate.Key]bool{setKey: true}
+		w.poll()
+		w.expect("made again", both(ab, fresh))
+	})
+}
+
+func TestDamagedFileIsReplaced(t *testing.T) {
+	in(t, func(w *world) {
+		damage(t, w)
+		w.restart()
+		w.down = &search.Error{Kind: search.KindUnreachable}
+		w.poll()
+		if _, err := w.store.Read(setKey.Namespace, setKey.Name); err == nil {
+			t.Error("a report was made up while search was silent")
+		}
+		w.down = nil
+		w.poll()
+		w.expect("replaced", both(ab, fresh))
+	})
+}
+
+func TestRemovedFileIsWrittenAgain(t *testing.T) {
+	in(t, func(w *world) {
+		if err := w.store.Remove(setKey.Namespace, setKey.Name); err != nil {
+			t.Fatal(err)
+		}
+		w.poll()
+		w.expect("back", both(ab, fresh))
+	})
+}
+
+func damage(t *testing.T, w *world) {
+	t.Helper()
+	path := fmt.Sprintf("%s/%s_%s.json", w.dir, setKey.Namespace, setKey.Name)
+	if err := os.WriteFile(path, []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fullDisk fails every write.
+type fullDisk struct{ *intermediate.Store }
+
+func (fullDisk) Write(*intermediate.Report) error { return errors.New("no space left on device") }
+
+func TestFailedWritesAreRepeated(t *testing.T) {
+	in(t, func(w *world) {
+		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/s")
+		w.poller.Files = fullDisk{w.store}
+		w.logs = nil
+		w.poll()
+		w.poll()
+		w.expect("the last good report stays", both(ab, fresh))
+		if len(w.logs) != 1 || !strings.Contains(w.logs[0], "no space left") {
+			t.Errorf("said %q", w.logs)
+		}
+		w.poller.Files = w.store
+		w.poll()
+		want := both(ab, fresh)
+		want["c1/app"] = row{ab + "Secret/s ", fresh}
+		w.expect("written when there is room", want)
+	})
+}
+
+func TestNoSearchService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		w.down = &search.Error{Kind: search.KindAbsent}
+		done := make(chan error)
+		go func() { done <- w.poller.Start(ctx) }()
+		sleep(ctx, time.Hour)
+		w.with(func() {
+			if len(w.logs) != 1 || !strings.Contains(w.logs[0], "no search service") {
+				t.Errorf("said %q", w.logs)
+			}
+			w.down = nil
+		})
+		if keys, _ := w.store.List(); len(keys) != 0 {
+			t.Errorf("wrote %v", keys)
+		}
+		sleep(ctx, 2*time.Minute)
+		w.expect("starts by itself", both(ab, fresh))
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		wake := make(chan struct{})
+		w.poller.Wake = wake
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.poller.Start(ctx) }()
+		requests := func() (n int) {
+			w.with(func() { n = w.asked })
+			return n
+		}
+		sleep(ctx, 3*time.Second)
+		before := requests()
+		wake <- struct{}{}
+		sleep(ctx, time.Second)
+		if after := requests(); after != before+1 {
+			t.Errorf("%d requests after a hint", after-before)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStopInTheMiddleConcludesNothing(t *testing.T) {
+	in(t, func(w *world) {
+		ctx, cancel := context.WithCancel(w.t.Context())
+		w.bent = func([]string, *search.Result) error { cancel(); return context.Canceled }
+		w.poller.poll(ctx)
+		w.bent = nil
+		w.expect("nothing was concluded", both(ab, fresh))
+	})
+}
