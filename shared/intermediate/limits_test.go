@@ -73,10 +73,3 @@ func TestLastSuccess(t *testing.T) {
 		t.Errorf("without a directory: %v", err)
 	}
 }
-
-func TestTheVolumeHoldsTheDirectory(t *testing.T) {
-	const volume = 64 << 20 // deploy/base: emptyDir.sizeLimit
-	if MaxDirectoryBytes > volume*9/10 || MaxReportBytes > MaxDirectoryBytes/4 {
-		t.Errorf("%d bytes of %d", MaxDirectoryBytes, volume)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -252,6 +253,7 @@ func (p *Poller) targets(exist, have []string) []string {
 // A failure now and then is no reason to write every report twice.
 func (p *Poller) date() {
 	grace := staleAfter * p.Options.Interval
+	var dated []string
 	for c, state := range p.known {
 		at := p.readAt[c]
 		if state.StaleSince != nil || !at.Before(p.tally.started) || p.tally.started.Sub(at) < grace {
@@ -261,5 +263,10 @@ func (p *Poller) date() {
 		state.StaleSince = &since
 		p.known[c] = state
 		p.touch(state.Applications)
+		dated = append(dated, c)
+	}
+	if len(dated) > 0 {
+		slices.Sort(dated)
+		p.Log.Info("search has not told of managed clusters for some polls; what is known of them is kept and dated", "clusters", names(dated))
 	}
 }
