@@ -4,7 +4,7 @@
 package intermediate
 
 const (
-	// MaxReportBytes bounds the file of one report.
+	// MaxReportBytes bounds the file of one report: a larger one is neither written nor read.
 	MaxReportBytes = 8 << 20
 	// MaxDirectoryBytes bounds all files together, one that is being written beside
 	// the one that it replaces included. It is below the size of the volume that the

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,10 +19,6 @@ import (
 // not the same as a report without Applications, nor as one that cannot be read.
 var ErrNone = errors.New("no intermediate report yet")
 
-// maxSize bounds what a reader loads: some ten times the largest report that one
-// ApplicationSet on 10,000 clusters makes.
-const maxSize = 256 << 20
-
 // Store is the directory of intermediate reports. One process writes, any number
 // may read.
 type Store struct {
@@ -35,7 +30,9 @@ func NewStore(dir string) *Store { return &Store{dir: dir} }
 
 // Read returns the report of an ApplicationSet. The error is [ErrNone] when there
 // is none, and anything else when there is one that cannot be used. A report of a
-// newer schema version is read too: what this version does not know is ignored.
+// newer schema version is read too: what this version does not know is ignored. A
+// file of more than [MaxReportBytes] cannot be used; an entry that is out of bounds
+// is left out and counted in Refused.
 func (s *Store) Read(namespace, name string) (*Report, error) {
 	k := Key{Namespace: namespace, Name: name}
 	if !validKey(k) {
@@ -53,42 +50,41 @@ func (s *Store) Read(namespace, name string) (*Report, error) {
 
 func (s *Store) load(file string) (*Report, error) {
 	path := filepath.Join(s.dir, file)
-	data, err := readBounded(path)
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNone
 	}
 	if err != nil {
+		return nil, fmt.Errorf("read intermediate report: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := check(f); err != nil {
 		return nil, fmt.Errorf("read intermediate report %s: %w", path, err)
 	}
-	var r Report
-	if err := json.Unmarshal(data, &r); err != nil {
+	r, err := decode(f)
+	if err != nil {
 		return nil, fmt.Errorf("decode intermediate report %s: %w", path, err)
 	}
 	if r.SchemaVersion < 1 || !validKey(Key{Namespace: r.Namespace, Name: r.Name}) {
-		return nil, fmt.Errorf("intermediate report %s: no report (schemaVersion %d, ApplicationSet %q)", path, r.SchemaVersion, r.Namespace+"/"+r.Name)
+		return nil, fmt.Errorf("intermediate report %s: no report (schemaVersion %d, ApplicationSet %.64q)", path, r.SchemaVersion, r.Namespace+"/"+r.Name)
 	}
-	return &r, nil
+	return r, nil
 }
 
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
+// check refuses what cannot be a report before any of it is read. A report is never
+// written in place, so its size stays.
+func check(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
+		return errors.New("not a regular file")
 	}
-	if info.Size() > maxSize {
-		return nil, fmt.Errorf("%d bytes are more than a report can have", info.Size())
+	if info.Size() > MaxReportBytes {
+		return fmt.Errorf("it has %d bytes, more than the %d that a report may have", info.Size(), MaxReportBytes)
 	}
-	data := make([]byte, info.Size())
-	_, err = io.ReadFull(f, data) // the file is never written in place
-	return data, err
+	return nil
 }
 
 // Write replaces the report of an ApplicationSet in one step: a reader sees the

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -122,7 +123,7 @@ func TestEveryLegalNameHasItsOwnFile(t *testing.T) {
 		{longNamespace, strings.Repeat("m", 186)}, {longNamespace, strings.Repeat("m", 187)},
 	}
 	for i, k := range keys {
-		if err := s.Write(&Report{Namespace: k.Namespace, Name: k.Name, Applications: make([]Application, i)}); err != nil {
+		if err := s.Write(&Report{Namespace: k.Namespace, Name: k.Name, Applications: slices.Repeat(sample().Applications[1:], i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

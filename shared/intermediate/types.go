@@ -22,6 +22,9 @@ type Report struct {
 	// nothing about them: what a reader knew of them before is still the best there
 	// is. Every other cluster is spoken for, also one without Applications here.
 	UnreadClusters []string `json:"unreadClusters,omitempty"`
+	// Refused counts the entries that [Store.Read] left out since their names are out
+	// of bounds; it is not part of the file.
+	Refused int `json:"-"`
 }
 
 // Application is one delivered Application, as search sees it.

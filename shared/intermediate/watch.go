@@ -5,6 +5,8 @@ package intermediate
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,12 +23,13 @@ const (
 	rescan = 5 * time.Second
 )
 
-// Watch calls changed for every report that is there, then for each that appears,
-// is replaced or goes, until ctx ends. It calls one at a time, and says neither
-// what happened nor whether the report is good: read it. The directory may be
-// missing, be removed and come back. Without a free inotify instance changes are
-// found within five seconds instead of at once.
-func (s *Store) Watch(ctx context.Context, changed func(namespace, name string)) error {
+// Watch calls changed for every report that is there, then listed once, with what
+// stood in the way of finding them, then changed for each report that appears, is replaced or goes, until ctx ends. It calls one at
+// a time, and says neither what happened nor whether the report is good: read it. A
+// report for which changed returns an error is tried again, at the latest after five
+// seconds. The directory may be missing, be removed and come back. Without a free
+// inotify instance changes are found within five seconds instead of at once.
+func (s *Store) Watch(ctx context.Context, changed func(namespace, name string) error, listed func(error)) error {
 	events := make(<-chan fsnotify.Event)
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -53,7 +56,11 @@ func (s *Store) Watch(ctx context.Context, changed func(namespace, name string))
 		if ctx.Err() != nil {
 			return nil
 		}
-		w.look()
+		err := w.look()
+		if listed != nil {
+			listed(err)
+			listed = nil
+		}
 		timer.Reset(rescan)
 	}
 }
@@ -76,7 +83,7 @@ func drain(ctx context.Context, errs <-chan error) {
 type watch struct {
 	store   *Store
 	watcher *fsnotify.Watcher // nil: only rescans
-	changed func(namespace, name string)
+	changed func(namespace, name string) error
 	seen    map[string]sighting // by file name
 }
 
@@ -84,6 +91,9 @@ type watch struct {
 type sighting struct {
 	key  Key
 	info fs.FileInfo
+	// failed: it could not be taken in. What stood in the way may pass without any
+	// trace in the file (permissions, too many open files), so it is tried again.
+	failed bool
 }
 
 // wait swallows the rest of a burst.
@@ -100,12 +110,13 @@ func (w *watch) wait(ctx context.Context, events <-chan fsnotify.Event, timer *t
 }
 
 // look compares the directory with what was seen last and tells the differences.
-func (w *watch) look() {
+func (w *watch) look() error {
 	w.follow()
 	entries, err := os.ReadDir(w.store.dir)
 	if err != nil && !os.IsNotExist(err) {
-		return // cannot be read now, which is not "empty"
+		return fmt.Errorf("list intermediate reports: %w", err) // which is not "empty"
 	}
+	var errs []error
 	present := make(map[string]bool, len(entries))
 	for _, e := range entries {
 		if _, _, ok := parseName(e.Name()); !ok {
@@ -117,26 +128,30 @@ func (w *watch) look() {
 		}
 		present[e.Name()] = true
 		last, known := w.seen[e.Name()]
-		if known && same(last.info, info) {
+		if known && !last.failed && same(last.info, info) {
 			continue
 		}
 		key := last.key
 		if !known {
 			k, ok, err := w.store.owner(e.Name())
 			if err != nil || !ok {
+				errs = append(errs, err)
 				continue // whose it is cannot be told; looked at again next time
 			}
 			key = k
 		}
-		w.seen[e.Name()] = sighting{key: key, info: info}
-		w.changed(key.Namespace, key.Name)
+		err = w.changed(key.Namespace, key.Name)
+		w.seen[e.Name()] = sighting{key: key, info: info, failed: err != nil}
 	}
 	for file, last := range w.seen {
 		if !present[file] {
-			delete(w.seen, file)
-			w.changed(last.key.Namespace, last.key.Name)
+			// An error leaves it among the files that were seen, and so tries again.
+			if w.changed(last.key.Namespace, last.key.Name) == nil {
+				delete(w.seen, file)
+			}
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // follow watches the directory, or what is nearest to it while it is missing, so

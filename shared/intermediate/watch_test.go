@@ -5,9 +5,12 @@ package intermediate
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -26,7 +29,10 @@ func startWatch(t *testing.T, s *Store) *watched {
 	w := &watched{t: t, keys: make(chan Key, 100)}
 	done := make(chan error, 1)
 	go func() {
-		done <- s.Watch(ctx, func(namespace, name string) { w.keys <- Key{namespace, name} })
+		done <- s.Watch(ctx, func(namespace, name string) error {
+			w.keys <- Key{namespace, name}
+			return nil
+		}, func(error) {})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -51,7 +57,7 @@ func (w *watched) expect(what string, want Key) {
 
 func write(t *testing.T, s *Store, k Key, applications int) {
 	t.Helper()
-	if err := s.Write(&Report{Namespace: k.Namespace, Name: k.Name, Applications: make([]Application, applications)}); err != nil {
+	if err := s.Write(&Report{Namespace: k.Namespace, Name: k.Name, Applications: slices.Repeat(sample().Applications[1:], applications)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -89,5 +95,42 @@ func TestWatchSurvivesItsDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.expect("gone after being "+round, a)
+	}
+}
+
+// What stood in the way of a read may pass without a trace in the file.
+func TestWatchTriesAgainWhatCouldNotBeRead(t *testing.T) {
+	s := NewStore(t.TempDir())
+	a, b := Key{"a", "a"}, Key{"b", "b"}
+	write(t, s, a, 0)
+	write(t, s, b, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told := map[Key]int{}
+	var before map[Key]int // what was told when the directory had been listed
+	err := s.Watch(ctx, func(namespace, name string) error {
+		k := Key{namespace, name}
+		told[k]++
+		if k == a && told[a] < 2 {
+			return syscall.EMFILE
+		}
+		if k == a {
+			cancel()
+		}
+		return nil
+	}, func(err error) {
+		if err != nil {
+			t.Errorf("the directory was listed with error %v", err)
+		}
+		before = maps.Clone(told)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[Key]int{a: 1, b: 1}; !maps.Equal(before, want) {
+		t.Errorf("told %v before the list was complete, want %v", before, want)
+	}
+	if want := map[Key]int{a: 2, b: 1}; !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v: what failed until it does not, and nothing else", told, want)
 	}
 }

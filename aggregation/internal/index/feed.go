@@ -32,12 +32,13 @@ type Feed struct {
 
 	synced []toolscache.InformerSynced
 	read   chan struct{} // closed when every report that was there has been read
+	files  *files
 }
 
 // NewFeed connects the index with the cache, whose transform for ManifestWorks has
 // to be [Compact], and with the intermediate reports in store.
 func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.Store, log logr.Logger) (*Feed, error) {
-	f := &Feed{index: x, store: store, log: log, read: make(chan struct{})}
+	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles()}
 	works, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, fmt.Errorf("watch ManifestWorks: %w", err)
@@ -77,29 +78,12 @@ func (f *Feed) NeedLeaderElection() bool { return false }
 
 // Start reads the intermediate reports until ctx ends.
 func (f *Feed) Start(ctx context.Context) error {
-	keys, err := f.store.List()
-	if err != nil {
-		f.log.Error(err, "cannot read the intermediate reports; what is known stays")
-	}
-	for _, k := range keys {
-		f.readReport(k.Namespace, k.Name)
-	}
-	close(f.read)
-	return f.store.Watch(ctx, f.readReport)
-}
-
-// readReport takes in a report that is there and good. One that is missing or
-// cannot be read changes nothing: it does not say that nothing is there.
-func (f *Feed) readReport(namespace, name string) {
-	report, err := f.store.Read(namespace, name)
-	switch {
-	case errors.Is(err, intermediate.ErrNone):
-	case err != nil:
-		unreadableTotal.Inc()
-		f.log.Error(err, "cannot read an intermediate report; what it said before stays")
-	default:
-		f.index.SetSearch(report)
-	}
+	return f.store.Watch(ctx, f.readReport, func(err error) {
+		if err != nil {
+			f.log.Error(err, "cannot find every intermediate report; what is known stays")
+		}
+		close(f.read)
+	})
 }
 
 // WaitForSync returns when the index knows all that was there when it started.

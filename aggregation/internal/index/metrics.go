@@ -10,9 +10,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-var unreadableTotal = prometheus.NewCounter(prometheus.CounterOpts{
-	Name: "aggregation_intermediate_errors_total",
-	Help: "Intermediate reports that were there and could not be read; what they said before stays in the report.",
+var unreadableGauge = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "aggregation_intermediate_reports_unreadable",
+	Help: "Intermediate reports that are there and cannot be read now; what they said before stays in the report, and they are tried again.",
+})
+
+var refusedGauge = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "aggregation_intermediate_entries_refused",
+	Help: "Entries of the intermediate reports (Applications, resources, conditions) that are left out since a name in them is missing, too long or has control characters.",
 })
 
 var staleGauge = prometheus.NewGauge(prometheus.GaugeOpts{
@@ -30,6 +35,6 @@ func count(rejected *wire.Rejected) {
 }
 
 func init() {
-	metrics.Registry.MustRegister(unreadableTotal, staleGauge, rejectedTotal)
+	metrics.Registry.MustRegister(unreadableGauge, refusedGauge, staleGauge, rejectedTotal)
 	count(&wire.Rejected{}) // so that a rate has a zero to start from
 }

@@ -1,0 +1,77 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// metric returns the value of a metric without labels.
+func metric(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}
+
+func TestUnreadableReportsAreSaidAndCounted(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "argocd_guestbook.json")
+	store := intermediate.NewStore(dir)
+	x, _ := spied()
+	var log strings.Builder
+	f := &Feed{index: x, store: store, files: newFiles(), log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
+	good := &intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
+		Cluster: "a", Namespace: "argocd", Name: "app", Resources: []intermediate.Resource{{Kind: "Service", Name: "ui"}, {Kind: "Service"}},
+	}}}
+	put := func(content string) func() error {
+		return func() error { return os.WriteFile(path, []byte(content), 0o600) }
+	}
+	for _, step := range []struct {
+		why                 string
+		do                  func() error
+		failed              bool
+		unreadable, refused float64
+		said                int
+	}{
+		{"a good one, but for one entry", func() error { return store.Write(good) }, false, 0, 1, 1},
+		{"damaged: what was said of the good one stands", put("{"), true, 1, 1, 2},
+		{"tried again: nothing new", func() error { return nil }, true, 1, 1, 2},
+		{"damaged otherwise", put("[]"), true, 1, 1, 3},
+		{"mended", func() error { return store.Write(good) }, false, 0, 1, 3},
+		{"damaged again", put("{"), true, 1, 1, 4},
+		{"removed", func() error { return os.Remove(path) }, false, 0, 0, 4},
+	} {
+		if err := step.do(); err != nil {
+			t.Fatal(err)
+		}
+		err := f.readReport("argocd", "guestbook")
+		if (err != nil) != step.failed {
+			t.Errorf("%s: error %v", step.why, err)
+		}
+		unreadable, refused := metric(t, "aggregation_intermediate_reports_unreadable"), metric(t, "aggregation_intermediate_entries_refused")
+		if unreadable != step.unreadable || refused != step.refused {
+			t.Errorf("%s: %v reports are unreadable, %v entries refused; want %v and %v", step.why, unreadable, refused, step.unreadable, step.refused)
+		}
+		if said := strings.Count(log.String(), "\n"); said != step.said {
+			t.Errorf("%s: said %d times, want %d:\n%s", step.why, said, step.said, log.String())
+		}
+	}
+}

@@ -1,0 +1,128 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package intermediate
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReadLeavesOutWhatIsOutOfBounds(t *testing.T) {
+	whole := func() Application {
+		return Application{
+			Cluster: "c", Namespace: "n", Name: "a",
+			Resources:  []Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "ui"}},
+			Conditions: []Condition{{Type: "SyncError", Message: "no"}, {Type: "OperationError", Message: "no"}},
+		}
+	}
+	without := func(resource, condition bool) *Application {
+		a := whole()
+		if resource {
+			a.Resources = a.Resources[1:]
+		}
+		if condition {
+			a.Conditions = a.Conditions[1:]
+		}
+		return &a
+	}
+	long := strings.Repeat("x", 300<<10)
+	for name, test := range map[string]struct {
+		why    string
+		change func(*Application)
+		want   *Application // nil: none of it
+	}{
+		"long name":             {"a name is no place for 300 KiB, and cut it would be another one", func(a *Application) { a.Resources[0].Name = long }, without(true, false)},
+		"long kind":             {"the same", func(a *Application) { a.Resources[0].Kind = long }, without(true, false)},
+		"long API version":      {"the same", func(a *Application) { a.Resources[0].APIVersion = long }, without(true, false)},
+		"long namespace":        {"the same", func(a *Application) { a.Resources[0].Namespace = strings.Repeat("n", 64) }, without(true, false)},
+		"resource without name": {"nothing can be meant", func(a *Application) { a.Resources[0] = Resource{} }, without(true, false)},
+		"control character":     {"it would act on a terminal", func(a *Application) { a.Resources[0].Name = "ui\x1b[2J" }, without(true, false)},
+		"condition type":        {"a type is a word", func(a *Application) { a.Conditions[0].Type = long }, without(false, true)},
+		"condition nameless":    {"a type is a word", func(a *Application) { a.Conditions[0].Type = "" }, without(false, true)},
+		"cluster":               {"no such cluster", func(a *Application) { a.Cluster = long }, nil},
+		"application":           {"no such Application", func(a *Application) { a.Name = "" }, nil},
+		"namespace":             {"no such namespace", func(a *Application) { a.Namespace = "a\nb" }, nil},
+		"long message": {"its beginning says most", func(a *Application) { a.Conditions[0].Message = strings.Repeat("ü", 2000) }, func() *Application {
+			a := whole()
+			a.Conditions[0].Message = strings.Repeat("ü", 1021) + "..."
+			return &a
+		}()},
+		"coloured message": {"control characters go, lines stay", func(a *Application) { a.Conditions[0].Message = "a\x1b[31m\nb\x00\x9bc" }, func() *Application {
+			a := whole()
+			a.Conditions[0].Message = "a[31m\nb\uFFFDc"
+			return &a
+		}()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			odd, other := whole(), whole()
+			test.change(&odd)
+			other.Name = "other"
+			s := NewStore(t.TempDir())
+			if err := s.Write(&Report{Namespace: "a", Name: "b", Applications: []Application{odd, other}}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := s.Read("a", "b")
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []Application{other}
+			if test.want != nil {
+				want = []Application{*test.want, other}
+			}
+			if diff := cmp.Diff(want, r.Applications); diff != "" {
+				t.Errorf("%s:\n%s", test.why, diff)
+			}
+			if left := !strings.HasSuffix(name, "message"); (r.Refused == 1) != left {
+				t.Errorf("%d entries are counted as refused", r.Refused)
+			}
+		})
+	}
+}
+
+// Whatever a report says, it is read as encoding/json reads it.
+func TestReadAgreesWithEncodingJSON(t *testing.T) {
+	for _, content := range []string{
+		`{"schemaVersion":1,"namespace":"a","name":"b","applications":null,"unreadClusters":null}`,
+		`{"schemaVersion":1,"namespace":"a","name":"b","unreadClusters":["x","y"],"applications":[{"cluster":"c","namespace":"n","name":"m",` +
+			`"resources":[{"apiVersion":"v1","kind":"K","name":"r","more":[{}]}],"heldResources":[{"apiVersion":"v1","kind":"K","name":"r","since":"2026-11-20T10:00:00Z"}],` +
+			`"conditions":[{"type":"t","message":"a\u00fc\ud83d\ude00"}],"staleSince":"2026-11-20T10:00:00Z"}]}`,
+		`{"name":"b","namespace":"a","applications":[{"staleSince":null,"resources":[],"name":"m","namespace":"n","cluster":"c"}],"schemaVersion":7}`,
+	} {
+		s := NewStore(t.TempDir())
+		put(t, s, "a_b.json", content)
+		got, err := s.Read("a", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want Report
+		if err := json.Unmarshal([]byte(content), &want); err != nil {
+			t.Fatal(err)
+		}
+		for i := range want.Applications {
+			if len(want.Applications[i].Resources) == 0 {
+				want.Applications[i].Resources = nil
+			}
+		}
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Errorf("%s:\n%s", content, diff)
+		}
+	}
+}
+
+func TestTooLargeAReportIsRefused(t *testing.T) {
+	s := NewStore(t.TempDir())
+	report := `{"schemaVersion":1,"namespace":"a","name":"b","applications":[]}`
+	put(t, s, "a_b.json", report+strings.Repeat(" ", MaxReportBytes-len(report)))
+	if _, err := s.Read("a", "b"); err != nil {
+		t.Errorf("a report of just the largest size: %v", err)
+	}
+	put(t, s, "a_b.json", report+strings.Repeat(" ", MaxReportBytes-len(report)+1))
+	if _, err := s.Read("a", "b"); err == nil || !strings.Contains(err.Error(), fmt.Sprint(MaxReportBytes)) {
+		t.Errorf("a report that is a byte too large: error %v, want one that names the limit", err)
+	}
+}
