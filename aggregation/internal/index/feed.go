@@ -7,19 +7,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 	"open-cluster-management.io/multicluster-integrations/shared/observe"
 )
 
 // The index is fed from these; nothing of them is ever written.
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
 
@@ -33,12 +38,15 @@ type Feed struct {
 	synced []toolscache.InformerSynced
 	read   chan struct{} // closed when every report that was there has been read
 	files  *files
+
+	mu              sync.Mutex
+	applicationSets map[types.NamespacedName]struct{}
 }
 
 // NewFeed connects the index with the cache, whose transform for ManifestWorks has
 // to be [Compact], and with the intermediate reports in store.
 func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.Store, log logr.Logger) (*Feed, error) {
-	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles()}
+	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles(), applicationSets: map[types.NamespacedName]struct{}{}}
 	works, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, fmt.Errorf("watch ManifestWorks: %w", err)
@@ -47,7 +55,17 @@ func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.S
 	if err != nil {
 		return nil, fmt.Errorf("watch ManagedClusters: %w", err)
 	}
+	sets, err := c.GetInformer(ctx, argocd.ApplicationSetMetadata(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("watch ApplicationSets: %w", err)
+	}
 	return f, errors.Join(
+		f.handle(sets, handler[*metav1.PartialObjectMetadata]{
+			set: func(m *metav1.PartialObjectMetadata) {
+				f.setApplicationSet(types.NamespacedName{Namespace: m.Namespace, Name: m.Name})
+			},
+			gone: f.deleteApplicationSet,
+		}),
 		f.handle(works, handler[*Work]{set: f.setWork, gone: x.DeleteWork}),
 		f.handle(clusters, handler[*clusterv1.ManagedCluster]{
 			set:  func(c *clusterv1.ManagedCluster) { x.SetCluster(observe.ClusterOf(c.Name, c)) },
@@ -71,6 +89,36 @@ func (f *Feed) setWork(w *Work) {
 		return
 	}
 	f.index.SetWork(w)
+}
+
+func (f *Feed) setApplicationSet(key types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.applicationSets[key] = struct{}{}
+}
+
+// deleteApplicationSet forgets what search said about an ApplicationSet, so that it
+// is not taken for knowledge about another one of the same name.
+func (f *Feed) deleteApplicationSet(key types.NamespacedName) {
+	f.mu.Lock()
+	delete(f.applicationSets, key)
+	f.mu.Unlock()
+	f.index.Forget(key)
+}
+
+// fileGone forgets what a file said that is gone together with its ApplicationSet.
+// As long as the ApplicationSet is there, or may be, a file that is missing says nothing.
+func (f *Feed) fileGone(key types.NamespacedName) {
+	f.mu.Lock()
+	_, there := f.applicationSets[key]
+	f.mu.Unlock()
+	if !there && f.hasSynced() {
+		f.index.Forget(key)
+	}
+}
+
+func (f *Feed) hasSynced() bool {
+	return !slices.ContainsFunc(f.synced, func(synced toolscache.InformerSynced) bool { return !synced() })
 }
 
 // NeedLeaderElection is false: a standby keeps its index warm.

@@ -4,12 +4,15 @@
 package index
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
@@ -37,7 +40,7 @@ func TestUnreadableReportsAreSaidAndCounted(t *testing.T) {
 	store := intermediate.NewStore(dir)
 	x, _ := spied()
 	var log strings.Builder
-	f := &Feed{index: x, store: store, files: newFiles(), log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
+	f := &Feed{index: x, store: store, files: newFiles(), applicationSets: map[types.NamespacedName]struct{}{}, log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
 	good := &intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
 		Cluster: "a", Namespace: "argocd", Name: "app", Resources: []intermediate.Resource{{Kind: "Service", Name: "ui"}, {Kind: "Service"}},
 	}}}
@@ -73,5 +76,61 @@ func TestUnreadableReportsAreSaidAndCounted(t *testing.T) {
 		if said := strings.Count(log.String(), "\n"); said != step.said {
 			t.Errorf("%s: said %d times, want %d:\n%s", step.why, said, step.said, log.String())
 		}
+	}
+}
+
+// A standby has no reconciler that tells it to forget.
+func TestWhatSearchSaidGoesWithTheApplicationSet(t *testing.T) {
+	fileGoes := func(f *Feed, store *intermediate.Store) error {
+		return errors.Join(store.Remove("argocd", "guestbook"), f.readReport("argocd", "guestbook"))
+	}
+	work := func() *Work { return compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))) }
+	for name, test := range map[string]struct {
+		why    string
+		events func(f *Feed, store *intermediate.Store) error
+		synced bool
+		kept   bool
+	}{
+		"ApplicationSet goes": {"its file may go later", func(f *Feed, _ *intermediate.Store) error {
+			f.deleteApplicationSet(guestbook)
+			return nil
+		}, true, false},
+		"file goes": {"resourcesync may have restarted with an empty directory", fileGoes, true, true},
+		"file goes after it": {"it was written once more, and read, in between", func(f *Feed, store *intermediate.Store) error {
+			f.deleteApplicationSet(guestbook)
+			return errors.Join(f.readReport("argocd", "guestbook"), fileGoes(f, store))
+		}, true, false},
+		"file goes at the start": {"an ApplicationSet that was not listed yet may be there", func(f *Feed, store *intermediate.Store) error {
+			f.applicationSets = map[types.NamespacedName]struct{}{}
+			return fileGoes(f, store)
+		}, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := intermediate.NewStore(t.TempDir())
+			x, _ := spied()
+			f := &Feed{index: x, store: store, files: newFiles(), applicationSets: map[types.NamespacedName]struct{}{}}
+			f.synced = []toolscache.InformerSynced{func() bool { return test.synced }}
+			f.setApplicationSet(guestbook)
+			f.setWork(work())
+			if err := store.Write(&intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
+				Cluster: "a", Namespace: "argocd", Name: "app", Resources: []intermediate.Resource{{Kind: "Service", Name: "ui"}},
+			}}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.readReport("argocd", "guestbook"); err != nil {
+				t.Fatal(err)
+			}
+			if err := test.events(f, store); err != nil {
+				t.Fatal(err)
+			}
+			f.index.DeleteWork(work().key())
+			if kept := len(x.sets) > 0; kept != test.kept {
+				t.Errorf("%s: what search said is kept: %t, want %t", test.why, kept, test.kept)
+			}
+			f.setWork(work()) // of another ApplicationSet of this name
+			if shown := len(x.View(guestbook).Resources.Refs()) > 0; shown != test.kept {
+				t.Errorf("%s: it is shown: %t, want %t", test.why, shown, test.kept)
+			}
+		})
 	}
 }

@@ -50,6 +50,7 @@ func (f *Feed) readReport(namespace, name string) error {
 	switch {
 	case errors.Is(err, intermediate.ErrNone):
 		f.files.note(key, 0, nil)
+		f.fileGone(key)
 	case err != nil:
 		if f.files.note(key, f.files.refused[key], err) {
 			f.log.Error(err, "cannot read an intermediate report; what it said before stays, and it is tried again")

@@ -65,19 +65,24 @@ func (x *Index) SetWork(w *Work) {
 			x.remove(e, t)
 			e = nil
 		}
+		s := x.set(w.Set)
 		if e != nil {
+			moved := e.work.onCluster() != w.onCluster()
 			e.work = w
+			if moved {
+				t.add(w.Set, s.attach(e))
+			}
 			t.add(w.Set, x.refresh(e))
-			t.add(w.Set, x.set(w.Set).retarget(w))
+			t.add(w.Set, s.retarget(w.application()))
 			return
 		}
 		e = &entry{work: w}
 		x.works[w.key()] = e
 		x.change(x.cluster(w.cluster()), func(c *cluster) { c.works[e] = struct{}{} })
+		s.attach(e)
 		x.refresh(e)
-		s := x.set(w.Set)
 		s.insert(e)
-		s.retarget(w)
+		s.retarget(w.application())
 		t.add(w.Set, true)
 	})
 }
@@ -109,45 +114,60 @@ func (x *Index) SetCluster(state observe.Cluster) {
 // SetSearch takes in a good intermediate report.
 func (x *Index) SetSearch(r *intermediate.Report) {
 	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
-	found := newFindings(r)
+	before := x.search(key)
+	found := newFindings(r, before)
 	x.update(func(t touched) {
 		s := x.set(key)
-		t.add(key, !sameResources(s.resources(), found.resources))
-		s.search, s.remembered = found, nil
-		for _, e := range s.entries {
-			t.add(key, x.refresh(e))
+		if s.search != before { // forgotten meanwhile
+			found = newFindings(r, s.search)
 		}
+		remembered := s.remembered
+		if len(found.unread) == 0 {
+			remembered = nil
+		}
+		x.know(key, s, found, remembered, t)
 	})
+}
+
+func (x *Index) search(key types.NamespacedName) *findings {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if s := x.sets[key]; s != nil {
+		return s.search
+	}
+	return nil
 }
 
 // Remember takes in what the report of an ApplicationSet says, read when this
 // process first met it. It stands for what cannot be known otherwise, until an
-// intermediate report comes: the resources, and what feedback leaves open.
+// intermediate report tells of every cluster: the resources, and what feedback
+// leaves open.
 func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
 	x.update(func(t touched) {
 		s := x.set(key)
-		if s.search != nil || s.remembered != nil {
+		if s.remembered != nil || s.search != nil && len(s.search.unread) == 0 {
 			return
 		}
-		s.remembered = newMemory(report)
-		t.add(key, len(s.remembered.resources.Refs()) > 0)
-		for _, e := range s.entries {
-			t.add(key, x.refresh(e))
-		}
+		x.know(key, s, s.search, newMemory(report), t)
 	})
 }
 
 // Forget drops what search and an old report said about an ApplicationSet that is gone.
 func (x *Index) Forget(key types.NamespacedName) {
-	x.update(func(touched) {
+	x.update(func(t touched) {
 		if s := x.sets[key]; s != nil {
-			s.search, s.remembered = nil, nil
-			for _, e := range s.entries {
-				x.refresh(e)
-			}
+			x.know(key, s, nil, nil, t)
 			x.dropIfEmpty(key, s)
 		}
 	})
+}
+
+// know changes what is known about an ApplicationSet from others than its works.
+func (x *Index) know(key types.NamespacedName, s *set, search *findings, remembered *memory, t touched) {
+	t.add(key, s.know(search, remembered))
+	for _, e := range s.entries {
+		t.add(key, x.refresh(e))
+	}
 }
 
 // refresh makes the row of an entry anew and reports whether it is another one.
@@ -165,8 +185,9 @@ func (x *Index) remove(e *entry, t touched) {
 	delete(x.works, e.work.key())
 	x.change(x.cluster(e.work.cluster()), func(c *cluster) { delete(c.works, e) })
 	s := x.set(e.work.Set)
+	s.detach(e)
 	s.remove(e)
-	s.retarget(e.work)
+	s.retarget(e.work.application())
 	x.dropIfEmpty(e.work.Set, s)
 	t.add(e.work.Set, true)
 }

@@ -4,13 +4,14 @@
 package index
 
 import (
+	"cmp"
+	"encoding/binary"
 	"slices"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // place is where an Application was delivered to.
@@ -18,83 +19,138 @@ type place struct {
 	cluster, namespace, name string
 }
 
-// findings is what search found out about an ApplicationSet.
-type findings struct {
-	resources  merge.ResourceList
-	conditions map[place][]v1alpha1.Condition
+func (p place) compare(o place) int {
+	if c := cmp.Compare(p.cluster, o.cluster); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(p.name, o.name); c != 0 {
+		return c
+	}
+	return cmp.Compare(p.namespace, o.namespace)
 }
 
-func newFindings(r *intermediate.Report) *findings {
-	f := &findings{conditions: map[place][]v1alpha1.Condition{}}
-	union := map[v1alpha1.ResourceRef]struct{}{}
+// findings is what search found out about an ApplicationSet. Any managed cluster can
+// claim to have Applications of it: what counts is told about the places of its works.
+type findings struct {
+	resources merge.ResourceList // of all that is told
+	told      []told             // sorted by place
+	// unread are the clusters of which nothing was ever told, sorted.
+	unread []string
+}
+
+// told is what search tells about the Application in one place.
+type told struct {
+	at        place
+	resources []uint32 // by their place in the list of the findings; may be shared
+	search    merge.Search
+}
+
+// newFindings takes over an intermediate report, and of the clusters that it does not
+// speak for what was found before it. Before may be nil.
+func newFindings(r *intermediate.Report, before *findings) *findings {
+	b := &builder{findings: &findings{}}
+	isUnread := make(map[string]bool, len(r.UnreadClusters))
+	for _, cluster := range r.UnreadClusters {
+		isUnread[cluster] = true
+		if before == nil || !before.speaksFor(cluster) {
+			b.unread = append(b.unread, cluster)
+		}
+	}
+	slices.Sort(b.unread)
 	for i := range r.Applications {
 		a := &r.Applications[i]
-		for _, resource := range a.Resources {
-			union[v1alpha1.ResourceRef{
-				APIVersion: resource.APIVersion, Kind: resource.Kind, Name: resource.Name, Namespace: resource.Namespace,
-			}] = struct{}{}
+		b.add(place{intern(a.Cluster), intern(a.Namespace), a.Name}, a.Resources, searchOf(a))
+	}
+	if before != nil {
+		for i := range before.told {
+			if t := &before.told[i]; isUnread[t.at.cluster] {
+				b.add(t.at, before.resourcesOf(t), t.search)
+			}
 		}
-		if len(a.Conditions) == 0 {
-			continue
-		}
-		conditions := make([]v1alpha1.Condition, 0, len(a.Conditions))
-		for _, c := range a.Conditions {
-			conditions = append(conditions, v1alpha1.Condition{Type: intern(c.Type), Message: intern(c.Message)})
-		}
-		f.conditions[place{a.Cluster, a.Namespace, a.Name}] = conditions
 	}
-	refs := make([]v1alpha1.ResourceRef, 0, len(union))
-	for ref := range union {
-		refs = append(refs, ref)
-	}
-	f.resources = merge.Resources(refs)
-	return f
+	return b.build()
 }
 
-// memory is what a report said when this process first met it.
-type memory struct {
-	resources merge.ResourceList
-	rows      map[string]v1alpha1.ClusterCondition // by App
-}
-
-func newMemory(report *v1alpha1.AppSetStatuses) *memory {
-	m := &memory{
-		resources: merge.Resources(slices.Clone(report.Resources)),
-		rows:      make(map[string]v1alpha1.ClusterCondition, len(report.ClusterConditions)),
+func searchOf(a *intermediate.Application) (s merge.Search) {
+	if a.StaleSince != nil {
+		s.StaleSince = intern(a.StaleSince.UTC().Format(time.RFC3339))
 	}
-	for _, row := range report.ClusterConditions {
-		m.rows[row.App] = row
+	for _, c := range a.Conditions {
+		s.Conditions = append(s.Conditions, v1alpha1.Condition{Type: intern(c.Type), Message: intern(c.Message)})
 	}
-	return m
+	return s
 }
 
-// recall fills in the operation that feedback may be missing for a moment.
-func (m *memory) recall(app string, previous *observe.Observation) {
-	row := m.rows[app]
-	previous.Operation = wire.OperationFeedback{Phase: row.OperationStatePhase, StartedAt: row.OperationStateStartedAt}
-	previous.Revision = row.SyncRevision
-}
-
-// conditions returns what only search can have told about an Application, as long
-// as nothing else about it has changed since: new feedback is newer knowledge.
-func (m *memory) conditions(now *merge.Row) []v1alpha1.Condition {
-	old, ok := m.rows[now.App]
-	if !ok || old.HealthStatus != now.HealthStatus || old.SyncStatus != now.SyncStatus || old.SyncRevision != now.SyncRevision ||
-		old.OperationStatePhase != now.OperationStatePhase || old.OperationStateStartedAt != now.OperationStateStartedAt {
+// of returns what is told about a place, nil when nothing is.
+func (f *findings) of(at place) *told {
+	i, found := slices.BinarySearchFunc(f.told, at, func(t told, at place) int { return t.at.compare(at) })
+	if !found {
 		return nil
 	}
-	var kept []v1alpha1.Condition
-	for _, c := range old.Conditions {
-		if !fromFeedback(c.Type) {
-			kept = append(kept, c)
+	return &f.told[i]
+}
+
+func (f *findings) speaksFor(cluster string) bool {
+	_, unread := slices.BinarySearch(f.unread, cluster)
+	return !unread
+}
+
+func (f *findings) resourcesOf(t *told) []intermediate.Resource {
+	resources := make([]intermediate.Resource, len(t.resources))
+	for i, n := range t.resources {
+		ref := &f.resources.Refs()[n]
+		resources[i] = intermediate.Resource{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	}
+	return resources
+}
+
+func refTo(r *intermediate.Resource) v1alpha1.ResourceRef {
+	return v1alpha1.ResourceRef{APIVersion: r.APIVersion, Kind: r.Kind, Name: r.Name, Namespace: r.Namespace}
+}
+
+// builder gathers findings. The Applications of an ApplicationSet mostly deploy the
+// same, so each resource is kept once and each list of them once.
+type builder struct {
+	*findings
+	lists [][]intermediate.Resource // of told, in the order of adding
+}
+
+func (b *builder) add(at place, resources []intermediate.Resource, search merge.Search) {
+	b.told = append(b.told, told{at: at, search: search})
+	b.lists = append(b.lists, resources)
+}
+
+func (b *builder) build() *findings {
+	total := 0
+	for _, list := range b.lists {
+		total += len(list)
+	}
+	refs := make([]v1alpha1.ResourceRef, 0, total)
+	for _, list := range b.lists {
+		for i := range list {
+			refs = append(refs, refTo(&list[i]))
 		}
 	}
-	return kept
+	b.resources = merge.Resources(refs)
+	shared := map[string][]uint32{}
+	var key []byte
+	for i, list := range b.lists {
+		key = key[:0]
+		for j := range list {
+			if n, found := b.resources.Find(refTo(&list[j])); found {
+				key = binary.NativeEndian.AppendUint32(key, uint32(n)) // #nosec G115 -- a file has less than 2^32 bytes
+			}
+		}
+		numbers, known := shared[string(key)]
+		if !known {
+			for k := 0; k < len(key); k += 4 {
+				numbers = append(numbers, binary.NativeEndian.Uint32(key[k:]))
+			}
+			shared[string(key)] = numbers
+		}
+		b.told[i].resources = numbers
+	}
+	slices.SortStableFunc(b.told, func(x, y told) int { return x.at.compare(y.at) })
+	b.told = slices.Clip(slices.CompactFunc(b.told, func(x, y told) bool { return x.at == y.at })) // an odd report counts once
+	return b.findings
 }
-
-// fromFeedback reports whether feedback alone decides about a type of condition.
-func fromFeedback(conditionType string) bool {
-	return slices.Contains(ownReasons, observe.Reason(conditionType)) || slices.Contains(wire.ConditionTypes, conditionType)
-}
-
-var ownReasons = []observe.Reason{observe.ClusterUnreachable, observe.ApplyFailed, observe.ApplicationUnreadable}

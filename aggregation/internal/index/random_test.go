@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +33,7 @@ type scene struct {
 
 	works    map[types.NamespacedName]*workv1.ManifestWork
 	clusters map[string]observe.Cluster
-	search   map[types.NamespacedName]*intermediate.Report
+	search   map[types.NamespacedName]heard
 
 	pending map[string][]func() // by object, oldest first
 	names   []string            // of objects with something pending
@@ -44,12 +45,33 @@ type scene struct {
 	dirty     map[types.NamespacedName]bool
 }
 
+// heard is what search told of each cluster last.
+type heard map[string][]intermediate.Application
+
+// take returns what is known after another report.
+func (h heard) take(r *intermediate.Report) heard {
+	next := heard{}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		if !slices.Contains(r.UnreadClusters, name) {
+			next[name] = nil
+		} else if told, ever := h[name]; ever {
+			next[name] = told
+		}
+	}
+	for _, a := range r.Applications {
+		if _, known := next[a.Cluster]; known && !slices.Contains(r.UnreadClusters, a.Cluster) {
+			next[a.Cluster] = append(next[a.Cluster], a)
+		}
+	}
+	return next
+}
+
 func newScene(seed uint64) *scene {
 	s := &scene{
 		random:    rand.New(rand.NewPCG(seed, 0)),
 		works:     map[types.NamespacedName]*workv1.ManifestWork{},
 		clusters:  map[string]observe.Cluster{},
-		search:    map[types.NamespacedName]*intermediate.Report{},
+		search:    map[types.NamespacedName]heard{},
 		pending:   map[string][]func(){},
 		published: map[types.NamespacedName]v1alpha1.AppSetStatuses{},
 		dirty:     map[types.NamespacedName]bool{},
@@ -84,8 +106,10 @@ func (s *scene) change() {
 	case 1:
 		key := s.set()
 		r := s.report(key)
-		s.search[key] = r
-		s.later("search "+key.String(), func() { s.index.SetSearch(r) })
+		s.later("search "+key.String(), func() {
+			s.search[key] = s.search[key].take(r)
+			s.index.SetSearch(r)
+		})
 	case 2:
 		key := types.NamespacedName{Namespace: s.one("a", "b", "c", "d"), Name: s.one("x", "y", "z") + "-abcde"}
 		delete(s.works, key)
@@ -121,15 +145,26 @@ func (s *scene) work() *workv1.ManifestWork {
 	return w
 }
 
+var since = time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
+
 func (s *scene) report(key types.NamespacedName) *intermediate.Report {
 	r := &intermediate.Report{Namespace: key.Namespace, Name: key.Name}
-	for range s.random.IntN(4) {
+	for _, cluster := range []string{"a", "b", "c", "d"} {
+		if s.random.IntN(5) == 0 {
+			r.UnreadClusters = append(r.UnreadClusters, cluster)
+		}
+	}
+	for range s.random.IntN(8) {
 		a := intermediate.Application{Cluster: s.one("a", "b", "c", "d"), Namespace: "argocd", Name: s.one("x", "y", "z")}
-		if slices.ContainsFunc(r.Applications, func(o intermediate.Application) bool { return o.Cluster == a.Cluster && o.Name == a.Name }) {
+		if slices.ContainsFunc(r.Applications, func(o intermediate.Application) bool { return o.Cluster == a.Cluster && o.Name == a.Name }) ||
+			slices.Contains(r.UnreadClusters, a.Cluster) {
 			continue
 		}
+		if s.random.IntN(4) == 0 {
+			a.StaleSince = &since
+		}
 		a.Resources = []intermediate.Resource{{APIVersion: "v1", Kind: s.one("Service", "Pod", "ConfigMap"), Name: s.one("p", "q")}}
-		a.Conditions = []intermediate.Condition{{Type: s.one("SyncError", "OperationError", "OrphanedResourceWarning"), Message: s.one("first", "third")}}
+		a.Conditions = []intermediate.Condition{{Type: s.one("SyncError", "OperationError", "NewKindOfWarning"), Message: s.one("first", "third")}}
 		r.Applications = append(r.Applications, a)
 	}
 	return r
@@ -165,19 +200,13 @@ func (s *scene) publish() {
 
 // scratch works a report out from the hub as it is, in the plainest way.
 func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
-	conditions := map[string][]v1alpha1.Condition{}
-	var refs []v1alpha1.ResourceRef
-	if r := s.search[key]; r != nil {
-		for _, a := range r.Applications {
-			for _, x := range a.Resources {
-				refs = append(refs, v1alpha1.ResourceRef{APIVersion: x.APIVersion, Kind: x.Kind, Name: x.Name, Namespace: x.Namespace})
-			}
-			for _, c := range a.Conditions {
-				at := a.Cluster + "/" + a.Name
-				conditions[at] = append(conditions[at], v1alpha1.Condition(c))
-			}
+	said := map[string]intermediate.Application{}
+	for _, applications := range s.search[key] {
+		for _, a := range applications {
+			said[a.Cluster+"/"+a.Name] = a
 		}
 	}
+	var refs []v1alpha1.ResourceRef
 	var rows []*merge.Row
 	ofSet := func(w *workv1.ManifestWork) bool {
 		return w.Annotations[wire.HostingAnnotation] == key.String() && w.Labels[wire.PullLabel] == "true"
@@ -189,6 +218,14 @@ func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 		}
 	}
 	for _, w := range s.works {
+		var search merge.Search
+		if a, found := said[w.Namespace+"/"+w.Annotations[wire.HubNameAnnotation]]; found && ofSet(w) && len(w.Status.ResourceStatus.Manifests) > 0 {
+			// without a manifest nobody knows its namespace there
+			search = searchOf(&a)
+			for _, x := range a.Resources {
+				refs = append(refs, v1alpha1.ResourceRef{APIVersion: x.APIVersion, Kind: x.Kind, Name: x.Name, Namespace: x.Namespace})
+			}
+		}
 		if !ofSet(w) || w.DeletionTimestamp != nil && staying[w.Annotations[wire.HubNameAnnotation]] {
 			continue
 		}
@@ -199,15 +236,11 @@ func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 		o := observe.Work(w, cluster)
 		a := merge.App{
 			HubNamespace: w.Annotations[wire.HubNamespaceAnnotation], HubName: w.Annotations[wire.HubNameAnnotation], Cluster: w.Namespace, Work: w.Name,
-			Health: o.Health, Sync: o.Sync, Revision: o.Revision,
+			Reported: o.Reported, Health: o.Health, Sync: o.Sync, Revision: o.Revision,
 			OperationPhase: o.Operation.Phase, OperationStartedAt: o.Operation.StartedAt, OperationMessage: o.Operation.Message,
 		}
 		for _, c := range o.ReportConditions() {
 			a.Conditions = append(a.Conditions, v1alpha1.Condition(c))
-		}
-		var search []v1alpha1.Condition
-		if len(w.Status.ResourceStatus.Manifests) > 0 { // else nobody knows its namespace there
-			search = conditions[w.Namespace+"/"+a.HubName]
 		}
 		rows = append(rows, merge.NewRow(a, search))
 	}
@@ -262,10 +295,16 @@ func (s *scene) checkBooks(t *testing.T) {
 	entries, stale := 0, 0
 	for key, set := range s.index.sets {
 		entries += len(set.entries)
-		for app := range set.leaving {
-			if !slices.ContainsFunc(set.entries, func(e *entry) bool { return e.work.Leaving && e.work.application() == app }) {
-				t.Errorf("%s: %s is said to leave, and does not", key, app)
+		chained := 0
+		for app, e := range set.applications {
+			for ; e != nil; e = e.sibling {
+				if chained++; e.work.application() != app {
+					t.Errorf("%s: a work of %s is taken for one of %s", key, e.work.application(), app)
+				}
 			}
+		}
+		if chained != len(set.entries) {
+			t.Errorf("%s: %d works by Application, want %d", key, chained, len(set.entries))
 		}
 		if len(set.entries) == 0 && set.search == nil && set.remembered == nil {
 			t.Errorf("%s is kept for nothing", key)

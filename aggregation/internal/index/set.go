@@ -17,11 +17,20 @@ import (
 // set is one ApplicationSet.
 type set struct {
 	entries []*entry // sorted by their rows
-	// leaving are the Applications that had a work withdrawn; few at any time.
-	leaving map[types.NamespacedName]struct{}
+	// applications holds the first entry of each hub Application (see entry.sibling).
+	applications map[types.NamespacedName]*entry
 
-	search     *findings // nil until a good intermediate report came
-	remembered *memory   // nil unless the report was read and search is nil
+	search *findings // nil until a good intermediate report came
+	// remembered is what the report said. It is nil unless the report was read and
+	// search has not told of every cluster.
+	remembered *memory
+
+	// named counts, for each resource of search, the entries in whose place it is told.
+	named []int32
+	// unheard counts the entries on clusters of which search has not told yet.
+	unheard int
+	// union is what resources returned last; nil when it has to be made anew.
+	union *merge.ResourceList
 }
 
 // cluster is one ManagedCluster and the works in its namespace.
@@ -45,6 +54,12 @@ type entry struct {
 	// hidden: the work is being withdrawn from one cluster while another one carries
 	// the same Application already, which has one row.
 	hidden bool
+	// sibling is the next entry of the same hub Application.
+	sibling *entry
+	// told is what search tells about the work's place, nil when nothing; unheard
+	// says that it is nothing since search has not told of the cluster.
+	told    *told
+	unheard bool
 
 	// operation and revision are the last that were seen, and uid is the UID of the
 	// ManifestWork that they were seen on (see [observe.Settle]).
@@ -60,57 +75,136 @@ func compareEntries(a, b *entry) int { return merge.Compare(a.row, b.row) }
 func (s *set) insert(e *entry) {
 	i, _ := slices.BinarySearchFunc(s.entries, e, compareEntries)
 	s.entries = slices.Insert(s.entries, i, e)
+	s.outdated(len(s.entries) == 1)
+	if s.applications == nil {
+		s.applications = map[types.NamespacedName]*entry{}
+	}
+	app := e.work.application()
+	e.sibling, s.applications[app] = s.applications[app], e
 }
 
 func (s *set) remove(e *entry) {
 	if i, found := slices.BinarySearchFunc(s.entries, e, compareEntries); found {
 		s.entries = slices.Delete(s.entries, i, i+1)
+		s.outdated(len(s.entries) == 0)
+	}
+	app := e.work.application()
+	first := s.applications[app]
+	link := &first
+	for *link != nil && *link != e {
+		link = &(*link).sibling
+	}
+	if *link == e {
+		*link = e.sibling
+	}
+	if first == nil {
+		delete(s.applications, app)
+	} else {
+		s.applications[app] = first
 	}
 }
 
 // retarget hides or shows the works of an Application that moves from one cluster
-// to another, and reports whether a row came or went. It looks through the set only
-// for the few Applications that have a work on its way out.
-func (s *set) retarget(w *Work) (differs bool) {
-	app := w.application()
-	if w.Leaving {
-		if s.leaving == nil {
-			s.leaving = map[types.NamespacedName]struct{}{}
-		}
-		s.leaving[app] = struct{}{}
+// to another, and reports whether a row came or went.
+func (s *set) retarget(app types.NamespacedName) (differs bool) {
+	first := s.applications[app]
+	staying := false
+	for e := first; e != nil; e = e.sibling {
+		staying = staying || !e.work.Leaving
 	}
-	if _, moving := s.leaving[app]; !moving {
-		return false
-	}
-	leaving, staying := 0, 0
-	for _, e := range s.entries {
-		switch {
-		case e.work.application() != app:
-		case e.work.Leaving:
-			leaving++
-		default:
-			staying++
-		}
-	}
-	for _, e := range s.entries {
-		if hidden := e.work.Leaving && staying > 0; e.work.application() == app && e.hidden != hidden {
+	for e := first; e != nil; e = e.sibling {
+		if hidden := e.work.Leaving && staying; e.hidden != hidden {
 			e.hidden, differs = hidden, true
 		}
-	}
-	if leaving == 0 {
-		delete(s.leaving, app)
 	}
 	return differs
 }
 
+// attach takes in what search tells about an entry's place, and reports whether the
+// resources differ by it.
+func (s *set) attach(e *entry) (differs bool) {
+	differs = s.detach(e)
+	if s.search == nil {
+		return differs
+	}
+	at := e.work.onCluster()
+	if e.told = s.search.of(at); e.told != nil {
+		for _, n := range e.told.resources {
+			if s.named[n]++; s.named[n] == 1 {
+				differs = true
+			}
+		}
+	}
+	if e.unheard = !s.search.speaksFor(at.cluster); e.unheard {
+		s.unheard++
+		differs = differs || s.unheard == 1 && s.remembered != nil
+	}
+	return s.outdated(differs)
+}
+
+// detach undoes attach.
+func (s *set) detach(e *entry) (differs bool) {
+	if e.told != nil {
+		for _, n := range e.told.resources {
+			if s.named[n]--; s.named[n] == 0 {
+				differs = true
+			}
+		}
+		e.told = nil
+	}
+	if e.unheard {
+		e.unheard = false
+		s.unheard--
+		differs = differs || s.unheard == 0 && s.remembered != nil
+	}
+	return s.outdated(differs)
+}
+
+func (s *set) outdated(differs bool) bool {
+	if differs {
+		s.union = nil
+	}
+	return differs
+}
+
+// know changes what search and an old report tell, and reports whether the resources
+// differ by it.
+func (s *set) know(search *findings, remembered *memory) (differs bool) {
+	before := s.resources()
+	for _, e := range s.entries {
+		s.detach(e)
+	}
+	s.search, s.remembered, s.named, s.union = search, remembered, nil, nil
+	if search != nil {
+		s.named = make([]int32, len(search.resources.Refs()))
+	}
+	for _, e := range s.entries {
+		s.attach(e)
+	}
+	return !sameResources(before, s.resources())
+}
+
+// resources returns the union of what the Applications of the set deploy.
 func (s *set) resources() merge.ResourceList {
-	switch {
-	case s.search != nil:
-		return s.search.resources
-	case s.remembered != nil:
+	if s.union == nil {
+		l := s.unite()
+		s.union = &l
+	}
+	return *s.union
+}
+
+func (s *set) unite() (union merge.ResourceList) {
+	if s.search != nil {
+		union = s.search.resources.Only(func(i int) bool { return s.named[i] > 0 })
+	}
+	// What is remembered is not told by cluster: all of it stands while a part of it does.
+	if s.remembered == nil || len(s.entries) == 0 || s.search != nil && s.unheard == 0 {
+		return union
+	}
+	if len(union.Refs()) == 0 {
 		return s.remembered.resources
 	}
-	return merge.ResourceList{}
+	return merge.Resources(slices.Concat(union.Refs(), s.remembered.resources.Refs()))
 }
 
 func sameResources(a, b merge.ResourceList) bool { return slices.Equal(a.Refs(), b.Refs()) }
@@ -127,16 +221,17 @@ func (e *entry) makeRow(on observe.Cluster, s *set) *merge.Row {
 	seen := observe.Settle(previous, current)
 	e.uid, e.operation, e.revision = seen.Work, seen.Operation, seen.Revision
 
+	app.Reported = seen.Reported
 	app.Health, app.Sync, app.Revision = seen.Health, seen.Sync, seen.Revision
 	app.OperationPhase, app.OperationStartedAt, app.OperationMessage = seen.Operation.Phase, seen.Operation.StartedAt, seen.Operation.Message
 	for _, c := range seen.ReportConditions() {
 		app.Conditions = append(app.Conditions, v1alpha1.Condition(c))
 	}
 	switch {
-	case s.search != nil:
-		return merge.NewRow(app, s.search.conditions[e.work.onCluster()])
-	case s.remembered != nil:
-		return merge.NewRow(app, s.remembered.conditions(merge.NewRow(app, nil)))
+	case e.told != nil:
+		return merge.NewRow(app, e.told.search)
+	case s.remembered != nil && (s.search == nil || e.unheard):
+		return merge.NewRow(app, s.remembered.search(merge.NewRow(app, merge.Search{})))
 	}
-	return merge.NewRow(app, nil)
+	return merge.NewRow(app, merge.Search{})
 }

@@ -27,9 +27,9 @@ type Work struct {
 	Set types.NamespacedName
 	// HubNamespace and HubName are the Application's on the hub.
 	HubNamespace, HubName string
-	// AppNamespace and AppName are the Application's on the managed cluster, once
-	// the agent has said them.
-	AppNamespace, AppName string
+	// AppNamespace is the Application's on the managed cluster, where it has the same
+	// name, once the agent has said it.
+	AppNamespace string
 	// Leaving: the work is being withdrawn.
 	Leaving bool
 
@@ -72,8 +72,8 @@ func Compact(object any) (any, error) {
 	}
 	count(&rejected)
 	for i := range full.Status.ResourceStatus.Manifests {
-		if r := &full.Status.ResourceStatus.Manifests[i].ResourceMeta; r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural {
-			w.AppNamespace, w.AppName = intern(r.Namespace), within(w.Name, r.Name)
+		if r := &full.Status.ResourceStatus.Manifests[i].ResourceMeta; r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural && r.Name == w.HubName {
+			w.AppNamespace = intern(r.Namespace)
 		}
 	}
 	return w, nil
@@ -96,7 +96,9 @@ func (w *Work) key() types.NamespacedName {
 
 func (w *Work) cluster() string { return w.Namespace }
 
-func (w *Work) onCluster() place { return place{w.Namespace, w.AppNamespace, w.AppName} }
+// onCluster is where the Application is delivered to; without a namespace it is not
+// known yet.
+func (w *Work) onCluster() place { return place{w.Namespace, w.AppNamespace, w.HubName} }
 
 // app is the identity of the row.
 func (w *Work) app() merge.App {

@@ -10,6 +10,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // operationError is search's name for the message of an operation that failed.
@@ -17,17 +18,19 @@ import (
 const operationError = "OperationError"
 
 // conditions returns what both sources say about an Application, sorted. Feedback
-// is pushed within milliseconds and search polled every ten seconds, so feedback
-// wins where both speak.
+// is pushed within milliseconds and search polled every ten seconds, if it answers at
+// all: where the managed cluster reports, feedback alone decides about the types that
+// it carries, and search tells the rest.
 func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 	all := slices.Clone(a.Conditions)
 	if failed := a.OperationPhase == argocd.OperationFailed || a.OperationPhase == argocd.OperationError; failed && a.OperationMessage != "" && !settled(a) {
 		all = add(all, v1alpha1.Condition{Type: operationError, Message: a.OperationMessage})
 	}
 	for _, c := range search {
-		if !outdated(a, c.Type) {
-			all = add(all, c)
+		if a.Reported && slices.Contains(wire.ConditionTypes, c.Type) || c.Type == operationError && operationOver(a) {
+			continue
 		}
+		all = add(all, c)
 	}
 	all = slices.DeleteFunc(all, func(c v1alpha1.Condition) bool {
 		return c.Type == operationError && repeated(c.Message, all)
@@ -51,18 +54,10 @@ func add(all []v1alpha1.Condition, c v1alpha1.Condition) []v1alpha1.Condition {
 
 func settled(a App) bool { return a.Health == argocd.HealthHealthy && a.Sync == argocd.SyncSynced }
 
-// outdated reports whether newer feedback contradicts an error that search still
-// remembers: Argo CD never shows these beside a healthy, synced Application, and
-// no operation error beside an operation that succeeded.
-func outdated(a App, conditionType string) bool {
-	switch conditionType {
-	case operationError:
-		return settled(a) || a.OperationPhase == argocd.OperationSucceeded
-	case "ComparisonError", "InvalidSpecError", "SyncError":
-		return settled(a)
-	}
-	return false
-}
+// operationOver reports whether newer feedback contradicts an operation error that
+// search still remembers: Argo CD never shows one beside a healthy, synced Application
+// nor beside an operation that succeeded.
+func operationOver(a App) bool { return settled(a) || a.OperationPhase == argocd.OperationSucceeded }
 
 // repeated reports whether another condition already tells the reason of an
 // operation error. Argo CD copies the operation's message into SyncError with a

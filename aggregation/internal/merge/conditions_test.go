@@ -9,13 +9,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func TestConditions(t *testing.T) {
 	type conditions = []v1alpha1.Condition
 	const reason = `error validating data: unknown field "spec.x"`
 	failed := App{Health: "Missing", Sync: "OutOfSync", OperationPhase: "Failed"}
-	healthy := App{Health: "Healthy", Sync: "Synced", OperationPhase: "Succeeded"}
+	healthy := App{Reported: true, Health: "Healthy", Sync: "Synced", OperationPhase: "Succeeded"}
+	reported := App{Reported: true, Health: "Degraded", Sync: "Synced", OperationPhase: "Failed"}
 	with := func(a App, c ...v1alpha1.Condition) App { a.Conditions = c; return a }
 	message := func(a App, m string) App { a.OperationMessage = m; return a }
 
@@ -35,7 +37,7 @@ func TestConditions(t *testing.T) {
 			want: conditions{{Type: "ComparisonError", Message: "c"}, {Type: "SyncError", Message: "s"}},
 		},
 		"search alone": {
-			why:    "an agent that reports no conditions is helped out by search",
+			why:    "an agent that reports nothing is helped out by search",
 			app:    failed,
 			search: conditions{{Type: "SyncError", Message: "s"}},
 			want:   conditions{{Type: "SyncError", Message: "s"}},
@@ -47,10 +49,10 @@ func TestConditions(t *testing.T) {
 			want:   conditions{{Type: "SyncError", Message: "a long story"}},
 		},
 		"both say something": {
-			why:    "what only one of them knows is kept",
-			app:    with(failed, v1alpha1.Condition{Type: "SyncError", Message: "s"}),
-			search: conditions{{Type: "OrphanedResourceWarning", Message: "o"}},
-			want:   conditions{{Type: "OrphanedResourceWarning", Message: "o"}, {Type: "SyncError", Message: "s"}},
+			why:    "what only search can know is kept",
+			app:    with(reported, v1alpha1.Condition{Type: "SyncError", Message: "s"}),
+			search: conditions{{Type: "NewKindOfError", Message: "o"}},
+			want:   conditions{{Type: "NewKindOfError", Message: "o"}, {Type: "SyncError", Message: "s"}},
 		},
 		"search repeats itself": {
 			why:    "an odd intermediate report does not make double conditions",
@@ -95,10 +97,20 @@ func TestConditions(t *testing.T) {
 			app: message(App{Health: "Healthy", Sync: "Synced", OperationPhase: "Failed"}, reason),
 		},
 		"search is late": {
-			why:    "feedback already says healthy and synced: search's errors are ten seconds old, its warnings may still hold",
+			why:    "feedback already says healthy and synced: search's errors are ten seconds old, and what it alone knows may still hold",
 			app:    healthy,
-			search: conditions{{Type: "SyncError", Message: "s"}, {Type: "ComparisonError", Message: "c"}, {Type: "OperationError", Message: "o"}, {Type: "SharedResourceWarning", Message: "w"}},
-			want:   conditions{{Type: "SharedResourceWarning", Message: "w"}},
+			search: conditions{{Type: "SyncError", Message: "s"}, {Type: "OperationError", Message: "o"}, {Type: "NewKindOfWarning", Message: "w"}},
+			want:   conditions{{Type: "NewKindOfWarning", Message: "w"}},
+		},
+		"search is late about errors": {
+			why: "feedback does not have them any more, however the Application fares",
+			app: reported,
+			search: func() (all conditions) {
+				for _, t := range wire.ConditionTypes {
+					all = append(all, v1alpha1.Condition{Type: t, Message: "old"})
+				}
+				return all
+			}(),
 		},
 		"operation succeeded, not healthy": {
 			why:    "an operation error cannot stand beside an operation that succeeded",
@@ -108,7 +120,7 @@ func TestConditions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			given := append(conditions(nil), test.app.Conditions...)
-			got := NewRow(test.app, test.search).Conditions
+			got := NewRow(test.app, Search{Conditions: test.search}).Conditions
 			if len(got) == 0 {
 				got = nil
 			}

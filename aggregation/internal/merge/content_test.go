@@ -35,6 +35,7 @@ func TestEqual(t *testing.T) {
 		"left out":        {"what a report does not hold is not read back from it", func(c *Content) { c.RowsLeftOut, c.ResourcesLeftOut = 1, 2 }, true},
 		"health":          {"every field counts", row(1, func(r *v1alpha1.ClusterCondition) { r.HealthStatus = "Healthy" }), false},
 		"same length":     {"so it does when the length stays", row(2, func(r *v1alpha1.ClusterCondition) { r.SyncRevision = "63e28ff20cc530b9ada2173fbbd64d48338583ba" }), false},
+		"stale":           {"a reader must see how old search's words are", row(1, func(r *v1alpha1.ClusterCondition) { r.StaleSince = "2026-11-20T10:00:00Z" }), false},
 		"message":         {"and in a condition", row(0, func(r *v1alpha1.ClusterCondition) { r.Conditions[0].Message = "brOken" }), false},
 		"condition gone":  {"a mended error is a change", row(0, func(r *v1alpha1.ClusterCondition) { r.Conditions = nil }), false},
 		"a row less":      {"an Application went", func(c *Content) { c.Rows = c.Rows[:2] }, false},

@@ -19,24 +19,35 @@ const ellipsis = "…"
 
 // fitRows shortens messages, then leaves rows out, until the rest fits into budget.
 func fitRows(rows []*Row, budget int) []*Row {
+	if limit, fits := limitFor(rows, budget); fits {
+		return shorten(rows, limit)
+	}
+	rows = leaveOut(rows, budget)
+	limit, _ := limitFor(rows, budget) // a huge row that is gone needs nobody's room any more
+	return shorten(rows, limit)
+}
+
+// limitFor returns the largest of limits under which rows fit into budget, or the
+// last one when they do under none.
+func limitFor(rows []*Row, budget int) (limit int, fits bool) {
 	var totals [len(limits)]int
 	for _, r := range rows {
 		r.addShortened(&totals)
 	}
 	for i, limit := range limits {
 		if totals[i] <= budget {
-			return shorten(rows, limit)
+			return limit, true
 		}
 	}
-	return shorten(leaveOut(rows, budget), limits[len(limits)-1])
+	return limits[len(limits)-1], false
 }
 
 // leaveOut keeps the rows that fit once all messages are as short as they get: the
-// worst first, and among equals the first.
+// worst first, and among equals the first. A row that does not fit takes no room
+// away from those after it.
 func leaveOut(rows []*Row, budget int) []*Row {
 	keep := make([]bool, len(rows))
 	kept := 0
-choose:
 	for grade := range grades {
 		for i, r := range rows {
 			if r.grade() != grade {
@@ -44,11 +55,11 @@ choose:
 			}
 			var totals [len(limits)]int
 			r.addShortened(&totals)
-			if budget -= totals[len(limits)-1]; budget < 0 {
-				break choose // a better row never stays where a worse one goes
+			if needs := totals[len(limits)-1]; needs <= budget {
+				budget -= needs
+				keep[i] = true
+				kept++
 			}
-			keep[i] = true
-			kept++
 		}
 	}
 	out := make([]*Row, 0, kept)

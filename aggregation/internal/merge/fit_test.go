@@ -30,7 +30,7 @@ func fleet(n int, state func(i int) (health, sync, message string)) []*Row {
 		if message != "" {
 			a.Conditions = []v1alpha1.Condition{{Type: "SyncError", Message: message}}
 		}
-		rows = append(rows, NewRow(a, nil))
+		rows = append(rows, NewRow(a, Search{}))
 	}
 	return rows
 }
@@ -149,6 +149,50 @@ func TestFit(t *testing.T) {
 				return ""
 			},
 		},
+		"warnings before fine ones": {
+			why: "a row that is green but has a warning is missed more than one without",
+			rows: fleet(300, func(i int) (string, string, string) {
+				if i >= 200 {
+					return "Healthy", "Synced", "look here"
+				}
+				return "Healthy", "Synced", ""
+			}),
+			budget: 60_000,
+			check: func(c *Content) string {
+				warnings := 0
+				for _, r := range c.Rows {
+					warnings += len(r.Conditions)
+				}
+				if warnings != 100 || c.RowsLeftOut == 0 {
+					return fmt.Sprintf("%d of 100 rows with a warning, %d rows left out", warnings, c.RowsLeftOut)
+				}
+				return ""
+			},
+		},
+		"one row that cannot fit": {
+			why: "it is skipped and counted, and costs the others neither their rows nor their messages",
+			rows: append([]*Row{NewRow(App{Cluster: "a", Health: "Degraded", Revision: strings.Repeat("x", mebibyte)}, Search{})},
+				fleet(50, func(int) (string, string, string) { return "Degraded", "OutOfSync", long })...),
+			budget: mebibyte,
+			check: func(c *Content) string {
+				if len(c.Rows) != 50 || c.RowsLeftOut != 1 || c.Rows[0].Conditions[0].Message != long {
+					return fmt.Sprintf("%d rows, %d left out, first message of %d bytes", len(c.Rows), c.RowsLeftOut, len(c.Rows[0].Conditions[0].Message))
+				}
+				return ""
+			},
+		},
+		"one resource that cannot fit": {
+			why:       "it is skipped and counted, and costs the others nothing",
+			rows:      fleet(1000, func(int) (string, string, string) { return "Degraded", "OutOfSync", long + long }),
+			resources: Resources(append([]v1alpha1.ResourceRef{{Kind: "AAA", Name: strings.Repeat("x", 300<<10)}}, resources(50).Refs()...)),
+			budget:    mebibyte,
+			check: func(c *Content) string {
+				if diff := cmp.Diff(resources(50).Refs(), c.Resources.Refs()); diff != "" || c.ResourcesLeftOut != 1 {
+					return fmt.Sprintf("%d resources, %d left out", len(c.Resources.Refs()), c.ResourcesLeftOut)
+				}
+				return ""
+			},
+		},
 		"resources keep to their quarter": {
 			why:       "a list of resources without end does not push the rows out",
 			rows:      fleet(50, func(int) (string, string, string) { return "Healthy", "Synced", "" }),
@@ -236,7 +280,7 @@ func TestBytesAreExact(t *testing.T) {
 
 func TestSummarize(t *testing.T) {
 	state := func(cluster, health, sync string) *Row {
-		return NewRow(App{Cluster: cluster, Health: health, Sync: sync}, nil)
+		return NewRow(App{Cluster: cluster, Health: health, Sync: sync}, Search{})
 	}
 	for name, test := range map[string]struct {
 		why  string
@@ -284,6 +328,30 @@ func TestResources(t *testing.T) {
 	}
 }
 
+func TestOnly(t *testing.T) {
+	all := resources(5)
+	for name, test := range map[string]struct {
+		why  string
+		keep func(int) bool
+		want []v1alpha1.ResourceRef
+	}{
+		"all":  {"nothing to do", func(int) bool { return true }, all.Refs()},
+		"some": {"in the same order", func(i int) bool { return i%2 == 0 }, []v1alpha1.ResourceRef{all.Refs()[0], all.Refs()[2], all.Refs()[4]}},
+		"none": {"nothing is left", func(int) bool { return false }, nil},
+	} {
+		got, want := all.Only(test.keep), Resources(slices.Clone(test.want))
+		if !slices.Equal(got.Refs(), want.Refs()) || got.bytes != want.bytes {
+			t.Errorf("%s: %s: %v of %d bytes, want %v of %d", name, test.why, got.Refs(), got.bytes, want.Refs(), want.bytes)
+		}
+	}
+	if i, found := all.Find(all.Refs()[3]); i != 3 || !found {
+		t.Errorf("the fourth resource is found at %d, %t", i, found)
+	}
+	if _, found := all.Find(v1alpha1.ResourceRef{Kind: "Deployment"}); found {
+		t.Error("a resource is found that is not there")
+	}
+}
+
 func BenchmarkNewRow(b *testing.B) {
 	a := App{
 		HubNamespace: "argocd", HubName: "guestbook-cluster-00001", Cluster: "cluster-00001", Work: "guestbook-cluster-00001-0a1b2",
@@ -291,7 +359,7 @@ func BenchmarkNewRow(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		NewRow(a, nil)
+		NewRow(a, Search{})
 	}
 }
 

@@ -43,20 +43,49 @@ func Resources(refs []v1alpha1.ResourceRef) ResourceList {
 // Refs returns the resources; the caller must not change them.
 func (l ResourceList) Refs() []v1alpha1.ResourceRef { return l.refs }
 
-// fit returns the first resources that take at most budget bytes.
+// fit returns the first resources that take at most budget bytes together. One that
+// does not fit takes no room away from those after it.
 func (l ResourceList) fit(budget int) ResourceList {
 	if l.bytes <= budget {
 		return l
 	}
-	used := 0
+	var fitting ResourceList
 	for i := range l.refs {
-		n := jsonBytes(l.refs[i]) + 1
-		if used+n > budget {
-			return ResourceList{refs: l.refs[:i:i], bytes: used}
+		if n := jsonBytes(l.refs[i]) + 1; fitting.bytes+n <= budget {
+			fitting.refs = append(fitting.refs, l.refs[i])
+			fitting.bytes += n
 		}
-		used += n
 	}
-	return l
+	return fitting
+}
+
+// Only returns the resources of which keep says so, by their place in Refs.
+func (l ResourceList) Only(keep func(i int) bool) ResourceList {
+	kept := 0
+	for i := range l.refs {
+		if keep(i) {
+			kept++
+		}
+	}
+	switch kept {
+	case len(l.refs):
+		return l
+	case 0:
+		return ResourceList{}
+	}
+	some := ResourceList{refs: make([]v1alpha1.ResourceRef, 0, kept)}
+	for i := range l.refs {
+		if keep(i) {
+			some.refs = append(some.refs, l.refs[i])
+			some.bytes += jsonBytes(l.refs[i]) + 1
+		}
+	}
+	return some
+}
+
+// Find returns the place of a resource in Refs.
+func (l ResourceList) Find(ref v1alpha1.ResourceRef) (i int, found bool) {
+	return slices.BinarySearchFunc(l.refs, ref, compareResources)
 }
 
 func compareResources(a, b v1alpha1.ResourceRef) int {

@@ -18,11 +18,21 @@ type App struct {
 	// Cluster and Work are namespace and name of its ManifestWork.
 	Cluster, Work string
 
+	// Reported: the managed cluster has said something about the Application.
+	Reported               bool
 	Health, Sync, Revision string
 	// OperationStartedAt is RFC 3339, or empty.
 	OperationPhase, OperationStartedAt, OperationMessage string
 	// Conditions came with the feedback, at most one of a type.
 	Conditions []v1alpha1.Condition
+}
+
+// Search is what search knows about one Application.
+type Search struct {
+	Conditions []v1alpha1.Condition
+	// StaleSince is since when search gives no trustworthy answer, as RFC 3339; empty
+	// while it does.
+	StaleSince string
 }
 
 // Name is the Application's name in a report.
@@ -39,9 +49,9 @@ type Row struct {
 	bytes int // of the row as JSON
 }
 
-// NewRow makes the row of an Application. Search's conditions are what the
-// intermediate report says about it.
-func NewRow(a App, search []v1alpha1.Condition) *Row {
+// NewRow makes the row of an Application. Search is what the intermediate report
+// says about it.
+func NewRow(a App, search Search) *Row {
 	return newRow(v1alpha1.ClusterCondition{
 		Cluster:                 a.Cluster,
 		HealthStatus:            a.Health,
@@ -50,7 +60,8 @@ func NewRow(a App, search []v1alpha1.Condition) *Row {
 		OperationStatePhase:     a.OperationPhase,
 		SyncRevision:            a.Revision,
 		App:                     a.Name(),
-		Conditions:              conditions(a, search),
+		StaleSince:              search.StaleSince,
+		Conditions:              conditions(a, search.Conditions),
 	})
 }
 
@@ -73,7 +84,7 @@ func (r *Row) Equal(o *Row) bool {
 		r.App == o.App && r.Cluster == o.Cluster &&
 		r.HealthStatus == o.HealthStatus && r.SyncStatus == o.SyncStatus &&
 		r.OperationStateStartedAt == o.OperationStateStartedAt && r.OperationStatePhase == o.OperationStatePhase &&
-		r.SyncRevision == o.SyncRevision && slices.Equal(r.Conditions, o.Conditions)
+		r.SyncRevision == o.SyncRevision && r.StaleSince == o.StaleSince && slices.Equal(r.Conditions, o.Conditions)
 }
 
 // Compare orders the rows of a report: by cluster, then by Application.

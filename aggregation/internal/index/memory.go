@@ -1,0 +1,62 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"slices"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// memory is what a report said when this process first met it.
+type memory struct {
+	resources merge.ResourceList
+	rows      map[string]v1alpha1.ClusterCondition // by App
+}
+
+func newMemory(report *v1alpha1.AppSetStatuses) *memory {
+	m := &memory{
+		resources: merge.Resources(slices.Clone(report.Resources)),
+		rows:      make(map[string]v1alpha1.ClusterCondition, len(report.ClusterConditions)),
+	}
+	for _, row := range report.ClusterConditions {
+		m.rows[row.App] = row
+	}
+	return m
+}
+
+// recall fills in the operation that feedback may be missing for a moment.
+func (m *memory) recall(app string, previous *observe.Observation) {
+	row := m.rows[app]
+	previous.Operation = wire.OperationFeedback{Phase: row.OperationStatePhase, StartedAt: row.OperationStateStartedAt}
+	previous.Revision = row.SyncRevision
+}
+
+// search returns what only search can have told about an Application: since when it
+// is silent, and conditions, as long as nothing else about the Application has
+// changed since, for new feedback is newer knowledge.
+func (m *memory) search(now *merge.Row) merge.Search {
+	old := m.rows[now.App]
+	s := merge.Search{StaleSince: old.StaleSince}
+	if old.HealthStatus != now.HealthStatus || old.SyncStatus != now.SyncStatus || old.SyncRevision != now.SyncRevision ||
+		old.OperationStatePhase != now.OperationStatePhase || old.OperationStateStartedAt != now.OperationStateStartedAt {
+		return s
+	}
+	for _, c := range old.Conditions {
+		if !fromFeedback(c.Type) {
+			s.Conditions = append(s.Conditions, c)
+		}
+	}
+	return s
+}
+
+// fromFeedback reports whether feedback alone decides about a type of condition.
+func fromFeedback(conditionType string) bool {
+	return slices.Contains(ownReasons, observe.Reason(conditionType)) || slices.Contains(wire.ConditionTypes, conditionType)
+}
+
+var ownReasons = []observe.Reason{observe.ClusterUnreachable, observe.ApplyFailed, observe.ApplicationUnreadable}

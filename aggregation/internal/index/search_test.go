@@ -1,0 +1,272 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// deploys is an Application of an intermediate report that deploys ConfigMaps and has
+// an error that only search knows.
+func deploys(cluster string, names ...string) intermediate.Application {
+	a := intermediate.Application{
+		Cluster: cluster, Namespace: "argocd", Name: "app",
+		Conditions: []intermediate.Condition{{Type: "NewKindOfError", Message: "on " + cluster}},
+	}
+	for _, name := range names {
+		a.Resources = append(a.Resources, intermediate.Resource{Kind: "ConfigMap", Name: name})
+	}
+	return a
+}
+
+func found(unread []string, applications ...intermediate.Application) *intermediate.Report {
+	return &intermediate.Report{Namespace: guestbook.Namespace, Name: guestbook.Name, Applications: applications, UnreadClusters: unread}
+}
+
+// resourceNames of an ApplicationSet's report, in one line.
+func resourceNames(x *Index) string {
+	var names []string
+	for _, r := range x.View(guestbook).Resources.Refs() {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// Whoever can create an Application on a managed cluster can say that it belongs to
+// any ApplicationSet.
+func TestOnlyPlacesOfWorksSpeak(t *testing.T) {
+	x, told := spied()
+	x.SetCluster(available("a"))
+	work := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))
+	x.SetWork(compact(t, work))
+	elsewhere := deploys("a", "made-up")
+	elsewhere.Namespace = "tenant"
+	other := deploys("a", "made-up")
+	other.Name = "other"
+	x.SetSearch(found(nil, deploys("a", "mine"), elsewhere, other, deploys("hostile", "made-up")))
+	expect(t, "a cluster, a namespace, a name of no work of this ApplicationSet say nothing", resourceNames(x), "mine")
+	told()
+
+	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", nil)))
+	expect(t, "nor does a cluster whose agent has not said where the Application is", resourceNames(x), "mine")
+	told()
+	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", says("Healthy", "Synced"))))
+	expect(t, "a new place brings what is known of it", resourceNames(x), "made-up mine")
+	expect(t, "and is told", told(), map[types.NamespacedName]int{guestbook: 1})
+
+	x.SetWork(compact(t, manifestWork(guestbook, "hostile", "app", says("Degraded", "Synced"))))
+	x.DeleteWork(types.NamespacedName{Namespace: "hostile", Name: "app-abcde"})
+	expect(t, "and takes it away when its work goes, also while search still has it", resourceNames(x), "mine")
+
+	moved := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))
+	moved.Status.ResourceStatus.Manifests[0].ResourceMeta.Namespace = "tenant"
+	x.SetWork(compact(t, moved))
+	expect(t, "an Application that is in another namespace now is another place", resourceNames(x), "made-up")
+	foreign := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))
+	foreign.Status.ResourceStatus.Manifests[0].ResourceMeta.Name = "other"
+	x.SetWork(compact(t, foreign))
+	expect(t, "what an agent says of another Application is not about this one", resourceNames(x), "")
+}
+
+// Search may not have answered for a part of the fleet since its pod started.
+func TestUnreadClustersAreNotSpokenFor(t *testing.T) {
+	fleet := func() *Index {
+		x, _ := spied()
+		for _, c := range []string{"a", "b"} {
+			x.SetCluster(available(c))
+			x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Degraded", "OutOfSync"))))
+		}
+		return x
+	}
+	was := fleet()
+	was.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
+	old := statuses(was.View(guestbook))
+	both := []string{"a: Degraded OutOfSync NewKindOfError", "b: Degraded OutOfSync NewKindOfError"}
+
+	for name, first := range map[string]func(*Index){
+		"report, then file": func(x *Index) {
+			x.Remember(guestbook, &old)
+			x.SetSearch(found([]string{"b"}, deploys("a", "one")))
+		},
+		"file, then report": func(x *Index) {
+			x.SetSearch(found([]string{"b"}, deploys("a", "one")))
+			x.Remember(guestbook, &old)
+		},
+		"file twice": func(x *Index) {
+			x.SetSearch(found([]string{"a", "b"}))
+			x.Remember(guestbook, &old)
+			x.SetSearch(found([]string{"b"}, deploys("a", "one")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := fleet()
+			first(x)
+			expect(t, "rows of a cluster that was not read keep what the report had", rows(x, guestbook), both)
+			expect(t, "so do resources", resourceNames(x), "one two")
+			x.SetSearch(found([]string{"b"}))
+			expect(t, "a cluster that was read is believed, whatever the report had of it", rows(x, guestbook),
+				[]string{"a: Degraded OutOfSync", "b: Degraded OutOfSync NewKindOfError"})
+			x.SetSearch(found(nil, deploys("b", "three")))
+			expect(t, "and once all are read, nothing is remembered", resourceNames(x), "three")
+			x.SetSearch(found([]string{"a", "b"}))
+			expect(t, "a cluster that was read once and is not now says what it said", resourceNames(x), "three")
+			x.SetSearch(found([]string{"b"}, deploys("a", "four")))
+			expect(t, "until it is read again", resourceNames(x), "four three")
+			x.SetSearch(found(nil))
+			expect(t, "also when it has nothing", resourceNames(x), "")
+		})
+	}
+
+	t.Run("withdrawn", func(t *testing.T) {
+		x := fleet()
+		x.Remember(guestbook, &old)
+		x.SetSearch(found([]string{"b"}, deploys("a", "one")))
+		x.DeleteWork(types.NamespacedName{Namespace: "b", Name: "app-abcde"})
+		expect(t, "without a work on an unread cluster there is nothing to keep", resourceNames(x), "one")
+	})
+	t.Run("older resourcesync", func(t *testing.T) {
+		x := fleet()
+		x.Remember(guestbook, &old)
+		x.SetSearch(found(nil, deploys("a", "one")))
+		expect(t, "a file that does not say speaks for all", resourceNames(x), "one")
+	})
+}
+
+func TestOldReportNeverTakesThePlaceOfSearch(t *testing.T) {
+	x, _ := spied()
+	x.SetCluster(available("a"))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
+	x.SetSearch(found(nil, deploys("a", "fresh")))
+	old := &v1alpha1.AppSetStatuses{Resources: []v1alpha1.ResourceRef{{Kind: "ConfigMap", Name: "old"}}}
+	x.Remember(guestbook, old)
+	expect(t, "what search said is newer than the report", resourceNames(x), "fresh")
+	x.SetSearch(found(nil))
+	expect(t, "and nothing of the report comes back later", resourceNames(x), "")
+}
+
+func TestStaleSearchIsDated(t *testing.T) {
+	x, told := spied()
+	x.SetCluster(available("a"))
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
+	fresh, stale := deploys("a", "one"), deploys("a", "one")
+	fresh.Conditions = append(fresh.Conditions, intermediate.Condition{Type: "ComparisonError", Message: "three days ago"})
+	stale.Conditions = fresh.Conditions
+	since := time.Date(2026, 11, 20, 11, 0, 0, 0, time.FixedZone("", 3600))
+	stale.StaleSince = &since
+	x.SetSearch(found(nil, fresh))
+	told()
+	x.SetSearch(found(nil, stale))
+	expect(t, "a cluster that falls silent is told", told(), map[types.NamespacedName]int{guestbook: 1})
+	row := x.View(guestbook).Rows[0]
+	expect(t, "since when, in UTC", row.StaleSince, "2026-11-20T10:00:00Z")
+	expect(t, "what only search knows is kept; what feedback has no more is over", rows(x, guestbook), []string{"a: Degraded OutOfSync NewKindOfError"})
+
+	old := statuses(x.View(guestbook))
+	y, _ := spied()
+	y.SetCluster(available("a"))
+	y.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
+	y.Remember(guestbook, &old)
+	expect(t, "a restart during the outage changes nothing", statuses(y.View(guestbook)), old)
+	y.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "OutOfSync"))))
+	expect(t, "new feedback does not make search answer", y.View(guestbook).Rows[0].StaleSince, "2026-11-20T10:00:00Z")
+	x.SetSearch(found(nil, fresh))
+	expect(t, "an answer ends it", x.View(guestbook).Rows[0].StaleSince, "")
+}
+
+// What a change of one row costs does not depend on how many resources there are.
+func TestOneRowDoesNotUniteResourcesAgain(t *testing.T) {
+	x, _ := spied()
+	var applications []intermediate.Application
+	for i := range 100 {
+		c := fmt.Sprintf("c%02d", i)
+		x.SetCluster(available(c))
+		x.SetWork(compact(t, manifestWork(guestbook, c, "app", says("Healthy", "Synced"))))
+		applications = append(applications, deploys(c, "shared", "of-"+c))
+	}
+	x.SetSearch(found(nil, applications...))
+	before := x.View(guestbook).Resources.Refs()
+	x.SetWork(compact(t, manifestWork(guestbook, "c50", "app", says("Degraded", "Synced"))))
+	x.SetCluster(available("c51"))
+	if after := x.View(guestbook).Resources.Refs(); &before[0] != &after[0] {
+		t.Error("the resources were united anew for a change of one row")
+	}
+	x.DeleteWork(types.NamespacedName{Namespace: "c50", Name: "app-abcde"})
+	if after := x.View(guestbook).Resources.Refs(); len(after) != len(before)-1 {
+		t.Errorf("%d resources after a work went, want one less than %d", len(after), len(before))
+	}
+}
+
+// BenchmarkWithdrawAll takes the works of n Applications of one ApplicationSet away, as a
+// deletion does.
+func BenchmarkWithdrawAll(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			there, leaving := make([]*Work, n), make([]*Work, n)
+			for i := range n {
+				w := manifestWork(guestbook, fmt.Sprintf("c%05d", i), fmt.Sprintf("app%05d", i), says("Healthy", "Synced"))
+				there[i] = compact(b, w)
+				w.DeletionTimestamp = &metav1.Time{Time: w.CreationTimestamp.Add(time.Hour)}
+				leaving[i] = compact(b, w)
+			}
+			for b.Loop() {
+				b.StopTimer()
+				x := New(func(types.NamespacedName) {})
+				for _, w := range there {
+					x.SetWork(w)
+				}
+				b.StartTimer()
+				for _, w := range leaving {
+					x.SetWork(w)
+				}
+				for _, w := range leaving {
+					x.DeleteWork(w.key())
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSearchMemory reports what search's words about one Application cost, with
+// as many resources as a chart has, the same on all clusters but for one.
+func BenchmarkSearchMemory(b *testing.B) {
+	const n = 2000
+	for b.Loop() {
+		b.StopTimer()
+		x := New(func(types.NamespacedName) {})
+		r := found(nil)
+		for i := range n {
+			c := fmt.Sprintf("cluster-%05d", i)
+			a := deploys(c, "of-"+c)
+			for j := range 20 {
+				a.Resources = append(a.Resources, intermediate.Resource{APIVersion: "v1", Kind: "ConfigMap", Name: fmt.Sprintf("resource-%d", j)})
+			}
+			r.Applications = append(r.Applications, a)
+			x.SetWork(compact(b, manifestWork(guestbook, c, "app", map[string]string{wire.FeedbackHealthStatus: "Healthy"})))
+		}
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		b.StartTimer()
+		x.SetSearch(r)
+		x.View(guestbook)
+		b.StopTimer()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/n, "B/Application")
+		runtime.KeepAlive(r)
+		runtime.KeepAlive(x)
+		b.StartTimer()
+	}
+}
