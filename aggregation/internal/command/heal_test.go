@@ -151,9 +151,20 @@ func TestForeignReportIsLeftAlone(t *testing.T) {
 		t.Errorf("said %d times that a report is left alone, want once for each of the two:\n%s", n, through.logged())
 	}
 
+	if n := gauge(t, "aggregation_reports_foreign"); n != 2 {
+		t.Errorf("%v foreign reports are counted, want both", n)
+	}
+
 	metav1.SetMetaDataLabel(&foreign.ObjectMeta, wire.ReportLabel, w.namespace+".guestbook")
 	w.must(hub.Update(t.Context(), foreign)) // given to us
 	w.row("guestbook", "Degraded Synced")
+	w.must(hub.Delete(t.Context(), orphan))
+	eventually(t, "no foreign report counted", func() error {
+		if n := gauge(t, "aggregation_reports_foreign"); n != 0 {
+			return fmt.Errorf("%v", n)
+		}
+		return nil
+	})
 }
 
 func TestNothingPulledNoReport(t *testing.T) {

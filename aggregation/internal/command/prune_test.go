@@ -39,6 +39,22 @@ func series(t *testing.T, namespace, name string) int {
 	return n
 }
 
+// gauge returns the value of a gauge without labels.
+func gauge(t *testing.T, name string) float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("no metric %s", name)
+	return 0
+}
+
 func TestReportGoesWithItsApplicationSet(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()

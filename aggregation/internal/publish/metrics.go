@@ -27,8 +27,13 @@ var (
 
 	errorsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "aggregation_report_errors_total",
-		Help: "Reports that could not be brought up to date, by kind: conflict (someone else wrote first; tried again at once), foreign (a report without our label has the name), api (any other answer of the API server).",
+		Help: "Reports that could not be brought up to date, by kind: conflict (someone else wrote first; tried again at once), api (any other answer of the API server).",
 	}, []string{"kind"})
+
+	foreignGauge = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "aggregation_reports_foreign",
+		Help: "MulticlusterApplicationSetReports that have an ApplicationSet's name, were not written by aggregation and do not have its label, so that they are left alone.",
+	})
 
 	publishSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "aggregation_publish_seconds",
@@ -38,8 +43,8 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(bytesGauge, leftOutGauge, writesTotal, errorsTotal, publishSeconds)
-	for _, kind := range []string{"conflict", "foreign", "api"} {
+	metrics.Registry.MustRegister(bytesGauge, leftOutGauge, writesTotal, errorsTotal, foreignGauge, publishSeconds)
+	for _, kind := range []string{"conflict", "api"} {
 		errorsTotal.WithLabelValues(kind) // so that a rate has a zero to start from
 	}
 	for _, operation := range []string{"create", "update", "delete"} {

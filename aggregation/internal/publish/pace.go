@@ -54,6 +54,8 @@ type pacer struct {
 	flood   flood // of the changes of all reports
 	waiting map[types.NamespacedName]*pending
 	last    map[types.NamespacedName]history
+	// writes is how long a write of every report that waits takes, going by its last.
+	writes time.Duration
 }
 
 // pending is a report's changes that are not written yet.
@@ -87,7 +89,7 @@ func (p *pacer) changed(key types.NamespacedName) (wait time.Duration, first boo
 		return 0, false
 	}
 	wait = p.pace.wait(p.last[key], now)
-	p.waiting[key] = &pending{batch: batch{changes: 1, first: now}, due: now.Add(wait)}
+	p.wait(key, &pending{batch: batch{changes: 1, first: now}, due: now.Add(wait)})
 	return wait, true
 }
 
@@ -104,24 +106,28 @@ func (p *pacer) take(key types.NamespacedName) (b batch, wait time.Duration) {
 	if now.Before(s.due) {
 		return batch{}, s.due.Sub(now)
 	}
-	bound := s.first.Add(p.pace.patience(p.writes())).Sub(now)
+	bound := s.first.Add(p.pace.patience(p.writes)).Sub(now)
 	if wait := min(bound, p.flood.over(now)); wait > 0 {
 		return batch{}, wait
 	}
-	delete(p.waiting, key)
+	p.wait(key, nil)
 	last := p.last[key]
 	last.begun = now
 	p.last[key] = last
 	return s.batch, 0
 }
 
-// writes returns how long a write of every report that waits takes, going by its last.
-func (p *pacer) writes() time.Duration {
-	var all time.Duration
-	for key := range p.waiting {
-		all += p.last[key].took
+// wait has a report wait, or no longer when pending is nil.
+func (p *pacer) wait(key types.NamespacedName, pending *pending) {
+	if p.waiting[key] != nil {
+		p.writes -= p.last[key].took
 	}
-	return all
+	if pending == nil {
+		delete(p.waiting, key)
+		return
+	}
+	p.waiting[key] = pending
+	p.writes += p.last[key].took
 }
 
 // written notes that a batch was written. A write that carried no change, to mend
@@ -134,6 +140,9 @@ func (p *pacer) written(key types.NamespacedName, b batch) {
 	defer p.mu.Unlock()
 	last := p.last[key]
 	last.took, last.tookBefore = p.now().Sub(last.begun), last.took
+	if p.waiting[key] != nil {
+		p.writes += last.took - last.tookBefore
+	}
 	p.last[key] = last
 }
 
@@ -156,13 +165,13 @@ func (p *pacer) failed(key types.NamespacedName, b batch) {
 	if s := p.waiting[key]; s != nil {
 		b.changes += s.changes
 	}
-	p.waiting[key] = &pending{batch: b, due: p.now()}
+	p.wait(key, &pending{batch: b, due: p.now()})
 }
 
 // forget drops a report that is gone.
 func (p *pacer) forget(key types.NamespacedName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.waiting, key)
+	p.wait(key, nil)
 	delete(p.last, key)
 }

@@ -4,6 +4,8 @@
 package publish
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -101,5 +103,73 @@ func TestPacerKeepsWhatFailed(t *testing.T) {
 	p.forget(key)
 	if b, _ := p.take(key); b.changes != 0 {
 		t.Error("a report that is forgotten still has changes")
+	}
+}
+
+// What a storm is worth is summed up as changes come and go.
+func TestPacerSumsUpWrites(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	p := newPacer(Pace{Min: 100 * time.Millisecond, Max: time.Second})
+	p.now = func() time.Time { return now }
+	under := map[types.NamespacedName]batch{} // way
+	for range 5000 {
+		key := types.NamespacedName{Name: fmt.Sprint(random.IntN(5))}
+		now = now.Add(time.Duration(random.IntN(300)) * time.Millisecond)
+		switch random.IntN(6) {
+		case 0, 1:
+			p.changed(key)
+		case 2:
+			if b, _ := p.take(key); b.changes > 0 {
+				under[key] = b
+			}
+		case 3:
+			p.written(key, under[key])
+			delete(under, key)
+		case 4:
+			p.failed(key, under[key])
+			delete(under, key)
+		case 5:
+			if random.IntN(5) == 0 {
+				p.forget(key)
+				delete(under, key)
+			}
+		}
+		var want time.Duration
+		for key := range p.waiting {
+			want += p.last[key].took
+		}
+		if p.writes != want {
+			t.Fatalf("seed %d: the writes of what waits are said to take %s, want %s", seed, p.writes, want)
+		}
+	}
+}
+
+// In a storm every report that waits is looked at every 0.4 seconds.
+func BenchmarkTakeInAStorm(b *testing.B) {
+	for _, n := range []int{100, 1000, 5000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := newPacer(Pace{Min: 100 * time.Millisecond, Max: 500 * time.Millisecond})
+			now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+			p.now = func() time.Time { return now }
+			keys := make([]types.NamespacedName, n)
+			for i := range keys {
+				keys[i] = types.NamespacedName{Namespace: "argocd", Name: fmt.Sprint("set-", i)}
+				p.changed(keys[i])
+			}
+			now = now.Add(600 * time.Millisecond)
+			for range 50 {
+				p.flood.add(now)
+			}
+			for b.Loop() {
+				for _, key := range keys {
+					if _, wait := p.take(key); wait == 0 {
+						b.Fatal("a report is due in a storm")
+					}
+				}
+			}
+		})
 	}
 }

@@ -6,8 +6,6 @@ package publish
 import (
 	"context"
 	"fmt"
-	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,9 +26,6 @@ import (
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// again is the wait after an answer that only says that the cache is behind.
-const again = 100 * time.Millisecond
-
 // Reconciler keeps the report of each ApplicationSet as the index says.
 type Reconciler struct {
 	cached client.Reader
@@ -42,9 +37,7 @@ type Reconciler struct {
 	pacer  *pacer
 	limit  int
 
-	mu      sync.Mutex
-	reports map[types.NamespacedName]*written
-	foreign map[types.NamespacedName]types.UID // said already
+	tracker *tracker
 }
 
 // Reconcile brings one report up to date.
@@ -63,13 +56,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		settled = false
 	}
 	if settled {
+		r.tracker.settled(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	r.pacer.failed(req.NamespacedName, changes)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: again}, nil
+	return reconcile.Result{RequeueAfter: r.tracker.retry(req.NamespacedName)}, nil
 }
 
 // reconcile returns false when it has to be called again soon.
@@ -78,11 +72,12 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 	if err != nil {
 		return false, err
 	}
-	if report != nil && !ours(report.meta) {
+	if report != nil && !report.ours {
 		r.sayForeign(ctx, key, report.meta)
 		forgetMetrics(key)
 		return true, nil
 	}
+	r.tracker.noteForeign(key, "")
 	err = r.cached.Get(ctx, key, argocd.ApplicationSetMetadata())
 	if apierrors.IsNotFound(err) {
 		return r.retire(ctx, key, report)
@@ -110,41 +105,43 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*wri
 	} else if err != nil {
 		return nil, fmt.Errorf("get report: %w", err)
 	}
-	r.mu.Lock()
-	known := r.reports[key]
-	r.mu.Unlock()
+	known := r.tracker.known(key)
 	switch {
 	case known == nil && seen == nil:
+		r.tracker.meet(key)
 		return nil, nil
 	case known == nil || seen != nil && (seen.UID != known.meta.UID || seen.Generation > known.meta.Generation):
-		return r.load(ctx, key) // new to us, or someone else changed it
+		return r.load(ctx, key, known) // new to us, or someone else changed it
 	case seen != nil && seen.Generation == known.meta.Generation:
-		known.meta = seen // labels and annotations may be someone else's
+		now := *known
+		now.meta, now.ours = seen, known.ours || ours(seen) // labels and annotations may be someone else's
+		return &now, nil
 	}
 	return known, nil
 }
 
-func (r *Reconciler) load(ctx context.Context, key types.NamespacedName) (*written, error) {
+// load reads a report. Only what it says when this process first meets it can be
+// knowledge that this process lacks; what others write afterwards is none.
+func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *written) (*written, error) {
 	report, statuses, err := readReport(ctx, r.live, key)
 	if err != nil {
 		return nil, err
 	}
-	if statuses != nil && ours(report.meta) {
+	first := r.tracker.meet(key)
+	if report == nil {
+		r.tracker.keep(key, nil)
+		return nil, nil
+	}
+	if known != nil && known.meta.UID == report.meta.UID {
+		report.ours = report.ours || known.ours
+		// What changed cannot be seen: a field in a row that is not of the API.
+		report.strange = report.strange || known.content.Equal(&report.content)
+	}
+	if first && report.ours && statuses != nil {
 		r.index.Remember(key, statuses)
 	}
-	r.keep(key, report)
+	r.tracker.keep(key, report)
 	return report, nil
-}
-
-// keep remembers a report; nil forgets it.
-func (r *Reconciler) keep(key types.NamespacedName, report *written) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if report == nil {
-		delete(r.reports, key)
-		return
-	}
-	r.reports[key] = report
 }
 
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes batch) error {
@@ -166,13 +163,13 @@ func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have 
 	content := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
 	metadata, differs := metadataFor(key, &have.meta.ObjectMeta, &content)
 	if !differs && !have.strange && have.content.Equal(&content) {
-		r.keep(key, &written{meta: have.meta, content: content}) // rows become pointers of the index
+		r.tracker.keep(key, &written{meta: have.meta, ours: true, content: content}) // rows become pointers of the index
 		r.count(key, "", changes, envelope, &content)
 		return nil
 	}
 	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
 	if err := r.writer.Update(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
-		r.keep(key, nil) // it is not what we believed, or it is unknown what it is now
+		r.tracker.keep(key, nil) // it is not what we believed, or it is unknown what it is now
 		if apierrors.IsNotFound(err) {
 			return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("multiclusterapplicationsetreports").GroupResource(), key.Name, err)
 		}
@@ -188,7 +185,7 @@ func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have 
 func (r *Reconciler) wrote(ctx context.Context, key types.NamespacedName, report *v1alpha1.MulticlusterApplicationSetReport, content merge.Content, before int) {
 	meta := Metadata()
 	meta.ObjectMeta = report.ObjectMeta
-	r.keep(key, &written{meta: meta, content: content})
+	r.tracker.keep(key, &written{meta: meta, ours: true, content: content})
 	r.sayLeftOut(ctx, meta, before, content.RowsLeftOut)
 }
 
@@ -203,13 +200,13 @@ func (r *Reconciler) retire(ctx context.Context, key types.NamespacedName, repor
 		writesTotal.WithLabelValues("delete").Inc()
 	}
 	if err != nil {
-		r.keep(key, nil)
+		r.tracker.keep(key, nil)
 		return false, err
 	}
 	if !gone {
 		return false, nil // it is new, and the cache will have it in a moment
 	}
-	r.keep(key, nil)
+	r.tracker.forget(key)
 	r.index.Forget(key)
 	r.pacer.forget(key)
 	forgetMetrics(key)

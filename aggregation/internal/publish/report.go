@@ -36,15 +36,6 @@ func Metadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// written is a report as it is on the API server, as far as this process knows.
-type written struct {
-	meta *metav1.PartialObjectMetadata
-	// content is what it says; strange is true when it also says what we never write,
-	// so that it has to be written again whatever content is.
-	content merge.Content
-	strange bool
-}
-
 // readReport reads a report with its content; nil means that there is none. The
 // schema of a report leaves its rows open, so somebody may have written what cannot
 // be one: then there is no content, and the report is to be written again.
@@ -55,6 +46,7 @@ func readReport(ctx context.Context, live client.Reader, key types.NamespacedNam
 		logr.FromContextOrDiscard(ctx).Info("report is malformed and is written again", "reason", malformed.Error())
 		w := &written{meta: Metadata(), strange: true}
 		if err = live.Get(ctx, key, w.meta); err == nil {
+			w.ours = ours(w.meta)
 			return w, nil, nil
 		}
 	}
@@ -70,14 +62,17 @@ func readReport(ctx context.Context, live client.Reader, key types.NamespacedNam
 		Summary:   report.Statuses.Summary,
 	}}
 	w.meta.ObjectMeta = report.ObjectMeta
+	w.ours = ours(w.meta)
 	w.strange = !slices.Equal(w.content.Resources.Refs(), report.Statuses.Resources)
 	return w, &report.Statuses, nil
 }
 
-// ours reports whether we wrote a report, or an implementation with our contract.
+// ours reports whether we wrote a report, or an implementation with our contract. It
+// is known by its label, and by its managed fields when somebody took the label away;
+// a cache may not have those.
 func ours(meta *metav1.PartialObjectMetadata) bool {
 	_, labelled := meta.Labels[wire.ReportLabel]
-	return labelled
+	return labelled || slices.ContainsFunc(meta.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == fieldOwner })
 }
 
 func labelFor(key types.NamespacedName) string {

@@ -50,14 +50,9 @@ func (r *Reconciler) sayLeftOut(ctx context.Context, report *metav1.PartialObjec
 
 // sayForeign tells once that a report is not ours.
 func (r *Reconciler) sayForeign(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) {
-	r.mu.Lock()
-	said := r.foreign[key] == report.UID
-	r.foreign[key] = report.UID
-	r.mu.Unlock()
-	if said {
+	if !r.tracker.noteForeign(key, report.UID) {
 		return
 	}
-	errorsTotal.WithLabelValues("foreign").Inc()
 	logr.FromContextOrDiscard(ctx).Info("a report without our label has the ApplicationSet's name; it is left alone", "label", wire.ReportLabel)
 	r.events.Eventf(report, nil, corev1.EventTypeWarning, "NotOurs", "Publish",
 		"label %s is missing, so this report is left alone; delete it, or add the label, to have it written", wire.ReportLabel)

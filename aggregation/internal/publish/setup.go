@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -64,8 +65,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		events:  mgr.GetEventRecorder("multicluster-integrations-aggregation"),
 		pacer:   o.Queue.pacer,
 		limit:   o.SizeLimit,
-		reports: map[types.NamespacedName]*written{},
-		foreign: map[types.NamespacedName]types.UID{},
+		tracker: newTracker(),
 	}
 	c, err := controller.New("report", mgr, controller.Options{
 		Reconciler:              r,
@@ -103,7 +103,7 @@ func (t *triggers) Start(ctx context.Context, queue workqueue.TypedRateLimitingI
 			UpdateFunc: func(_, object any) { t.look(object) },
 			DeleteFunc: func(object any) {
 				if key, ok := keyOf(object); ok {
-					t.reconciler.keep(key, nil)
+					t.reconciler.tracker.noteDeleted(key, uidOf(object))
 				}
 				t.look(object)
 			},
@@ -145,4 +145,16 @@ func keyOf(object any) (key types.NamespacedName, ok bool) {
 	}
 	key.Namespace, key.Name, err = toolscache.SplitMetaNamespaceKey(s)
 	return key, err == nil
+}
+
+// uidOf returns the UID of an object that is gone, as far as the informer knew it.
+func uidOf(object any) types.UID {
+	if last, lost := object.(toolscache.DeletedFinalStateUnknown); lost {
+		object = last.Obj
+	}
+	o, err := meta.Accessor(object)
+	if err != nil {
+		return ""
+	}
+	return o.GetUID()
 }

@@ -1,0 +1,343 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// says waits until check has no objection to a report.
+func (w *world) says(report, what string, check func(*v1alpha1.MulticlusterApplicationSetReport) error) {
+	w.t.Helper()
+	eventually(w.t, "report "+report+" "+what, func() error {
+		r, err := w.read(report)
+		if err != nil {
+			return err
+		}
+		return check(r)
+	})
+}
+
+func (w *world) patch(report, patch string) {
+	w.t.Helper()
+	m := publish.Metadata()
+	m.Namespace, m.Name = w.namespace, report
+	w.must(hub.Patch(w.t.Context(), m, client.RawPatch(types.MergePatchType, []byte(patch))))
+}
+
+func noResources(r *v1alpha1.MulticlusterApplicationSetReport) error {
+	if len(r.Statuses.Resources) > 0 {
+		return fmt.Errorf("resources %v", r.Statuses.Resources)
+	}
+	return nil
+}
+
+// Without a search service nobody but the report itself could say what search said.
+func TestStrangersContentIsNoKnowledge(t *testing.T) {
+	w := newWorld(t)
+	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	a := w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+	for _, round := range []string{"first", "second"} {
+		r, err := w.read("guestbook")
+		w.must(err)
+		r.Statuses.Resources = []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Secret", Name: round}}
+		r.Statuses.ClusterConditions[0].Conditions = []v1alpha1.Condition{{Type: "MadeUpError", Message: round}}
+		w.must(hub.Update(t.Context(), r))
+		w.row("guestbook", "Healthy Synced")
+		w.says("guestbook", "without a stranger's resources", noResources)
+	}
+	degraded := healthy()
+	degraded[wire.FeedbackHealthStatus] = "Degraded"
+	w.report(a, degraded)
+	w.row("guestbook", "Degraded Synced")
+	w.says("guestbook", "without a stranger's resources after a change", noResources)
+}
+
+// The schema lets others write fields into a row that no row has.
+func TestStrangersFieldsInRowsGo(t *testing.T) {
+	w := newWorld(t)
+	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("MulticlusterApplicationSetReport"))
+	w.must(hub.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "guestbook"}, u))
+	rows, _, err := unstructured.NestedSlice(u.Object, "statuses", "clusterConditions")
+	w.must(err)
+	row, ok := rows[0].(map[string]any)
+	if !ok {
+		t.Fatalf("row %v", rows[0])
+	}
+	row["extra"] = map[string]any{"a": "b"}
+	w.must(unstructured.SetNestedSlice(u.Object, rows, "statuses", "clusterConditions"))
+	w.must(hub.Update(t.Context(), u))
+	eventually(t, "the field gone", func() error {
+		w.must(hub.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "guestbook"}, u))
+		if rows, _, _ := unstructured.NestedSlice(u.Object, "statuses", "clusterConditions"); strings.Contains(fmt.Sprint(rows), "extra") {
+			return fmt.Errorf("rows %v", rows)
+		}
+		return nil
+	})
+	w.row("guestbook", "Healthy Synced")
+}
+
+// The news of a deletion may come before the answer to the write that came first.
+func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
+	w := newWorld(t)
+	through := &tap{}
+	start(t, through, "--intermediate-dir="+t.TempDir())
+	a := w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+	direct, err := rest.HTTPClientFor(config)
+	w.must(err)
+	watching, err := client.NewWithWatch(config, client.Options{Scheme: hub.Scheme()})
+	w.must(err)
+	events, err := watching.Watch(t.Context(), &v1alpha1.MulticlusterApplicationSetReportList{}, client.InNamespace(w.namespace))
+	w.must(err)
+	defer events.Stop()
+
+	var once sync.Once
+	through.breakWith(func(r *http.Request) *http.Response {
+		if r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, w.namespace+"/multiclusterapplicationsetreports/guestbook") {
+			return nil
+		}
+		var response *http.Response
+		once.Do(func() {
+			again := r.Clone(context.Background())
+			again.RequestURI = ""
+			var err error
+			if response, err = direct.Do(again); err != nil {
+				t.Error(err)
+				return
+			}
+			report := publish.Metadata()
+			report.Namespace, report.Name = w.namespace, "guestbook"
+			if err := hub.Delete(context.Background(), report); err != nil {
+				t.Error(err)
+			}
+			for event := range events.ResultChan() { // the process is told at the same time
+				if event.Type == watch.Deleted {
+					break
+				}
+			}
+		})
+		return response
+	})
+	degraded := healthy()
+	degraded[wire.FeedbackHealthStatus] = "Degraded"
+	w.report(a, degraded)
+	w.row("guestbook", "Degraded Synced") // written, deleted, and written again
+	eventually(t, "a report that was created after the first", func() error {
+		if n := strings.Count(strings.Join(through.reportsWritten(), "\n"), "POST"); n < 2 {
+			return fmt.Errorf("%d creations", n)
+		}
+		return nil
+	})
+}
+
+// A tool that prunes labels does not make a report somebody else's.
+func TestReportThatLostItsLabelIsOurs(t *testing.T) {
+	w := newWorld(t)
+	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	a := w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+	labelled := func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+		if r.Labels[wire.ReportLabel] == "" {
+			return errors.New("no label")
+		}
+		return nil
+	}
+	w.patch("guestbook", `{"metadata":{"labels":null}}`)
+	w.says("guestbook", "with its label again", labelled)
+	degraded := healthy()
+	degraded[wire.FeedbackHealthStatus] = "Degraded"
+	w.report(a, degraded)
+	w.row("guestbook", "Degraded Synced")
+
+	first.end(t)
+	w.patch("guestbook", `{"metadata":{"labels":null}}`)
+	second := start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	w.says("guestbook", "with its label again after a restart", labelled)
+
+	second.end(t)
+	w.patch("guestbook", `{"metadata":{"labels":null}}`)
+	w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
+	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	eventually(t, "the report gone with its ApplicationSet", func() error {
+		if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("report: %w", err)
+		}
+		return nil
+	})
+}
+
+// What is known of an ApplicationSet is not known of the next one of its name.
+func TestNextApplicationSetStartsFromNothing(t *testing.T) {
+	whole := func(w *world, a app) *intermediate.Report {
+		return &intermediate.Report{Namespace: w.namespace, Name: a.set, Applications: []intermediate.Application{{
+			Cluster: a.cluster, Namespace: w.namespace, Name: a.name, Resources: []intermediate.Resource{{APIVersion: "v1", Kind: "Secret", Name: "old"}},
+		}}}
+	}
+	shown := func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+		if len(r.Statuses.Resources) != 1 {
+			return fmt.Errorf("resources %v", r.Statuses.Resources)
+		}
+		return nil
+	}
+	gone := func(w *world) {
+		t.Helper()
+		eventually(t, "the report gone", func() error {
+			if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("report: %w", err)
+			}
+			return nil
+		})
+	}
+	again := func(w *world) {
+		t.Helper()
+		w.applicationSet("guestbook") // and its Application is still delivered
+		w.row("guestbook", "Healthy Synced")
+		w.says("guestbook", "without the old one's resources", noResources)
+	}
+	t.Run("leader", func(t *testing.T) {
+		w := newWorld(t)
+		dir := t.TempDir()
+		start(t, &tap{}, "--intermediate-dir="+dir)
+		a := w.lone("guestbook")
+		w.must(intermediate.NewStore(dir).Write(whole(w, a)))
+		w.says("guestbook", "with resources", shown)
+		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
+		gone(w)
+		again(w)
+	})
+	t.Run("gone while nobody looked", func(t *testing.T) {
+		w := newWorld(t)
+		dir := t.TempDir()
+		first := start(t, &tap{}, "--intermediate-dir="+dir)
+		a := w.lone("guestbook")
+		w.must(intermediate.NewStore(dir).Write(whole(w, a)))
+		w.says("guestbook", "with resources", shown)
+		first.end(t)
+		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
+		start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+		gone(w)
+		again(w)
+	})
+	t.Run("standby", func(t *testing.T) {
+		w := newWorld(t)
+		dirs := []string{t.TempDir(), t.TempDir()}
+		leader := start(t, &tap{}, append(elect, "--intermediate-dir="+dirs[0])...)
+		a := w.lone("guestbook")
+		w.row("guestbook", "Healthy Synced")
+		start(t, &tap{}, append(elect, "--intermediate-dir="+dirs[1])...)
+		for _, dir := range dirs {
+			w.must(intermediate.NewStore(dir).Write(whole(w, a)))
+		}
+		w.says("guestbook", "with resources", shown)
+		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
+		gone(w)
+		for _, dir := range dirs {
+			w.must(intermediate.NewStore(dir).Remove(w.namespace, "guestbook")) // as resourcesync does
+		}
+		leader.end(t)
+		again(w)
+	})
+}
+
+// One managed cluster that reports a megabyte costs nobody else his row.
+func TestHugeFeedbackCostsItsOwnRowOnly(t *testing.T) {
+	w := newWorld(t)
+	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
+	w.applicationSet("guestbook")
+	for _, c := range []string{"a-hostile", "b", "c", "d"} {
+		a := app{"guestbook", "app-" + c, w.cluster(c, metav1.ConditionTrue)}
+		w.deliver(a)
+		v := healthy()
+		if c == "a-hostile" {
+			v[wire.FeedbackSyncRevision] = strings.Repeat("x", 1100<<10)
+		}
+		w.report(a, v)
+	}
+	w.says("guestbook", "with the rows of the others", func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+		if n := len(r.Statuses.ClusterConditions); n < 3 || r.Statuses.Summary.Healthy != "4" {
+			return fmt.Errorf("%d rows, summary %+v", n, r.Statuses.Summary)
+		}
+		return nil
+	})
+}
+
+// A new pod has an empty directory, and search may answer for a part of the fleet first.
+func TestNewPodKeepsWhatSearchHasNotAnswered(t *testing.T) {
+	w := newWorld(t)
+	dir := t.TempDir()
+	first := start(t, &tap{}, "--intermediate-dir="+dir)
+	w.applicationSet("guestbook")
+	var both []intermediate.Application
+	for _, name := range []string{"c1", "c2"} {
+		a := app{"guestbook", "app-" + name, w.cluster(name, metav1.ConditionTrue)}
+		w.deliver(a)
+		w.report(a, values{wire.FeedbackHealthStatus: "Degraded", wire.FeedbackSyncStatus: "Synced"})
+		both = append(both, intermediate.Application{
+			Cluster: a.cluster, Namespace: w.namespace, Name: a.name,
+			Resources:  []intermediate.Resource{{APIVersion: "v1", Kind: "ConfigMap", Name: name}},
+			Conditions: []intermediate.Condition{{Type: "OperationError", Message: "quota exceeded on " + name}},
+		})
+	}
+	file := func(of []intermediate.Application, unread ...string) *intermediate.Report {
+		return &intermediate.Report{Namespace: w.namespace, Name: "guestbook", Applications: of, UnreadClusters: unread}
+	}
+	content := func(want ...string) func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+		return func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+			var got []string
+			for _, c := range r.Statuses.Resources {
+				got = append(got, c.Name)
+			}
+			for _, row := range r.Statuses.ClusterConditions {
+				for _, c := range row.Conditions {
+					got = append(got, c.Message)
+				}
+			}
+			if strings.Join(got, ", ") != strings.Join(want, ", ") {
+				return fmt.Errorf("it says %v", got)
+			}
+			return nil
+		}
+	}
+	w.must(intermediate.NewStore(dir).Write(file(both)))
+	w.says("guestbook", "complete", content("c1", "c2", "quota exceeded on c1", "quota exceeded on c2"))
+	first.end(t)
+
+	through := &tap{}
+	dir = t.TempDir()
+	store := intermediate.NewStore(dir)
+	w.must(store.Write(file(both[:1], both[1].Cluster)))
+	start(t, through, "--intermediate-dir="+dir)
+	w.passed()
+	w.says("guestbook", "still complete", content("c1", "c2", "quota exceeded on c1", "quota exceeded on c2"))
+	if writes := through.writesOf(w.namespace, "guestbook"); len(writes) > 0 {
+		t.Errorf("a restart wrote %v", writes)
+	}
+	w.must(store.Write(file(nil)))
+	w.says("guestbook", "empty, once search has answered for all", content())
+}

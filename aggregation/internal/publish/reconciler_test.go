@@ -1,0 +1,232 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
+
+// server has one ApplicationSet and its report. A cache of it is as late as a test
+// wants it, which a real one is only by chance.
+type server struct {
+	client.Client
+	report  v1alpha1.MulticlusterApplicationSetReport
+	applied int
+	refuse  error // the answer to a write, which is done all the same
+}
+
+func (s *server) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	switch o := into.(type) {
+	case *v1alpha1.MulticlusterApplicationSetReport:
+		s.report.DeepCopyInto(o)
+	case *metav1.PartialObjectMetadata:
+		if o.Kind == argocd.ApplicationSetKind {
+			return nil
+		}
+		s.report.ObjectMeta.DeepCopyInto(&o.ObjectMeta)
+	}
+	return nil
+}
+
+func (s *server) Update(_ context.Context, o client.Object, _ ...client.UpdateOption) error {
+	report, ok := o.(*v1alpha1.MulticlusterApplicationSetReport)
+	if !ok {
+		return errors.New("not a report")
+	}
+	s.applied++
+	report.Generation = s.report.Generation + 1
+	report.DeepCopyInto(&s.report)
+	return s.refuse
+}
+
+// lateCache shows the report as it was.
+type lateCache struct {
+	client.Reader
+	report    metav1.ObjectMeta
+	withoutIt bool // without the ApplicationSet
+}
+
+func (c *lateCache) Get(_ context.Context, _ client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	m, ok := into.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return errors.New("only metadata is cached")
+	}
+	if m.Kind == argocd.ApplicationSetKind {
+		if c.withoutIt {
+			return apierrors.NewNotFound(schema.GroupResource{}, "guestbook")
+		}
+		return nil
+	}
+	c.report.DeepCopyInto(&m.ObjectMeta)
+	return nil
+}
+
+// bench is a reconciler whose report is as the index says, and known.
+type bench struct {
+	t      *testing.T
+	server *server
+	cache  *lateCache
+	index  *index.Index
+	*Reconciler
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, server: &server{}, index: index.New(func(types.NamespacedName) {})}
+	b.index.SetCluster(observe.Cluster{Name: "a", Exists: true, Available: true})
+	b.feedback("Healthy")
+	b.server.report.ObjectMeta = metav1.ObjectMeta{
+		Namespace: guestbook.Namespace, Name: guestbook.Name, UID: "first", Generation: 1, Labels: map[string]string{wire.ReportLabel: labelFor(guestbook)},
+	}
+	b.cache = &lateCache{}
+	b.Reconciler = &Reconciler{
+		cached: b.cache, live: b.server, writer: b.server, index: b.index, events: events.NewFakeRecorder(10),
+		pruner: &prune.Pruner{Live: b.server, Writer: b.server, Store: intermediate.NewStore(t.TempDir())},
+		pacer:  newPacer(Pace{}), limit: 1 << 20, tracker: newTracker(),
+	}
+	b.cacheCatchesUp()
+	b.reconcile()
+	b.cacheCatchesUp()
+	b.expect("the beginning", "Healthy", 1)
+	return b
+}
+
+func (b *bench) feedback(health string) {
+	b.t.Helper()
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "a", Name: "app-abcde", Labels: map[string]string{wire.PullLabel: "true", wire.ApplicationSetLabel: "true"},
+		Annotations: map[string]string{wire.HostingAnnotation: guestbook.String(), wire.HubNamespaceAnnotation: "argocd", wire.HubNameAnnotation: "app"},
+	}}
+	w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue}}
+	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
+		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: "argocd", Name: "app"},
+		StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{
+			{Name: wire.FeedbackHealthStatus, Value: workv1.FieldValue{Type: workv1.String, String: &health}},
+			{Name: wire.FeedbackSyncStatus, Value: workv1.FieldValue{Type: workv1.String, String: ptr.To("Synced")}},
+		}},
+	}}
+	compact, err := index.Compact(w)
+	if work, ok := compact.(*index.Work); err == nil && ok {
+		b.index.SetWork(work)
+	} else {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) cacheCatchesUp() { b.cache.report = *b.server.report.ObjectMeta.DeepCopy() }
+
+func (b *bench) reconcile() reconcile.Result {
+	b.t.Helper()
+	result, err := b.Reconcile(b.t.Context(), reconcile.Request{NamespacedName: guestbook})
+	if err != nil && b.server.refuse == nil {
+		b.t.Fatal(err)
+	}
+	return result
+}
+
+func (b *bench) expect(why, health string, writes int) {
+	b.t.Helper()
+	rows := b.server.report.Statuses.ClusterConditions
+	if len(rows) != 1 || rows[0].HealthStatus != health || b.server.applied != writes {
+		b.t.Errorf("%s: rows %+v after %d writes, want one that is %s after %d", why, rows, b.server.applied, health, writes)
+	}
+}
+
+// An answer that is lost says nothing about whether the write was done.
+func TestFailedUpdateIsNotBelieved(t *testing.T) {
+	for name, refuse := range map[string]error{
+		"timeout":  apierrors.NewTimeoutError("lost", 1),
+		"conflict": apierrors.NewConflict(schema.GroupResource{}, "guestbook", nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.feedback("Degraded")
+			b.server.refuse = refuse
+			b.reconcile()
+			b.feedback("Healthy") // before the cache shows what was written
+			b.server.refuse = nil
+			b.reconcile()
+			b.expect("the report that was written all the same is not taken for the one before", "Healthy", 3)
+		})
+	}
+}
+
+// A watch that was interrupted shows a report that was made anew as a change of the old one.
+func TestReportMadeAnewIsRead(t *testing.T) {
+	b := newBench(t)
+	b.server.report.UID = "second"
+	b.server.report.Statuses.ClusterConditions[0].HealthStatus = "Missing"
+	b.cacheCatchesUp() // of the same generation
+	b.reconcile()
+	b.expect("what another report says is not what the first one said", "Healthy", 2)
+}
+
+// The answer to a write may come after the news that its report was deleted.
+func TestDeletedReportIsNotKept(t *testing.T) {
+	tr := newTracker()
+	report := func(uid types.UID) *written {
+		return &written{meta: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}}}
+	}
+	tr.keep(guestbook, report("one"))
+	tr.noteDeleted(guestbook, "one")
+	tr.keep(guestbook, report("one"))
+	if tr.known(guestbook) != nil {
+		t.Error("a report is known that is deleted")
+	}
+	tr.keep(guestbook, report("two"))
+	tr.noteDeleted(guestbook, "one")
+	if tr.known(guestbook) == nil {
+		t.Error("the report that took its place is not known")
+	}
+	tr.noteDeleted(guestbook, "two")
+	if tr.known(guestbook) != nil {
+		t.Error("a report is known after its deletion")
+	}
+}
+
+// While the cache lacks what the API server has, there is nothing to do but wait.
+func TestBacksOffWhileTheCacheIsBehind(t *testing.T) {
+	b := newBench(t)
+	b.cache.withoutIt = true
+	var last, all time.Duration
+	for range 20 {
+		wait := b.reconcile().RequeueAfter
+		if wait < last || wait <= 0 || wait > retryMost {
+			t.Fatalf("waits %s after %s, want longer and at most %s", wait, last, retryMost)
+		}
+		last, all = wait, all+wait
+	}
+	if last != retryMost || all < 5*time.Minute {
+		t.Errorf("20 tries take %s, the last wait is %s; want it to reach %s", all, last, retryMost)
+	}
+	b.cache.withoutIt = false
+	b.reconcile()
+	b.cache.withoutIt = true
+	if wait := b.reconcile().RequeueAfter; wait != retryFirst {
+		t.Errorf("after a success the first wait is %s, want %s", wait, retryFirst)
+	}
+}

@@ -1,0 +1,132 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package publish
+
+import (
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+)
+
+// written is a report as it is on the API server, as far as this process knows.
+type written struct {
+	meta *metav1.PartialObjectMetadata
+	// ours: the report is ours to write (see [ours]).
+	ours bool
+	// content is what it says; strange is true when it also says what we never write,
+	// so that it has to be written again whatever content is.
+	content merge.Content
+	strange bool
+}
+
+// tracker holds what this process knows of the reports. It is safe for concurrent use.
+type tracker struct {
+	mu      sync.Mutex
+	reports map[types.NamespacedName]*written
+	// met are the reports that were looked for once: what is found there from then on
+	// is younger than what this process knows.
+	met map[types.NamespacedName]struct{}
+	// deleted are the last reports whose deletion was seen. The answer to a write may
+	// come later than the deletion of what it wrote.
+	deleted map[types.NamespacedName]types.UID
+	// foreign are the reports that have an ApplicationSet's name and are not ours.
+	foreign map[types.NamespacedName]types.UID
+	// retries counts the answers in a row that only said that the cache is behind.
+	retries map[types.NamespacedName]int
+}
+
+func newTracker() *tracker {
+	return &tracker{
+		reports: map[types.NamespacedName]*written{},
+		met:     map[types.NamespacedName]struct{}{},
+		deleted: map[types.NamespacedName]types.UID{},
+		foreign: map[types.NamespacedName]types.UID{},
+		retries: map[types.NamespacedName]int{},
+	}
+}
+
+// known returns a report, nil when it has to be read.
+func (t *tracker) known(key types.NamespacedName) *written {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reports[key]
+}
+
+// meet notes that a report was looked for, and reports whether it is the first time.
+func (t *tracker) meet(key types.NamespacedName) (first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, before := t.met[key]
+	t.met[key] = struct{}{}
+	return !before
+}
+
+// keep takes in a report as it was read or written; nil means that nothing is known.
+func (t *tracker) keep(key types.NamespacedName, report *written) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if report == nil || report.meta.UID == t.deleted[key] {
+		delete(t.reports, key)
+		return
+	}
+	delete(t.deleted, key)
+	t.reports[key] = report
+}
+
+// noteDeleted takes in that a report was deleted.
+func (t *tracker) noteDeleted(key types.NamespacedName, uid types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.deleted[key] = uid
+	if report := t.reports[key]; report != nil && report.meta.UID == uid {
+		delete(t.reports, key)
+	}
+}
+
+// noteForeign takes in whether a report is foreign, and reports whether that is to be
+// said; no UID means that there is none, or that it is ours.
+func (t *tracker) noteForeign(key types.NamespacedName, uid types.UID) (news bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	news = uid != "" && t.foreign[key] != uid
+	if uid == "" {
+		delete(t.foreign, key)
+	} else {
+		t.foreign[key] = uid
+	}
+	foreignGauge.Set(float64(len(t.foreign)))
+	return news
+}
+
+// settled takes in that a report is as it should be.
+func (t *tracker) settled(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.retries, key)
+}
+
+// retry returns how long to wait for the cache, longer every time in a row.
+func (t *tracker) retry(key types.NamespacedName) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	wait := retryFirst << t.retries[key]
+	if wait >= retryMost {
+		return retryMost
+	}
+	t.retries[key]++
+	return wait
+}
+
+// forget drops what is known about the report of an ApplicationSet that is gone.
+func (t *tracker) forget(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.reports, key)
+	delete(t.met, key)
+	delete(t.deleted, key)
+}
