@@ -11,7 +11,7 @@ import (
 )
 
 // decode reads a report piece by piece, so that only what is kept takes memory, and
-// each text only once. Entries that are out of bounds are left out and counted:
+// what many entries share only once. Entries that are out of bounds are left out and counted:
 // everything in a report was said by a managed cluster.
 func decode(from io.Reader) (*Report, error) {
 	d := &decoder{json: json.NewDecoder(from), texts: map[string]string{}}
@@ -189,10 +189,9 @@ func (d *decoder) text(into *string) error {
 	return nil
 }
 
-// share replaces the texts of a resource by equal ones that are kept already: the
-// Applications of one ApplicationSet deploy much the same.
+// share replaces the texts of a resource that many have by equal ones that are kept already.
 func (d *decoder) share(r *Resource) {
-	r.APIVersion, r.Kind, r.Namespace, r.Name = d.shared(r.APIVersion), d.shared(r.Kind), d.shared(r.Namespace), d.shared(r.Name)
+	r.APIVersion, r.Kind, r.Namespace = d.shared(r.APIVersion), d.shared(r.Kind), d.shared(r.Namespace)
 }
 
 func (d *decoder) shared(s string) string {
