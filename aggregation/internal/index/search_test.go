@@ -118,6 +118,9 @@ func TestUnreadClustersAreNotSpokenFor(t *testing.T) {
 			x.SetSearch(found([]string{"b"}))
 			expect(t, "a cluster that was read is believed, whatever the report had of it", rows(x, guestbook),
 				[]string{"a: Degraded OutOfSync", "b: Degraded OutOfSync NewKindOfError"})
+			x.SetSearch(found([]string{"a", "b"}))
+			expect(t, "also while it cannot be read again", rows(x, guestbook),
+				[]string{"a: Degraded OutOfSync", "b: Degraded OutOfSync NewKindOfError"})
 			x.SetSearch(found(nil, deploys("b", "three")))
 			expect(t, "and once all are read, nothing is remembered", resourceNames(x), "three")
 			x.SetSearch(found([]string{"a", "b"}))
@@ -152,6 +155,9 @@ func TestOldReportNeverTakesThePlaceOfSearch(t *testing.T) {
 	old := &v1alpha1.AppSetStatuses{Resources: []v1alpha1.ResourceRef{{Kind: "ConfigMap", Name: "old"}}}
 	x.Remember(guestbook, old)
 	expect(t, "what search said is newer than the report", resourceNames(x), "fresh")
+	if x.sets[guestbook].remembered != nil {
+		t.Error("a report is remembered that nothing is taken from")
+	}
 	x.SetSearch(found(nil))
 	expect(t, "and nothing of the report comes back later", resourceNames(x), "")
 }
