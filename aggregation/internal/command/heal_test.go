@@ -53,10 +53,16 @@ func TestHandMadeChangesAreMended(t *testing.T) {
 		w.row("guestbook", "Healthy Synced")
 	})
 	t.Run("rows that are none", func(t *testing.T) {
-		for _, rows := range []string{`"none"`, `{"cluster":"x"}`, `[1]`, `[{"healthStatus":5}]`, `[{"conditions":{"type":"x"}}]`} {
+		for rows, refused := range map[string]bool{
+			`"none"`: true, `{"cluster":"x"}`: true, `[1]`: true, // a single one would break every list of reports
+			`[{"healthStatus":5}]`: false, `[{"conditions":{"type":"x"}}]`: false,
+		} {
 			report := publish.Metadata()
 			report.Namespace, report.Name = w.namespace, "guestbook"
-			w.must(hub.Patch(t.Context(), report, client.RawPatch(types.MergePatchType, []byte(`{"statuses":{"clusterConditions":`+rows+`}}`))))
+			err := hub.Patch(t.Context(), report, client.RawPatch(types.MergePatchType, []byte(`{"statuses":{"clusterConditions":`+rows+`}}`)))
+			if apierrors.IsInvalid(err) != refused {
+				t.Errorf("rows %s: error %v, want them refused: %t", rows, err, refused)
+			}
 			w.row("guestbook", "Healthy Synced")
 		}
 	})

@@ -50,9 +50,10 @@ type AppSetStatuses struct {
 	// syncRevision: the revision that it was compared with;
 	// operationStatePhase: Running, Terminating, Failed, Error or Succeeded;
 	// operationStateStartedAt: when the last operation started, as RFC 3339;
+	// staleSince: since when search has given no trustworthy answer, as RFC 3339;
 	// conditions: a list of its errors and warnings, each with a type and a message.
-	// The schema says no more than this: checking the fields of thousands of rows is
-	// two thirds of what a write would cost the API server.
+	// The schema says no more than that they are objects: checking the fields of
+	// thousands of rows would be more than half of what a write costs the API server.
 	// +optional
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
