@@ -85,7 +85,7 @@ func TestHostileWorkIsBrief(t *testing.T) {
 				t.Errorf("%s: %d bytes a work, want at most %d", c.reason, each, c.limit)
 			}
 			work, ok := kept[0].(*Work)
-			if !ok || work.AppNamespace != "" || work.AppName != "guestbook" || work.Set.Name != "guestbook" {
+			if !ok || work.AppNamespace != "" || work.HubName != "guestbook" || work.Set.Name != "guestbook" {
 				t.Fatalf("%s: it is %+v", c.reason, kept[0])
 			}
 			seen := work.Facts.Observe(observe.Cluster{Name: "cluster1", Exists: true, Available: true})

@@ -70,12 +70,12 @@ func Compact(object any) (any, error) {
 			w.Set = types.NamespacedName{Namespace: intern(wire.Name(namespace, &rejected)), Name: intern(wire.Name(name, &rejected))}
 		}
 	}
-	count(&rejected)
 	for i := range full.Status.ResourceStatus.Manifests {
 		if r := &full.Status.ResourceStatus.Manifests[i].ResourceMeta; r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural && r.Name == w.HubName {
-			w.AppNamespace = intern(r.Namespace)
+			w.AppNamespace = intern(wire.Name(r.Namespace, &rejected))
 		}
 	}
+	count(&rejected)
 	return w, nil
 }
 
