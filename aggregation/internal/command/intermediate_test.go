@@ -33,7 +33,7 @@ func TestIntermediateReportComesAndGoes(t *testing.T) {
 			Namespace: w.namespace, Name: "guestbook", Applications: []intermediate.Application{{
 				Cluster: a.cluster, Namespace: w.namespace, Name: a.name,
 				Resources:  []intermediate.Resource{{APIVersion: "v1", Kind: "Service", Name: message}},
-				Conditions: []intermediate.Condition{{Type: "OperationError", Message: message}},
+				Conditions: []intermediate.Condition{{Type: "NewKindOfError", Message: message}},
 			}},
 		}))
 	}
