@@ -38,6 +38,9 @@ const (
 	HubNamespaceAnnotation = group + "hub-application-namespace"
 	// HubNameAnnotation holds the hub Application's name.
 	HubNameAnnotation = group + "hub-application-name"
+	// HubUIDAnnotation holds the hub Application's UID on a work that was adopted:
+	// one whose name was made from an earlier UID. No other work has it.
+	HubUIDAnnotation = group + "hub-application-uid"
 	// HostingAnnotation holds "<namespace>/<name>" of the owning ApplicationSet,
 	// on the work and on the delivered Application (the search collector reads it).
 	HostingAnnotation = group + "hosting-applicationset"

@@ -36,6 +36,7 @@ const (
 	ReasonTooLarge       = "TooLarge"
 	ReasonRefused        = "Refused"
 	ReasonNameTaken      = "NameTaken"
+	ReasonTaken          = "IdentityTaken"
 	ReasonWaitingForOld  = "WaitingForWithdrawal"
 	ReasonDeleting       = "Deleting"
 	ReasonSkipReconcile  = "SkipReconcileMissing"
@@ -60,6 +61,8 @@ type verdict struct {
 	Refusal finding
 	// Mild: the refusal is the user's own wish or slip, a warning and no error.
 	Mild bool
+	// Keep: what was delivered before stays on the target as it is.
+	Keep bool
 	// Withdrawn: nothing of it is left on the hub.
 	Withdrawn bool
 	// Warnings go with a delivery.
@@ -87,7 +90,7 @@ type guard func(world) *verdict
 
 // decide runs the guards; the first that refuses has the word.
 func decide(w world) verdict {
-	for _, g := range []guard{asked, targeted, known, allowed, inNamespace, inProject} {
+	for _, g := range []guard{asked, targeted, known, allowed, inNamespace, inProject, wellFormed} {
 		if v := g(w); v != nil {
 			return *v
 		}
@@ -113,20 +116,32 @@ func asked(w world) *verdict {
 	return &verdict{}
 }
 
-// targeted: the Application says where to go, in words that can be followed.
+// targeted: the Application names a place where a cluster can be.
 func targeted(w world) *verdict {
 	cluster := w.app.Annotations[wire.ClusterAnnotation]
 	if cluster == "" {
 		return refuse(ReasonNoCluster, "not delivered: annotation %s is missing; set it to the name of a ManagedCluster", wire.ClusterAnnotation)
 	}
-	if len(validation.IsDNS1123Subdomain(cluster)) > 0 || len(cluster) > validation.DNS1123LabelMaxLength {
-		return refuse(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a ManagedCluster", wire.ClusterAnnotation, cluster)
+	if !clusterName(cluster) {
+		return refuse(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a ManagedCluster; correct it", wire.ClusterAnnotation, cluster)
 	}
+	return nil
+}
+
+// clusterName reports whether a ManagedCluster, and with it a namespace, can be
+// called that. There is positively no cluster of another name.
+func clusterName(name string) bool {
+	return name != "" && len(validation.IsDNS1123Subdomain(name)) == 0 && len(name) <= validation.DNS1123LabelMaxLength
+}
+
+// wellFormed: what else the Application says can be followed. A slip in it costs an
+// update, never the copy that runs.
+func wellFormed(w world) *verdict {
 	if namespace := w.app.Annotations[wire.AppNamespaceAnnotation]; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
-		return refuse(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace", wire.AppNamespaceAnnotation, namespace)
+		return slip(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace; correct or remove it", wire.AppNamespaceAnnotation, namespace)
 	}
 	if _, err := redirect(w.app.Spec, w.app.Annotations); err != nil {
-		return refuse(ReasonInvalidSpec, "not delivered: %v", err)
+		return slip(ReasonInvalidSpec, "not delivered: %v; correct it", err)
 	}
 	return nil
 }
@@ -183,5 +198,11 @@ func refusal(reason, format string, args ...any) verdict { return *refuse(reason
 func mild(reason, format string, args ...any) *verdict {
 	v := refuse(reason, format, args...)
 	v.Mild = true
+	return v
+}
+
+func slip(reason, format string, args ...any) *verdict {
+	v := refuse(reason, format, args...)
+	v.Keep = true
 	return v
 }

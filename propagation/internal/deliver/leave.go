@@ -20,32 +20,42 @@ import (
 )
 
 // leaving withdraws a deleted Application and lets it go once no managed cluster
-// has it any more.
+// has it any more, or at once when the user has given that up.
 func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (ctrl.Result, error) {
-	if !ours(app) && len(works) == 0 {
+	c, err := r.copiesOf(ctx, app, works)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !ours(app) && len(c.proven) == 0 {
 		return ctrl.Result{}, nil
 	}
-	if err := r.withdraw(ctx, works, ReasonDeleting); err != nil {
+	if err := r.withdraw(ctx, c.all, ReasonDeleting); err != nil {
 		return ctrl.Result{}, err
 	}
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), isArgoFinalizer)
 	if len(kept) == len(app.Finalizers) {
 		return ctrl.Result{}, nil // nothing of Argo CD's holds it
 	}
-	remaining, err := r.remaining(ctx, app, works)
+	if abandon, _ := wire.IsTrue(app.Annotations[wire.AbandonAnnotation]); abandon {
+		if len(c.proven) > 0 {
+			r.warn(app, finding{"Abandoned", fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(places(c.proven), ", "))})
+		}
+		return ctrl.Result{}, r.release(ctx, app, kept)
+	}
+	remaining, unseen, err := r.remaining(ctx, app, c.proven)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	abandon, _ := wire.IsTrue(app.Annotations[wire.AbandonAnnotation])
-	if len(remaining) > 0 && !abandon {
-		return ctrl.Result{}, r.say(ctx, app, verdict{Mild: true, Refusal: finding{ReasonDeleting, fmt.Sprintf(
-			"deletion waits for %s to prove that nothing of it is left; for a cluster that will not come back set annotation %s to \"true\"",
-			strings.Join(remaining, ", "), wire.AbandonAnnotation)}})
+	if len(remaining) == 0 {
+		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	if len(remaining) > 0 {
-		r.warn(app, finding{"Abandoned", fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(remaining, ", "))})
+	result := ctrl.Result{}
+	if unseen {
+		result.RequeueAfter = afterUnseen
 	}
-	return ctrl.Result{}, r.release(ctx, app, kept)
+	return result, r.say(ctx, app, verdict{Mild: true, Refusal: finding{ReasonDeleting, fmt.Sprintf(
+		"deletion waits for %s to prove that nothing of it is left; for a cluster that will not come back set annotation %s to \"true\"",
+		strings.Join(places(remaining), ", "), wire.AbandonAnnotation)}})
 }
 
 // ours reports whether nobody but us can let a deleted Application go: it is pulled,
@@ -55,50 +65,66 @@ func ours(app *argocd.Application) bool {
 	return pulled || app.Annotations[wire.ClusterAnnotation] != "" && app.Annotations[argocd.SkipReconcileAnnotation] == "true"
 }
 
-// remaining names the works that still stand for something on a managed cluster.
-func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) ([]string, error) {
-	var names []string
-	gone := map[string]bool{}
+// remaining returns the works that still stand for something on a managed cluster:
+// those that are there while their ManagedCluster is, be it on its way out. unseen
+// tells that the cache does not have them, and that no event will tell of their end.
+func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (list []workv1.ManifestWork, unseen bool, err error) {
+	there := map[string]bool{}
 	for i := range works {
 		cluster := works[i].Namespace
-		if _, known := gone[cluster]; !known {
+		if _, known := there[cluster]; !known {
 			c, err := getCluster(ctx, r.live, cluster)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
-			gone[cluster] = c == nil || c.DeletionTimestamp != nil
+			there[cluster] = c != nil
 		}
-		if !gone[cluster] {
-			names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", cluster, works[i].Name))
+		if there[cluster] {
+			list = append(list, works[i])
 		}
 	}
-	if len(works) > 0 {
-		return names, nil
+	if len(list) > 0 || len(works) > 0 {
+		return list, false, nil
 	}
 	// The cache knows of none, which proves nothing about the last second.
-	return r.unseen(ctx, app)
+	list, err = r.unseen(ctx, app)
+	if err != nil || len(list) == 0 {
+		return nil, false, err
+	}
+	return list, true, r.withdraw(ctx, list, ReasonDeleting)
 }
 
-// unseen names works that exist although the cache has not seen them.
-func (r *Reconciler) unseen(ctx context.Context, app *argocd.Application) ([]string, error) {
+// unseen returns works that exist although the cache does not have them: it has not
+// seen them yet, or their pull label is gone.
+func (r *Reconciler) unseen(ctx context.Context, app *argocd.Application) ([]workv1.ManifestWork, error) {
 	cluster := app.Annotations[wire.ClusterAnnotation]
-	if cluster == "" {
+	if !clusterName(cluster) {
 		return nil, nil
 	}
-	var found []string
+	var found []workv1.ManifestWork
 	for _, name := range names(app) {
-		work := &workv1.ManifestWork{}
-		if err := r.live.Get(ctx, client.ObjectKey{Namespace: cluster, Name: name}, work); err != nil {
-			if client.IgnoreNotFound(err) != nil {
-				return nil, fmt.Errorf("get ManifestWork %s/%s: %w", cluster, name, err)
-			}
+		work, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: name})
+		if err != nil {
+			return nil, err
+		}
+		if work == nil {
 			continue
 		}
-		if owner, ours := workindex.ApplicationOf(work); ours && owner == client.ObjectKeyFromObject(app) {
-			found = append(found, fmt.Sprintf("cluster %q (ManifestWork %s)", cluster, name))
+		claimant, named := workindex.Claimant(work)
+		if named && claimant == client.ObjectKeyFromObject(app) || workindex.DeliveredBy(&work.Spec) == deliveredName(app) {
+			found = append(found, *work)
 		}
 	}
 	return found, nil
+}
+
+// places names works for people.
+func places(works []workv1.ManifestWork) []string {
+	names := make([]string, 0, len(works))
+	for i := range works {
+		names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", works[i].Namespace, works[i].Name))
+	}
+	return names
 }
 
 // release removes Argo CD's finalizers, and only those.

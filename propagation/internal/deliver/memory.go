@@ -6,7 +6,6 @@ package deliver
 import (
 	"maps"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,34 +60,6 @@ func (s *settled) prune(there map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.written, func(uid types.UID, _ writing) bool { return !there[uid] })
-}
-
-// losses remembers since when Applications have had no binding.
-type losses struct {
-	mu    sync.Mutex
-	since map[types.NamespacedName]time.Time
-}
-
-// left returns how much of the grace is left. The placement controller moves
-// clusters between PlacementDecisions in two writes; in between nobody has lost
-// anything.
-func (l *losses) left(app types.NamespacedName, now time.Time, grace time.Duration) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	since, there := l.since[app]
-	if !there {
-		if l.since == nil {
-			l.since = map[types.NamespacedName]time.Time{}
-		}
-		since, l.since[app] = now, now
-	}
-	return max(0, grace-now.Sub(since))
-}
-
-func (l *losses) forget(app types.NamespacedName) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.since, app)
 }
 
 func orElse(s, other string) string {

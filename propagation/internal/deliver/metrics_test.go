@@ -9,10 +9,12 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -20,7 +22,11 @@ import (
 // it ends the time that the change took.
 func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
-	r := &Reconciler{now: func() time.Time { return now }}
+	index, err := workindex.Over(toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Reconciler{index: index, now: func() time.Time { return now }}
 	work := func(generation, observed int64, note string) *workv1.ManifestWork {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Name: "w", Generation: generation, Labels: map[string]string{wire.PullLabel: "true"},

@@ -20,7 +20,7 @@ import (
 
 var (
 	workLabelKeys      = []string{wire.PullLabel, wire.ApplicationSetLabel, wire.ApplicationSetHashLabel}
-	workAnnotationKeys = []string{wire.HubNamespaceAnnotation, wire.HubNameAnnotation, wire.HostingAnnotation, wire.RequestAnnotation, wire.ChangeGenerationAnnotation, wire.StoredSpecAnnotation}
+	workAnnotationKeys = []string{wire.HubNamespaceAnnotation, wire.HubNameAnnotation, wire.HubUIDAnnotation, wire.HostingAnnotation, wire.RequestAnnotation, wire.ChangeGenerationAnnotation, wire.StoredSpecAnnotation}
 )
 
 // patchOperation is one operation of a JSON patch (RFC 6902).

@@ -88,13 +88,26 @@ func ourConditions(app *argocd.Application) []string {
 // workChanged lets through what tells us to write, to go on or to let go, and notes
 // when the agent has applied it. Plain feedback is the mirror's.
 func (r *Reconciler) workChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool {
+		if app, named := workindex.Claimant(e.Object); named {
+			r.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
+		}
+		return true
+	}, DeleteFunc: func(e event.DeleteEvent) bool {
+		if app, named := workindex.Claimant(e.Object); named && e.Object.GetDeletionTimestamp() == nil {
+			r.unlabelled.note(app, client.ObjectKeyFromObject(e.Object))
+		}
+		return true
+	}, UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := workindex.Work(e.ObjectOld), workindex.Work(e.ObjectNew)
 		if before == nil || after == nil {
 			return true
 		}
 		if app, ours := workindex.ApplicationOf(after); ours && !appliedNow(before) && appliedNow(after) {
 			r.book.applied(app, r.now())
+			if r.index.Several(app) {
+				return true // the others may go now
+			}
 		}
 		return after.Annotations[wire.RequestAnnotation] != "" ||
 			before.Generation != after.Generation ||

@@ -57,7 +57,7 @@ func (r *Reconciler) uncached() facts { return facts{r.live, false} }
 func (r *Reconciler) gather(ctx context.Context, from facts, app *argocd.Application) (world, error) {
 	w := world{app: app, bound: r.options.Binding == BindingNone, argocdNamespace: r.options.ArgoCDNamespace, appNamespaces: r.options.AppNamespaces}
 	name := app.Annotations[wire.ClusterAnnotation]
-	if v := asked(w); name == "" || v != nil {
+	if v := asked(w); !clusterName(name) || v != nil {
 		return w, nil
 	}
 	cluster, err := getCluster(ctx, from, name)

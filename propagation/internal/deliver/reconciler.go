@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -28,6 +29,7 @@ import (
 // watch are seen at once; these are for the rest.
 const (
 	afterConflict = 50 * time.Millisecond // somebody else wrote first; the cache will have it
+	afterUnseen   = 5 * time.Second       // a work that the cache does not have
 	afterRefusal  = 30 * time.Second      // an admission webhook or a missing namespace may come round
 )
 
@@ -42,10 +44,11 @@ type Reconciler struct {
 	options Options
 	now     func() time.Time
 
-	settled settled
-	book    book
-	losses  losses
-	swept   chan event.GenericEvent
+	settled    settled
+	book       book
+	graces     graces
+	unlabelled unlabelled
+	swept      chan event.GenericEvent
 }
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -100,6 +103,9 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	works, err := r.works(req.NamespacedName)
+	if err == nil {
+		works, err = r.withUnlabelled(ctx, req.NamespacedName, works)
+	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -117,47 +123,108 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !v.Deliver {
 		return r.refused(ctx, app, works, v)
 	}
-	r.losses.forget(req.NamespacedName)
+	r.graces.found(req.NamespacedName, applicationGone)
+	r.graces.found(req.NamespacedName, app.Annotations[wire.ClusterAnnotation])
 	return r.deliver(ctx, w, works, v.Warnings)
 }
 
-// deliver makes the hub's ManifestWork the wanted one and then withdraws what an
-// earlier wish left elsewhere.
+// progress is how far a delivery has got.
+type progress int
+
+const (
+	progressWaiting progress = iota // for something that ends by itself
+	progressRefused                 // until the Application or the hub is changed
+	progressDone                    // the wanted work is on the hub
+)
+
+// delivery is what came of an attempt.
+type delivery struct {
+	state progress
+	// verdict is to be said, unless silent.
+	verdict verdict
+	silent  bool
+	// after is when to try again, 0 for not by the clock.
+	after time.Duration
+}
+
+// deliver makes the hub's ManifestWork the wanted one and withdraws what an earlier
+// wish left elsewhere, whatever becomes of the first.
 func (r *Reconciler) deliver(ctx context.Context, w world, works []workv1.ManifestWork, warnings []finding) (ctrl.Result, error) {
-	cluster := w.app.Annotations[wire.ClusterAnnotation]
-	current, stale := choose(works, cluster, names(w.app))
-	if current != nil && current.DeletionTimestamp != nil {
-		return ctrl.Result{}, r.say(ctx, w.app, refusal(ReasonWaitingForOld,
-			"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", cluster, current.Name))
+	c, err := r.copiesOf(ctx, w.app, works)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
+	d, failed := r.apply(ctx, w, c, warnings)
+	wait, err := r.withdrawOld(ctx, w.app, c, d.state)
+	switch {
+	case failed != nil:
+		return ctrl.Result{}, failed
+	case err != nil:
+		return ctrl.Result{}, err
+	case d.silent:
+		return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, nil
+	}
+	return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, r.say(ctx, w.app, d.verdict)
+}
+
+// apply makes the current work the wanted one, or a new one when there is none.
+func (r *Reconciler) apply(ctx context.Context, w world, c copies, warnings []finding) (delivery, error) {
+	other, err := r.holderOf(ctx, w.app, c)
+	if err != nil {
+		return delivery{}, err
+	}
+	if other != nil {
+		return r.yield(ctx, w.app, c, other)
+	}
+	if c.current == nil && c.terminating != nil {
+		return waitFor(c.terminating), nil
+	}
+	d, err := r.write(ctx, w, c.current, warnings)
+	var own *existing
+	if !errors.As(err, &own) {
+		return d, err
+	}
+	if own.work.DeletionTimestamp != nil {
+		d = waitFor(own.work)
+		d.after = afterRefusal // the cache does not have it, so no event tells of its end
+		return d, nil
+	}
+	return r.write(ctx, w, own.work, warnings)
+}
+
+// waitFor is the delivery that waits for a terminating work.
+func waitFor(work *workv1.ManifestWork) delivery {
+	return delivery{verdict: refusal(ReasonWaitingForOld,
+		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
+}
+
+// write makes current, or a new work, the wanted one.
+func (r *Reconciler) write(ctx context.Context, w world, current *workv1.ManifestWork, warnings []finding) (delivery, error) {
 	plan, written, err := r.request(ctx, w, current)
 	if err != nil || written {
-		return ctrl.Result{}, err
+		return delivery{silent: true}, err
 	}
 	want, err := manifestWork(r.parcel(w, plan.request))
 	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.app), err)
+		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.app), err)
 	}
+	bindToUID(w.app, current, want)
 	if size := payloadSize(want); size > r.options.SizeLimit {
-		return ctrl.Result{}, r.say(ctx, w.app, refusal(ReasonTooLarge,
-			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit))
+		return delivery{state: progressRefused, verdict: refusal(ReasonTooLarge,
+			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}, nil
 	}
 	put, err := r.put(ctx, w.app, current, want, plan)
-	if refused(err) {
+	switch {
+	case current != nil && apierrors.IsNotFound(err):
+		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
+	case refused(err):
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
-		return ctrl.Result{RequeueAfter: afterRefusal}, r.say(ctx, w.app, refusal(ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err))
+		return delivery{state: progressRefused, after: afterRefusal, verdict: refusal(ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err)}, nil
+	case err != nil:
+		return delivery{}, err
 	}
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	taken, err := r.nameTaken(ctx, w.app, cluster, put.name)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := r.retarget(ctx, w.app, stale); err != nil {
-		return ctrl.Result{}, err
-	}
-	return ctrl.Result{}, r.say(ctx, w.app, verdict{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)})
+	taken, err := r.nameTaken(ctx, w.app, want.Namespace, put.name)
+	return delivery{state: progressDone, verdict: verdict{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
 }
 
 // request sees the Application's one-time request through; written tells that the
@@ -202,66 +269,6 @@ func projectNamespace(app *argocd.Application, argocdNamespace string) string {
 		return namespace
 	}
 	return argocdNamespace
-}
-
-// refused withdraws an Application that may not, or no longer wants to, be on its
-// cluster. What says so is read again from the API server first: a stale cache
-// must not cost anybody a deployment.
-func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, v verdict) (ctrl.Result, error) {
-	if len(works) > 0 {
-		fresh := &argocd.Application{}
-		if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(err) // gone: its event is on the way
-		}
-		if v.Refusal.Reason == ReasonNotBound {
-			if wait := r.losses.left(client.ObjectKeyFromObject(app), r.now(), r.options.BindingGrace); wait > 0 {
-				return ctrl.Result{RequeueAfter: wait}, nil
-			}
-		}
-		w, err := r.gather(ctx, r.uncached(), fresh)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		if v = decide(w); v.Deliver || fresh.UID != app.UID {
-			return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
-		}
-		if err := r.withdraw(ctx, works, orElse(v.Refusal.Reason, ReasonNotPulled)); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
-	v.Withdrawn = true
-	return ctrl.Result{}, r.say(ctx, app, v)
-}
-
-// orphaned withdraws the works of an Application that is gone.
-func (r *Reconciler) orphaned(ctx context.Context, key client.ObjectKey, works []workv1.ManifestWork) (ctrl.Result, error) {
-	r.book.forget(key)
-	r.losses.forget(key)
-	if len(works) == 0 {
-		return ctrl.Result{}, nil
-	}
-	switch err := r.live.Get(ctx, key, &argocd.Application{}); {
-	case err == nil:
-		return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
-	case !apierrors.IsNotFound(err):
-		return ctrl.Result{}, fmt.Errorf("get Application %s: %w", key, err)
-	}
-	return ctrl.Result{}, r.withdraw(ctx, works, "ApplicationGone")
-}
-
-// retarget withdraws works that the Application's present target does not want.
-func (r *Reconciler) retarget(ctx context.Context, app *argocd.Application, stale []workv1.ManifestWork) error {
-	if len(stale) == 0 {
-		return nil
-	}
-	fresh := &argocd.Application{}
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if fresh.ResourceVersion != app.ResourceVersion {
-		return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
-	}
-	return r.withdraw(ctx, stale, "Retargeted")
 }
 
 // event records a finding on the Application.

@@ -30,6 +30,8 @@ const (
 	applicationsByCluster = "deliver.cluster"
 	// applicationsByProject: pulled Applications by project.
 	applicationsByProject = "deliver.project"
+	// applicationsByIdentity: see identityOf.
+	applicationsByIdentity = "deliver.identity"
 	// decisionsByCluster: PlacementDecisions by the clusters that they select.
 	decisionsByCluster = "deliver.decision"
 )
@@ -52,6 +54,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 			}
 			return []string{name}
 		}},
+		{&argocd.Application{}, applicationsByIdentity, identityOf},
 		{&clusterv1beta1.PlacementDecision{}, decisionsByCluster, func(o client.Object) []string {
 			if d, ok := o.(*clusterv1beta1.PlacementDecision); ok {
 				return chosen(d)
@@ -73,21 +76,17 @@ func (r *Reconciler) watch(mgr ctrl.Manager) error {
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
 		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
-		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			if key, ok := workindex.ApplicationOf(o); ok {
-				return []reconcile.Request{{NamespacedName: key}}
-			}
-			return nil
-		}), builder.WithPredicates(r.workChanged())).
+		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(r.applicationChanged())).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.carried), builder.WithPredicates(r.workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			return r.applications(ctx, applicationsByCluster, "", o.GetName())
+			return append(r.applications(ctx, applicationsByCluster, "", o.GetName()), r.on(ctx, "", o.GetName())...)
 		}), builder.WithPredicates(clusterChanged())).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			d, ok := o.(*clusterv1beta1.PlacementDecision)
 			if !ok {
 				return nil
 			}
-			return r.applications(ctx, applicationsByCluster, d.Namespace, chosen(d)...)
+			return append(r.applications(ctx, applicationsByCluster, d.Namespace, chosen(d)...), r.on(ctx, d.Namespace, chosen(d)...)...)
 		})).
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return r.applications(ctx, applicationsByProject, "", o.GetName())
@@ -102,6 +101,48 @@ func (r *Reconciler) watch(mgr ctrl.Manager) error {
 
 func (r *Reconciler) controllerOptions() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: r.options.Concurrency, RateLimiter: boot.Backoff()}
+}
+
+// carried maps a work to the Application that it names and to those that want to be
+// what it delivers.
+func (r *Reconciler) carried(ctx context.Context, o client.Object) []reconcile.Request {
+	key, ok := workindex.ApplicationOf(o)
+	if !ok {
+		return nil
+	}
+	requests := []reconcile.Request{{NamespacedName: key}}
+	if there, ok := workindex.Delivered(o); ok {
+		requests = append(requests, r.contend(ctx, o.GetNamespace(), there)...)
+	}
+	return requests
+}
+
+// rivals maps an Application to those that want to be the same on its cluster.
+func (r *Reconciler) rivals(ctx context.Context, o client.Object) []reconcile.Request {
+	app, ok := o.(*argocd.Application)
+	if !ok || app.Annotations[wire.ClusterAnnotation] == "" {
+		return nil
+	}
+	return r.contend(ctx, app.Annotations[wire.ClusterAnnotation], deliveredName(app))
+}
+
+// on returns the Applications that have works on clusters, of one namespace unless
+// that is empty: a cluster that is not their target any more concerns them, too.
+func (r *Reconciler) on(ctx context.Context, namespace string, clusters ...string) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, cluster := range clusters {
+		apps, err := r.index.On(cluster)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot list ManifestWorks from the cache", "cluster", cluster)
+			continue
+		}
+		for _, key := range apps {
+			if namespace == "" || key.Namespace == namespace {
+				requests = append(requests, reconcile.Request{NamespacedName: key})
+			}
+		}
+	}
+	return requests
 }
 
 // applications returns the Applications that an index has under the values, of one

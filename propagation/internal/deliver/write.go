@@ -6,7 +6,6 @@ package deliver
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,41 +14,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 var workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
-
-// names returns the names that an Application's work may have, in the order in
-// which they are tried: the contract's first, then ones with more of the UID for
-// when somebody else has it.
-func names(app *argocd.Application) []string {
-	uid := string(app.UID)
-	return []string{
-		wire.WorkName(app.Name, uid),
-		wire.SafeName(app.Name + "-" + uid[:min(13, len(uid))]),
-		wire.SafeName(app.Name + "-" + uid),
-	}
-}
-
-// choose splits an Application's works into the one that carries it now, nil when
-// there is none, and those that do not any more.
-func choose(works []workv1.ManifestWork, cluster string, names []string) (current *workv1.ManifestWork, stale []workv1.ManifestWork) {
-	best := len(names)
-	for i := range works {
-		if rank := slices.Index(names, works[i].Name); works[i].Namespace == cluster && rank >= 0 && rank < best {
-			best, current = rank, &works[i]
-		}
-	}
-	for i := range works {
-		if &works[i] != current {
-			stale = append(stale, works[i])
-		}
-	}
-	return current, stale
-}
 
 // putResult is what came of a put.
 type putResult struct {
@@ -125,71 +94,10 @@ func baseOf(work *workv1.ManifestWork) string {
 	return work.Annotations[hashAnnotation]
 }
 
-// create writes a new work under the first name that nobody else has.
-func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
-	for _, name := range names(app) {
-		want.Name = name
-		written := want.DeepCopy()
-		err := r.client.Create(ctx, written)
-		if err == nil {
-			r.book.wrote(client.ObjectKeyFromObject(app), "create", r.now())
-			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
-			r.settled.remember(written, hash)
-			return name, nil
-		}
-		if !apierrors.IsAlreadyExists(err) {
-			return "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, name, err)
-		}
-		there := &workv1.ManifestWork{}
-		if err := r.live.Get(ctx, client.ObjectKeyFromObject(want), there); err != nil {
-			return "", fmt.Errorf("get ManifestWork %s/%s, which exists: %w", want.Namespace, name, err)
-		}
-		if owner, ours := workindex.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
-			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
-		}
-	}
-	return "", fmt.Errorf("create ManifestWork for Application %s/%s: all its names are taken on cluster %s", app.Namespace, app.Name, want.Namespace)
-}
-
 // refused reports whether the API server will say the same again.
 func refused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
-}
-
-// nameTaken warns about a work that could not have its usual name and still cannot.
-func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]finding, error) {
-	first := names(app)[0]
-	if name == first {
-		return nil, nil
-	}
-	err := r.live.Get(ctx, client.ObjectKey{Namespace: cluster, Name: first}, &workv1.ManifestWork{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get ManifestWork %s/%s: %w", cluster, first, err)
-	}
-	return []finding{{ReasonNameTaken, fmt.Sprintf(
-		"delivered as ManifestWork %s/%s, since somebody else has the name %s: remove or rename that one", cluster, name, first)}}, nil
-}
-
-// withdraw deletes works as they were seen: one that has changed since is looked
-// at again.
-func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, reason string) error {
-	for i := range works {
-		work := &works[i]
-		if work.DeletionTimestamp != nil {
-			continue
-		}
-		err := r.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
-		}
-		worksWithdrawn.WithLabelValues(reason).Inc()
-		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", reason)
-	}
-	return nil
 }
 
 // degraded reports whether a stored work polls although the CRD knows to watch.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,9 +25,16 @@ func ApplicationOf(work metav1.Object) (app types.NamespacedName, ours bool) {
 	if p, packed := work.(*Packed); packed {
 		return p.app, p.app.Name != ""
 	}
+	app, named := Claimant(work)
+	return app, named && work.GetLabels()[wire.PullLabel] == "true"
+}
+
+// Claimant returns the hub Application that a work's annotations name, whether or
+// not the work still has the label by which the cache selects works.
+func Claimant(work metav1.Object) (app types.NamespacedName, named bool) {
 	a := work.GetAnnotations()
 	app = types.NamespacedName{Namespace: a[wire.HubNamespaceAnnotation], Name: a[wire.HubNameAnnotation]}
-	return app, work.GetLabels()[wire.PullLabel] == "true" && app.Namespace != "" && app.Name != ""
+	return app, app.Namespace != "" && app.Name != ""
 }
 
 // Index finds cached works by the Application that they carry. It is client-go's:
@@ -36,7 +44,12 @@ type Index struct {
 	indexer toolscache.Indexer
 }
 
-const byApplication = "workindex.application"
+const (
+	byApplication = "workindex.application"
+	// byDelivered has the works only that deliver to another namespace than the hub
+	// Application's; of the others [byApplication] tells it already.
+	byDelivered = "workindex.delivered"
+)
 
 // New adds the index to the informer that a cache has for ManifestWorks of all
 // namespaces. Its transform must [Pack] them.
@@ -49,18 +62,28 @@ func New(ctx context.Context, c cache.Cache) (*Index, error) {
 	if !ok {
 		return nil, errors.New("index ManifestWorks: the cache is cut up by namespace")
 	}
-	err = shared.AddIndexers(toolscache.Indexers{byApplication: func(object any) ([]string, error) {
+	return Over(shared.GetIndexer())
+}
+
+// Over makes an index of packed works, which others fill.
+func Over(indexer toolscache.Indexer) (*Index, error) {
+	err := indexer.AddIndexers(toolscache.Indexers{byApplication: func(object any) ([]string, error) {
 		if work, ok := object.(*Packed); ok {
 			if app, ours := ApplicationOf(work); ours {
 				return []string{app.String()}, nil
 			}
 		}
 		return nil, nil
+	}, byDelivered: func(object any) ([]string, error) {
+		if work, ok := object.(*Packed); ok && work.app.Name != "" && work.delivered != "" {
+			return []string{deliveredKey(work.Namespace, types.NamespacedName{Namespace: work.delivered, Name: work.app.Name})}, nil
+		}
+		return nil, nil
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("index ManifestWorks: %w", err)
 	}
-	return &Index{indexer: shared.GetIndexer()}, nil
+	return &Index{indexer: indexer}, nil
 }
 
 // All returns every work, packed.
@@ -88,6 +111,41 @@ func (x *Index) Of(app types.NamespacedName) ([]*workv1.ManifestWork, error) {
 		}
 	}
 	return list, nil
+}
+
+// Several reports whether more than one work carries an Application.
+func (x *Index) Several(app types.NamespacedName) bool {
+	keys, err := x.indexer.IndexKeys(byApplication, app.String())
+	return err == nil && len(keys) > 1
+}
+
+// Delivering returns the works, without specs, that deliver the Application app, as
+// it is called there, to a cluster: whichever hub Application they carry.
+func (x *Index) Delivering(cluster string, app types.NamespacedName) ([]*workv1.ManifestWork, error) {
+	same, err := x.indexer.ByIndex(byApplication, app.String())
+	if err != nil {
+		return nil, fmt.Errorf("look up ManifestWorks of Application %s: %w", app, err)
+	}
+	others, err := x.indexer.ByIndex(byDelivered, deliveredKey(cluster, app))
+	if err != nil {
+		return nil, fmt.Errorf("look up ManifestWorks that deliver %s to cluster %s: %w", app, cluster, err)
+	}
+	var list []*workv1.ManifestWork
+	for _, object := range same {
+		if p, ok := object.(*Packed); ok && p.Namespace == cluster && p.delivered == "" {
+			list = append(list, p.Unpack())
+		}
+	}
+	for _, object := range others {
+		if p, ok := object.(*Packed); ok && !slices.ContainsFunc(list, func(w *workv1.ManifestWork) bool { return w.UID == p.UID }) {
+			list = append(list, p.Unpack())
+		}
+	}
+	return list, nil
+}
+
+func deliveredKey(cluster string, app types.NamespacedName) string {
+	return cluster + "/" + app.String()
 }
 
 // On returns the Applications that works in a cluster's namespace carry.

@@ -4,6 +4,7 @@
 package workindex
 
 import (
+	"maps"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,8 @@ type Packed struct {
 
 	app  types.NamespacedName
 	rest string
+	// delivered is the value of [DeliveredAnnotation].
+	delivered string
 }
 
 var _ client.Object = &Packed{}
@@ -33,8 +36,14 @@ func Pack(work *workv1.ManifestWork) *Packed {
 	if app, ours := ApplicationOf(work); ours {
 		p.app = types.NamespacedName{Namespace: shared(app.Namespace), Name: within(p.Name, app.Name)}
 	}
+	p.delivered = shared(deliveredTo(work))
+	annotations := work.Annotations
+	if _, there := annotations[DeliveredAnnotation]; there {
+		annotations = maps.Clone(annotations) // only the cache may say it
+		delete(annotations, DeliveredAnnotation)
+	}
 	var w writer
-	w.annotations(work.Annotations)
+	w.annotations(annotations)
 	w.status(&work.Status)
 	p.rest = string(w.out)
 	return p
@@ -45,7 +54,7 @@ func Pack(work *workv1.ManifestWork) *Packed {
 func (p *Packed) Unpack() *workv1.ManifestWork {
 	work := &workv1.ManifestWork{ObjectMeta: p.ObjectMeta}
 	r := reader{rest: p.rest}
-	work.Annotations = r.annotations()
+	work.Annotations = p.withDelivered(r.annotations())
 	r.status(&work.Status)
 	return work
 }
@@ -64,7 +73,18 @@ func Work(object any) *workv1.ManifestWork {
 // GetAnnotations returns a copy of the annotations.
 func (p *Packed) GetAnnotations() map[string]string {
 	r := reader{rest: p.rest}
-	return r.annotations()
+	return p.withDelivered(r.annotations())
+}
+
+func (p *Packed) withDelivered(annotations map[string]string) map[string]string {
+	if p.delivered == "" {
+		return annotations
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[DeliveredAnnotation] = p.delivered
+	return annotations
 }
 
 // GetObjectKind tells nothing: nobody asks an object of the cache what it is.

@@ -1,0 +1,163 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// existing is the error of a create that found the Application's own work, which
+// the cache does not have: its pull label is gone, or its annotations were changed.
+type existing struct{ work *workv1.ManifestWork }
+
+func (e *existing) Error() string {
+	return fmt.Sprintf("ManifestWork %s/%s exists and is not in the cache", e.work.Namespace, e.work.Name)
+}
+
+// create writes a new work under the first name that no other work has. The error is
+// an [existing] when the Application's own work has it.
+func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
+	for _, name := range names(app) {
+		want.Name = name
+		written := want.DeepCopy()
+		err := r.client.Create(ctx, written)
+		if err == nil {
+			r.book.wrote(client.ObjectKeyFromObject(app), "create", r.now())
+			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
+			r.settled.remember(written, hash)
+			return name, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, name, err)
+		}
+		there, err := r.liveWork(ctx, client.ObjectKeyFromObject(want))
+		if err != nil {
+			return "", err
+		}
+		if there == nil {
+			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // deleted in between
+		}
+		if owner, ours := workindex.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
+			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
+		}
+		if workindex.DeliveredBy(&there.Spec) == deliveredName(app) {
+			return "", &existing{asCached(there)}
+		}
+	}
+	return "", fmt.Errorf("create ManifestWork for Application %s/%s: all its names are taken on cluster %s", app.Namespace, app.Name, want.Namespace)
+}
+
+// liveWork returns a work from the API server, nil when there positively is none.
+func (r *Reconciler) liveWork(ctx context.Context, key client.ObjectKey) (*workv1.ManifestWork, error) {
+	work := &workv1.ManifestWork{}
+	err := r.live.Get(ctx, key, work)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get ManifestWork %s: %w", key, err)
+	}
+	return work, nil
+}
+
+// asCached returns a live work as the cache would have it.
+func asCached(live *workv1.ManifestWork) *workv1.ManifestWork {
+	packed, err := trimWork(live)
+	if err != nil {
+		return live // it never fails for a work
+	}
+	return workindex.Work(packed)
+}
+
+// bindToUID marks the wanted work with the Application's UID when the name that it
+// keeps does not prove whose it is.
+func bindToUID(app *argocd.Application, current, want *workv1.ManifestWork) {
+	if current != nil && !slices.Contains(names(app), current.Name) {
+		want.Annotations[wire.HubUIDAnnotation] = string(app.UID)
+	}
+}
+
+// nameTaken warns about a work that could not have its usual name and still cannot.
+func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]finding, error) {
+	own := names(app)
+	if slices.Index(own, name) <= 0 {
+		return nil, nil // it has it, or keeps the name of an earlier life
+	}
+	there, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: own[0]})
+	if err != nil || there == nil {
+		return nil, err
+	}
+	return []finding{{ReasonNameTaken, fmt.Sprintf(
+		"delivered as ManifestWork %s/%s, since somebody else has the name %s: remove or rename that one", cluster, name, own[0])}}, nil
+}
+
+// unlabelled remembers works that left the cache without having been deleted first:
+// most likely their pull label, by which the cache selects, was removed.
+type unlabelled struct {
+	mu    sync.Mutex
+	works map[types.NamespacedName]map[types.NamespacedName]bool
+}
+
+func (u *unlabelled) note(app, work types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.works == nil {
+		u.works = map[types.NamespacedName]map[types.NamespacedName]bool{}
+	}
+	if u.works[app] == nil {
+		u.works[app] = map[types.NamespacedName]bool{}
+	}
+	u.works[app][work] = true
+}
+
+func (u *unlabelled) forget(app, work types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if delete(u.works[app], work); len(u.works[app]) == 0 {
+		delete(u.works, app)
+	}
+}
+
+func (u *unlabelled) of(app types.NamespacedName) []types.NamespacedName {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var list []types.NamespacedName
+	for work := range u.works[app] {
+		list = append(list, work)
+	}
+	return list
+}
+
+// withUnlabelled adds an Application's works whose label is gone to the cached ones.
+func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedName, works []workv1.ManifestWork) ([]workv1.ManifestWork, error) {
+	for _, key := range r.unlabelled.of(app) {
+		live, err := r.liveWork(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if live == nil || live.Labels[wire.PullLabel] == "true" {
+			r.unlabelled.forget(app, key) // gone, or the cache has it or will
+			continue
+		}
+		if claimant, named := workindex.Claimant(live); !named || claimant != app {
+			r.unlabelled.forget(app, key)
+			continue
+		}
+		works = append(works, *asCached(live))
+	}
+	return works, nil
+}

@@ -1,0 +1,367 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// remade deletes an Application and creates it again, as a restore from a backup
+// does: the same object with another UID.
+func remade(t *testing.T, p *place, app *argocd.Application, change ...func(*argocd.Application)) *argocd.Application {
+	t.Helper()
+	remove(t, app)
+	var again *argocd.Application
+	eventually(t, "the name to be free", func() error {
+		again = p.app(app.Name, change...)
+		return hub.client.Create(context.Background(), again)
+	})
+	return again
+}
+
+// bound waits until a work carries the Application's UID.
+func adopted(t *testing.T, app *argocd.Application, work *workv1.ManifestWork) {
+	t.Helper()
+	eventually(t, "the adoption of "+work.Name, func() error {
+		own := works(t, app)
+		switch {
+		case len(own) != 1:
+			return fmt.Errorf("there are %d works", len(own))
+		case own[0].UID != work.UID || own[0].Name != work.Name || own[0].DeletionTimestamp != nil:
+			t.Fatalf("the running work was replaced or deleted: %s", own[0].Name)
+		case own[0].Annotations[wire.HubUIDAnnotation] != string(app.UID):
+			return errors.New("it is not bound to the new UID yet")
+		}
+		return nil
+	})
+}
+
+// An Application with another UID keeps its copy, with the work's name, whether
+// propagation was running or not; and once that is settled nothing is written.
+func TestAdoptsWhatAnEarlierLifeDelivered(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	app := p.deploy("restored")
+	work := delivered(t, app, p.cluster)
+	first.stop()
+	app = remade(t, p, app)
+	second := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
+	adopted(t, app, work)
+	app = remade(t, p, app) // and again, with propagation running
+	adopted(t, app, work)
+	if after := delivered(t, app, p.cluster); after.Generation != work.Generation {
+		t.Errorf("the adoption changed the spec: generation %d, was %d", after.Generation, work.Generation)
+	}
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
+	})
+	eventually(t, "the edit in the adopted work", func() error { return carries(t, app, `"path":"edited"`) })
+	second.stop()
+
+	third := start(t)
+	says(t, p.deploy("other", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), WarningCondition, "skip-reconcile")
+	for _, request := range third.requests.in(p.cluster, p.namespace) {
+		if strings.Contains(request, "restored") {
+			t.Errorf("a restart over a settled adoption sent %s", request)
+		}
+	}
+	remove(t, app)
+	withdrawn(t, app)
+}
+
+// An adopted work is the Application's own from then on: also on a cluster that it
+// leaves, and its deletion waits for it.
+func TestAdoptedWorkIsWaitedFor(t *testing.T) {
+	p := newPlace(t)
+	other := newCluster(t)
+	p.bind(p.cluster, other)
+	first := start(t)
+	app := p.deploy("moved")
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	first.stop()
+	app = remade(t, p, app, func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	start(t)
+	adopted(t, app, work)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	eventually(t, "the adopted work to be withdrawn", func() error {
+		for _, w := range works(t, app) {
+			if w.Namespace == p.cluster && w.DeletionTimestamp == nil {
+				return errors.New("not yet")
+			}
+		}
+		return nil
+	})
+	remove(t, app)
+	says(t, app, WarningCondition, work.Name)
+	pruned(t, work)
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	withdrawn(t, app)
+}
+
+// A work that has lost its label gets it back; no second one is made beside it.
+func TestLabelIsPutBack(t *testing.T) {
+	p := newPlace(t)
+	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
+	app, kept := p.deploy("unlabelled"), p.deploy("adopted")
+	work, old := delivered(t, app, p.cluster), delivered(t, kept, p.cluster)
+	kept = remade(t, p, kept) // its work has another UID's name
+	adopted(t, kept, old)
+	unlabel := func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) }
+	labelled := func(app *argocd.Application, work *workv1.ManifestWork) {
+		t.Helper()
+		eventually(t, "the label of "+work.Name, func() error {
+			own := works(t, app)
+			if len(own) != 1 || own[0].UID != work.UID || own[0].DeletionTimestamp != nil {
+				t.Fatalf("there are %d works, or another one", len(own))
+			}
+			if own[0].Labels[wire.PullLabel] != "true" {
+				return errors.New("it is not back")
+			}
+			return nil
+		})
+	}
+	edit(t, work, unlabel)
+	labelled(app, work)
+	edit(t, old, unlabel)
+	labelled(kept, old)
+	first.stop()
+	edit(t, work, unlabel)
+	start(t)
+	labelled(app, work)
+}
+
+// The deletion of an Application finds its work without the label, too.
+func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	app := p.deploy("unlabelled", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	first.stop()
+	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) })
+	remove(t, app)
+	start(t)
+	says(t, app, WarningCondition, "deletion waits for cluster")
+	eventually(t, "the withdrawal", func() error {
+		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
+			return errors.New("it is still alive")
+		}
+		return nil
+	})
+	pruned(t, work)
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
+// While the earlier copy is being removed nothing is created beside it.
+func TestWaitsForATerminatingCopy(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	app := p.deploy("again")
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	remove(t, app)
+	eventually(t, "the withdrawal", func() error {
+		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
+			return errors.New("it is still alive")
+		}
+		return nil
+	})
+	app = p.deploy("again")
+	says(t, app, ErrorCondition, "has not finished removing")
+	first.stop()
+	start(t)
+	says(t, app, ErrorCondition, "has not finished removing")
+	if own := works(t, app); len(own) != 1 {
+		t.Fatalf("there are %d works", len(own))
+	}
+	pruned(t, work)
+	eventually(t, "the new work", func() error {
+		if own := works(t, app); len(own) != 1 || own[0].UID == work.UID {
+			return errors.New("not there")
+		}
+		return nil
+	})
+	says(t, app, ErrorCondition, "")
+}
+
+// Of two works on the target the older goes, but not before the newer is applied as
+// it is now.
+func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	app := p.deploy("twice")
+	work := delivered(t, app, p.cluster)
+	first.stop()
+	tick := time.NewTimer(1100 * time.Millisecond) // a creationTimestamp has seconds
+	<-tick.C
+	second := &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.cluster, Name: "twice-99999", Labels: work.Labels, Annotations: work.Annotations},
+		Spec:       work.Spec,
+	}
+	p.create(second)
+	start(t)
+	eventually(t, "the younger to be bound", func() error {
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(second), second); err != nil {
+			return err
+		}
+		if second.Annotations[wire.HubUIDAnnotation] != string(app.UID) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	apply := func(generation int64) {
+		t.Helper()
+		meta.SetStatusCondition(&second.Status.Conditions, metav1.Condition{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", ObservedGeneration: generation})
+		if err := hub.client.Status().Update(context.Background(), second); err != nil {
+			t.Fatal(err)
+		}
+	}
+	apply(second.Generation - 1)
+	edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
+	eventually(t, "the edit", func() error { return carries(t, app, `"wake":"up"`) })
+	if own := works(t, app); len(own) != 2 {
+		t.Fatal("the older went before the newer was applied")
+	}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(second), second); err != nil {
+		t.Fatal(err)
+	}
+	apply(second.Generation)
+	eventually(t, "the older to go", func() error {
+		if own := works(t, app); len(own) != 1 || own[0].UID != second.UID {
+			return fmt.Errorf("there are %d", len(own))
+		}
+		return nil
+	})
+}
+
+// An edit of the namespace on the managed cluster changes the work in its place.
+func TestConvertsToAnotherNamespace(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	app := p.deploy("converted")
+	work := delivered(t, app, p.cluster)
+	to := func(namespace string) {
+		t.Helper()
+		edit(t, app, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = namespace })
+		eventually(t, "the other namespace", func() error { return carries(t, app, `"namespace":"`+namespace+`"`) })
+		if after := delivered(t, app, p.cluster); after.UID != work.UID {
+			t.Fatal("it is another work")
+		}
+	}
+	to("elsewhere")
+	first.stop()
+	app = remade(t, p, app, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "elsewhere" })
+	start(t)
+	adopted(t, app, work)
+	to("once-more")
+}
+
+// An agent may change the works in its own namespace. Naming another tenant's
+// Application there neither holds up that Application's deletion, nor has any work
+// deleted; what was changed is repaired.
+func TestHostileAgentReachesNobody(t *testing.T) {
+	running := start(t)
+	victim, evil := newPlace(t), newPlace(t)
+	app := victim.deploy("payments", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	delivered(t, app, victim.cluster)
+	theirs := evil.deploy("theirs")
+	work := delivered(t, theirs, evil.cluster)
+	spoof := func(w *workv1.ManifestWork) {
+		w.Finalizers = []string{workv1.ManifestWorkFinalizer}
+		w.Annotations[wire.HubNamespaceAnnotation], w.Annotations[wire.HubNameAnnotation] = app.Namespace, app.Name
+	}
+	for range 5 {
+		edit(t, work, spoof)
+		eventually(t, "the repair", func() error {
+			own := works(t, theirs)
+			if len(own) != 1 {
+				return errors.New("it still names the other one")
+			}
+			if own[0].UID != work.UID || own[0].DeletionTimestamp != nil {
+				t.Fatal("the work was deleted")
+			}
+			return nil
+		})
+	}
+	for _, request := range running.requests.in(evil.cluster, victim.cluster) {
+		if strings.HasPrefix(request, "DELETE") {
+			t.Errorf("propagation sent %s", request)
+		}
+	}
+
+	// one whose own Application is gone has nobody to repair it, and holds up nobody
+	running.stop()
+	remove(t, theirs)
+	edit(t, work, spoof)
+	start(t)
+	remove(t, app)
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	eventually(t, "the leftover to be withdrawn", func() error {
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), work); err != nil {
+			return err
+		}
+		if work.DeletionTimestamp == nil {
+			return errors.New("it is alive")
+		}
+		return nil
+	})
+	pruned(t, work)
+}
+
+// Nor does it make propagation release an Application of the hub's own Argo CD.
+func TestHostileAgentReleasesNobody(t *testing.T) {
+	start(t)
+	evil := newPlace(t)
+	hubs := evil.deploy("hubs-own", func(a *argocd.Application) {
+		a.Labels, a.Annotations, a.Finalizers = nil, nil, []string{argocd.ResourcesFinalizer}
+	})
+	work := delivered(t, evil.deploy("theirs"), evil.cluster)
+	remove(t, hubs)
+	edit(t, work, func(w *workv1.ManifestWork) { w.Annotations[wire.HubNameAnnotation] = hubs.Name })
+	eventually(t, "the repair", func() error {
+		if len(works(t, hubs)) > 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if err := gone(hubs); err == nil {
+		t.Error("an Application that is not pulled was released")
+	}
+	edit(t, hubs, func(a *argocd.Application) { a.Finalizers = nil })
+}
+
+// One that is made again in time keeps its copy, one that is not loses it.
+func TestRecreateGrace(t *testing.T) {
+	start(t, func(o *Options) { o.RecreateGrace = 2 * time.Second })
+	p := newPlace(t)
+	app := p.deploy("again")
+	work := delivered(t, app, p.cluster)
+	app = remade(t, p, app)
+	adopted(t, app, work)
+	remove(t, app)
+	withdrawn(t, app)
+}
+
+func newNamespace(t *testing.T, p *place) *place {
+	t.Helper()
+	q := &place{t: t, namespace: fmt.Sprintf("team-%d", serial.Add(1)), cluster: p.cluster}
+	q.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: q.namespace}})
+	q.bind(q.cluster)
+	return q
+}

@@ -1,0 +1,206 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// A cluster, and namespace and name of the Application there, are one delivered
+// identity. It belongs to one hub Application: two would take turns in overwriting
+// each other's, and either's end would prune what both deploy.
+
+// contender is a hub Application, or what is left of one, for a delivered identity.
+type contender struct {
+	key     types.NamespacedName
+	uid     types.UID
+	created time.Time
+	// copy is the name of its work that delivers the identity, "" without one.
+	copy string
+	// wants: it is there and asks for the identity. Otherwise only its copy is left.
+	wants bool
+}
+
+// elder reports whether a came before b; of two of the same second the UID decides.
+func elder(a, b contender) bool {
+	if a.created.Equal(b.created) {
+		return a.uid < b.uid
+	}
+	return a.created.Before(b.created)
+}
+
+// holder returns the contender to which the identity belongs instead of me. One with
+// a copy wins over one without, else the elder. What is only a copy is waited for.
+func holder(me contender, others []contender) (best contender, taken bool) {
+	for _, o := range others {
+		holds := o.copy != "" && me.copy == "" ||
+			o.wants && (o.copy != "") == (me.copy != "") && elder(o, me)
+		if holds && (!taken || o.wants && !best.wants || o.wants == best.wants && elder(o, best)) {
+			best, taken = o, true
+		}
+	}
+	return best, taken
+}
+
+// holderOf returns the contender to which what app wants to be on its cluster
+// belongs, nil when that is app.
+func (r *Reconciler) holderOf(ctx context.Context, app *argocd.Application, c copies) (*contender, error) {
+	others, err := r.contenders(ctx, app, c)
+	if err != nil || len(others) == 0 {
+		return nil, err
+	}
+	me := contender{key: client.ObjectKeyFromObject(app), uid: app.UID, created: app.CreationTimestamp.Time, wants: true}
+	if c.current != nil {
+		me.copy = c.current.Name
+	}
+	if best, taken := holder(me, others); taken {
+		return &best, nil
+	}
+	return nil, nil
+}
+
+// contenders returns who else wants, or delivers, what app wants to be on its cluster.
+func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c copies) ([]contender, error) {
+	cluster := app.Annotations[wire.ClusterAnnotation]
+	works, err := r.index.Delivering(cluster, deliveredName(app))
+	if err != nil {
+		return nil, err
+	}
+	rivals, err := r.wanting(ctx, cluster, deliveredName(app))
+	if err != nil {
+		return nil, err
+	}
+	found := map[types.NamespacedName]*contender{}
+	for _, work := range works {
+		claimant, named := workindex.Claimant(work)
+		if named && claimant != client.ObjectKeyFromObject(app) {
+			found[claimant] = &contender{key: claimant, copy: work.Name}
+		}
+	}
+	for _, rival := range rivals {
+		key := client.ObjectKeyFromObject(rival)
+		if key == client.ObjectKeyFromObject(app) {
+			continue
+		}
+		o := found[key]
+		if o == nil {
+			o = &contender{key: key}
+			// Without a copy it has a claim only if it can have one.
+			if o.copy, err = r.firstCopy(ctx, rival, c); err != nil {
+				return nil, err
+			}
+			if o.copy == "" {
+				w, err := r.gather(ctx, r.cached(), rival)
+				if err != nil {
+					return nil, err
+				}
+				if !decide(w).Deliver {
+					continue
+				}
+			}
+			found[key] = o
+		}
+		o.uid, o.created, o.wants = rival.UID, rival.CreationTimestamp.Time, rival.DeletionTimestamp == nil
+	}
+	list := make([]contender, 0, len(found))
+	for _, o := range found {
+		list = append(list, *o)
+	}
+	return list, nil
+}
+
+// firstCopy returns the name of the copy that a rival has got and the cache has not
+// seen yet. It matters only while c, the asking Application's, has none.
+func (r *Reconciler) firstCopy(ctx context.Context, rival *argocd.Application, c copies) (string, error) {
+	if c.current != nil {
+		return "", nil
+	}
+	name := names(rival)[0]
+	work, err := r.liveWork(ctx, client.ObjectKey{Namespace: rival.Annotations[wire.ClusterAnnotation], Name: name})
+	if err != nil || work == nil || workindex.DeliveredBy(&work.Spec) != deliveredName(rival) {
+		return "", err
+	}
+	return name, nil
+}
+
+// wanting returns the cached Applications that are to be on a cluster as app.
+func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.NamespacedName) ([]*argocd.Application, error) {
+	var list argocd.ApplicationList
+	err := r.client.List(ctx, &list, client.MatchingFields{applicationsByIdentity: identityKey(cluster, app)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list Applications that are to be %s on cluster %s: %w", app, cluster, err)
+	}
+	found := make([]*argocd.Application, 0, len(list.Items)+1)
+	for i := range list.Items {
+		found = append(found, &list.Items[i])
+	}
+	same, err := r.application(ctx, app)
+	if err != nil {
+		return nil, err
+	}
+	if same != nil && asked(world{app: same}) == nil && same.Annotations[wire.ClusterAnnotation] == cluster && deliveredName(same) == app {
+		found = append(found, same)
+	}
+	return found, nil
+}
+
+// identityOf indexes pulled Applications that are called otherwise on their cluster
+// than on the hub; the others are found by their name.
+func identityOf(o client.Object) []string {
+	app, ok := o.(*argocd.Application)
+	if !ok || asked(world{app: app}) != nil || app.Annotations[wire.ClusterAnnotation] == "" || deliveredNamespace(app) == app.Namespace {
+		return nil
+	}
+	return []string{identityKey(app.Annotations[wire.ClusterAnnotation], deliveredName(app))}
+}
+
+func identityKey(cluster string, app types.NamespacedName) string {
+	return cluster + "/" + app.String()
+}
+
+// contend returns the requests of the Applications that want an identity.
+func (r *Reconciler) contend(ctx context.Context, cluster string, app types.NamespacedName) []reconcile.Request {
+	apps, err := r.wanting(ctx, cluster, app)
+	if err != nil {
+		return nil // the cache answers always once it is there
+	}
+	requests := make([]reconcile.Request, 0, len(apps))
+	for _, a := range apps {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(a)})
+	}
+	return requests
+}
+
+// yield refuses an Application whose delivered identity belongs to another, and
+// withdraws a copy that it has all the same once the other's is applied.
+func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copies, to *contender) (delivery, error) {
+	cluster, there := app.Annotations[wire.ClusterAnnotation], deliveredName(app)
+	if !to.wants {
+		return delivery{state: progressWaiting, verdict: refusal(ReasonWaitingForOld,
+			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
+	}
+	d := delivery{state: progressRefused, verdict: refusal(ReasonTaken,
+		"not delivered: taken by %s, which is Application %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
+		to.key, there, cluster, wire.AppNamespaceAnnotation)}
+	if c.current == nil {
+		return d, nil
+	}
+	d.after = afterRefusal
+	theirs, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: to.copy})
+	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || !appliedNow(theirs) {
+		return d, err
+	}
+	return d, r.confirmed(ctx, app, append([]workv1.ManifestWork{*c.current}, c.surplus...), ReasonTaken)
+}

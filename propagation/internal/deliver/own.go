@@ -1,0 +1,178 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// names returns the names that an Application's new work may have, in the order in
+// which they are tried: the contract's first, then ones with more of the UID for
+// when another work has it.
+func names(app *argocd.Application) []string {
+	uid := string(app.UID)
+	return []string{
+		wire.WorkName(app.Name, uid),
+		wire.SafeName(app.Name + "-" + uid[:min(13, len(uid))]),
+		wire.SafeName(app.Name + "-" + uid),
+	}
+}
+
+// relation is what a work whose annotations name an Application is to it.
+//
+// The annotations alone prove nothing: a work agent may change the metadata of every
+// ManifestWork in its own namespace, and would otherwise hold up the deletion of
+// another tenant's Application, or have works deleted and made again for ever, by
+// naming it. What an agent can neither change nor make is a work's name and
+// namespace. So a work is an Application's own when
+//
+//   - its name was made from the Application's UID, or
+//   - it carries that UID in full, which propagation writes on a work that it adopts
+//     and which only clusters that had the Application have ever seen, or
+//   - it lies on the Application's present target and delivers just what is wanted
+//     there: of an earlier life of the Application (deleted and made again, restored
+//     from a backup), whose copy is to go on running. What such an agent could
+//     pretend concerns its own cluster only.
+//
+// A work that names an Application without any of these belongs to whichever
+// Application has its name, or is a leftover of an earlier life on an earlier
+// target. That one is deleted, once, and nothing waits for it.
+//
+// The proofs lie in the objects themselves: they are the same after a restart, and
+// only an adoption writes anything.
+type relation int
+
+const (
+	anothers  relation = iota // another Application's, whatever the annotations say
+	leftover                  // no living Application's
+	adoptable                 // of an earlier life, and just what is wanted
+	own                       // proven
+)
+
+func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work *workv1.ManifestWork) (relation, error) {
+	if slices.Contains(names(app), work.Name) || app.UID != "" && work.Annotations[wire.HubUIDAnnotation] == string(app.UID) {
+		return own, nil
+	}
+	if delivers(work, app) {
+		return adoptable, nil
+	}
+	owner, err := r.ownerByName(ctx, work)
+	if err != nil || owner {
+		return anothers, err
+	}
+	return leftover, nil
+}
+
+// delivers reports whether a cached work lies where app is to be and delivers what
+// app is to be there.
+func delivers(work *workv1.ManifestWork, app *argocd.Application) bool {
+	there, ok := workindex.Delivered(work)
+	return ok && work.Namespace == app.Annotations[wire.ClusterAnnotation] && there == deliveredName(app)
+}
+
+// deliveredName returns what an Application is called on its managed cluster.
+func deliveredName(app *argocd.Application) types.NamespacedName {
+	return types.NamespacedName{Namespace: deliveredNamespace(app), Name: app.Name}
+}
+
+// ownerByName reports whether a work's name is that of a pulled Application which is
+// to be on the work's cluster: that one repairs what was changed on it.
+func (r *Reconciler) ownerByName(ctx context.Context, work *workv1.ManifestWork) (bool, error) {
+	var list argocd.ApplicationList
+	err := r.client.List(ctx, &list, client.MatchingFields{applicationsByCluster: work.Namespace}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return false, fmt.Errorf("list Applications of cluster %s: %w", work.Namespace, err)
+	}
+	for i := range list.Items {
+		pulled, _ := wire.IsTrue(list.Items[i].Labels[wire.PullLabel])
+		if pulled && slices.Contains(names(&list.Items[i]), work.Name) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// copies are the works of one Application.
+type copies struct {
+	// current carries the Application to its target; nil when none does.
+	current *workv1.ManifestWork
+	// terminating is on the target and on its way out.
+	terminating *workv1.ManifestWork
+	// surplus are on the target, too, and go once current is applied.
+	surplus []workv1.ManifestWork
+	// elsewhere are on clusters that are not the target, or not any more.
+	elsewhere []workv1.ManifestWork
+	// all are all of these, proven those whose end the Application's deletion waits for.
+	all, proven []workv1.ManifestWork
+}
+
+// copiesOf sorts the works that name an Application. Of several on the target the
+// youngest is the current one; its name does not matter.
+func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (copies, error) {
+	var c copies
+	target := app.Annotations[wire.ClusterAnnotation]
+	for i := range works {
+		work := &works[i]
+		is, err := r.relation(ctx, app, work)
+		if err != nil {
+			return c, err
+		}
+		if is == anothers {
+			continue
+		}
+		c.all = append(c.all, *work)
+		if is != leftover {
+			c.proven = append(c.proven, *work)
+		}
+		switch {
+		case work.Namespace != target:
+			c.elsewhere = append(c.elsewhere, *work)
+		case work.DeletionTimestamp != nil:
+			c.terminating = work
+		case is == leftover:
+			c.surplus = append(c.surplus, *work)
+		case c.current == nil:
+			c.current = work
+		case younger(work, c.current):
+			c.surplus = append(c.surplus, *c.current)
+			c.current = work
+		default:
+			c.surplus = append(c.surplus, *work)
+		}
+	}
+	return c, nil
+}
+
+func younger(a, b *workv1.ManifestWork) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name > b.Name
+	}
+	return b.CreationTimestamp.Before(&a.CreationTimestamp)
+}
+
+// unowned returns the works that no living Application has by its name: the works
+// of an Application that is gone.
+func (r *Reconciler) unowned(ctx context.Context, works []workv1.ManifestWork) ([]workv1.ManifestWork, error) {
+	var list []workv1.ManifestWork
+	for i := range works {
+		owned, err := r.ownerByName(ctx, &works[i])
+		if err != nil {
+			return nil, err
+		}
+		if !owned {
+			list = append(list, works[i])
+		}
+	}
+	return list, nil
+}

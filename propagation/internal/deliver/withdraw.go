@@ -1,0 +1,224 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Reasons of withdrawals that are no refusals, as in metrics.
+const (
+	withdrawnGone       = "ApplicationGone"
+	withdrawnRetargeted = "Retargeted"
+	withdrawnReplaced   = "Replaced"
+)
+
+// bindingQuiet is how long a lost binding is not spoken of: the placement controller
+// moves clusters between PlacementDecisions in two writes, and nobody has lost
+// anything in between.
+const bindingQuiet = 3 * time.Second
+
+// withdraw deletes works as they were seen: one that has changed since is looked
+// at again. Every withdrawal passes through here.
+func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, reason string) error {
+	for i := range works {
+		work := &works[i]
+		if work.DeletionTimestamp != nil {
+			continue
+		}
+		err := r.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+		}
+		worksWithdrawn.WithLabelValues(reason).Inc()
+		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", reason)
+	}
+	return nil
+}
+
+// refused withdraws an Application that may not, or no longer wants to, be on its
+// cluster. What says so is read again from the API server first: a stale cache
+// must not cost anybody a deployment.
+func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, v verdict) (ctrl.Result, error) {
+	c, err := r.copiesOf(ctx, app, works)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(c.all) > 0 {
+		if v.Keep {
+			return r.kept(ctx, app, c, v)
+		}
+		if v.Refusal.Reason == ReasonNotBound {
+			missing := r.graces.missing(client.ObjectKeyFromObject(app), app.Annotations[wire.ClusterAnnotation], r.now())
+			if left := r.options.BindingGrace - missing; left > 0 {
+				return r.spared(ctx, app, c, v, missing, left)
+			}
+		}
+		fresh := &argocd.Application{}
+		if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err) // gone: its event is on the way
+		}
+		w, err := r.gather(ctx, r.uncached(), fresh)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if v = decide(w); v.Deliver || v.Keep || fresh.UID != app.UID {
+			return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
+		}
+		if err := r.withdraw(ctx, c.all, orElse(v.Refusal.Reason, ReasonNotPulled)); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	v.Withdrawn = true
+	return ctrl.Result{}, r.say(ctx, app, v)
+}
+
+// kept leaves what an Application has on its target as it is, since what refuses it
+// is a slip that nobody wants to pay for with a deployment.
+func (r *Reconciler) kept(ctx context.Context, app *argocd.Application, c copies, v verdict) (ctrl.Result, error) {
+	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if c.current != nil {
+		v.Refusal.Message += fmt.Sprintf("; until then cluster %q keeps what was delivered before", c.current.Namespace)
+	}
+	return ctrl.Result{RequeueAfter: wait}, r.say(ctx, app, v)
+}
+
+// spared waits out the grace of a lost binding.
+func (r *Reconciler) spared(ctx context.Context, app *argocd.Application, c copies, v verdict, missing, left time.Duration) (ctrl.Result, error) {
+	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if quiet := bindingQuiet - missing; quiet > 0 {
+		return ctrl.Result{RequeueAfter: sooner(wait, min(quiet, left))}, nil
+	}
+	v.Refusal.Message += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", r.options.BindingGrace)
+	return ctrl.Result{RequeueAfter: sooner(wait, left)}, r.say(ctx, app, v)
+}
+
+// orphaned withdraws the works of an Application that is gone, and stays so: one
+// that is made again at once keeps what it runs.
+func (r *Reconciler) orphaned(ctx context.Context, key client.ObjectKey, works []workv1.ManifestWork) (ctrl.Result, error) {
+	r.book.forget(key)
+	works, err := r.unowned(ctx, works)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(works) == 0 {
+		r.graces.forget(key)
+		return ctrl.Result{}, nil
+	}
+	if left := r.options.RecreateGrace - r.graces.missing(key, applicationGone, r.now()); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	switch err := r.live.Get(ctx, key, &argocd.Application{}); {
+	case err == nil:
+		return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
+	case !apierrors.IsNotFound(err):
+		return ctrl.Result{}, fmt.Errorf("get Application %s: %w", key, err)
+	}
+	return ctrl.Result{}, r.withdraw(ctx, works, withdrawnGone)
+}
+
+// withdrawOld withdraws what an earlier wish left behind, as far as the present one
+// has got: an Application that merely waits keeps its copy on a former target, so
+// that there is no gap, unless its namespace may not use that cluster any more.
+// It returns when to look again, 0 for not by the clock.
+func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
+	if state != progressWaiting {
+		if err := r.confirmed(ctx, app, c.elsewhere, withdrawnRetargeted); err != nil {
+			return 0, err
+		}
+		if state == progressDone {
+			return 0, r.withdrawSurplus(ctx, app, c)
+		}
+		return 0, nil
+	}
+	var unbound []workv1.ManifestWork
+	var wait time.Duration
+	for i := range c.elsewhere {
+		if c.elsewhere[i].DeletionTimestamp != nil {
+			continue
+		}
+		lost, left, err := r.lostBinding(ctx, app, c.elsewhere[i].Namespace)
+		if err != nil {
+			return 0, err
+		}
+		if lost {
+			unbound = append(unbound, c.elsewhere[i])
+		}
+		wait = sooner(wait, left)
+	}
+	return wait, r.confirmed(ctx, app, unbound, ReasonNotBound)
+}
+
+// lostBinding reports whether an Application's namespace has not been bound to a
+// cluster for the whole grace, by the cache and by the API server; left is what
+// remains of the grace.
+func (r *Reconciler) lostBinding(ctx context.Context, app *argocd.Application, cluster string) (lost bool, left time.Duration, err error) {
+	if r.options.Binding == BindingNone {
+		return false, 0, nil
+	}
+	key := client.ObjectKeyFromObject(app)
+	if yes, err := bound(ctx, r.cached(), app.Namespace, cluster); err != nil || yes {
+		r.graces.found(key, cluster)
+		return false, 0, err
+	}
+	if left := r.options.BindingGrace - r.graces.missing(key, cluster, r.now()); left > 0 {
+		return false, left, nil
+	}
+	yes, err := bound(ctx, r.uncached(), app.Namespace, cluster)
+	return !yes, 0, err
+}
+
+// confirmed withdraws works on account of an Application as the cache has it, once
+// the API server has it so, too.
+func (r *Reconciler) confirmed(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, reason string) error {
+	if len(works) == 0 {
+		return nil
+	}
+	fresh := &argocd.Application{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if fresh.ResourceVersion != app.ResourceVersion {
+		return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
+	}
+	return r.withdraw(ctx, works, reason)
+}
+
+// withdrawSurplus withdraws further works on the target. The agent takes the object
+// away with the last work that has applied it, so the current one has to have
+// applied it first.
+func (r *Reconciler) withdrawSurplus(ctx context.Context, app *argocd.Application, c copies) error {
+	if len(c.surplus) == 0 || c.current == nil || !appliedNow(c.current) {
+		return nil // its event leads back here
+	}
+	live, err := r.liveWork(ctx, client.ObjectKeyFromObject(c.current))
+	if err != nil || live == nil || live.DeletionTimestamp != nil || !appliedNow(live) {
+		return err
+	}
+	return r.confirmed(ctx, app, c.surplus, withdrawnReplaced)
+}
+
+// sooner returns the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}
