@@ -84,15 +84,35 @@ func startReading(t *testing.T, wrap func(client.Client) client.Client, change .
 	return startBetween(t, nil, wrap, change...)
 }
 
+// startFrozen lets a test keep what the cache hears back.
+func startFrozen(t *testing.T, f *freezer, change ...func(*Options)) *propagation {
+	t.Helper()
+	return startAll(t, nil, nil, f, change...)
+}
+
 func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client, change ...func(*Options)) *propagation {
+	t.Helper()
+	return startAll(t, wrap, wrapLive, nil, change...)
+}
+
+func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, frozen *freezer, change ...func(*Options)) *propagation {
 	t.Helper()
 	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024, SweepInterval: time.Hour}
 	for _, c := range change {
 		c(&options)
 	}
 	p := &propagation{requests: &requests{}}
+	t.Cleanup(func() {
+		for _, request := range p.requests.unguarded {
+			t.Errorf("%s has no precondition of UID and resourceVersion", request)
+		}
+	})
 	config := rest.CopyConfig(hub.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return recorder{next, p.requests} })
+	if frozen != nil {
+		config.Wrap(frozen.wrap)
+		t.Cleanup(frozen.thaw)
+	}
 	informers, err := Informers(config)
 	if err != nil {
 		t.Fatalf("set up informers: %v", err)
@@ -169,6 +189,9 @@ type requests struct {
 	// blind are the patches of Applications and ManifestWorks that do not say which
 	// version they are for.
 	blind []string
+	// unguarded are the deletions without the preconditions that keep a stale cache,
+	// or a second writer, from costing an object.
+	unguarded []string
 }
 
 func (r *requests) blindPatches() []string {
@@ -230,7 +253,11 @@ func (c recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
+		guarded := r.Method != http.MethodDelete || hasPreconditions(r)
 		c.requests.mu.Lock()
+		if !guarded {
+			c.requests.unguarded = append(c.requests.unguarded, r.Method+" "+r.URL.Path)
+		}
 		c.requests.paths = append(c.requests.paths, r.Method+" "+r.URL.Path)
 		c.requests.mu.Unlock()
 	}

@@ -77,7 +77,7 @@ func (r *Reconciler) watch(mgr ctrl.Manager) error {
 		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
 		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(r.applicationChanged())).
-		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.carried), builder.WithPredicates(r.workChanged())).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.concerned), builder.WithPredicates(r.workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return append(r.applications(ctx, applicationsByCluster, "", o.GetName()), r.on(ctx, "", o.GetName())...)
 		}), builder.WithPredicates(clusterChanged())).
@@ -103,9 +103,9 @@ func (r *Reconciler) controllerOptions() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: r.options.Concurrency, RateLimiter: boot.Backoff()}
 }
 
-// carried maps a work to the Application that it names and to those that want to be
+// concerned maps a work to the Application that it names and to those that want to be
 // what it delivers.
-func (r *Reconciler) carried(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *Reconciler) concerned(ctx context.Context, o client.Object) []reconcile.Request {
 	key, ok := workindex.ApplicationOf(o)
 	if !ok {
 		return nil

@@ -5,7 +5,6 @@ package deliver
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
