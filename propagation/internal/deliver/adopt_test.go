@@ -208,8 +208,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 	app := p.deploy("twice")
 	work := delivered(t, app, p.cluster)
 	first.stop()
-	tick := time.NewTimer(1100 * time.Millisecond) // a creationTimestamp has seconds
-	<-tick.C
+	nextSecond(t, work.CreationTimestamp)
 	second := &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.cluster, Name: "twice-99999", Labels: work.Labels, Annotations: work.Annotations},
 		Spec:       work.Spec,

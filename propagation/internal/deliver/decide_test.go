@@ -41,6 +41,7 @@ func TestDecide(t *testing.T) {
 		want   string // reason of the refusal or first warning
 		text   string // the remedy
 		mild   bool
+		keep   bool // what runs stays
 	}{
 		"allRight":     {reason: "nothing is in the way", change: func(*world) {}, want: ReasonDelivered},
 		"one":          {reason: "ParseBool takes 1 for true", change: func(w *world) { w.app.Labels[wire.PullLabel] = "1" }, want: ReasonDelivered},
@@ -51,11 +52,12 @@ func TestDecide(t *testing.T) {
 		"noAnnotation": {reason: "the label alone does not say where to", change: func(w *world) { delete(w.app.Annotations, wire.ClusterAnnotation) }, want: ReasonNoCluster, text: "name of a ManagedCluster"},
 		"badCluster":   {reason: "no cluster can be called that", change: func(w *world) { w.app.Annotations[wire.ClusterAnnotation] = "../kube-system" }, want: ReasonInvalidTarget, text: "ManagedCluster"},
 		"longCluster":  {reason: "a cluster's name is that of a namespace", change: func(w *world) { w.app.Annotations[wire.ClusterAnnotation] = strings.Repeat("a", 64) }, want: ReasonInvalidTarget},
-		"badNamespace": {reason: "no namespace can be called that", change: func(w *world) { w.app.Annotations[wire.AppNamespaceAnnotation] = "A b" }, want: ReasonInvalidTarget, text: "namespace"},
-		"noSpec":       {reason: "there is nothing to deliver", change: func(w *world) { w.app.Spec = nil }, want: ReasonInvalidSpec, text: "no spec"},
-		"nullSpec":     {reason: "null is nothing", change: func(w *world) { w.app.Spec = json.RawMessage("null") }, want: ReasonInvalidSpec},
-		"listSpec":     {reason: "a spec that is no object is named, no panic", change: func(w *world) { w.app.Spec = json.RawMessage("[1]") }, want: ReasonInvalidSpec},
-		"badDest":      {reason: "nor a destination that is none", change: func(w *world) { w.app.Spec = json.RawMessage(`{"destination":"x"}`) }, want: ReasonInvalidSpec},
+		"badNamespace": {reason: "no namespace can be called that", change: func(w *world) { w.app.Annotations[wire.AppNamespaceAnnotation] = "A b" }, want: ReasonInvalidTarget, text: "namespace", keep: true},
+		"noSpec":       {reason: "there is nothing to deliver", change: func(w *world) { w.app.Spec = nil }, want: ReasonInvalidSpec, text: "no spec", keep: true},
+		"nullSpec":     {reason: "null is nothing", change: func(w *world) { w.app.Spec = json.RawMessage("null") }, want: ReasonInvalidSpec, keep: true},
+		"listSpec":     {reason: "a spec that is no object is named, no panic", change: func(w *world) { w.app.Spec = json.RawMessage("[1]") }, want: ReasonInvalidSpec, keep: true},
+		"badDest":      {reason: "nor a destination that is none", change: func(w *world) { w.app.Spec = json.RawMessage(`{"destination":"x"}`) }, want: ReasonInvalidSpec, keep: true},
+		"slipUnbound":  {reason: "without a binding a slip keeps nothing", change: func(w *world) { w.app.Annotations[wire.AppNamespaceAnnotation], w.bound = "A b", false }, want: ReasonNotBound},
 		"unknown":      {reason: "no such cluster", change: func(w *world) { w.cluster = nil }, want: ReasonUnknownCluster, text: "register"},
 		"localLabel":   {reason: "the hub is no target", change: func(w *world) { w.cluster.Labels = map[string]string{wire.LocalClusterLabel: "true"} }, want: ReasonLocalCluster, text: "another cluster"},
 		"localName":    {reason: "nor by its name", change: func(w *world) { w.cluster.Name = "local-cluster" }, want: ReasonLocalCluster},
@@ -77,8 +79,8 @@ func TestDecide(t *testing.T) {
 			c.change(&w)
 			v := decide(w)
 			_, got := standing(v)
-			if got != c.want || v.Mild != c.mild {
-				t.Errorf("%s: got %q (mild %t), want %q", c.reason, got, v.Mild, c.want)
+			if got != c.want || v.Mild != c.mild || v.Keep != c.keep {
+				t.Errorf("%s: got %q (mild %t, keep %t), want %q", c.reason, got, v.Mild, v.Keep, c.want)
 			}
 			text := v.Refusal.Message
 			for _, warning := range v.Warnings {

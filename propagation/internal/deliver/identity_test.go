@@ -6,7 +6,6 @@ package deliver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -74,6 +73,7 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	eventually(t, "the Event", func() error { return recorded(two, "taken by "+one.Namespace+"/shop") })
 	first.stop()
 	running := start(t)
+	nextSecond(t, two.CreationTimestamp)
 	third := newNamespace(t, p).deploy("shop", into("argocd"))
 	says(t, third, ErrorCondition, "taken by "+one.Namespace+"/shop")
 	if own := works(t, two); len(own) > 0 {
@@ -129,8 +129,7 @@ func TestIdentityThatTwoHave(t *testing.T) {
 	one := p.deploy("shop", into("argocd"))
 	work := delivered(t, one, p.cluster)
 	first.stop()
-	tick := time.NewTimer(1100 * time.Millisecond) // so that one is the elder
-	<-tick.C
+	nextSecond(t, one.CreationTimestamp)
 	two := q.deploy("shop", into("argocd"))
 	p.create(&workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
@@ -163,7 +162,9 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
 	frozen := newFreezer("manifestworks")
-	first := startFrozen(t, frozen)
+	startFrozen(t, frozen)
+	elder := p.deploy("shop", into("argocd"), func(a *argocd.Application) { a.Labels = nil })
+	nextSecond(t, elder.CreationTimestamp)
 	frozen.freeze()
 	two := q.deploy("shop", into("argocd"))
 	eventually(t, "the copy", func() error {
@@ -173,18 +174,13 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 		return nil
 	})
 	work := works(t, two)[0]
-	elder := p.deploy("shop", into("argocd"))
-	if elder.CreationTimestamp.After(two.CreationTimestamp.Time) || elder.UID > two.UID {
-		// it is the younger by chance; what is shown holds for both
-		t.Log("the newcomer is the younger one")
-	}
+	edit(t, elder, func(a *argocd.Application) { a.Labels = map[string]string{wire.PullLabel: "true"} })
 	says(t, elder, ErrorCondition, "taken by "+two.Namespace+"/shop")
 	frozen.thaw()
 	if after := delivered(t, two, p.cluster); after.UID != work.UID {
 		t.Error("the copy was replaced")
 	}
 	if own := works(t, elder); len(own) > 0 {
-		t.Errorf("%s", fmt.Sprint(own))
+		t.Errorf("the elder newcomer has %d works", len(own))
 	}
-	first.stop()
 }

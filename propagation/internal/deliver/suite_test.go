@@ -488,3 +488,15 @@ func says(t *testing.T, app *argocd.Application, conditionType, text string) {
 		return nil
 	})
 }
+
+// nextSecond waits until an object that is created now is younger than one of then:
+// creation timestamps have seconds.
+func nextSecond(t *testing.T, then metav1.Time) {
+	t.Helper()
+	eventually(t, "the next second", func() error {
+		if time.Now().Unix() <= then.Unix() {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}

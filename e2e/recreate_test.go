@@ -1,0 +1,151 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// survivor is a Deployment with pods that run.
+const survivor = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: survivor}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: survivor}}
+  template:
+    metadata: {labels: {app: survivor}}
+    spec: {containers: [{name: c, image: "example.invalid/survivor:v1"}]}
+`
+
+// A hub Application is deleted and made again fifty times, half of them while
+// propagation is down: a restore, kubectl replace --force, a regenerated
+// ApplicationSet. What runs on the managed cluster are the same objects throughout.
+func TestRecreatedApplicationKeepsWhatRuns(t *testing.T) {
+	const name, cluster = "survivor", "cluster1"
+	a := create(t, name, cluster, true)
+	if _, err := fleet.Git.Commit(t.Context(), "Survive", map[string]string{name + "/config.yaml": survivor}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the Deployment to be there", func() (bool, string) {
+		return deploymentIsThere(t, cluster, name), "it is not"
+	})
+	awaitWell(t, "hub", name)
+	before := running(t, cluster, name)
+	if len(before) < 3 {
+		t.Fatalf("only these run: %v", slices.Sorted(maps.Keys(before)))
+	}
+	same := func() {
+		t.Helper()
+		if after := running(t, cluster, name); !maps.Equal(before, after) {
+			t.Fatalf("what runs has changed from %v to %v", before, after)
+		}
+	}
+	for range 25 {
+		a = again(t, a)
+		awaitAdoption(t, a, cluster)
+		same()
+	}
+	replicas := []*env.Process{process(t, env.Propagation+"-0"), process(t, env.Propagation+"-1")}
+	for range 5 {
+		for _, p := range replicas {
+			if err := p.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			afterwards(t, "start "+p.Name+" again", func(ctx context.Context) error {
+				if p.PID() != 0 {
+					return nil
+				}
+				return p.Start(ctx)
+			})
+		}
+		for range 5 {
+			a = again(t, a)
+		}
+		for _, p := range replicas {
+			if err := errors.Join(p.Start(t.Context()), p.AwaitReady(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		awaitAdoption(t, a, cluster)
+		same()
+	}
+	awaitWell(t, "hub", name)
+	same()
+}
+
+// again deletes a hub Application without its finalizer and makes it again at once.
+func again(t *testing.T, a *argocd.Application) *argocd.Application {
+	t.Helper()
+	patch(t, a, `{"metadata":{"finalizers":null}}`)
+	if err := fleet.Hub.Client.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	next := &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, Labels: a.Labels, Annotations: a.Annotations, Finalizers: []string{argocd.ResourcesFinalizer}},
+		Spec:       a.Spec,
+	}
+	next.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
+	if err := fleet.Hub.Client.Create(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// awaitAdoption waits until the one work of an Application is bound to its UID.
+func awaitAdoption(t *testing.T, a *argocd.Application, cluster string) {
+	t.Helper()
+	await(t, a.Name+" to take over its work", func() (bool, string) {
+		var list workv1.ManifestWorkList
+		if err := fleet.Hub.Client.List(t.Context(), &list, client.InNamespace(cluster)); err != nil {
+			return false, err.Error()
+		}
+		n, bound := 0, false
+		for i := range list.Items {
+			if w := &list.Items[i]; w.Annotations[wire.HubNameAnnotation] == a.Name {
+				n++
+				bound = w.DeletionTimestamp == nil && w.Annotations[wire.HubUIDAnnotation] == string(a.UID)
+			}
+		}
+		return n == 1 && bound, fmt.Sprintf("%d works, bound: %t", n, bound)
+	})
+}
+
+// running returns the UIDs of what a cluster has of an Application: the delivered
+// Application, its Deployment and its pods.
+func running(t *testing.T, cluster, name string) map[string]string {
+	t.Helper()
+	uids := map[string]string{"Application": string(managed(t, cluster, name).UID)}
+	deployment := &appsv1.Deployment{}
+	c := fleet.Cluster(cluster).Client
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "guestbook", Name: name}, deployment); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	} else if !apierrors.IsNotFound(err) {
+		uids["Deployment"] = string(deployment.UID)
+	}
+	var pods corev1.PodList
+	if err := c.List(t.Context(), &pods, client.InNamespace("guestbook"), client.MatchingLabels{"app": name}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range pods.Items {
+		uids["Pod "+pods.Items[i].Name] = string(pods.Items[i].UID)
+	}
+	return uids
+}

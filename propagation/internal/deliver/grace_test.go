@@ -1,0 +1,278 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+func TestGraces(t *testing.T) {
+	var g graces
+	app, begin := types.NamespacedName{Namespace: "team", Name: "app"}, time.Unix(1000, 0)
+	for _, c := range []struct {
+		reason string
+		act    func()
+		what   string
+		after  time.Duration
+		want   time.Duration
+	}{
+		{reason: "a grace begins when something is first missed", what: "one", after: 0, want: 0},
+		{reason: "and goes on", what: "one", after: 5 * time.Second, want: 5 * time.Second},
+		{reason: "each cluster has its own", what: "two", after: 6 * time.Second, want: 0},
+		{reason: "what was found and lost again begins anew", act: func() { g.found(app, "one") }, what: "one", after: 7 * time.Second, want: 0},
+		{reason: "the other's goes on", what: "two", after: 8 * time.Second, want: 2 * time.Second},
+		{reason: "a forgotten Application begins anew", act: func() { g.forget(app) }, what: "two", after: 9 * time.Second, want: 0},
+	} {
+		if c.act != nil {
+			c.act()
+		}
+		if got := g.missing(app, c.what, begin.Add(c.after)); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
+		}
+	}
+	g.found(app, "two")
+	if len(g.since) > 0 {
+		t.Errorf("%v is kept for nothing", g.since)
+	}
+}
+
+// A binding that comes back within the grace costs nothing: the decision was made
+// again, a restore brought it back without its status, or a cluster was moved.
+func TestBindingGrace(t *testing.T) {
+	for name, lose := range map[string]func(*testing.T, *place){
+		"emptied": func(_ *testing.T, p *place) { p.bind() },
+		"deleted": func(t *testing.T, p *place) {
+			remove(t, &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "decision"}})
+		},
+		"restored": func(t *testing.T, p *place) {
+			remove(t, &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "decision"}})
+			p.create(&clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "decision"}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			running := start(t, func(o *Options) { o.BindingGrace = time.Hour })
+			app := p.deploy("guestbook")
+			work := delivered(t, app, p.cluster)
+			lose(t, p)
+			says(t, app, ErrorCondition, "--binding-grace")
+			p.bind(p.cluster)
+			says(t, app, ErrorCondition, "")
+			if after := delivered(t, app, p.cluster); after.UID != work.UID {
+				t.Error("the copy was replaced")
+			}
+			for _, request := range running.requests.in(p.cluster) {
+				if strings.HasPrefix(request, "DELETE") {
+					t.Errorf("propagation sent %s", request)
+				}
+			}
+		})
+	}
+}
+
+func TestBindingGraceEnds(t *testing.T) {
+	start(t, func(o *Options) { o.BindingGrace = time.Second })
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	delivered(t, app, p.cluster)
+	p.bind()
+	withdrawn(t, app)
+	says(t, app, ErrorCondition, "no PlacementDecision")
+}
+
+// The copy on a cluster that the namespace has lost goes, whatever becomes of the
+// new target; while the namespace has it, a delivery that merely waits keeps it.
+func TestOldTargetAfterItsBinding(t *testing.T) {
+	tooLarge := func(a *argocd.Application) {
+		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"guestbook","helm":{"values":"`+strings.Repeat("x", 600*1024)+`"}`, 1))
+	}
+	for name, c := range map[string]struct {
+		reason string
+		// spoil keeps the delivery to the new target from coming about.
+		spoil func(t *testing.T, p *place, other string)
+		edit  func(*argocd.Application)
+		says  string
+		// stays: while the old cluster is bound, its copy stays.
+		stays bool
+	}{
+		"tooLarge": {reason: "it will not come about until the user acts", edit: tooLarge, says: "the limit is"},
+		"refused": {
+			reason: "nor when the API server says no", says: "the API server refused",
+			spoil: func(t *testing.T, _ *place, other string) { // no namespace, as of a cluster half registered
+				remove(t, namespace(other))
+			},
+		},
+		"slip": {
+			reason: "a slip waits for its correction", says: "cannot be the name of a namespace", stays: true,
+			edit: func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "Team A" },
+		},
+		"waiting": {
+			reason: "a delivery that waits for the end of an earlier copy keeps the gap closed", says: "has not finished removing", stays: true,
+			spoil: func(t *testing.T, p *place, other string) {
+				p.create(&workv1.ManifestWork{
+					ObjectMeta: metav1.ObjectMeta{
+						Namespace: other, Name: "guestbook-old", Finalizers: []string{workv1.ManifestWorkFinalizer}, Labels: map[string]string{wire.PullLabel: "true"},
+						Annotations: map[string]string{wire.HubNamespaceAnnotation: p.namespace, wire.HubNameAnnotation: "guestbook"},
+					},
+					Spec: works(t, p.app("guestbook"))[0].Spec,
+				})
+				remove(t, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "guestbook-old"}})
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			other := newCluster(t)
+			p.bind(p.cluster, other)
+			first := start(t)
+			app := p.deploy("guestbook")
+			work := delivered(t, app, p.cluster)
+			first.stop()
+			if c.spoil != nil {
+				c.spoil(t, p, other)
+			}
+			edit(t, app, func(a *argocd.Application) {
+				a.Annotations[wire.ClusterAnnotation] = other
+				if c.edit != nil {
+					c.edit(a)
+				}
+			})
+			start(t)
+			says(t, app, ErrorCondition, c.says)
+			there := func() bool {
+				stored := &workv1.ManifestWork{}
+				err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), stored)
+				return err == nil && stored.DeletionTimestamp == nil
+			}
+			if c.stays && !there() {
+				t.Fatalf("%s: the old copy is gone", c.reason)
+			}
+			p.bind(other)
+			eventually(t, "the old copy to go", func() error {
+				if there() {
+					return errors.New("it is there")
+				}
+				return nil
+			})
+			if name == "waiting" {
+				edit(t, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "guestbook-old"}}, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+			}
+		})
+	}
+}
+
+// A slip in what is optional keeps the copy as it is, and says so; without a
+// binding it goes all the same.
+func TestSlipKeepsTheCopy(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	app := p.deploy("guestbook")
+	work := delivered(t, app, p.cluster)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "Team A" })
+	says(t, app, ErrorCondition, "cannot be the name of a namespace")
+	says(t, app, ErrorCondition, "keeps what was delivered before")
+	first.stop()
+	second := start(t)
+	edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
+	delivered(t, p.deploy("other"), p.cluster)
+	if after := delivered(t, app, p.cluster); after.UID != work.UID || after.ResourceVersion != work.ResourceVersion {
+		t.Error("the copy was written or replaced")
+	}
+	second.stop()
+	start(t)
+	p.bind()
+	withdrawn(t, app)
+}
+
+// What cannot be a cluster's name is no cluster: a copy elsewhere is withdrawn, and
+// a deletion waits for nothing.
+func TestNoClusterCanBeCalledThat(t *testing.T) {
+	for _, target := range []string{"team/cluster", "50%", ".", ".."} {
+		t.Run(target, func(t *testing.T) {
+			start(t)
+			p := newPlace(t)
+			app := p.deploy("never", func(a *argocd.Application) {
+				a.Annotations[wire.ClusterAnnotation] = target
+				a.Finalizers = []string{argocd.ResourcesFinalizer}
+			})
+			says(t, app, ErrorCondition, "cannot be the name of a ManagedCluster")
+			remove(t, app)
+			eventually(t, "the Application to be gone", func() error { return gone(app) })
+			moved := p.deploy("moved")
+			delivered(t, moved, p.cluster)
+			edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = target })
+			says(t, moved, ErrorCondition, "cannot be the name of a ManagedCluster")
+			withdrawn(t, moved)
+		})
+	}
+}
+
+// abandon-on-delete needs no answer of anybody.
+func TestAbandonReadsNothing(t *testing.T) {
+	startReading(t, func(client.Client) client.Client { return unreadable{} })
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) {
+		a.Finalizers = []string{argocd.ResourcesFinalizer}
+		a.Annotations[wire.AbandonAnnotation] = "true"
+	})
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	remove(t, app)
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	pruned(t, work)
+}
+
+// unreadable is a client that cannot read.
+type unreadable struct{ client.Client }
+
+func (unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return errors.New("no answer")
+}
+
+func (unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return errors.New("no answer")
+}
+
+// A ManagedCluster on its way out may still run something; one that is gone does not.
+func TestWaitsForATerminatingCluster(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	other := newCluster(t)
+	p.bind(p.cluster, other)
+	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}}
+	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = []string{"example.com/detach"} })
+	finalizers := func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }
+	app, moved := p.deploy("guestbook", finalizers), p.deploy("moved", finalizers)
+	finalized(t, delivered(t, app, p.cluster))
+	finalized(t, delivered(t, moved, p.cluster))
+	edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	remove(t, cluster)
+	for _, a := range []*argocd.Application{app, moved} {
+		remove(t, a)
+		says(t, a, WarningCondition, "deletion waits for cluster")
+		if err := gone(a); err == nil {
+			t.Fatalf("%s was released while its work is there", a.Name)
+		}
+	}
+	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
+	for _, a := range []*argocd.Application{app, moved} {
+		eventually(t, a.Name+" to be gone", func() error { return gone(a) })
+	}
+}

@@ -1,0 +1,249 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// A work that was changed after the cache saw it is not deleted as it was.
+func TestWithdrawsOnlyWhatItHasSeen(t *testing.T) {
+	p := newPlace(t)
+	frozen := newFreezer("manifestworks")
+	running := startFrozen(t, frozen)
+	app := p.deploy("changed")
+	work := delivered(t, app, p.cluster)
+	says(t, p.deploy("seen", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), WarningCondition, "skip-reconcile")
+	frozen.freeze()
+	edit(t, work, func(w *workv1.ManifestWork) { w.Annotations["example.com/theirs"] = "new" })
+	remove(t, app)
+	deletions := func() (n int) {
+		for _, request := range running.requests.in(p.cluster) {
+			if strings.HasPrefix(request, "DELETE") && strings.HasSuffix(request, work.Name) {
+				n++
+			}
+		}
+		return n
+	}
+	eventually(t, "two attempts", func() error {
+		if deletions() < 2 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp != nil {
+		t.Error("it was deleted as it had been before the change")
+	}
+	frozen.thaw()
+	withdrawn(t, app)
+}
+
+// What the cache says of clusters and decisions withdraws nothing: the API server
+// has to say it, too.
+func TestStaleFactsWithdrawNothing(t *testing.T) {
+	for name, stale := range map[string]func(client.Object, client.ObjectList) error{
+		"decisions": func(_ client.Object, list client.ObjectList) error {
+			if decisions, ok := list.(*clusterv1beta1.PlacementDecisionList); ok {
+				decisions.Items = nil // as before they were made
+			}
+			return nil
+		},
+		"cluster": func(o client.Object, _ client.ObjectList) error {
+			if _, ok := o.(*clusterv1.ManagedCluster); ok {
+				return apierrors.NewNotFound(clusterv1.Resource("managedclusters"), o.GetName())
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			first := start(t)
+			app := p.deploy("guestbook")
+			work := delivered(t, app, p.cluster)
+			first.stop()
+			var old atomic.Bool
+			old.Store(true)
+			var reads atomic.Int64
+			running := startBetween(t, func(c client.Client) client.Client {
+				return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+					Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+						err := c.Get(ctx, key, o, opts...)
+						if err == nil && old.Load() {
+							err = stale(o, nil)
+						}
+						return err
+					},
+					List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+						err := c.List(ctx, l, opts...)
+						if err == nil && old.Load() {
+							err = stale(nil, l)
+						}
+						return err
+					},
+				})
+			}, func(c client.Client) client.Client {
+				return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+					Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+						if key == client.ObjectKeyFromObject(app) {
+							reads.Add(1)
+						}
+						return c.Get(ctx, key, o, opts...)
+					},
+				})
+			})
+			eventually(t, "it to look twice", func() error {
+				if own := works(t, app); len(own) != 1 || own[0].UID != work.UID || own[0].DeletionTimestamp != nil {
+					t.Fatal("a stale cache has cost the copy")
+				}
+				if reads.Load() < 2 {
+					return errors.New("not yet")
+				}
+				return nil
+			})
+			old.Store(false)
+			edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
+			eventually(t, "the edit", func() error { return carries(t, app, `"wake":"up"`) })
+			for _, request := range running.requests.in(p.cluster) {
+				if strings.HasPrefix(request, "DELETE") {
+					t.Errorf("propagation sent %s", request)
+				}
+			}
+		})
+	}
+}
+
+// An Application is not released while the API server has a work of it that the
+// cache has not seen.
+func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
+	p := newPlace(t)
+	frozen := newFreezer("manifestworks")
+	startFrozen(t, frozen)
+	frozen.freeze()
+	app := p.deploy("unseen", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	remove(t, app)
+	says(t, app, WarningCondition, "deletion waits for cluster")
+	frozen.thaw()
+	eventually(t, "the withdrawal", func() error {
+		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
+			return errors.New("it is still alive")
+		}
+		return nil
+	})
+	pruned(t, work)
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
+// A copy is not withdrawn for a target that the user has taken back already.
+func TestStaleTargetWithdrawsNothing(t *testing.T) {
+	p := newPlace(t)
+	other := newCluster(t)
+	p.bind(p.cluster, other)
+	var hold atomic.Bool
+	var looks atomic.Int64
+	frozen := newFreezer("applications")
+	running := startAll(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				if o.GetNamespace() == other && hold.Load() {
+					return errors.New("not now")
+				}
+				return c.Create(ctx, o, opts...)
+			},
+		})
+	}, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if key == (client.ObjectKey{Namespace: p.namespace, Name: "back"}) {
+					looks.Add(1)
+				}
+				return c.Get(ctx, key, o, opts...)
+			},
+		})
+	}, frozen)
+	app := p.deploy("back")
+	work := delivered(t, app, p.cluster)
+	hold.Store(true)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	// the cache has the new target once the move is tried; and nothing later
+	seen := p.deploy("seen")
+	delivered(t, seen, p.cluster)
+	frozen.freeze()
+	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = p.cluster })
+	hold.Store(false)
+	eventually(t, "the copy on the other cluster", func() error {
+		for _, request := range running.requests.in(other) {
+			if strings.HasPrefix(request, "POST") {
+				return nil
+			}
+		}
+		return errors.New("not there")
+	})
+	eventually(t, "two looks at the Application", func() error {
+		for _, w := range works(t, app) {
+			if w.Namespace == p.cluster && (w.UID != work.UID || w.DeletionTimestamp != nil) {
+				t.Fatal("the copy on the target was withdrawn")
+			}
+		}
+		if looks.Load() < 2 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	frozen.thaw()
+	if after := delivered(t, app, p.cluster); after.UID != work.UID {
+		t.Error("the copy on the target was replaced")
+	}
+	for _, request := range running.requests.in(p.cluster) {
+		if strings.HasPrefix(request, "DELETE") {
+			t.Errorf("propagation sent %s", request)
+		}
+	}
+}
+
+// A work that was deleted a moment ago is no refusal: a new one is made.
+func TestDeletedUnderThePatch(t *testing.T) {
+	p := newPlace(t)
+	frozen := newFreezer("manifestworks")
+	running := startFrozen(t, frozen)
+	app := p.deploy("deleted")
+	work := delivered(t, app, p.cluster)
+	edit(t, app, func(a *argocd.Application) { a.Labels["seen"] = "yes" })
+	eventually(t, "the edit", func() error { return carries(t, app, `"seen":"yes"`) })
+	frozen.freeze()
+	remove(t, work)
+	edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
+	eventually(t, "two patches of what is gone", func() error {
+		n := 0
+		for _, request := range running.requests.in(p.cluster) {
+			if strings.HasPrefix(request, "PATCH") {
+				n++
+			}
+		}
+		if n < 3 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if message := said(t, app)[ErrorCondition]; message != "" {
+		t.Errorf("it says %q", message)
+	}
+	frozen.thaw()
+	eventually(t, "the new work", func() error { return carries(t, app, `"wake":"up"`) })
+}
