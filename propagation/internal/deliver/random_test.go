@@ -80,6 +80,7 @@ func TestRandomSteps(t *testing.T) {
 		f.step()
 		if i%50 == 49 {
 			f.rest()
+			f.restore()
 		}
 	}
 	f.rest()
@@ -87,8 +88,12 @@ func TestRandomSteps(t *testing.T) {
 
 func (f *fleet) step() {
 	switch n := f.r.IntN(100); {
-	case n < 25:
+	case n < 22:
 		f.create()
+	case n < 25:
+		if app := f.some(); app != nil {
+			f.remake(app)
+		}
 	case n < 40:
 		f.edit(func(a *argocd.Application) {
 			a.Spec = json.RawMessage(strings.Replace(string(a.Spec), marker(a), fmt.Sprintf("path-%d", f.r.IntN(1000)), 1))
@@ -163,6 +168,61 @@ func (f *fleet) delete() {
 		remove(f.t, app)
 		delete(f.apps, app.Name)
 	}
+}
+
+// remake gives an Application another UID: its finalizers are taken off, it is
+// deleted, and made again at once.
+func (f *fleet) remake(app *argocd.Application) {
+	edit(f.t, app, func(a *argocd.Application) { a.Finalizers = nil })
+	remove(f.t, app)
+	next := f.place.app(app.Name)
+	next.Labels, next.Annotations, next.Spec = app.Labels, app.Annotations, app.Spec
+	if err := hub.client.Create(context.Background(), next); err != nil {
+		f.t.Fatalf("create %s again: %v", app.Name, err)
+	}
+	f.apps[app.Name] = next
+}
+
+// restore gives a good part of the Applications another UID while propagation is
+// down, as a restore from a backup does, and looks whether all keep their works.
+func (f *fleet) restore() {
+	f.t.Helper()
+	before := f.uids()
+	f.running.stop()
+	for _, name := range slices.Sorted(maps.Keys(f.apps)) {
+		if f.r.IntN(2) == 0 {
+			f.remake(f.apps[name])
+		}
+	}
+	f.restart()
+	f.rest()
+	eventually(f.t, "the restored Applications to have bound their works", func() error {
+		for name := range f.model() {
+			own := works(f.t, f.apps[name])
+			if len(own) != 1 {
+				return fmt.Errorf("%s has %d works", name, len(own))
+			}
+			app := f.apps[name]
+			if !slices.Contains(names(app), own[0].Name) && own[0].Annotations[wire.HubUIDAnnotation] != string(app.UID) {
+				return fmt.Errorf("%s has not bound %s", name, own[0].Name)
+			}
+		}
+		return nil
+	})
+	if diff := cmp.Diff(before, f.uids()); diff != "" {
+		f.t.Fatalf("works were replaced when their Applications got other UIDs (-before +after)\n%s", diff)
+	}
+}
+
+// uids returns the UIDs of the works, by Application.
+func (f *fleet) uids() map[string]string {
+	uids := map[string]string{}
+	for name := range f.model() {
+		for _, work := range works(f.t, f.apps[name]) {
+			uids[name] += string(work.UID)
+		}
+	}
+	return uids
 }
 
 func (f *fleet) bind() {

@@ -6,6 +6,7 @@ package deliver
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -41,14 +42,14 @@ func TestWithdrawsOnlyWhatItHasSeen(t *testing.T) {
 		return n
 	}
 	eventually(t, "two attempts", func() error {
+		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp != nil {
+			t.Fatal("it was deleted as it had been before the change")
+		}
 		if deletions() < 2 {
 			return errors.New("not yet")
 		}
 		return nil
 	})
-	if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp != nil {
-		t.Error("it was deleted as it had been before the change")
-	}
 	frozen.thaw()
 	withdrawn(t, app)
 }
@@ -138,7 +139,15 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	remove(t, app)
-	says(t, app, WarningCondition, "deletion waits for cluster")
+	eventually(t, "the wait to be said", func() error {
+		if gone(app) == nil {
+			t.Fatal("it was released while its work is there")
+		}
+		if !strings.Contains(said(t, app)[WarningCondition], "deletion waits for cluster") {
+			return errors.New("not yet")
+		}
+		return nil
+	})
 	frozen.thaw()
 	eventually(t, "the withdrawal", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
@@ -196,10 +205,8 @@ func TestStaleTargetWithdrawsNothing(t *testing.T) {
 		return errors.New("not there")
 	})
 	eventually(t, "two looks at the Application", func() error {
-		for _, w := range works(t, app) {
-			if w.Namespace == p.cluster && (w.UID != work.UID || w.DeletionTimestamp != nil) {
-				t.Fatal("the copy on the target was withdrawn")
-			}
+		if !slices.ContainsFunc(works(t, app), func(w workv1.ManifestWork) bool { return w.UID == work.UID && w.DeletionTimestamp == nil }) {
+			t.Fatal("the copy on the target was withdrawn")
 		}
 		if looks.Load() < 2 {
 			return errors.New("not yet")
