@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -140,6 +141,17 @@ func (u *unlabelled) of(app types.NamespacedName) []types.NamespacedName {
 		list = append(list, work)
 	}
 	return list
+}
+
+// afterUncached returns when to look again at works of which an end is awaited: no
+// event tells of one that has no label, 0 when all have it.
+func afterUncached(works ...workv1.ManifestWork) time.Duration {
+	for i := range works {
+		if works[i].Labels[wire.PullLabel] != "true" {
+			return afterUnseen
+		}
+	}
+	return 0
 }
 
 // withUnlabelled adds an Application's works whose label is gone to the cached ones.

@@ -168,6 +168,25 @@ func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
 	eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
+// Also when it loses the label in the moment of the deletion.
+func TestUnlabelledWhileItIsDeleted(t *testing.T) {
+	p := newPlace(t)
+	start(t)
+	app := p.deploy("unlabelled", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	remove(t, app)
+	says(t, app, WarningCondition, "deletion waits for cluster")
+	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) })
+	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
+	says(t, app, WarningCondition, "deletion waits for cluster")
+	if err := gone(app); err == nil {
+		t.Fatal("it was released while its work is there")
+	}
+	pruned(t, work)
+	eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
 // While the earlier copy is being removed nothing is created beside it.
 func TestWaitsForATerminatingCopy(t *testing.T) {
 	p := newPlace(t)

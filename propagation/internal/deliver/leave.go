@@ -42,18 +42,14 @@ func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works
 		}
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	remaining, unseen, err := r.remaining(ctx, app, c.proven)
+	remaining, err := r.remaining(ctx, app, c.proven)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if len(remaining) == 0 {
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	result := ctrl.Result{}
-	if unseen {
-		result.RequeueAfter = afterUnseen
-	}
-	return result, r.say(ctx, app, verdict{Mild: true, Refusal: finding{ReasonDeleting, fmt.Sprintf(
+	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.say(ctx, app, verdict{Mild: true, Refusal: finding{ReasonDeleting, fmt.Sprintf(
 		"deletion waits for %s to prove that nothing of it is left; for a cluster that will not come back set annotation %s to \"true\"",
 		strings.Join(places(remaining), ", "), wire.AbandonAnnotation)}})
 }
@@ -66,16 +62,15 @@ func ours(app *argocd.Application) bool {
 }
 
 // remaining returns the works that still stand for something on a managed cluster:
-// those that are there while their ManagedCluster is, be it on its way out. unseen
-// tells that the cache does not have them, and that no event will tell of their end.
-func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (list []workv1.ManifestWork, unseen bool, err error) {
+// those that are there while their ManagedCluster is, be it on its way out.
+func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (list []workv1.ManifestWork, err error) {
 	there := map[string]bool{}
 	for i := range works {
 		cluster := works[i].Namespace
 		if _, known := there[cluster]; !known {
 			c, err := getCluster(ctx, r.live, cluster)
 			if err != nil {
-				return nil, false, err
+				return nil, err
 			}
 			there[cluster] = c != nil
 		}
@@ -83,15 +78,15 @@ func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, wor
 			list = append(list, works[i])
 		}
 	}
-	if len(list) > 0 || len(works) > 0 {
-		return list, false, nil
+	if len(works) > 0 {
+		return list, nil
 	}
 	// The cache knows of none, which proves nothing about the last second.
 	list, err = r.unseen(ctx, app)
-	if err != nil || len(list) == 0 {
-		return nil, false, err
+	if err != nil {
+		return nil, err
 	}
-	return list, true, r.withdraw(ctx, list, ReasonDeleting)
+	return list, r.withdraw(ctx, list, ReasonDeleting)
 }
 
 // unseen returns works that exist although the cache does not have them: it has not

@@ -47,6 +47,16 @@ func (r *Reconciler) applicationChanged() predicate.Predicate {
 	}
 }
 
+// standingChanged lets through what can change whether another Application may have
+// what this one has; what it does itself it hears by [Reconciler.applicationChanged].
+func standingChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*argocd.Application)
+		after, ok2 := e.ObjectNew.(*argocd.Application)
+		return !ok || !ok2 || wishChanged(before, after) || ourStatusChanged(before, after)
+	}}
+}
+
 func wishChanged(before, after *argocd.Application) bool {
 	return before.UID != after.UID ||
 		!bytes.Equal(before.Spec, after.Spec) ||

@@ -115,6 +115,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case app.DeletionTimestamp != nil:
 		return r.leaving(ctx, app, works)
 	}
+	r.graces.found(req.NamespacedName, applicationGone)
 	w, err := r.gather(ctx, r.cached(), app)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -123,7 +124,6 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !v.Deliver {
 		return r.refused(ctx, app, works, v)
 	}
-	r.graces.found(req.NamespacedName, applicationGone)
 	r.graces.found(req.NamespacedName, app.Annotations[wire.ClusterAnnotation])
 	return r.deliver(ctx, w, works, v.Warnings)
 }
@@ -185,16 +185,14 @@ func (r *Reconciler) apply(ctx context.Context, w world, c copies, warnings []fi
 		return d, err
 	}
 	if own.work.DeletionTimestamp != nil {
-		d = waitFor(own.work)
-		d.after = afterRefusal // the cache does not have it, so no event tells of its end
-		return d, nil
+		return waitFor(own.work), nil
 	}
 	return r.write(ctx, w, own.work, warnings)
 }
 
 // waitFor is the delivery that waits for a terminating work.
 func waitFor(work *workv1.ManifestWork) delivery {
-	return delivery{verdict: refusal(ReasonWaitingForOld,
+	return delivery{after: afterUncached(*work), verdict: refusal(ReasonWaitingForOld,
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
 }
 
