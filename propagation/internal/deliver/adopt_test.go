@@ -271,7 +271,8 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 // An edit of the namespace on the managed cluster changes the work in its place.
 func TestConvertsToAnotherNamespace(t *testing.T) {
 	p := newPlace(t)
-	first := start(t)
+	free := anywhere(t, "elsewhere", "once-more")
+	first := start(t, free)
 	app := p.deploy("converted")
 	work := delivered(t, app, p.cluster)
 	to := func(namespace string) {
@@ -285,7 +286,7 @@ func TestConvertsToAnotherNamespace(t *testing.T) {
 	to("elsewhere")
 	first.stop()
 	app = remade(t, p, app, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "elsewhere" })
-	start(t)
+	start(t, free)
 	adopted(t, app, work)
 	to("once-more")
 }
@@ -308,4 +309,21 @@ func newNamespace(t *testing.T, p *place) *place {
 	q.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: q.namespace}})
 	q.bind(q.cluster)
 	return q
+}
+
+// anywhere lets Applications of all namespaces go to the targets.
+func anywhere(t *testing.T, targets ...string) func(*Options) {
+	t.Helper()
+	p := &place{t: t, namespace: fmt.Sprintf("argo-%d", serial.Add(1))}
+	p.create(namespace(p.namespace))
+	p.create(&argocd.AppProject{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: argocd.DefaultProject},
+		Spec:       []byte(`{"sourceNamespaces":["*"],"destinations":[{"namespace":"*","server":"*"}],"sourceRepos":["*"]}`),
+	})
+	return func(o *Options) {
+		o.ArgoCDNamespace = p.namespace
+		for _, target := range targets {
+			o.AppNamespaces = append(o.AppNamespaces, AppNamespace{Hub: "*", Target: target})
+		}
+	}
 }

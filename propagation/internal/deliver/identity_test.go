@@ -62,7 +62,8 @@ func into(namespace string) func(*argocd.Application) {
 // One delivered identity belongs to one Application; when that goes, the other is
 // delivered by itself.
 func TestIdentityBelongsToOne(t *testing.T) {
-	first := start(t)
+	free := anywhere(t, "argocd", "argocd-two")
+	first := start(t, free)
 	p := newPlace(t)
 	q := newNamespace(t, p)
 	one := p.deploy("shop", into("argocd"))
@@ -72,7 +73,7 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	says(t, two, ErrorCondition, "taken by "+one.Namespace+"/shop")
 	eventually(t, "the Event", func() error { return recorded(two, "taken by "+one.Namespace+"/shop") })
 	first.stop()
-	running := start(t)
+	running := start(t, free)
 	nextSecond(t, two.CreationTimestamp)
 	third := newNamespace(t, p).deploy("shop", into("argocd"))
 	says(t, third, ErrorCondition, "taken by "+one.Namespace+"/shop")
@@ -103,7 +104,7 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 	if two.CreationTimestamp.Equal(&one.CreationTimestamp) && two.UID < one.UID {
 		one, two = two, one
 	}
-	start(t)
+	start(t, anywhere(t, p.namespace))
 	delivered(t, one, p.cluster)
 	says(t, two, ErrorCondition, "taken by "+one.Namespace+"/shop")
 	if own := works(t, two); len(own) > 0 {
@@ -125,7 +126,8 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 func TestIdentityThatTwoHave(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
-	first := start(t)
+	free := anywhere(t, "argocd")
+	first := start(t, free)
 	one := p.deploy("shop", into("argocd"))
 	work := delivered(t, one, p.cluster)
 	first.stop()
@@ -138,7 +140,7 @@ func TestIdentityThatTwoHave(t *testing.T) {
 		},
 		Spec: work.Spec,
 	})
-	start(t)
+	start(t, free)
 	says(t, two, ErrorCondition, "taken by "+one.Namespace+"/shop")
 	if len(works(t, two)) != 1 {
 		t.Fatal("the younger's copy went before the elder's was applied")
@@ -162,7 +164,7 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
 	frozen := newFreezer("manifestworks")
-	startFrozen(t, frozen)
+	startFrozen(t, frozen, anywhere(t, "argocd"))
 	elder := p.deploy("shop", into("argocd"), func(a *argocd.Application) { a.Labels = nil })
 	nextSecond(t, elder.CreationTimestamp)
 	frozen.freeze()

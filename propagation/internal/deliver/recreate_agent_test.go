@@ -123,7 +123,8 @@ func TestRecreatedUnderTheAgent(t *testing.T) {
 	p.create(namespace(there))
 	runAgent(t, p.cluster)
 	grace := func(o *Options) { o.RecreateGrace = time.Minute }
-	running := start(t, grace)
+	free := anywhere(t, there)
+	running := start(t, grace, free)
 	apps := make([]*argocd.Application, count)
 	uids := map[string]types.UID{}
 	copyOf := func(name string) (*argocd.Application, error) {
@@ -153,7 +154,7 @@ func TestRecreatedUnderTheAgent(t *testing.T) {
 			apps[i] = remade(t, p, apps[i], into(there))
 		}
 		if down {
-			running = start(t, grace)
+			running = start(t, grace, free)
 		}
 		for _, app := range apps {
 			eventually(t, "the adoption of "+app.Name, func() error {

@@ -99,8 +99,9 @@ func inProject(w world) *verdict {
 	}
 	name := projectName(w.app)
 	if w.hubProject == nil {
-		if deliveredNamespace(w.app) == w.app.Namespace {
-			return nil
+		target := deliveredNamespace(w.app)
+		if target == w.app.Namespace || len(validation.IsDNS1123Label(target)) > 0 {
+			return nil // at home, or a slip that is spoken of elsewhere
 		}
 		return refuse(ReasonProjectDenied,
 			"not delivered: there is no AppProject %q in namespace %q of the hub, and without one nobody judges an Application that leaves its namespace; create it with %q in spec.sourceNamespaces, or choose another project",
