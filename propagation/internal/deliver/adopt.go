@@ -6,6 +6,7 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -136,11 +137,7 @@ func (u *unlabelled) forget(app, work types.NamespacedName) {
 func (u *unlabelled) of(app types.NamespacedName) []types.NamespacedName {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	var list []types.NamespacedName
-	for work := range u.works[app] {
-		list = append(list, work)
-	}
-	return list
+	return slices.Collect(maps.Keys(u.works[app]))
 }
 
 // afterUncached returns when to look again at works of which an end is awaited: no
