@@ -80,44 +80,51 @@ func generate(ctx context.Context, args []string, getenv func(string) string, ou
 	if err != nil {
 		return err
 	}
-	asked, err := parameters.Parse(getenv("ARGOCD_APP_PARAMETERS"))
+	s, err := p.application(&o, getenv)
 	if err != nil {
 		return err
 	}
-	o.Application, o.Cluster = getenv("ARGOCD_APP_NAME"), getenv("ARGOCD_APP_NAMESPACE")
-	if o.Application == "" {
-		return errors.New("ARGOCD_APP_NAME: want the Application's name: run this by Argo CD's cmp-server")
-	}
-	if o.Cluster == p.argocdNamespace || len(validation.IsDNS1123Label(o.Cluster)) > 0 {
-		return errors.New("spec.destination.namespace: want the name of the target ManagedCluster, which is its namespace on the hub")
-	}
-	dir, err := os.Getwd()
+	manifests, err := s.Read(ctx)
 	if err != nil {
 		return err
 	}
-	manifests, err := source.Source{Dir: dir, Path: getenv("ARGOCD_APP_SOURCE_PATH"), Application: o.Application, Parameters: asked}.Read(ctx)
-	if err != nil {
-		return err
-	}
-	o.Types = manifest.NewTypes(manifests, asked.Plurals, asked.ClusterScoped)
-	if err := manifest.Place(manifests, o.Types, asked.Namespace); err != nil {
+	o.Types = manifest.NewTypes(manifests, s.Plurals, s.ClusterScoped)
+	if err := manifest.Place(manifests, o.Types, s.Namespace); err != nil {
 		return err
 	}
 	if err := manifest.Check(manifests, secretsAllowed); err != nil {
 		return err
 	}
-	o.Shards, o.ShardsBefore = asked.Shards, asked.ShardsBefore
-	if asked.CreateNamespace {
-		o.CreateNamespace = asked.Namespace
-	}
 	works, err := wrap.Works(manifests, o)
 	if err != nil {
 		return err
 	}
-	if len(works) == 0 && !asked.AllowEmpty {
-		return fmt.Errorf("nothing was rendered from %s: that would remove everything; set parameter allow-empty to \"true\" to mean it", getenv("ARGOCD_APP_SOURCE_PATH"))
+	if len(works) == 0 && !s.AllowEmpty {
+		return fmt.Errorf("nothing was rendered from %s: that would remove everything; set parameter allow-empty to \"true\" to mean it", s.Path)
 	}
 	return write(out, works)
+}
+
+// application takes over what Argo CD says of the Application: where its source is,
+// and into the options, where it goes and how.
+func (p *platform) application(o *wrap.Options, getenv func(string) string) (s source.Source, err error) {
+	asked, err := parameters.Parse(getenv("ARGOCD_APP_PARAMETERS"))
+	if err != nil {
+		return s, err
+	}
+	o.Application, o.Cluster = getenv("ARGOCD_APP_NAME"), getenv("ARGOCD_APP_NAMESPACE")
+	if o.Application == "" {
+		return s, errors.New("ARGOCD_APP_NAME: want the Application's name: run this by Argo CD's cmp-server")
+	}
+	if o.Cluster == p.argocdNamespace || len(validation.IsDNS1123Label(o.Cluster)) > 0 {
+		return s, errors.New("spec.destination.namespace: want the name of the target ManagedCluster, which is its namespace on the hub")
+	}
+	o.Shards, o.ShardsBefore = asked.Shards, asked.ShardsBefore
+	if asked.CreateNamespace {
+		o.CreateNamespace = asked.Namespace
+	}
+	dir, err := os.Getwd()
+	return source.Source{Dir: dir, Path: getenv("ARGOCD_APP_SOURCE_PATH"), Application: o.Application, Parameters: asked}, err
 }
 
 // write prints documents without a separator between them: the cmp-server takes

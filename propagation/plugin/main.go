@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -29,7 +30,7 @@ func main() {
 	if err := run(ctx, os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, oneLine(err.Error()))
 		stop()
-		os.Exit(1) //nolint:gocritic // stopped above
+		os.Exit(1)
 	}
 }
 
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	case len(args) > 0 && args[0] == "generate":
 		return generate(ctx, args[1:], os.Getenv, os.Stdout)
 	}
-	return fmt.Errorf(usage)
+	return errors.New(usage)
 }
 
 func oneLine(message string) string {
