@@ -20,7 +20,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 # $(call each,MODULES,COMMAND): COMMAND in every module's folder, stopping at the first that fails.
 each = @for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || exit 1; done
 
-.PHONY: help build test lint generate verify tidy demo bench images release push scan fuzz tools
+.PHONY: help build test lint generate verify tidy demo bench images release push scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ verify: build ## Fail when generated files, go.mod files, modules outside the wo
 	$(call each,$(MODULES) deploy/release,GOWORK=off go mod tidy -diff)
 	$(call each,$(MODULES),GOWORK=off go build ./...)
 	@cd e2e && go test ./docs
+
+ui: ## The resource tab of rendered mode in a real Chromium (needs Node.js and Chromium; CHROMIUM names it)
+	@cd e2e/ui && npm ci --no-audit --no-fund && npm test
 
 scan: ## Known vulnerabilities in what the binaries call (asks the Go vulnerability database)
 	@$(TOOLS) scan

@@ -95,14 +95,27 @@ func TestRenderedComponent(t *testing.T) {
 	if found := field(t, named(t, objects, "ConfigMap", "argocd-cmd-params-cm").Object, "data", "reposerver.plugin.tar.exclusions"); found != ".git/*" {
 		t.Errorf("the repo-server leaves out %v", found)
 	}
+	ui := named(t, objects, "Deployment", "argocd-server")
+	uiPod := field(t, ui.Object, "spec", "template", "spec").(map[string]any)
+	extension := field(t, pick(t, uiPod["volumes"], "ocm-extension"), "configMap", "name").(string)
+	const file = "extension-manifestwork.js" // argocd-server serves what begins with "extension"
+	if field(t, named(t, objects, "ConfigMap", extension).Object, "data").(map[string]any)[file] != readFile(t, rendered("argocd", file)) {
+		t.Error("the UI does not get the resource tab")
+	}
+	if mount := pick(t, pick(t, uiPod["containers"], "argocd-server")["volumeMounts"], "ocm-extension"); mount["mountPath"] != "/tmp/extensions/ocm" {
+		t.Errorf("the resource tab is where argocd-server does not look: %v", mount)
+	}
+
 	const ns = "restricted-argocd"
 	kubectl(t, "create", "namespace", ns)
 	kubectl(t, "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
-	kubectl(t, "-n", ns, "create", "serviceaccount", "argocd-repo-server")
-	asPod := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "argocd-repo-server", "namespace": ns}, "spec": pod,
-	}}
-	kubectl(t, "create", "--dry-run=server", "--validate=strict", "-f", writeJSON(t, asPod))
+	for name, spec := range map[string]any{"argocd-repo-server": pod, "argocd-server": uiPod} {
+		kubectl(t, "-n", ns, "create", "serviceaccount", name)
+		asPod := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": ns}, "spec": spec,
+		}}
+		kubectl(t, "create", "--dry-run=server", "--validate=strict", "-f", writeJSON(t, asPod))
+	}
 }
 
 // One text and one set of containers for every way to install Argo CD.
