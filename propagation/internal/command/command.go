@@ -25,6 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/unreachable"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -51,7 +52,9 @@ type Command struct {
 	ArgoCDNamespace string
 	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
 	InstanceLabel string
-	Deliver       deliver.Options
+	// Rendered marks ManifestWorks of rendered mode whose cluster is not available.
+	Rendered bool
+	Deliver  deliver.Options
 }
 
 // New returns the command with its defaults.
@@ -61,6 +64,7 @@ func New() *Command { return &Command{} }
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.ArgoCDNamespace, "argocd-namespace", "argocd", "namespace of the hub's Argo CD: of its AppProjects and cluster Secrets")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
+	fs.BoolVar(&c.Rendered, "rendered", true, "mark ManifestWorks of rendered mode while their cluster is not available, so that Argo CD shows Unknown")
 	c.Deliver.BindFlags(fs)
 }
 
@@ -114,6 +118,11 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	if err := register.Setup(mgr, register.Options{Namespace: c.ArgoCDNamespace, InstanceLabel: c.InstanceLabel}); err != nil {
 		return err
+	}
+	if c.Rendered {
+		if err := unreachable.Setup(mgr, unreachable.Options{}); err != nil {
+			return err
+		}
 	}
 	return mgr.Start(ctx)
 }

@@ -1,0 +1,160 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package unreachable marks the ManifestWorks of rendered mode while their cluster
+// is not available. Nobody else tells a ManifestWork: its status stays what the
+// agent said last, and the hub's Argo CD would show an old Healthy for as long as
+// the cluster is away. Argo CD's health check reads the mark as Unknown.
+package unreachable
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Options of [Setup].
+type Options struct {
+	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
+	Backoff workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;patch
+
+// Reconciler keeps the marks on the rendered ManifestWorks of one ManagedCluster.
+type Reconciler struct {
+	client client.Client
+	works  client.Reader // metadata of rendered works only
+}
+
+// Setup adds the controller to mgr, whose scheme must know ManagedClusters. It
+// watches the metadata of ManifestWorks with the label of rendered mode, which
+// costs nothing where there are none.
+func Setup(mgr ctrl.Manager, options Options) error {
+	if options.Backoff == nil {
+		options.Backoff = boot.Backoff()
+	}
+	// The manager's own cache holds the works of pulled Applications.
+	works, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{wire.RenderedLabel: "true"}),
+		DefaultTransform:     trim,
+	})
+	if err != nil {
+		return fmt.Errorf("watch rendered ManifestWorks: %w", err)
+	}
+	r := &Reconciler{client: mgr.GetClient(), works: works}
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named("unreachable").
+		For(&clusterv1.ManagedCluster{}, builder.WithPredicates(availabilityChanged)).
+		WatchesRawSource(source.Kind(works, work("", ""), handler.TypedEnqueueRequestsFromMapFunc(clusterOf))).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: options.Backoff}).
+		Complete(r)
+	if err := errors.Join(err, mgr.Add(works)); err != nil {
+		return fmt.Errorf("set up the marks of unreachable clusters: %w", err)
+	}
+	return nil
+}
+
+// Reconcile makes the marks of one cluster's works what they should be.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	cluster := &clusterv1.ManagedCluster{}
+	if err := r.client.Get(ctx, request.NamespacedName, cluster); err != nil {
+		// A namespace without a ManagedCluster has no agent that could be away.
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	state := observe.ClusterOf(request.Name, cluster)
+	works := &metav1.PartialObjectMetadataList{}
+	works.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWorkList"))
+	if err := r.works.List(ctx, works, client.InNamespace(request.Name)); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list rendered ManifestWorks of %s: %w", request.Name, err)
+	}
+	var failed []error
+	for i := range works.Items {
+		failed = append(failed, r.mark(ctx, &works.Items[i], state))
+	}
+	return ctrl.Result{}, errors.Join(failed...)
+}
+
+// mark sets or removes one work's mark. A mark that is there stays as long as the
+// cluster is away: it says since when, and an Available that goes from False to
+// Unknown is no news. A cluster that never was available has applied nothing, which
+// the work's own status says.
+func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, cluster observe.Cluster) error {
+	_, marked := w.Annotations[wire.ClusterUnreachableAnnotation]
+	away := !cluster.Available && !cluster.Since.IsZero()
+	if marked == away {
+		return nil
+	}
+	var value any // null removes
+	if away {
+		value = cluster.Since.UTC().Format(time.RFC3339)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{wire.ClusterUnreachableAnnotation: value}}})
+	if err != nil {
+		return err
+	}
+	err = r.client.Patch(ctx, work(w.Namespace, w.Name), client.RawPatch(types.MergePatchType, patch))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("mark ManifestWork %s/%s: %w", w.Namespace, w.Name, err)
+	}
+	return nil
+}
+
+func work(namespace, name string) *metav1.PartialObjectMetadata {
+	w := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	w.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWork"))
+	return w
+}
+
+// trim keeps of a work what is looked at.
+func trim(in any) (any, error) {
+	w, ok := in.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return in, nil
+	}
+	kept := metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name, UID: w.UID, ResourceVersion: w.ResourceVersion}
+	if since, marked := w.Annotations[wire.ClusterUnreachableAnnotation]; marked {
+		kept.Annotations = map[string]string{wire.ClusterUnreachableAnnotation: since}
+	}
+	w.ObjectMeta = kept
+	return w, nil
+}
+
+// availabilityChanged lets through what a mark depends on; a ManagedCluster's
+// status changes all the time.
+var availabilityChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
+		after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
+		return ok && ok2 && observe.ClusterOf("", before).Available != observe.ClusterOf("", after).Available
+	},
+}
+
+func clusterOf(_ context.Context, w *metav1.PartialObjectMetadata) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: w.Namespace}}}
+}
