@@ -37,7 +37,7 @@ test: build ## Every test, end to end included
 	@$(TOOLS) test fleet deploy
 	$(call each,$(filter-out e2e,$(MODULES)),go test ./...)
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
-	$(call each,deploy/release,GOWORK=off go test ./...)
+	$(call each,deploy/release,GOWORK=off go test -count=1 ./...)
 	$(call each,e2e,go test -count=1 -p 1 -timeout 25m ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows
@@ -55,7 +55,7 @@ verify: build ## Fail when generated files, go.mod files, modules outside the wo
 	@BIN=$(BIN) bash .ci/verify
 	$(call each,$(MODULES) deploy/release,GOWORK=off go mod tidy -diff)
 	$(call each,$(MODULES),GOWORK=off go build ./...)
-	@cd e2e && go test ./docs
+	@cd e2e && go test -count=1 ./docs
 
 ui: ## The resource tab of rendered mode in a real Chromium (needs Node.js and Chromium; CHROMIUM names it)
 	@cd e2e/ui && npm ci --no-audit --no-fund && npm test

@@ -159,6 +159,16 @@ func (p *publisher) manifestsRunTheImages(t *testing.T, out string) {
 	}
 	folder := t.TempDir()
 	command(t, "tar", "-xzf", archives[0], "-C", folder, "--strip-components=1")
+	tagged := regexp.MustCompile(`multicluster-integrations/(propagation|resourcesync|aggregation):`)
+	err = filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && tagged.MatchString(read(t, path)) {
+			t.Errorf("%s in the archive names an image by its tag", strings.TrimPrefix(path, folder))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 	p.runsTheImages(t, "the archive's overlay", command(t, tool(t, "kustomize"), "build", filepath.Join(folder, "overlays", "rhacm")), out)
 }
 

@@ -7,14 +7,15 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"sigs.k8s.io/yaml"
 )
 
 // Reference is an image of the release.
@@ -46,7 +47,7 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 			return err
 		}
 	}
-	if err := pin(filepath.Join(deploy, "base", "kustomization.yaml"), references); err != nil {
+	if err := pin(deploy, references); err != nil {
 		return err
 	}
 	overlays, err := filepath.Glob(filepath.Join(deploy, "overlays", "*"))
@@ -75,33 +76,32 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 	return r.file(Project+"-kustomize-"+r.Version+".tgz", archive)
 }
 
-// pin adds the digests to a kustomization.
-func pin(path string, references []Reference) error {
-	content, err := os.ReadFile(path)
+// pin replaces the tags of the release's images by their digests in every file of a
+// folder: also in those that no overlay renders, such as values for others' charts.
+func pin(folder string, references []Reference) error {
+	files, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
 	}
-	var parsed map[string]any
-	if err := yaml.Unmarshal(content, &parsed); err != nil {
-		return fmt.Errorf("parse %s: %w", path, err)
-	}
-	if _, there := parsed["images"]; there {
-		return fmt.Errorf("%s sets images already; the release does", path)
-	}
-	type image struct {
-		Name    string `json:"name"`
-		NewName string `json:"newName"`
-		Digest  string `json:"digest"`
-	}
-	var images []image
-	for _, r := range references {
-		images = append(images, image{r.Name, r.Published, r.Digest.String()})
-	}
-	added, err := yaml.Marshal(map[string]any{"images": images})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(append(bytes.TrimRight(content, "\n"), '\n'), added...), 0o644)
+	defer func() { _ = files.Close() }() // a folder, read and written by now
+	return fs.WalkDir(files.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		before, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		after := before
+		for _, r := range references {
+			tagged := regexp.MustCompile(`(image: ["']?)` + regexp.QuoteMeta(r.Name) + `:[\w.-]+`)
+			after = tagged.ReplaceAll(after, []byte("${1}"+r.Pinned()))
+		}
+		if bytes.Equal(before, after) {
+			return nil
+		}
+		return files.WriteFile(name, after, 0o644)
+	})
 }
 
 func (r *release) render(ctx context.Context, overlay string) ([]byte, error) {
