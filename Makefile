@@ -91,7 +91,7 @@ images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES
 
 release: ## A release in bin/release/VERSION from a clean checkout: VERSION, CONTAINER (one alone), REGISTRY, KEY (cosign's; COSIGN_PASSWORD), SOURCE
 	@$(TOOLS) kustomize
-	@$(RELEASE) make -version '$(VERSION)' -containers '$(CONTAINER)' -registry '$(REGISTRY)' -key '$(KEY)' -kustomize $(BIN)/kustomize \
+	@$(RELEASE) make -version '$(VERSION)' -containers '$(CONTAINER)' -registry '$(REGISTRY)' -key '$(abspath $(KEY))' -kustomize $(BIN)/kustomize \
 		-architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
 
 push: ## Copy bin/images, or those of the release VERSION (of CONTAINER), to REGISTRY (host and path)
