@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -89,7 +90,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	state := observe.ClusterOf(request.Name, cluster)
 	works := &metav1.PartialObjectMetadataList{}
-	works.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWorkList"))
+	works.SetGroupVersionKind(workKinds.WithKind("ManifestWorkList"))
 	if err := r.works.List(ctx, works, client.InNamespace(request.Name)); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list rendered ManifestWorks of %s: %w", request.Name, err)
 	}
@@ -125,9 +126,11 @@ func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, 
 	return nil
 }
 
+var workKinds = schema.GroupVersion(workv1.GroupVersion)
+
 func work(namespace, name string) *metav1.PartialObjectMetadata {
 	w := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	w.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWork"))
+	w.SetGroupVersionKind(workKinds.WithKind("ManifestWork"))
 	return w
 }
 
