@@ -41,7 +41,7 @@ func (f *Fleet) startRepoServer(ctx context.Context) error {
 		name: "repo-server",
 		env: []string{
 			argocdName("repo-server"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH=" + f.path("git-tls"),
-			"HTTPS_PROXY=" + proxy, "GIT_CONFIG_NOSYSTEM=1",
+			"HTTPS_PROXY=" + proxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.plugins(),
 		},
 		args: []string{
 			binary, "--address", "127.0.0.1", "--port", strconv.Itoa(ports[1]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[2]),
@@ -83,15 +83,20 @@ func (f *Fleet) openRepository(port int) (proxy string, err error) {
 // startApplications starts Argo CD's application controller of a managed cluster,
 // with the rights of an installation that manages no namespace but its own.
 func (f *Fleet) startApplications(ctx context.Context, c *Cluster, redis string) error {
+	if err := c.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"); err != nil {
+		return err
+	}
+	return f.runApplications(ctx, c, redis)
+}
+
+// runApplications runs an application controller that is installed.
+func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) error {
 	binary, err := part("argocd")
 	if err != nil {
 		return err
 	}
 	port, err := f.port()
 	if err != nil {
-		return err
-	}
-	if err := c.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"); err != nil {
 		return err
 	}
 	identity, err := f.identity(ctx, c, ArgoCDNamespace, "argocd-application-controller", fleetLife)

@@ -169,7 +169,7 @@ func (f *Fleet) path(elements ...string) string {
 }
 
 func (f *Fleet) makeFolders() error {
-	for _, name := range []string{logFolder, "etcd", "git"} {
+	for _, name := range []string{logFolder, "etcd", "git", "plugins", "plugin-work"} {
 		if err := os.MkdirAll(f.path(name), 0o700); err != nil {
 			return err
 		}

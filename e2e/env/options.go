@@ -46,6 +46,9 @@ type Options struct {
 	Arguments map[string][]string
 	// APIServer are extra command-line arguments of the hub's API server; they come last.
 	APIServer []string
+	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no
+	// Argo CD on the managed clusters.
+	Rendered bool
 	// DefaultGC leaves Go's garbage collector as processes have it when nobody sets
 	// GOGC. Otherwise it saves memory and costs time.
 	DefaultGC bool

@@ -50,6 +50,11 @@ func Build(ctx context.Context) error {
 			return fmt.Errorf("build %s: %w\n%s", name, err, out)
 		}
 	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, "plugin"), "./plugin")
+	cmd.Dir = filepath.Join(root, Propagation)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the plugin: %w\n%s", err, out)
+	}
 	return nil
 }
 

@@ -91,6 +91,12 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 		func(ctx context.Context) error { return f.startOCMHub(ctx, open) },
 		f.startApplicationSets,
 		func(ctx context.Context) error {
+			if !f.options.Rendered {
+				return nil
+			}
+			return f.startRendered(ctx)
+		},
+		func(ctx context.Context) error {
 			if err := f.startSearch(ctx); err != nil {
 				return err
 			}
@@ -106,6 +112,9 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubO
 	err := parallel(ctx,
 		func(ctx context.Context) error { return c.install(ctx, crds("ocm-managed")) },
 		func(ctx context.Context) error {
+			if f.options.Rendered {
+				return nil
+			}
 			return c.install(ctx, crds("argocd", "application-crd.yaml"), crds("argocd", "appproject-crd.yaml"))
 		},
 		func(ctx context.Context) error {
@@ -117,13 +126,18 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubO
 	}
 	err = parallel(ctx,
 		func(ctx context.Context) error { return f.startNode(ctx, c) },
-		func(ctx context.Context) error { return f.startApplications(ctx, c, redis) },
+		func(ctx context.Context) error {
+			if f.options.Rendered {
+				return nil
+			}
+			return f.startApplications(ctx, c, redis)
+		},
 		func(ctx context.Context) error { return f.register(ctx, c, hubOpen) },
 	)
 	if err != nil {
 		return err
 	}
-	f.progress("%s: registered, Argo CD and node are up", c.Name)
+	f.progress("%s: registered, and all that runs on it is up", c.Name)
 	return nil
 }
 
