@@ -46,7 +46,7 @@ lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over t
 	$(call each,$(MODULES),$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
 	$(call each,deploy/release,GOWORK=off $(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
 
-generate: build ## Write again what is generated: deepcopy, CRD, roles, install.yaml, README blocks
+generate: build ## Write again what is generated: deepcopy, CRD, roles, install.yaml, flags in docs
 	@$(TOOLS) generate
 	@BIN=$(BIN) bash .ci/generate .
 

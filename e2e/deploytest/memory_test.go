@@ -45,10 +45,10 @@ func memoryOf(t *testing.T, container map[string]any) (limit, soft int64) {
 var budgetRow = regexp.MustCompile(`(?m)^\| memory: (\w+) \| ≤ (\d+) MiB \|`)
 
 // The collector works harder before the kernel kills, and not already at the size
-// that the README promises.
+// that docs/benchmarks.md promises.
 func TestMemoryLimitsLeaveRoom(t *testing.T) {
 	budget := map[string]int64{}
-	for _, m := range budgetRow.FindAllStringSubmatch(readFile(t, filepath.Join(testkit.Root(), "README.md")), -1) {
+	for _, m := range budgetRow.FindAllStringSubmatch(readFile(t, filepath.Join(testkit.Root(), "docs", "benchmarks.md")), -1) {
 		mebi, err := strconv.ParseInt(m[2], 10, 64)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestMemoryLimitsLeaveRoom(t *testing.T) {
 				t.Errorf("%s: GOMEMLIMIT of %s is %d of %d bytes, want about nine tenths", v.overlay, name, soft, limit)
 			}
 			if budget[name] == 0 || soft < budget[name]*5/4 {
-				t.Errorf("%s: GOMEMLIMIT of %s is %d bytes, the README's budget %d: want a quarter more at least", v.overlay, name, soft, budget[name])
+				t.Errorf("%s: GOMEMLIMIT of %s is %d bytes, the budget in docs/benchmarks.md %d: want a quarter more at least", v.overlay, name, soft, budget[name])
 			}
 		}
 	}

@@ -1,0 +1,150 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+)
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The README is what one reads before deciding to read on.
+func TestREADMEIsShort(t *testing.T) {
+	lines := strings.Split(strings.TrimRight(read(t, "README.md"), "\n"), "\n")
+	if len(lines) > 170 {
+		t.Errorf("README.md has %d lines, want at most 170: move what only some need to docs/", len(lines))
+	}
+	for i, line := range lines {
+		if n := utf8.RuneCountInString(line); n > 120 {
+			t.Errorf("README.md:%d has %d characters, want at most 120", i+1, n)
+		}
+	}
+}
+
+func TestEveryPageIsLinkedFromTheREADME(t *testing.T) {
+	readme := read(t, "README.md")
+	for _, name := range files(t, "docs/*.md") {
+		folder := path.Dir(name)
+		if folder == "docs/decisions" {
+			if !strings.Contains(read(t, "docs/decisions/README.md"), "("+path.Base(name)+")") && path.Base(name) != "README.md" {
+				t.Errorf("%s is not in the index of decisions", name)
+			}
+			continue
+		}
+		if !strings.Contains(readme, "("+name+")") {
+			t.Errorf("%s is not linked from README.md", name)
+		}
+	}
+}
+
+// Steps of the architecture are links to code whose text is the name of a function or
+// type: when it moves or is renamed, the page follows.
+func TestArchitectureNamesTheCode(t *testing.T) {
+	const page = "docs/architecture.md"
+	step := regexp.MustCompile("\\[`([\\w.]+)`\\]\\((\\S+\\.go)\\)")
+	steps := step.FindAllStringSubmatch(read(t, page), -1)
+	if len(steps) == 0 {
+		t.Fatalf("%s links to no function: the test proves nothing", page)
+	}
+	for _, m := range steps {
+		name := m[1][strings.LastIndex(m[1], ".")+1:]
+		file := filepath.Join(path.Dir(page), m[2])
+		declared := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type )` + name + `\b`)
+		if !declared.MatchString(read(t, file)) {
+			t.Errorf("%s names %s, which %s does not declare", page, m[1], file)
+		}
+	}
+}
+
+// An operator who is called finds the same words in the alert and in the page.
+func TestOperationsHasEveryRunbook(t *testing.T) {
+	page := plain(read(t, "docs/operations.md"))
+	var rules struct {
+		Spec struct {
+			Groups []struct {
+				Rules []struct {
+					Alert       string
+					Annotations map[string]string
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "deploy/monitoring/base/rules.yaml")), &rules); err != nil {
+		t.Fatal(err)
+	}
+	alerts := 0
+	for _, group := range rules.Spec.Groups {
+		for _, r := range group.Rules {
+			alerts++
+			if !strings.Contains(page, " ### "+r.Alert+" ") {
+				t.Errorf("docs/operations.md has no section %s", r.Alert)
+			}
+			for _, line := range append(strings.Split(strings.TrimSpace(r.Annotations["runbook"]), "\n"), r.Annotations["description"]) {
+				if !strings.Contains(page, strings.TrimSpace(plain(line))) {
+					t.Errorf("docs/operations.md does not say of alert %s: %s", r.Alert, line)
+				}
+			}
+		}
+	}
+	if alerts == 0 {
+		t.Fatal("no alert found: the test proves nothing")
+	}
+}
+
+var label = regexp.MustCompile(`\{\{ \$labels\.(\w+) \}\}`)
+
+// plain returns a text without Markdown's marks and with labels as people read them,
+// words one space apart.
+func plain(text string) string {
+	text = label.ReplaceAllStringFunc(text, func(l string) string { return strings.ToUpper(label.FindStringSubmatch(l)[1]) })
+	return " " + strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ") + " "
+}
+
+func TestOperationsHasEveryMetric(t *testing.T) {
+	page := read(t, "docs/operations.md")
+	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|multicluster_integrations)_\w+)"`)
+	metrics := 0
+	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation"} {
+		for _, name := range files(t, module+"/*metrics.go") {
+			for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
+				metrics++
+				if !regexp.MustCompile("`" + m[1] + "[`{]").MatchString(page) {
+					t.Errorf("docs/operations.md has no metric %s, which %s registers", m[1], name)
+				}
+			}
+		}
+	}
+	if metrics == 0 {
+		t.Fatal("no metric found: the test proves nothing")
+	}
+}
+
+// What a binary prints with -h is in the page; that it is current, .ci/verify checks.
+func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
+	page := read(t, "docs/configuration.md")
+	for _, main := range files(t, "*/main.go") {
+		binary, rest, _ := strings.Cut(main, "/")
+		if rest != "main.go" || binary == "e2e" {
+			continue
+		}
+		if !strings.Contains(page, "<!-- flags of "+binary+" -->") {
+			t.Errorf("docs/configuration.md has no flags of %s", binary)
+		}
+	}
+}
