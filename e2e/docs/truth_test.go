@@ -135,6 +135,23 @@ func TestOperationsHasEveryMetric(t *testing.T) {
 	}
 }
 
+func TestOperationsHasEveryReason(t *testing.T) {
+	_, table, _ := strings.Cut(read(t, "docs/operations.md"), "\n## Troubleshooting\n")
+	declared := regexp.MustCompile(`(?m)^\s+Reason\w+\s+= "(\w+)"`)
+	reasons := 0
+	for _, name := range files(t, "propagation/internal/*.go") {
+		for _, m := range declared.FindAllStringSubmatch(read(t, name), -1) {
+			reasons++
+			if m[1] != "Delivered" && m[1] != "NotPulled" && !strings.Contains(table, "`"+m[1]+"`") {
+				t.Errorf("the table of troubleshooting in docs/operations.md has no reason %s of %s", m[1], name)
+			}
+		}
+	}
+	if reasons == 0 {
+		t.Fatal("no reason found: the test proves nothing")
+	}
+}
+
 // What a binary prints with -h is in the page; that it is current, .ci/verify checks.
 func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
 	page := read(t, "docs/configuration.md")
