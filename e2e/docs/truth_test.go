@@ -72,6 +72,28 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 	}
 }
 
+// A package that the page does not name is one that nobody finds.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	page := read(t, "docs/architecture.md")
+	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation)/internal|shared)/\w+`)
+	rooms := map[string]bool{}
+	for _, module := range []string{"propagation", "resourcesync", "aggregation", "shared"} {
+		for _, name := range files(t, module+"/*.go") {
+			if folder := room.FindString(path.Dir(name)); folder != "" {
+				rooms[folder] = true
+			}
+		}
+	}
+	if len(rooms) == 0 {
+		t.Fatal("no package found: the test proves nothing")
+	}
+	for folder := range rooms {
+		if !regexp.MustCompile(`\]\(\.\./` + folder + `(/v1alpha1)?\)`).MatchString(page) {
+			t.Errorf("docs/architecture.md does not name package %s", folder)
+		}
+	}
+}
+
 // An operator who is called finds the same words in the alert and in the page.
 func TestOperationsHasEveryRunbook(t *testing.T) {
 	page := plain(read(t, "docs/operations.md"))
