@@ -152,6 +152,9 @@ func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, repli
 	if name != Propagation {
 		args = append(args, "--intermediate-dir="+intermediate)
 	}
+	if name == Propagation && f.options.Rendered {
+		args = append(args, "--rendered")
+	}
 	if name == ResourceSync {
 		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)
 	}

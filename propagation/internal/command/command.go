@@ -64,7 +64,7 @@ func New() *Command { return &Command{} }
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.ArgoCDNamespace, "argocd-namespace", "argocd", "namespace of the hub's Argo CD: of its AppProjects and cluster Secrets")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
-	fs.BoolVar(&c.Rendered, "rendered", true, "mark ManifestWorks of rendered mode while their cluster is not available, so that Argo CD shows Unknown")
+	fs.BoolVar(&c.Rendered, "rendered", false, "mark ManifestWorks of rendered mode while their cluster is not available, so that Argo CD shows Unknown")
 	c.Deliver.BindFlags(fs)
 }
 
