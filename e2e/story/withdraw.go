@@ -6,7 +6,6 @@ package story
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -60,14 +60,12 @@ func (s *Story) Left(ctx context.Context) ([]string, error) {
 		}
 		left = append(left, more...)
 	}
-	files, err := os.ReadDir(s.fleet.IntermediateDir(0))
-	if err != nil && !os.IsNotExist(err) {
+	reports, err := intermediate.NewStore(s.fleet.IntermediateDir(0)).List()
+	if err != nil {
 		return nil, err
 	}
-	for _, file := range files {
-		if !file.IsDir() {
-			left = append(left, "intermediate report "+file.Name())
-		}
+	for _, report := range reports {
+		left = append(left, "intermediate report "+report.String())
 	}
 	return left, nil
 }
