@@ -32,7 +32,7 @@ spec:
   selector: {matchLabels: {app: survivor}}
   template:
     metadata: {labels: {app: survivor}}
-    spec: {containers: [{name: c, image: "example.invalid/survivor:v1"}]}
+    spec: {nodeName: ` + env.NodeName + `, containers: [{name: c, image: "example.invalid/survivor:v1"}]}
 `
 
 // A hub Application is deleted and made again fifty times, half of them while
