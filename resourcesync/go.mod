@@ -9,7 +9,6 @@ replace open-cluster-management.io/multicluster-integrations/shared => ../shared
 require open-cluster-management.io/multicluster-integrations/shared v0.0.0
 
 require (
-	github.com/coder/websocket v1.8.15
 	github.com/go-logr/logr v1.4.3
 	github.com/prometheus/client_golang v1.25.0
 	k8s.io/apimachinery v0.37.0

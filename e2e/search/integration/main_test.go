@@ -5,7 +5,6 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,14 +25,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// ServiceAccounts for resourcesync, in the namespace of the fleet's Applications:
-// one with the right that it is meant to have, and one with the right that the
-// subscription asks for. The first right that holds decides, so having both would
-// give no events.
-const (
-	account = "resourcesync"
-	watcher = "resourcesync-watch"
-)
+// account is the ServiceAccount of resourcesync, in the namespace of the fleet's
+// Applications, with the right that it is meant to have.
+const account = "resourcesync"
 
 var (
 	hub    *rest.Config
@@ -114,8 +108,7 @@ func populate(ctx context.Context) error {
 		}
 	}
 	search := rbacv1.PolicyRule{APIGroups: []string{"search.open-cluster-management.io"}, Resources: []string{"searches/allManagedData"}, Verbs: []string{"get"}}
-	views := rbacv1.PolicyRule{APIGroups: []string{"view.open-cluster-management.io"}, Resources: []string{"managedclusterviews"}, Verbs: []string{"create"}}
-	return errors.Join(grant(ctx, client, account, search), grant(ctx, client, watcher, views))
+	return grant(ctx, client, search)
 }
 
 func createSet(ctx context.Context, name string) error {
@@ -151,7 +144,7 @@ func createCluster(ctx context.Context, name string) error {
 
 // grant makes an account and gives it one right that search asks for, and what
 // resourcesync reads on the hub.
-func grant(ctx context.Context, client kubernetes.Interface, account string, search rbacv1.PolicyRule) error {
+func grant(ctx context.Context, client kubernetes.Interface, search rbacv1.PolicyRule) error {
 	read := []string{"get", "list", "watch"}
 	meta := metav1.ObjectMeta{Name: account}
 	for _, err := range []error{

@@ -37,8 +37,6 @@ const interval = time.Second
 type world struct {
 	t      *testing.T
 	server *search.Server
-	// account is the ServiceAccount that resourcesync goes by.
-	account string
 	// folder holds the token and CA file that resourcesync reads.
 	folder  string
 	reports string
@@ -67,7 +65,7 @@ func (w *world) complete() {
 func prepare(t *testing.T, source search.Source) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, account: account, folder: t.TempDir(), reports: filepath.Join(t.TempDir(), "reports")}
+	w := &world{t: t, folder: t.TempDir(), reports: filepath.Join(t.TempDir(), "reports")}
 	var err error
 	w.server, err = search.Start(t.Context(), search.Options{
 		Hub: hub, Source: source, Dir: t.TempDir(),
@@ -125,7 +123,7 @@ func (w *world) mint() boundToken {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	request, err := client.ServiceAccounts(memory.Namespace).CreateToken(w.t.Context(), w.account, &authenticationv1.TokenRequest{
+	request, err := client.ServiceAccounts(memory.Namespace).CreateToken(w.t.Context(), account, &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{
 			Kind: "Secret", APIVersion: "v1", Name: secret.Name, UID: secret.UID,
 		}},

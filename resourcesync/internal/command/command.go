@@ -46,7 +46,6 @@ type Command struct {
 	search    search.Options
 	poll      poll.Options
 	maxMiB    int64
-	watch     bool
 }
 
 // New returns the command with its defaults.
@@ -62,7 +61,6 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.Int64Var(&c.maxMiB, "search-max-answer", 12, "largest answer of search that is read, in MiB; a batch that is larger is halved. Two at a time take some eight times as much memory: raise the container's limit with it")
 	fs.DurationVar(&c.poll.Interval, "search-interval", 10*time.Second, "time between two polls of search")
 	fs.DurationVar(&c.poll.ProbeInterval, "search-probe-interval", time.Minute, "how often a search service that has never answered is looked for")
-	fs.BoolVar(&c.watch, "search-watch", false, "also subscribe to changes in search and poll at once after one; needs more rights than the polls: \"create\" on managedclusterviews in view.open-cluster-management.io for all clusters")
 	fs.IntVar(&c.poll.BatchSize, "search-batch-size", 50, "largest number of clusters in one request")
 }
 
@@ -112,13 +110,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		Files:   store,
 		Log:     env.Log.WithName("poll"),
 		Options: c.poll,
-	}
-	if c.watch {
-		hints := poll.NewHints(client.Watch, env.Log.WithName("watch"))
-		poller.Wake = hints.Wake
-		if err := mgr.Add(hints); err != nil {
-			return fmt.Errorf("add watch: %w", err)
-		}
 	}
 	if err := mgr.Add(poller); err != nil {
 		return fmt.Errorf("add poller: %w", err)

@@ -32,7 +32,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.poll.Interval != 10*time.Second || c.search.URL != "https://search-search-api.open-cluster-management.svc:4010/searchapi/graphql" ||
-		c.search.TokenFile != "/var/run/secrets/kubernetes.io/serviceaccount/token" || c.directory != "/var/run/multicluster-integrations" || c.watch {
+		c.search.TokenFile != "/var/run/secrets/kubernetes.io/serviceaccount/token" || c.directory != "/var/run/multicluster-integrations" {
 		t.Errorf("%+v", c)
 	}
 	if Program().LeaseName != "" {

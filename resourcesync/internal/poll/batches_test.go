@@ -157,45 +157,6 @@ func TestATooLargeClusterIsNamedWithItsRemedy(t *testing.T) {
 	})
 }
 
-// busy runs the poller for a minute with a hint at every moment and returns the share
-// of the time in which it asks.
-func busy(t *testing.T, clusters int) (share float64) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.grow(clusters)
-		w.poller.Options.BatchSize = 1
-		w.poll()
-		w.restart()
-		w.poller.Options.BatchSize = 1
-		wake := make(chan struct{})
-		w.poller.Wake = wake
-		w.asked = 0
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go func() { _ = w.poller.Start(ctx) }()
-		go func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case wake <- struct{}{}:
-				}
-			}
-		}()
-		sleep(ctx, time.Minute)
-		w.with(func() { share = float64(w.asked) * 0.1 / inFlight / 60 })
-	})
-	return share
-}
-
-func TestHintsLeaveSearchAPause(t *testing.T) {
-	for clusters, want := range map[int]float64{18: 0.55, 78: 0.55, 2: 0.2} {
-		if got := busy(t, clusters); got > want || got < want/3 {
-			t.Errorf("%d clusters: search is busy %.0f %% of the time, want at most %.0f %%", clusters, got*100, want*100)
-		}
-	}
-}
-
 // A poll that takes longer than the interval is followed by a pause all the same.
 func TestSlowPollsLeaveSearchAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

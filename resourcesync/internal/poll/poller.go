@@ -70,8 +70,6 @@ type Poller struct {
 	Files   Files
 	Log     logr.Logger
 	Options Options
-	// Wake asks for a poll before its time; nil: never.
-	Wake <-chan struct{}
 
 	mu       sync.Mutex                   // guards what two batches may change at once
 	known    map[string]translate.Cluster // by managed cluster
@@ -121,22 +119,14 @@ func (p *Poller) Start(ctx context.Context) error {
 	p.restore()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var started, ended time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
-		case <-p.Wake:
-			// A slow search is left alone for as long as it was busy.
-			gap := max(pollGap, min(ended.Sub(started), p.Options.Interval))
-			if !sleep(ctx, time.Until(ended.Add(gap))) {
-				return nil
-			}
 		}
-		started = time.Now()
+		started := time.Now()
 		p.poll(ctx)
-		ended = time.Now()
 		timer.Reset(max(pollGap, time.Until(started.Add(p.pause()))))
 	}
 }

@@ -212,32 +212,6 @@ func TestNoSearchService(t *testing.T) {
 	})
 }
 
-func TestWake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		wake := make(chan struct{})
-		w.poller.Wake = wake
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- w.poller.Start(ctx) }()
-		requests := func() (n int) {
-			w.with(func() { n = w.asked })
-			return n
-		}
-		sleep(ctx, 3*time.Second)
-		before := requests()
-		wake <- struct{}{}
-		sleep(ctx, time.Second)
-		if after := requests(); after != before+1 {
-			t.Errorf("%d requests after a hint", after-before)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestStopInTheMiddleConcludesNothing(t *testing.T) {
 	in(t, func(w *world) {
 		ctx, cancel := context.WithCancel(w.t.Context())
