@@ -20,7 +20,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 # $(call each,MODULES,COMMAND): COMMAND in every module's folder, stopping at the first that fails.
 each = @for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || exit 1; done
 
-.PHONY: help build test lint generate verify tidy demo bench images release push scan fuzz tools ui
+.PHONY: help build unit test lint generate verify tidy demo bench images release push scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ tools: ## Build the pinned real parts into bin/ (only what is not current)
 build: ## Build the three binaries and the plugin of rendered mode into bin/product/
 	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$$m .) || exit 1; done
 	@echo "--- plugin"; cd propagation && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/plugin ./plugin
+
+PURE = $(shell sed -n '/^        pure:/,/deny:/s|.*"\*\*/\(.*\)/\*\.go"|./\1|p' .golangci.yml)
+unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without a control plane
+	@go test $(PURE)
 
 TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance e2e/tools/conformance/agent)
 test: build ## Every test, end to end included

@@ -20,7 +20,7 @@ import (
 
 // golden holds what delivery makes (*.delivered.json) of what is on the hub
 // (*.hub.json); its own tests keep the files true.
-var golden = filepath.Join("..", "..", "..", "propagation", "internal", "deliver", "testdata", "golden")
+var golden = filepath.Join("..", "..", "..", "propagation", "internal", "payload", "testdata", "golden")
 
 // byMeaning compares embedded JSON without its white space, and leaves out what
 // Argo CD only keeps in memory.

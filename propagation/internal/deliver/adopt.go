@@ -17,6 +17,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
@@ -56,7 +58,7 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 		if owner, ours := workindex.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
-		if workindex.DeliveredBy(&there.Spec) == deliveredName(app) {
+		if workindex.DeliveredBy(&there.Spec) == payload.DeliveredName(app) {
 			return "", &existing{asCached(there)}
 		}
 	}
@@ -94,7 +96,7 @@ func bindToUID(app *argocd.Application, current, want *workv1.ManifestWork) {
 }
 
 // nameTaken warns about a work that could not have its usual name and still cannot.
-func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]finding, error) {
+func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]policy.Message, error) {
 	own := names(app)
 	if slices.Index(own, name) <= 0 {
 		return nil, nil // it has it, or keeps the name of an earlier life
@@ -103,7 +105,7 @@ func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, clu
 	if err != nil || there == nil {
 		return nil, err
 	}
-	return []finding{{ReasonNameTaken, fmt.Sprintf(
+	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(
 		"delivered as ManifestWork %s/%s, since somebody else has the name %s: remove or rename that one", cluster, name, own[0])}}, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -74,7 +75,7 @@ func TestAdoptsWhatAnEarlierLifeDelivered(t *testing.T) {
 	second.stop()
 
 	third := start(t)
-	says(t, p.deploy("other", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), WarningCondition, "skip-reconcile")
+	says(t, p.deploy("other", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), policy.WarningCondition, "skip-reconcile")
 	for _, request := range third.requests.in(p.cluster, p.namespace) {
 		if strings.Contains(request, "restored") {
 			t.Errorf("a restart over a settled adoption sent %s", request)
@@ -108,7 +109,7 @@ func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 		return nil
 	})
 	remove(t, app)
-	says(t, app, WarningCondition, work.Name)
+	says(t, app, policy.WarningCondition, work.Name)
 	pruned(t, work)
 	eventually(t, "the Application to be gone", func() error { return gone(app) })
 	withdrawn(t, app)
@@ -157,7 +158,7 @@ func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
 	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) })
 	remove(t, app)
 	start(t)
-	says(t, app, WarningCondition, "deletion waits for cluster")
+	says(t, app, policy.WarningCondition, "deletion waits for cluster")
 	eventually(t, "the withdrawal", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
 			return errors.New("it is still alive")
@@ -176,10 +177,10 @@ func TestUnlabelledWhileItIsDeleted(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	remove(t, app)
-	says(t, app, WarningCondition, "deletion waits for cluster")
+	says(t, app, policy.WarningCondition, "deletion waits for cluster")
 	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) })
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
-	says(t, app, WarningCondition, "deletion waits for cluster")
+	says(t, app, policy.WarningCondition, "deletion waits for cluster")
 	if err := gone(app); err == nil {
 		t.Fatal("it was released while its work is there")
 	}
@@ -202,10 +203,10 @@ func TestWaitsForATerminatingCopy(t *testing.T) {
 		return nil
 	})
 	app = p.deploy("again")
-	says(t, app, ErrorCondition, "has not finished removing")
+	says(t, app, policy.ErrorCondition, "has not finished removing")
 	first.stop()
 	start(t)
-	says(t, app, ErrorCondition, "has not finished removing")
+	says(t, app, policy.ErrorCondition, "has not finished removing")
 	if own := works(t, app); len(own) != 1 {
 		t.Fatalf("there are %d works", len(own))
 	}
@@ -216,7 +217,7 @@ func TestWaitsForATerminatingCopy(t *testing.T) {
 		}
 		return nil
 	})
-	says(t, app, ErrorCondition, "")
+	says(t, app, policy.ErrorCondition, "")
 }
 
 // Of two works on the target the older goes, but not before the newer is applied as
@@ -323,7 +324,7 @@ func anywhere(t *testing.T, targets ...string) func(*Options) {
 	return func(o *Options) {
 		o.ArgoCDNamespace = p.namespace
 		for _, target := range targets {
-			o.AppNamespaces = append(o.AppNamespaces, AppNamespace{Hub: "*", Target: target})
+			o.AppNamespaces = append(o.AppNamespaces, policy.AppNamespace{Hub: "*", Target: target})
 		}
 	}
 }

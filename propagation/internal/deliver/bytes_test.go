@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -218,34 +219,21 @@ func helmValues(t *testing.T, spec []byte) string {
 	return string(s.Source.Helm.ValuesObject)
 }
 
-// The steps of a patch reach what they are about, whatever the key and whether or
-// not the map is there.
-func TestWorkPatch(t *testing.T) {
-	for name, c := range map[string]struct {
-		reason        string
-		current, want map[string]string
-		patch         string
-	}{
-		"same":     {reason: "nothing differs", current: map[string]string{"a/b": "1", "x": "theirs"}, want: map[string]string{"a/b": "1"}},
-		"changed":  {reason: "a slash in a key is no step", current: map[string]string{"a/b": "1"}, want: map[string]string{"a/b": "2"}, patch: `[{"op":"add","path":"/m/a~1b","value":"2"}]`},
-		"tilde":    {reason: "nor is a tilde an escape", current: map[string]string{"x": ""}, want: map[string]string{"c~d": ""}, patch: `[{"op":"add","path":"/m/c~0d","value":""}]`},
-		"removed":  {reason: "what is not wanted goes", current: map[string]string{"a/b": "1"}, patch: `[{"op":"remove","path":"/m/a~1b"}]`},
-		"no map":   {reason: "a map that is not there is made first", want: map[string]string{"a/b": "1"}, patch: `[{"op":"add","path":"/m","value":{}},{"op":"add","path":"/m/a~1b","value":"1"}]`},
-		"no keys":  {reason: "and not for nothing"},
-		"of cache": {reason: "what only the cache has is no map", current: map[string]string{hashAnnotation: "x"}, want: map[string]string{"a/b": "1"}, patch: `[{"op":"add","path":"/m","value":{}},{"op":"add","path":"/m/a~1b","value":"1"}]`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := ""
-			if patch := changes("/m", c.current, c.want, []string{"a/b", "c~d"}); patch != nil {
-				raw, err := json.Marshal(patch)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = string(raw)
-			}
-			if got != c.patch {
-				t.Errorf("%s: %s, want %s", c.reason, got, c.patch)
-			}
-		})
+// goldenHubs returns the golden Applications of package payload.
+func goldenHubs(t *testing.T) []string {
+	t.Helper()
+	hubs, err := filepath.Glob(filepath.Join("..", "payload", "testdata", "golden", "*.hub.json"))
+	if err != nil || len(hubs) == 0 {
+		t.Fatalf("no golden files: %v", err)
 	}
+	return hubs
+}
+
+func readGolden(t *testing.T, path string) *argocd.Application {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decode[argocd.Application](t, raw)
 }

@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"encoding/json"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,18 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
-)
-
-// These annotations exist on cached works only: they stand for the
-// spec, which the cache does not keep.
-const (
-	cachePrefix      = "cache.propagation/"
-	hashAnnotation   = cachePrefix + "spec-hash"
-	baseAnnotation   = cachePrefix + "base-hash" // only while there is a request
-	scrapeAnnotation = cachePrefix + "scrape"
 )
 
 // Caches returns what the cache holds of the objects that this package watches:
@@ -64,7 +57,8 @@ func trimApplication(in any) (any, error) {
 	internMeta(&app.ObjectMeta)
 	app.TypeMeta = metav1.TypeMeta{}
 	if _, there := app.Annotations[corev1.LastAppliedConfigAnnotation]; there {
-		app.Annotations = without(app.Annotations, map[string]bool{corev1.LastAppliedConfigAnnotation: true})
+		app.Annotations = maps.Clone(app.Annotations)
+		delete(app.Annotations, corev1.LastAppliedConfigAnnotation)
 	}
 	app.Labels = internMap(app.Labels)
 	app.Annotations = internKeys(app.Annotations)
@@ -76,14 +70,14 @@ func trimApplication(in any) (any, error) {
 }
 
 func trimStatus(status json.RawMessage) json.RawMessage {
-	fields, err := members(status)
-	if err != nil {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(status, &fields); err != nil {
 		return status // whoever reads it says so
 	}
 	for _, name := range []string{"resources", "history", "summary"} {
 		delete(fields, name)
 	}
-	trimmed, err := encode("status", fields)
+	trimmed, err := json.Marshal(fields)
 	if err != nil {
 		return status
 	}
@@ -101,25 +95,17 @@ func trimWork(in any) (any, error) {
 		annotations = map[string]string{}
 	}
 	// A spec that cannot be hashed is not one of ours: no hash, and it is mended.
-	annotations[hashAnnotation], _ = specHash(&work.Spec)
-	delete(annotations, baseAnnotation)
+	annotations[payload.HashAnnotation], _ = payload.SpecHash(&work.Spec)
+	delete(annotations, payload.BaseHashAnnotation)
 	if annotations[wire.RequestAnnotation] != "" {
-		annotations[baseAnnotation], _ = baseHash(&work.Spec)
+		annotations[payload.BaseHashAnnotation], _ = payload.BaseHash(&work.Spec)
 	}
-	annotations[scrapeAnnotation] = scrapeOf(&work.Spec)
+	annotations[payload.ScrapeAnnotation] = payload.ScrapeType(&work.Spec)
 	work.Annotations = annotations
-	workindex.Bound(work, hashAnnotation, baseAnnotation, scrapeAnnotation)
+	workindex.Bound(work, payload.HashAnnotation, payload.BaseHashAnnotation, payload.ScrapeAnnotation)
 	internMeta(&work.ObjectMeta)
 	work.Labels = internMap(work.Labels)
 	return workindex.Pack(work), nil
-}
-
-// scrapeOf returns the scrape type of the Application, the last manifest.
-func scrapeOf(spec *workv1.ManifestWorkSpec) string {
-	if len(spec.ManifestConfigs) == 0 {
-		return ""
-	}
-	return string(spec.ManifestConfigs[len(spec.ManifestConfigs)-1].FeedbackScrapeType)
 }
 
 func trimCluster(in any) (any, error) {

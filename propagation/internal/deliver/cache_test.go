@@ -14,18 +14,33 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
+const cachedSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
+
+// cachedApplication is an Application that is to be delivered.
+func cachedApplication() *argocd.Application {
+	return &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "app", UID: "0123456789abcdef",
+			Labels:      map[string]string{wire.PullLabel: "true"},
+			Annotations: map[string]string{wire.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
+		},
+		Spec: json.RawMessage(cachedSpec),
+	}
+}
+
 // storedWork is a work as it comes from the API server, with an agent's status.
 func storedWork(tb testing.TB, i int) []byte {
 	tb.Helper()
-	app := deliverable().app
+	app := cachedApplication()
 	app.Name, app.UID = fmt.Sprintf("application-%d", i), types.UID(fmt.Sprintf("%08d-aaaa-bbbb-cccc-0123456789ab", i))
 	app.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set"}}
-	work, err := manifestWork(parcel{app: app, namespace: true})
+	work, err := payload.ManifestWork(payload.Inputs{Application: app, CreateNamespace: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -67,7 +82,7 @@ func decode[T any](tb testing.TB, raw []byte) *T {
 
 func TestTrimWork(t *testing.T) {
 	stored := decode[workv1.ManifestWork](t, storedWork(t, 1))
-	want, err := specHash(&stored.Spec)
+	want, err := payload.SpecHash(&stored.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +93,7 @@ func TestTrimWork(t *testing.T) {
 		}
 	}
 	work := workindex.Work(cached)
-	if work.Annotations[hashAnnotation] != want || work.Annotations[scrapeAnnotation] != string(workv1.FeedbackWatchType) {
+	if work.Annotations[payload.HashAnnotation] != want || work.Annotations[payload.ScrapeAnnotation] != string(workv1.FeedbackWatchType) {
 		t.Errorf("the hash is lost: %v", work.Annotations)
 	}
 	if work.Spec.Workload.Manifests != nil || work.ManagedFields != nil {
@@ -102,7 +117,7 @@ func TestTrimWork(t *testing.T) {
 }
 
 func TestTrimApplication(t *testing.T) {
-	app := deliverable().app
+	app := cachedApplication()
 	app.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = strings.Repeat("x", 1000)
 	app.Status = json.RawMessage(`{"conditions":[{"message":"m","type":"SyncError"}],"health":{"status":"Healthy"},"history":[` + strings.Repeat("1,", 1000) + `1],"resources":[],"summary":{}}`)
 	if _, err := trimApplication(app); err != nil {
@@ -111,7 +126,7 @@ func TestTrimApplication(t *testing.T) {
 	if got := string(app.Status); got != `{"conditions":[{"message":"m","type":"SyncError"}],"health":{"status":"Healthy"}}` {
 		t.Errorf("the status became %s", got)
 	}
-	if len(app.Annotations) != 2 || string(app.Spec) != plainSpec {
+	if len(app.Annotations) != 2 || string(app.Spec) != cachedSpec {
 		t.Errorf("it became %v %s", app.Annotations, app.Spec)
 	}
 }
@@ -140,7 +155,7 @@ func benchmarkCached[T any](b *testing.B, stored func(testing.TB, int) []byte, d
 
 func BenchmarkCachedApplication(b *testing.B) {
 	stored := func(tb testing.TB, i int) []byte {
-		app := deliverable().app
+		app := cachedApplication()
 		app.Name, app.UID, app.ResourceVersion = fmt.Sprintf("application-%d", i), types.UID(fmt.Sprintf("%08d-aaaa-bbbb-cccc-0123456789ab", i)), fmt.Sprint(i)
 		app.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set"}}
 		app.Spec = json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"default","source":{"path":"guestbook","repoURL":"https://git.example.com/apps.git","targetRevision":"main"},"syncPolicy":{"automated":{"prune":true,"selfHeal":true},"syncOptions":["CreateNamespace=true"]}}`)

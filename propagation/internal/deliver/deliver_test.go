@@ -15,6 +15,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -42,7 +43,7 @@ func TestKeepsFinalizerUntilGone(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{"example.com/agent"} })
 	remove(t, app)
-	says(t, app, WarningCondition, "deletion waits for cluster")
+	says(t, app, policy.WarningCondition, "deletion waits for cluster")
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 	eventually(t, "the Application to be gone", func() error { return gone(app) })
 }

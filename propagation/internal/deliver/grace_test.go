@@ -18,6 +18,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -72,9 +73,9 @@ func TestBindingGrace(t *testing.T) {
 			app := p.deploy("guestbook")
 			work := delivered(t, app, p.cluster)
 			lose(t, p)
-			says(t, app, ErrorCondition, "--binding-grace")
+			says(t, app, policy.ErrorCondition, "--binding-grace")
 			p.bind(p.cluster)
-			says(t, app, ErrorCondition, "")
+			says(t, app, policy.ErrorCondition, "")
 			if after := delivered(t, app, p.cluster); after.UID != work.UID {
 				t.Error("the copy was replaced")
 			}
@@ -94,7 +95,7 @@ func TestBindingGraceEnds(t *testing.T) {
 	delivered(t, app, p.cluster)
 	p.bind()
 	withdrawn(t, app)
-	says(t, app, ErrorCondition, "no PlacementDecision")
+	says(t, app, policy.ErrorCondition, "no PlacementDecision")
 }
 
 // The copy on a cluster that the namespace has lost goes, whatever becomes of the
@@ -155,7 +156,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 				}
 			})
 			start(t)
-			says(t, app, ErrorCondition, c.says)
+			says(t, app, policy.ErrorCondition, c.says)
 			there := func() bool {
 				stored := &workv1.ManifestWork{}
 				err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), stored)
@@ -186,8 +187,8 @@ func TestSlipKeepsTheCopy(t *testing.T) {
 	app := p.deploy("guestbook")
 	work := delivered(t, app, p.cluster)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "Team A" })
-	says(t, app, ErrorCondition, "cannot be the name of a namespace")
-	says(t, app, ErrorCondition, "keeps what was delivered before")
+	says(t, app, policy.ErrorCondition, "cannot be the name of a namespace")
+	says(t, app, policy.ErrorCondition, "keeps what was delivered before")
 	first.stop()
 	second := start(t)
 	edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
@@ -212,13 +213,13 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 				a.Annotations[wire.ClusterAnnotation] = target
 				a.Finalizers = []string{argocd.ResourcesFinalizer}
 			})
-			says(t, app, ErrorCondition, "cannot be the name of a ManagedCluster")
+			says(t, app, policy.ErrorCondition, "cannot be the name of a ManagedCluster")
 			remove(t, app)
 			eventually(t, "the Application to be gone", func() error { return gone(app) })
 			moved := p.deploy("moved")
 			delivered(t, moved, p.cluster)
 			edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = target })
-			says(t, moved, ErrorCondition, "cannot be the name of a ManagedCluster")
+			says(t, moved, policy.ErrorCondition, "cannot be the name of a ManagedCluster")
 			withdrawn(t, moved)
 		})
 	}
@@ -266,7 +267,7 @@ func TestWaitsForATerminatingCluster(t *testing.T) {
 	remove(t, cluster)
 	for _, a := range []*argocd.Application{app, moved} {
 		remove(t, a)
-		says(t, a, WarningCondition, "deletion waits for cluster")
+		says(t, a, policy.WarningCondition, "deletion waits for cluster")
 		if err := gone(a); err == nil {
 			t.Fatalf("%s was released while its work is there", a.Name)
 		}

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
@@ -74,11 +76,11 @@ func (r *Reconciler) holderOf(ctx context.Context, app *argocd.Application, c co
 // contenders returns who else wants, or delivers, what app wants to be on its cluster.
 func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c copies) ([]contender, error) {
 	cluster := app.Annotations[wire.ClusterAnnotation]
-	works, err := r.index.Delivering(cluster, deliveredName(app))
+	works, err := r.index.Delivering(cluster, payload.DeliveredName(app))
 	if err != nil {
 		return nil, err
 	}
-	rivals, err := r.wanting(ctx, cluster, deliveredName(app))
+	rivals, err := r.wanting(ctx, cluster, payload.DeliveredName(app))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +108,7 @@ func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c 
 				if err != nil {
 					return nil, err
 				}
-				if !decide(w).Deliver {
+				if !policy.Decide(w).Deliver {
 					continue
 				}
 			}
@@ -129,7 +131,7 @@ func (r *Reconciler) firstCopy(ctx context.Context, rival *argocd.Application, c
 	}
 	name := names(rival)[0]
 	work, err := r.liveWork(ctx, client.ObjectKey{Namespace: rival.Annotations[wire.ClusterAnnotation], Name: name})
-	if err != nil || work == nil || workindex.DeliveredBy(&work.Spec) != deliveredName(rival) {
+	if err != nil || work == nil || workindex.DeliveredBy(&work.Spec) != payload.DeliveredName(rival) {
 		return "", err
 	}
 	return name, nil
@@ -150,7 +152,7 @@ func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.Name
 	if err != nil {
 		return nil, err
 	}
-	if same != nil && asked(world{app: same}) == nil && same.Annotations[wire.ClusterAnnotation] == cluster && deliveredName(same) == app {
+	if same != nil && policy.Requested(same) && same.Annotations[wire.ClusterAnnotation] == cluster && payload.DeliveredName(same) == app {
 		found = append(found, same)
 	}
 	return found, nil
@@ -160,10 +162,10 @@ func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.Name
 // than on the hub; the others are found by their name.
 func identityOf(o client.Object) []string {
 	app, ok := o.(*argocd.Application)
-	if !ok || asked(world{app: app}) != nil || app.Annotations[wire.ClusterAnnotation] == "" || deliveredNamespace(app) == app.Namespace {
+	if !ok || !policy.Requested(app) || app.Annotations[wire.ClusterAnnotation] == "" || payload.DeliveredNamespace(app) == app.Namespace {
 		return nil
 	}
-	return []string{identityKey(app.Annotations[wire.ClusterAnnotation], deliveredName(app))}
+	return []string{identityKey(app.Annotations[wire.ClusterAnnotation], payload.DeliveredName(app))}
 }
 
 func identityKey(cluster string, app types.NamespacedName) string {
@@ -186,12 +188,12 @@ func (r *Reconciler) contend(ctx context.Context, cluster string, app types.Name
 // yield refuses an Application whose delivered identity belongs to another, and
 // withdraws a copy that it has all the same once the other's is applied.
 func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copies, to *contender) (delivery, error) {
-	cluster, there := app.Annotations[wire.ClusterAnnotation], deliveredName(app)
+	cluster, there := app.Annotations[wire.ClusterAnnotation], payload.DeliveredName(app)
 	if !to.wants {
-		return delivery{state: progressWaiting, verdict: refusal(ReasonWaitingForOld,
+		return delivery{state: progressWaiting, verdict: policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
 	}
-	d := delivery{state: progressRefused, verdict: refusal(ReasonTaken,
+	d := delivery{state: progressRefused, verdict: policy.Refuse(policy.ReasonTaken,
 		"not delivered: taken by %s, which is Application %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
 		to.key, there, cluster, wire.AppNamespaceAnnotation)}
 	if c.current == nil {
@@ -202,5 +204,5 @@ func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copie
 	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || !appliedNow(theirs) {
 		return d, err
 	}
-	return d, r.confirmed(ctx, app, append([]workv1.ManifestWork{*c.current}, c.surplus...), ReasonTaken)
+	return d, r.confirmed(ctx, app, append([]workv1.ManifestWork{*c.current}, c.surplus...), policy.ReasonTaken)
 }

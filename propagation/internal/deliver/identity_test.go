@@ -15,6 +15,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -70,13 +71,13 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	work := delivered(t, one, p.cluster)
 	finalized(t, work)
 	two := q.deploy("shop", into("argocd"))
-	says(t, two, ErrorCondition, "taken by "+one.Namespace+"/shop")
+	says(t, two, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
 	eventually(t, "the Event", func() error { return recorded(two, "taken by "+one.Namespace+"/shop") })
 	first.stop()
 	running := start(t, free)
 	nextSecond(t, two.CreationTimestamp)
 	third := newNamespace(t, p).deploy("shop", into("argocd"))
-	says(t, third, ErrorCondition, "taken by "+one.Namespace+"/shop")
+	says(t, third, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
 	if own := works(t, two); len(own) > 0 {
 		t.Fatalf("the younger has %d works", len(own))
 	}
@@ -84,14 +85,14 @@ func TestIdentityBelongsToOne(t *testing.T) {
 		t.Errorf("the restart sent %s", request)
 	}
 	remove(t, one)
-	says(t, two, ErrorCondition, "has not finished removing")
+	says(t, two, policy.ErrorCondition, "has not finished removing")
 	pruned(t, work)
 	delivered(t, two, p.cluster)
-	says(t, two, ErrorCondition, "")
-	says(t, third, ErrorCondition, "taken by "+two.Namespace+"/shop")
+	says(t, two, policy.ErrorCondition, "")
+	says(t, third, policy.ErrorCondition, "taken by "+two.Namespace+"/shop")
 	edit(t, two, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "argocd-two" })
 	delivered(t, third, p.cluster)
-	says(t, third, ErrorCondition, "")
+	says(t, third, policy.ErrorCondition, "")
 }
 
 // An Application that needs no annotation for its place is a contender as well, and
@@ -106,7 +107,7 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 	}
 	start(t, anywhere(t, p.namespace))
 	delivered(t, one, p.cluster)
-	says(t, two, ErrorCondition, "taken by "+one.Namespace+"/shop")
+	says(t, two, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
 	if own := works(t, two); len(own) > 0 {
 		t.Fatalf("the younger has %d works", len(own))
 	}
@@ -114,10 +115,10 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 	(&place{t: t, namespace: one.Namespace}).bind()
 	withdrawn(t, one)
 	delivered(t, two, p.cluster)
-	says(t, two, ErrorCondition, "")
+	says(t, two, policy.ErrorCondition, "")
 	// and does not get it back from one that runs, although it is the elder
 	(&place{t: t, namespace: one.Namespace}).bind(p.cluster)
-	says(t, one, ErrorCondition, "taken by "+two.Namespace+"/shop")
+	says(t, one, policy.ErrorCondition, "taken by "+two.Namespace+"/shop")
 	delivered(t, two, p.cluster)
 }
 
@@ -141,7 +142,7 @@ func TestIdentityThatTwoHave(t *testing.T) {
 		Spec: work.Spec,
 	})
 	start(t, free)
-	says(t, two, ErrorCondition, "taken by "+one.Namespace+"/shop")
+	says(t, two, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
 	if len(works(t, two)) != 1 {
 		t.Fatal("the younger's copy went before the elder's was applied")
 	}
@@ -177,7 +178,7 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 	})
 	work := works(t, two)[0]
 	edit(t, elder, func(a *argocd.Application) { a.Labels = map[string]string{wire.PullLabel: "true"} })
-	says(t, elder, ErrorCondition, "taken by "+two.Namespace+"/shop")
+	says(t, elder, policy.ErrorCondition, "taken by "+two.Namespace+"/shop")
 	frozen.thaw()
 	if after := delivered(t, two, p.cluster); after.UID != work.UID {
 		t.Error("the copy was replaced")

@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
@@ -29,7 +32,7 @@ func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works
 	if !ours(app) && len(c.proven) == 0 {
 		return ctrl.Result{}, nil
 	}
-	if err := r.withdraw(ctx, c.all, ReasonDeleting); err != nil {
+	if err := r.withdraw(ctx, c.all, policy.ReasonDeleting); err != nil {
 		return ctrl.Result{}, err
 	}
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), isArgoFinalizer)
@@ -38,7 +41,7 @@ func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works
 	}
 	if abandon, _ := wire.IsTrue(app.Annotations[wire.AbandonAnnotation]); abandon {
 		if len(c.proven) > 0 {
-			r.warn(app, finding{"Abandoned", fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(places(c.proven), ", "))})
+			r.warn(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(places(c.proven), ", "))})
 		}
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
@@ -49,7 +52,7 @@ func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works
 	if len(remaining) == 0 {
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.say(ctx, app, verdict{Mild: true, Refusal: finding{ReasonDeleting, fmt.Sprintf(
+	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.say(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
 		"deletion waits for %s to prove that nothing of it is left; for a cluster that will not come back set annotation %s to \"true\"",
 		strings.Join(places(remaining), ", "), wire.AbandonAnnotation)}})
 }
@@ -86,14 +89,14 @@ func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, wor
 	if err != nil {
 		return nil, err
 	}
-	return list, r.withdraw(ctx, list, ReasonDeleting)
+	return list, r.withdraw(ctx, list, policy.ReasonDeleting)
 }
 
 // unseen returns works that exist although the cache does not have them: it has not
 // seen them yet, or their pull label is gone.
 func (r *Reconciler) unseen(ctx context.Context, app *argocd.Application) ([]workv1.ManifestWork, error) {
 	cluster := app.Annotations[wire.ClusterAnnotation]
-	if !clusterName(cluster) {
+	if !policy.IsClusterName(cluster) {
 		return nil, nil
 	}
 	var found []workv1.ManifestWork
@@ -106,7 +109,7 @@ func (r *Reconciler) unseen(ctx context.Context, app *argocd.Application) ([]wor
 			continue
 		}
 		claimant, named := workindex.Claimant(work)
-		if named && claimant == client.ObjectKeyFromObject(app) || workindex.DeliveredBy(&work.Spec) == deliveredName(app) {
+		if named && claimant == client.ObjectKeyFromObject(app) || workindex.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
 			found = append(found, *work)
 		}
 	}
@@ -127,11 +130,11 @@ func (r *Reconciler) release(ctx context.Context, app *argocd.Application, kept 
 	if kept == nil {
 		kept = []string{}
 	}
-	patch, err := encode("finalizer patch", map[string]any{"metadata": map[string]any{
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": app.ResourceVersion, "finalizers": kept,
 	}})
 	if err != nil {
-		return err
+		return fmt.Errorf("encode finalizer patch: %w", err)
 	}
 	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("release Application %s/%s: %w", app.Namespace, app.Name, err)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
@@ -34,14 +35,14 @@ func (s *settled) same(work *workv1.ManifestWork, want string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, there := s.written[work.UID]
-	if work.Annotations[hashAnnotation] == want {
+	if work.Annotations[payload.HashAnnotation] == want {
 		if there && last.generation <= work.Generation {
 			delete(s.written, work.UID) // it was stored as it is
 		}
 		return true
 	}
 	return there && last == writing{want, work.Generation} ||
-		work.Annotations[wire.StoredSpecAnnotation] == storedAs(want, work.Annotations[hashAnnotation])
+		work.Annotations[wire.StoredSpecAnnotation] == payload.StoredAs(want, work.Annotations[payload.HashAnnotation])
 }
 
 // remember notes that the spec with the hash want was written, to which the API
@@ -60,11 +61,4 @@ func (s *settled) prune(there map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.written, func(uid types.UID, _ writing) bool { return !there[uid] })
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

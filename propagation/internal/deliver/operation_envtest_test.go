@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -50,7 +52,7 @@ func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
 			return err
 		}
-		if len(stored.Operation) > 0 || stored.Annotations[argocd.RefreshAnnotation] != "" || said(t, app)[ClaimCondition] != "" {
+		if len(stored.Operation) > 0 || stored.Annotations[argocd.RefreshAnnotation] != "" || said(t, app)[request.ClaimCondition] != "" {
 			return fmt.Errorf("operation %s, annotations %v, conditions %v", stored.Operation, stored.Annotations, said(t, app))
 		}
 		return nil
@@ -106,7 +108,7 @@ func TestOperationStaysUntilItHasRun(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
 	})
-	says(t, app, WarningCondition, "changes wait until cluster")
+	says(t, app, policy.WarningCondition, "changes wait until cluster")
 	if err := carries(t, app, `"path":"edited"`); err == nil {
 		t.Error("the edit was delivered together with the operation, which may have run")
 	}
@@ -117,7 +119,7 @@ func TestOperationStaysUntilItHasRun(t *testing.T) {
 	eventually(t, "the edit", func() error { return carries(t, app, `"path":"edited"`) })
 	settledAgain(t, app, m)
 	m.begin()
-	says(t, app, WarningCondition, "")
+	says(t, app, policy.WarningCondition, "")
 	if m.ran != 1 {
 		t.Errorf("the managed cluster ran %d operations", m.ran)
 	}

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
@@ -41,14 +43,14 @@ func TestReplacedRequestRunsNext(t *testing.T) {
 			edit(t, app, func(a *argocd.Application) {
 				a.Operation, a.Annotations[argocd.RefreshAnnotation] = []byte(`{"sync":{"revision":"two"}}`), "hard"
 			})
-			says(t, app, WarningCondition, "the new operation or refresh waits until cluster")
+			says(t, app, policy.WarningCondition, "the new operation or refresh waits until cluster")
 			if err := carries(t, app, `"revision":"one"`); err != nil {
 				t.Errorf("the running operation was taken out of the work: %v", err)
 			}
 			if restart {
 				first.stop()
 				start(t)
-				says(t, app, WarningCondition, "the new operation or refresh waits until cluster")
+				says(t, app, policy.WarningCondition, "the new operation or refresh waits until cluster")
 			}
 			m.apply()
 			m.end()
@@ -81,12 +83,12 @@ func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 	ask(t, app)
 	eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
 	setPath(t, app, "guestbook", "mended")
-	says(t, app, WarningCondition, "changes wait until cluster")
+	says(t, app, policy.WarningCondition, "changes wait until cluster")
 	available(t, p.cluster, metav1.ConditionUnknown, time.Now())
 	eventually(t, "the mended spec", func() error {
 		return errors.Join(carries(t, app, `"path":"mended"`), carries(t, app, `"operation":`))
 	})
-	if said(t, app)[ClaimCondition] == "" {
+	if said(t, app)[request.ClaimCondition] == "" {
 		t.Error("the claim is gone")
 	}
 	edit(t, app, func(a *argocd.Application) { a.Operation = []byte(`{"sync":{"revision":"two"}}`) })
@@ -106,7 +108,7 @@ func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 	m.begin()
 	m.report()
 	setPath(t, app, "last", "held")
-	says(t, app, WarningCondition, "changes wait until cluster")
+	says(t, app, policy.WarningCondition, "changes wait until cluster")
 	available(t, p.cluster, metav1.ConditionUnknown, time.Now())
 	m.end()
 	m.report()
@@ -144,9 +146,9 @@ func TestProjectPassesAnOperation(t *testing.T) {
 		return nil
 	}
 	eventually(t, "the project", func() error { return inProject("after") })
-	says(t, app, WarningCondition, "")
+	says(t, app, policy.WarningCondition, "")
 	setPath(t, app, "guestbook", "edited")
-	says(t, app, WarningCondition, "changes wait until cluster")
+	says(t, app, policy.WarningCondition, "changes wait until cluster")
 	edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("last") })
 	eventually(t, "the project while the Application waits", func() error { return inProject("last") })
 	if err := carries(t, app, `"path":"guestbook"`); err != nil {

@@ -8,6 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 )
 
 // Values of --cluster-binding.
@@ -22,7 +24,7 @@ type Options struct {
 	ArgoCDNamespace string
 	// AppNamespaces is where Applications outside the Argo CD namespace may go to
 	// besides their own namespace.
-	AppNamespaces AppNamespaces
+	AppNamespaces policy.AppNamespaces
 	// Binding is [BindingPlacement] or [BindingNone].
 	Binding string
 	// BindingGrace is how long a lost binding must stay lost before it counts.

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
@@ -78,12 +78,7 @@ func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work
 // app is to be there.
 func delivers(work *workv1.ManifestWork, app *argocd.Application) bool {
 	there, ok := workindex.Delivered(work)
-	return ok && work.Namespace == app.Annotations[wire.ClusterAnnotation] && there == deliveredName(app)
-}
-
-// deliveredName returns what an Application is called on its managed cluster.
-func deliveredName(app *argocd.Application) types.NamespacedName {
-	return types.NamespacedName{Namespace: deliveredNamespace(app), Name: app.Name}
+	return ok && work.Namespace == app.Annotations[wire.ClusterAnnotation] && there == payload.DeliveredName(app)
 }
 
 // ownerByName reports whether a work's name is that of a pulled Application which is

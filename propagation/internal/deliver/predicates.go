@@ -17,12 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-// applicationChanged lets through what can change a verdict or a payload, and
+// applicationChanged lets through what can change a decision or a payload, and
 // notes when it was seen. A status that others write is neither.
 func (r *Reconciler) applicationChanged() predicate.Predicate {
 	return predicate.Funcs{
@@ -74,7 +75,7 @@ func ourStatusChanged(before, after *argocd.Application) bool {
 	if bytes.Equal(before.Status, after.Status) || !concernsUs(before.Status) && !concernsUs(after.Status) {
 		return false
 	}
-	return terminating(before) != terminating(after) || !slices.Equal(ourConditions(before), ourConditions(after))
+	return request.Terminating(before) != request.Terminating(after) || !slices.Equal(ourConditions(before), ourConditions(after))
 }
 
 func concernsUs(status []byte) bool {
@@ -133,13 +134,13 @@ func appliedNow(work *workv1.ManifestWork) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration >= work.Generation
 }
 
-// clusterChanged lets through what a verdict reads of a cluster; its heartbeat is
+// clusterChanged lets through what a decision reads of a cluster; its heartbeat is
 // not among it.
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
 		after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
-		return !ok || !ok2 || silent(before) != silent(after) ||
+		return !ok || !ok2 || request.Silent(before) != request.Silent(after) ||
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 			e.ObjectOld.GetLabels()[wire.LocalClusterLabel] != e.ObjectNew.GetLabels()[wire.LocalClusterLabel] ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)

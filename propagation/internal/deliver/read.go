@@ -14,6 +14,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -43,7 +45,7 @@ func (r *Reconciler) works(key client.ObjectKey) ([]workv1.ManifestWork, error) 
 	return list, err
 }
 
-// facts is where what a verdict rests on is read.
+// facts is where what a decision rests on is read.
 type facts struct {
 	client.Reader
 	// indexed: it is the cache, which can look up by index.
@@ -53,28 +55,28 @@ type facts struct {
 func (r *Reconciler) cached() facts   { return facts{r.client, true} }
 func (r *Reconciler) uncached() facts { return facts{r.live, false} }
 
-// gather reads what a verdict rests on.
-func (r *Reconciler) gather(ctx context.Context, from facts, app *argocd.Application) (world, error) {
-	w := world{app: app, bound: r.options.Binding == BindingNone, argocdNamespace: r.options.ArgoCDNamespace, appNamespaces: r.options.AppNamespaces}
+// gather reads what a decision rests on.
+func (r *Reconciler) gather(ctx context.Context, from facts, app *argocd.Application) (policy.Inputs, error) {
+	w := policy.Inputs{Application: app, Bound: r.options.Binding == BindingNone, ArgoCDNamespace: r.options.ArgoCDNamespace, AppNamespaces: r.options.AppNamespaces}
 	name := app.Annotations[wire.ClusterAnnotation]
-	if v := asked(w); !clusterName(name) || v != nil {
+	if !policy.IsClusterName(name) || !policy.Requested(app) {
 		return w, nil
 	}
 	cluster, err := getCluster(ctx, from, name)
 	if err != nil {
 		return w, err
 	}
-	w.cluster = cluster
-	if !w.bound {
-		if w.bound, err = bound(ctx, from, app.Namespace, name); err != nil {
+	w.Cluster = cluster
+	if !w.Bound {
+		if w.Bound, err = bound(ctx, from, app.Namespace, name); err != nil {
 			return w, err
 		}
 	}
-	if w.hubProject, err = r.project(ctx, from, app); err != nil {
+	if w.HubProject, err = r.project(ctx, from, app); err != nil {
 		return w, err
 	}
-	if r.options.Project && projectName(app) != argocd.DefaultProject {
-		w.project = w.hubProject
+	if r.options.Project && payload.ProjectName(app) != argocd.DefaultProject {
+		w.Project = w.HubProject
 	}
 	return w, nil
 }
@@ -116,7 +118,7 @@ func bound(ctx context.Context, from facts, namespace, cluster string) (bool, er
 // none. The one of an Application in the Argo CD namespace is not read when it
 // neither travels nor has a say.
 func (r *Reconciler) project(ctx context.Context, from client.Reader, app *argocd.Application) (*argocd.AppProject, error) {
-	name := projectName(app)
+	name := payload.ProjectName(app)
 	if app.Namespace == r.options.ArgoCDNamespace && (name == argocd.DefaultProject || !r.options.Project) {
 		return nil, nil
 	}

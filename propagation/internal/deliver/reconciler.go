@@ -20,6 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
@@ -120,7 +123,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	v := decide(w)
+	v := policy.Decide(w)
 	if !v.Deliver {
 		return r.refused(ctx, app, works, v)
 	}
@@ -140,8 +143,8 @@ const (
 // delivery is what came of an attempt.
 type delivery struct {
 	state progress
-	// verdict is to be said, unless silent.
-	verdict verdict
+	// decision is to be said, unless silent.
+	verdict policy.Decision
 	silent  bool
 	// after is when to try again, 0 for not by the clock.
 	after time.Duration
@@ -149,13 +152,13 @@ type delivery struct {
 
 // deliver makes the hub's ManifestWork the wanted one and withdraws what an earlier
 // wish left elsewhere, whatever becomes of the first.
-func (r *Reconciler) deliver(ctx context.Context, w world, works []workv1.ManifestWork, warnings []finding) (ctrl.Result, error) {
-	c, err := r.copiesOf(ctx, w.app, works)
+func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []workv1.ManifestWork, warnings []policy.Message) (ctrl.Result, error) {
+	c, err := r.copiesOf(ctx, w.Application, works)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	d, failed := r.apply(ctx, w, c, warnings)
-	wait, err := r.withdrawOld(ctx, w.app, c, d.state)
+	wait, err := r.withdrawOld(ctx, w.Application, c, d.state)
 	switch {
 	case failed != nil:
 		return ctrl.Result{}, failed
@@ -164,17 +167,17 @@ func (r *Reconciler) deliver(ctx context.Context, w world, works []workv1.Manife
 	case d.silent:
 		return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, nil
 	}
-	return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, r.say(ctx, w.app, d.verdict)
+	return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, r.say(ctx, w.Application, d.verdict)
 }
 
 // apply makes the current work the wanted one, or a new one when there is none.
-func (r *Reconciler) apply(ctx context.Context, w world, c copies, warnings []finding) (delivery, error) {
-	other, err := r.holderOf(ctx, w.app, c)
+func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warnings []policy.Message) (delivery, error) {
+	other, err := r.holderOf(ctx, w.Application, c)
 	if err != nil {
 		return delivery{}, err
 	}
 	if other != nil {
-		return r.yield(ctx, w.app, c, other)
+		return r.yield(ctx, w.Application, c, other)
 	}
 	if c.current == nil && c.terminating != nil {
 		return waitFor(c.terminating), nil
@@ -192,88 +195,77 @@ func (r *Reconciler) apply(ctx context.Context, w world, c copies, warnings []fi
 
 // waitFor is the delivery that waits for a terminating work.
 func waitFor(work *workv1.ManifestWork) delivery {
-	return delivery{after: afterUncached(*work), verdict: refusal(ReasonWaitingForOld,
+	return delivery{after: afterUncached(*work), verdict: policy.Refuse(policy.ReasonWaitingForOld,
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
 }
 
 // write makes current, or a new work, the wanted one.
-func (r *Reconciler) write(ctx context.Context, w world, current *workv1.ManifestWork, warnings []finding) (delivery, error) {
+func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *workv1.ManifestWork, warnings []policy.Message) (delivery, error) {
 	plan, written, err := r.request(ctx, w, current)
 	if err != nil || written {
 		return delivery{silent: true}, err
 	}
-	want, err := manifestWork(r.parcel(w, plan.request))
+	want, err := payload.ManifestWork(r.parcel(w, plan.Request))
 	if err != nil {
-		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.app), err)
+		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}
-	bindToUID(w.app, current, want)
-	if size := payloadSize(want); size > r.options.SizeLimit {
-		return delivery{state: progressRefused, verdict: refusal(ReasonTooLarge,
+	bindToUID(w.Application, current, want)
+	if size := payload.Size(want); size > r.options.SizeLimit {
+		return delivery{state: progressRefused, verdict: policy.Refuse(policy.ReasonTooLarge,
 			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}, nil
 	}
-	put, err := r.put(ctx, w.app, current, want, plan)
+	put, err := r.put(ctx, w.Application, current, want, plan)
 	switch {
 	case current != nil && apierrors.IsNotFound(err):
 		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
 	case refused(err):
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
-		return delivery{state: progressRefused, after: afterRefusal, verdict: refusal(ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err)}, nil
+		return delivery{state: progressRefused, after: afterRefusal, verdict: policy.Refuse(policy.ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err)}, nil
 	case err != nil:
 		return delivery{}, err
 	}
-	taken, err := r.nameTaken(ctx, w.app, want.Namespace, put.name)
-	return delivery{state: progressDone, verdict: verdict{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
+	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
+	return delivery{state: progressDone, verdict: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
 }
 
 // request sees the Application's one-time request through; written tells that the
 // Application was changed, whose event leads to the next step.
-func (r *Reconciler) request(ctx context.Context, w world, current *workv1.ManifestWork) (p plan, written bool, err error) {
-	conditions, err := appstatus.Conditions(w.app.Status)
+func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *workv1.ManifestWork) (p request.Plan, written bool, err error) {
+	conditions, err := appstatus.Conditions(w.Application.Status)
 	if err != nil {
-		return plan{}, false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.app), err))
+		return request.Plan{}, false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
 	}
-	claim, made := claimOf(conditions)
-	p = planRequest(w.app, claim, current, neverSeen(w.cluster, made))
-	switch p.step {
-	case stepClaim:
-		return p, true, r.claim(ctx, w.app, conditions, p.request.ID)
-	case stepFinish, stepDrop:
-		return p, true, r.finish(ctx, w.app, conditions, p.request.ID, p.done)
-	case stepSend:
-		if p.replaced {
-			p.request, err = r.carried(ctx, current, p.request)
+	claim, made := request.ClaimOf(conditions)
+	p = request.PlanFor(w.Application, claim, current, request.NeverSeen(w.Cluster, made))
+	switch p.Step {
+	case request.StepClaim:
+		return p, true, r.claim(ctx, w.Application, conditions, p.Request.ID)
+	case request.StepFinish, request.StepDrop:
+		return p, true, r.finish(ctx, w.Application, conditions, p.Request.ID, p.Done)
+	case request.StepSend:
+		if p.Replaced {
+			p.Request, err = r.carried(ctx, current, p.Request)
 		}
-	case stepHold:
+	case request.StepHold:
 	}
 	return p, false, err
 }
 
 // parcel collects what goes into the work.
-func (r *Reconciler) parcel(w world, q request) parcel {
-	p := parcel{app: w.app, namespace: r.options.Namespace, request: q}
-	if w.project != nil {
-		p.project = w.project
-		p.projectNamespace = projectNamespace(w.app, r.options.ArgoCDNamespace)
+func (r *Reconciler) parcel(w policy.Inputs, q request.Request) payload.Inputs {
+	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q}
+	if w.Project != nil {
+		p.Project = w.Project
+		p.ProjectNamespace = payload.ProjectNamespace(w.Application, r.options.ArgoCDNamespace)
 	}
 	return p
 }
 
-// projectNamespace returns where a project belongs on the managed cluster: beside
-// the Application when that goes to Argo CD's own namespace there (because it is in
-// Argo CD's on the hub, or because the user chose its namespace), else, for
-// Applications in any namespace, where Argo CD is expected.
-func projectNamespace(app *argocd.Application, argocdNamespace string) string {
-	if namespace := deliveredNamespace(app); app.Namespace == argocdNamespace || namespace != app.Namespace {
-		return namespace
-	}
-	return argocdNamespace
+// event records a message on the Application.
+func (r *Reconciler) event(app *argocd.Application, f policy.Message, kind string) {
+	r.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Text)
 }
 
-// event records a finding on the Application.
-func (r *Reconciler) event(app *argocd.Application, f finding, kind string) {
-	r.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Message)
-}
-
-func (r *Reconciler) warn(app *argocd.Application, f finding) {
+func (r *Reconciler) warn(app *argocd.Application, f policy.Message) {
 	r.event(app, f, corev1.EventTypeWarning)
 }

@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,34 +14,36 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func owned(conditionType string) bool {
-	return conditionType == ErrorCondition || conditionType == WarningCondition
+	return conditionType == policy.ErrorCondition || conditionType == policy.WarningCondition
 }
 
-// conditions returns what a verdict says in status.conditions.
-func conditions(v verdict) []appstatus.Condition {
+// conditions returns what a decision says in status.conditions.
+func conditions(v policy.Decision) []appstatus.Condition {
 	switch {
-	case v.Refusal.Message != "" && v.Mild:
-		return []appstatus.Condition{{Type: WarningCondition, Message: v.Refusal.Message}}
-	case v.Refusal.Message != "":
-		return []appstatus.Condition{{Type: ErrorCondition, Message: v.Refusal.Message}}
+	case v.Refusal.Text != "" && v.Severity == policy.SeverityWarning:
+		return []appstatus.Condition{{Type: policy.WarningCondition, Message: v.Refusal.Text}}
+	case v.Refusal.Text != "":
+		return []appstatus.Condition{{Type: policy.ErrorCondition, Message: v.Refusal.Text}}
 	case len(v.Warnings) > 0:
 		messages := make([]string, len(v.Warnings))
 		for i, w := range v.Warnings {
-			messages[i] = w.Message
+			messages[i] = w.Text
 		}
-		return []appstatus.Condition{{Type: WarningCondition, Message: strings.Join(messages, "; ")}}
+		return []appstatus.Condition{{Type: policy.WarningCondition, Message: strings.Join(messages, "; ")}}
 	}
 	return nil
 }
 
-// say puts a verdict into the Application's conditions and, when it is news, into
+// say puts a decision into the Application's conditions and, when it is news, into
 // an Event. Conditions of others stay.
-func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v verdict) error {
+func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v policy.Decision) error {
 	state, reason := standing(v)
 	r.book.count(client.ObjectKeyFromObject(app), state, reason)
 	current, err := appstatus.Conditions(app.Status)
@@ -49,7 +52,7 @@ func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v verdict
 	}
 	mine := owned
 	if v.Withdrawn {
-		mine = func(t string) bool { return owned(t) || t == ClaimCondition } // whoever gets it next starts anew
+		mine = func(t string) bool { return owned(t) || t == request.ClaimCondition } // whoever gets it next starts anew
 	}
 	merged, changed := appstatus.Merge(current, mine, conditions(v), r.now())
 	if !changed {
@@ -62,8 +65,8 @@ func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v verdict
 	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("patch conditions of Application %s/%s: %w", app.Namespace, app.Name, err))
 	}
-	for _, f := range append([]finding{v.Refusal}, v.Warnings...) {
-		if f.Message != "" {
+	for _, f := range append([]policy.Message{v.Refusal}, v.Warnings...) {
+		if f.Text != "" {
 			r.warn(app, f)
 			ctrl.LoggerFrom(ctx).V(1).Info("said on the Application", "reason", f.Reason)
 		}
@@ -71,17 +74,15 @@ func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v verdict
 	return nil
 }
 
-// standing is a verdict as the metrics count it.
-func standing(v verdict) (state, reason string) {
-	switch {
-	case !v.Deliver && v.Refusal.Reason == "":
+// standing is a decision as the metrics count it.
+func standing(v policy.Decision) (state, reason string) {
+	switch reason = v.Reason(); {
+	case reason == "":
 		return "", ""
 	case !v.Deliver:
-		return stateRefused, v.Refusal.Reason
-	case len(v.Warnings) > 0:
-		return stateDelivered, v.Warnings[0].Reason
+		return stateRefused, reason
 	}
-	return stateDelivered, ReasonDelivered
+	return stateDelivered, reason
 }
 
 func conditionsField(conditions []appstatus.Condition) appstatus.Fields {
@@ -91,12 +92,12 @@ func conditionsField(conditions []appstatus.Condition) appstatus.Fields {
 	return appstatus.Fields{"conditions": conditions}
 }
 
-func claimed(conditionType string) bool { return conditionType == ClaimCondition }
+func claimed(conditionType string) bool { return conditionType == request.ClaimCondition }
 
 // claim gives the Application's request an identity.
 func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
 	merged, _ := appstatus.Merge(current, claimed, []appstatus.Condition{{
-		Type: ClaimCondition, Message: claimMessage(id, app.Annotations[wire.ClusterAnnotation]),
+		Type: request.ClaimCondition, Message: request.ClaimMessage(id, app.Annotations[wire.ClusterAnnotation]),
 	}}, r.now())
 	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
 	if err != nil || patch == nil {
@@ -116,15 +117,15 @@ func (r *Reconciler) finish(ctx context.Context, app *argocd.Application, curren
 	patch := map[string]any{"metadata": metadata, "status": conditionsField(merged)}
 	for _, kind := range kinds {
 		switch kind {
-		case kindOperation:
+		case request.KindOperation:
 			patch["operation"] = nil
-		case kindRefresh:
+		case request.KindRefresh:
 			metadata["annotations"] = map[string]any{argocd.RefreshAnnotation: nil}
 		}
 	}
-	raw, err := encode("Application patch", patch)
+	raw, err := json.Marshal(patch)
 	if err != nil {
-		return err
+		return fmt.Errorf("encode Application patch: %w", err)
 	}
 	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, raw)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("finish %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))

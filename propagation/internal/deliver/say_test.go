@@ -14,6 +14,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -29,19 +30,19 @@ func TestSaysWhyAndTakesItBack(t *testing.T) {
 		mend    func(*argocd.Application, *place)
 	}{
 		"noCluster": {
-			breakIt: func(a *argocd.Application) { delete(a.Annotations, wire.ClusterAnnotation) }, kind: ErrorCondition, text: "annotation " + wire.ClusterAnnotation,
+			breakIt: func(a *argocd.Application) { delete(a.Annotations, wire.ClusterAnnotation) }, kind: policy.ErrorCondition, text: "annotation " + wire.ClusterAnnotation,
 			mend: func(a *argocd.Application, p *place) { a.Annotations[wire.ClusterAnnotation] = p.cluster },
 		},
 		"noLabel": {
-			breakIt: func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) }, kind: WarningCondition, text: "label " + wire.PullLabel,
+			breakIt: func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) }, kind: policy.WarningCondition, text: "label " + wire.PullLabel,
 			mend: func(a *argocd.Application, _ *place) { a.Labels = map[string]string{wire.PullLabel: "true"} },
 		},
 		"badNamespace": {
-			breakIt: func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "No!" }, kind: ErrorCondition, text: "name of a namespace",
+			breakIt: func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "No!" }, kind: policy.ErrorCondition, text: "name of a namespace",
 			mend: func(a *argocd.Application, _ *place) { delete(a.Annotations, wire.AppNamespaceAnnotation) },
 		},
 		"noSkip": {
-			breakIt: func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }, kind: WarningCondition, text: argocd.SkipReconcileAnnotation,
+			breakIt: func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }, kind: policy.WarningCondition, text: argocd.SkipReconcileAnnotation,
 			mend: func(a *argocd.Application, _ *place) { a.Annotations[argocd.SkipReconcileAnnotation] = "true" },
 		},
 	}
@@ -68,11 +69,11 @@ func TestDeliversWhenTheClusterComes(t *testing.T) {
 	late := fmt.Sprintf("late-%d", serial.Add(1))
 	p.bind(late)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = late })
-	says(t, app, ErrorCondition, "there is no ManagedCluster")
+	says(t, app, policy.ErrorCondition, "there is no ManagedCluster")
 	p.create(namespace(late))
 	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: late}})
 	delivered(t, app, late)
-	says(t, app, ErrorCondition, "")
+	says(t, app, policy.ErrorCondition, "")
 }
 
 func TestLocalClusterIsNoTarget(t *testing.T) {
@@ -82,7 +83,7 @@ func TestLocalClusterIsNoTarget(t *testing.T) {
 	delivered(t, app, p.cluster)
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}}
 	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{wire.LocalClusterLabel: "true"} })
-	says(t, app, ErrorCondition, "is the hub itself")
+	says(t, app, policy.ErrorCondition, "is the hub itself")
 	withdrawn(t, app)
 }
 
@@ -92,12 +93,12 @@ func TestTooLarge(t *testing.T) {
 	app := p.deploy("guestbook")
 	work := delivered(t, app, p.cluster)
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/large"] = strings.Repeat("x", 2000) })
-	says(t, app, ErrorCondition, "the limit is 2000")
+	says(t, app, policy.ErrorCondition, "the limit is 2000")
 	if again := delivered(t, app, p.cluster); again.UID != work.UID || again.Generation != work.Generation {
 		t.Error("what was delivered before was touched")
 	}
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, "example.com/large") })
-	says(t, app, ErrorCondition, "")
+	says(t, app, policy.ErrorCondition, "")
 }
 
 func TestRefusedByTheAPIServer(t *testing.T) {
@@ -107,7 +108,7 @@ func TestRefusedByTheAPIServer(t *testing.T) {
 	p.bind(bare)
 	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: bare}})
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = bare })
-	says(t, app, ErrorCondition, "the API server refused")
+	says(t, app, policy.ErrorCondition, "the API server refused")
 }
 
 func recorded(app *argocd.Application, text string) error {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
@@ -42,7 +43,7 @@ func TestRestartWritesNothing(t *testing.T) {
 // changes, on either side.
 func TestSettled(t *testing.T) {
 	cached := func(generation int64, hash string) *workv1.ManifestWork {
-		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation, Annotations: map[string]string{hashAnnotation: hash}}}
+		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation, Annotations: map[string]string{payload.HashAnnotation: hash}}}
 	}
 	answer := &metav1.ObjectMeta{UID: "u", Generation: 2}
 	for name, c := range map[string]struct {

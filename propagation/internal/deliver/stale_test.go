@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -29,7 +30,7 @@ func TestWithdrawsOnlyWhatItHasSeen(t *testing.T) {
 	running := startFrozen(t, frozen)
 	app := p.deploy("changed")
 	work := delivered(t, app, p.cluster)
-	says(t, p.deploy("seen", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), WarningCondition, "skip-reconcile")
+	says(t, p.deploy("seen", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), policy.WarningCondition, "skip-reconcile")
 	frozen.freeze()
 	edit(t, work, func(w *workv1.ManifestWork) { w.Annotations["example.com/theirs"] = "new" })
 	remove(t, app)
@@ -143,7 +144,7 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 		if gone(app) == nil {
 			t.Fatal("it was released while its work is there")
 		}
-		if !strings.Contains(said(t, app)[WarningCondition], "deletion waits for cluster") {
+		if !strings.Contains(said(t, app)[policy.WarningCondition], "deletion waits for cluster") {
 			return errors.New("not yet")
 		}
 		return nil
@@ -248,7 +249,7 @@ func TestDeletedUnderThePatch(t *testing.T) {
 		}
 		return nil
 	})
-	if message := said(t, app)[ErrorCondition]; message != "" {
+	if message := said(t, app)[policy.ErrorCondition]; message != "" {
 		t.Errorf("it says %q", message)
 	}
 	frozen.thaw()

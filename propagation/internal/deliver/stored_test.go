@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -58,7 +59,7 @@ func TestStoredOtherwise(t *testing.T) {
 		if len(work.Spec.ManifestConfigs[1].UpdateStrategy.ServerSideApply.IgnoreFields) > 0 {
 			t.Fatal("the API server knows the field")
 		}
-		hash, err := specHash(&work.Spec)
+		hash, err := payload.SpecHash(&work.Spec)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,9 +22,9 @@ func TestMismatched(t *testing.T) {
 		return workindex.Pack(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{wire.HubNamespaceAnnotation: "team", wire.HubNameAnnotation: "app"}}})
 	}
 	ours := map[string]string{wire.PullLabel: "true"}
-	unlabelled := *deliverable().app.DeepCopy()
+	unlabelled := *cachedApplication()
 	unlabelled.Labels = nil
-	app, key := *deliverable().app, []types.NamespacedName{{Namespace: "team", Name: "app"}}
+	app, key := *cachedApplication(), []types.NamespacedName{{Namespace: "team", Name: "app"}}
 	cases := map[string]struct {
 		reason string
 		apps   []argocd.Application

@@ -15,86 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
-
-func TestTenancy(t *testing.T) {
-	project := func(spec string) *argocd.AppProject { return &argocd.AppProject{Spec: json.RawMessage(spec)} }
-	for name, c := range map[string]struct {
-		reason    string
-		namespace string // of the hub Application
-		target    string // its annotation
-		project   *argocd.AppProject
-		allow     string
-		want      string
-		text      []string
-	}{
-		"own":             {reason: "in its own namespace, and the hub has no such project: the managed cluster judges", namespace: "team", want: ReasonDelivered},
-		"ownAsTarget":     {reason: "saying so is no escape", namespace: "team", target: "team", want: ReasonDelivered},
-		"escape":          {reason: "into the Argo CD namespace, where nobody judges", namespace: "team", target: "argocd", want: ReasonNamespaceDenied, text: []string{wire.AppNamespaceAnnotation, `"argocd"`, "--allowed-app-namespaces", "team=argocd"}},
-		"elsewhere":       {reason: "nor into another tenant's", namespace: "team", target: "other", want: ReasonNamespaceDenied},
-		"administrator":   {reason: "Applications of the Argo CD namespace go where they like", namespace: "argocd", target: "other", want: ReasonDelivered},
-		"adminProject":    {reason: "with any project", namespace: "argocd", project: project(`{"destinations":[{"server":"*","namespace":"*"}]}`), want: ReasonDelivered},
-		"listed":          {reason: "the flag lets it", namespace: "team", target: "gitops", allow: "team=gitops", project: project(`{"sourceNamespaces":["team"]}`), want: ReasonDelivered},
-		"listedGlob":      {reason: "also by a glob", namespace: "team", target: "gitops", allow: "other=x, te*=gitops", project: project(`{"sourceNamespaces":["t*"]}`), want: ReasonDelivered},
-		"listedOther":     {reason: "to that namespace only", namespace: "team", target: "argocd", allow: "team=gitops", project: project(`{"sourceNamespaces":["team"]}`), want: ReasonNamespaceDenied},
-		"listedHub":       {reason: "and that hub namespace only", namespace: "team", target: "gitops", allow: "tea=gitops,team-a=gitops", project: project(`{"sourceNamespaces":["team"]}`), want: ReasonNamespaceDenied},
-		"listedNoProject": {reason: "without a project nobody would judge it there", namespace: "team", target: "gitops", allow: "team=gitops", want: ReasonProjectDenied, text: []string{"no AppProject", `"default"`, "spec.sourceNamespaces"}},
-		"projectDenies":   {reason: "the project is for others", namespace: "team", project: project(`{"sourceNamespaces":["argocd-admins"]}`), want: ReasonProjectDenied, text: []string{"spec.sourceNamespaces", `"default"`, `"team"`}},
-		"projectSilent":   {reason: "a project that lists nobody is for the Argo CD namespace", namespace: "team", project: project(`{}`), want: ReasonProjectDenied},
-		"projectEmpty":    {reason: "nor does one without a spec", namespace: "team", project: &argocd.AppProject{}, want: ReasonProjectDenied},
-		"projectBroken":   {reason: "what cannot be read allows nothing", namespace: "team", project: project(`{"sourceNamespaces":"team"}`), want: ReasonProjectDenied, text: []string{"cannot be read"}},
-		"projectAllows":   {reason: "the project takes the namespace", namespace: "team", project: project(`{"sourceNamespaces":["a","team"],"destinations":[{"server":"*","namespace":"*"}]}`), want: ReasonDelivered},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := deliverable()
-			w.argocdNamespace, w.app.Namespace, w.hubProject = "argocd", c.namespace, c.project
-			if c.target != "" {
-				w.app.Annotations[wire.AppNamespaceAnnotation] = c.target
-			}
-			if err := w.appNamespaces.Set(c.allow); err != nil {
-				t.Fatal(err)
-			}
-			v := decide(w)
-			_, got := standing(v)
-			if got != c.want {
-				t.Fatalf("%s: got %q: %s", c.reason, got, v.Refusal.Message)
-			}
-			for _, text := range c.text {
-				if !strings.Contains(v.Refusal.Message, text) {
-					t.Errorf("%q does not say %s", v.Refusal.Message, text)
-				}
-			}
-		})
-	}
-}
-
-func TestAllowedAppNamespaces(t *testing.T) {
-	for value, want := range map[string]string{
-		"":                      "",
-		"team-a=argocd":         "team-a=argocd",
-		" a=x , b-*=y,":         "a=x,b-*=y",
-		"team-[ab]=argocd,?=x":  "team-[ab]=argocd,?=x",
-		"team-a":                "error",
-		"=argocd":               "error",
-		"team-a=":               "error",
-		"team-a=*":              "error",
-		"team-a=Argo CD":        "error",
-		"team-{a,b}=argocd":     "error",
-		"/^team-.*$/=argocd":    "error",
-		"a=x,team-a=kube=argoc": "error",
-	} {
-		var l AppNamespaces
-		got := "error"
-		if err := l.Set(value); err == nil {
-			got = l.String()
-		}
-		if got != want {
-			t.Errorf("%q became %q, want %q", value, got, want)
-		}
-	}
-}
 
 // argoCD makes a namespace for the hub's Argo CD.
 func argoCD(t *testing.T) *place {
@@ -126,7 +50,7 @@ func TestProjectOfOthers(t *testing.T) {
 			project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: name}, Spec: sourceSpec("argocd-admins")}
 			argo.create(project)
 			app := p.deploy("of-"+name, projectIs(name))
-			says(t, app, ErrorCondition, `spec.sourceNamespaces of AppProject "`+name+`"`)
+			says(t, app, policy.ErrorCondition, `spec.sourceNamespaces of AppProject "`+name+`"`)
 			if own := works(t, app); len(own) > 0 {
 				t.Fatal("it is delivered with a project that its namespace may not use")
 			}
@@ -135,10 +59,10 @@ func TestProjectOfOthers(t *testing.T) {
 			if got := strings.Contains(string(work.Spec.Workload.Manifests[1].Raw), `"kind":"AppProject"`); got != (name != argocd.DefaultProject) {
 				t.Errorf("the project travels: %t", got)
 			}
-			says(t, app, ErrorCondition, "")
+			says(t, app, policy.ErrorCondition, "")
 			edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("/^other-/") })
 			withdrawn(t, app)
-			says(t, app, ErrorCondition, "spec.sourceNamespaces")
+			says(t, app, policy.ErrorCondition, "spec.sourceNamespaces")
 			edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("/^team-[0-9]+$/") })
 			delivered(t, app, p.cluster)
 		})
@@ -147,7 +71,7 @@ func TestProjectOfOthers(t *testing.T) {
 	delivered(t, moved, p.cluster)
 	edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = argo.namespace })
 	withdrawn(t, moved)
-	says(t, moved, ErrorCondition, "--allowed-app-namespaces")
+	says(t, moved, policy.ErrorCondition, "--allowed-app-namespaces")
 	first.stop()
 	second := start(t, settings)
 	delivered(t, p.deploy("last"), p.cluster)

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -48,7 +49,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 			if !ok || app.Annotations[wire.ClusterAnnotation] == "" {
 				return nil
 			}
-			name := projectName(app)
+			name := payload.ProjectName(app)
 			if name == argocd.DefaultProject && app.Namespace == argocdNamespace {
 				return nil // which neither travels nor has a say
 			}
@@ -69,7 +70,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 	return nil
 }
 
-// watch makes every change that may change a verdict reach the Applications that
+// watch makes every change that may change a decision reach the Applications that
 // it concerns, and no others.
 func (r *Reconciler) watch(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -123,7 +124,7 @@ func (r *Reconciler) rivals(ctx context.Context, o client.Object) []reconcile.Re
 	if !ok || app.Annotations[wire.ClusterAnnotation] == "" {
 		return nil
 	}
-	return r.contend(ctx, app.Annotations[wire.ClusterAnnotation], deliveredName(app))
+	return r.contend(ctx, app.Annotations[wire.ClusterAnnotation], payload.DeliveredName(app))
 }
 
 // on returns the Applications that have works on clusters, of one namespace unless

@@ -4,6 +4,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -13,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -50,7 +52,7 @@ func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, 
 // refused withdraws an Application that may not, or no longer wants to, be on its
 // cluster. What says so is read again from the API server first: a stale cache
 // must not cost anybody a deployment.
-func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, v verdict) (ctrl.Result, error) {
+func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, v policy.Decision) (ctrl.Result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -59,7 +61,7 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 		if v.Keep {
 			return r.kept(ctx, app, c, v)
 		}
-		if v.Refusal.Reason == ReasonNotBound {
+		if v.Refusal.Reason == policy.ReasonNotBound {
 			missing := r.graces.missing(client.ObjectKeyFromObject(app), app.Annotations[wire.ClusterAnnotation], r.now())
 			if left := r.options.BindingGrace - missing; left > 0 {
 				return r.spared(ctx, app, c, v, missing, left)
@@ -73,10 +75,10 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		if v = decide(w); v.Deliver || v.Keep || fresh.UID != app.UID {
+		if v = policy.Decide(w); v.Deliver || v.Keep || fresh.UID != app.UID {
 			return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
 		}
-		if err := r.withdraw(ctx, c.all, orElse(v.Refusal.Reason, ReasonNotPulled)); err != nil {
+		if err := r.withdraw(ctx, c.all, cmp.Or(v.Refusal.Reason, policy.ReasonNotPulled)); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -86,19 +88,19 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 
 // kept leaves what an Application has on its target as it is, since what refuses it
 // is a slip that nobody wants to pay for with a deployment.
-func (r *Reconciler) kept(ctx context.Context, app *argocd.Application, c copies, v verdict) (ctrl.Result, error) {
+func (r *Reconciler) kept(ctx context.Context, app *argocd.Application, c copies, v policy.Decision) (ctrl.Result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if c.current != nil {
-		v.Refusal.Message += fmt.Sprintf("; until then cluster %q keeps what was delivered before", c.current.Namespace)
+		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", c.current.Namespace)
 	}
 	return ctrl.Result{RequeueAfter: wait}, r.say(ctx, app, v)
 }
 
 // spared waits out the grace of a lost binding.
-func (r *Reconciler) spared(ctx context.Context, app *argocd.Application, c copies, v verdict, missing, left time.Duration) (ctrl.Result, error) {
+func (r *Reconciler) spared(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (ctrl.Result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -106,7 +108,7 @@ func (r *Reconciler) spared(ctx context.Context, app *argocd.Application, c copi
 	if quiet := bindingQuiet - missing; quiet > 0 {
 		return ctrl.Result{RequeueAfter: sooner(wait, min(quiet, left))}, nil
 	}
-	v.Refusal.Message += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", r.options.BindingGrace)
+	v.Refusal.Text += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", r.options.BindingGrace)
 	return ctrl.Result{RequeueAfter: sooner(wait, left)}, r.say(ctx, app, v)
 }
 
@@ -163,7 +165,7 @@ func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c
 		}
 		wait = sooner(wait, left)
 	}
-	return wait, r.confirmed(ctx, app, unbound, ReasonNotBound)
+	return wait, r.confirmed(ctx, app, unbound, policy.ReasonNotBound)
 }
 
 // lostBinding reports whether an Application's namespace has not been bound to a

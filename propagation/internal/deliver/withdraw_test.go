@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -76,10 +77,10 @@ func TestBindingComesBack(t *testing.T) {
 	delivered(t, app, p.cluster)
 	p.bind()
 	withdrawn(t, app)
-	says(t, app, ErrorCondition, "no PlacementDecision")
+	says(t, app, policy.ErrorCondition, "no PlacementDecision")
 	p.bind("another", p.cluster)
 	delivered(t, app, p.cluster)
-	says(t, app, ErrorCondition, "")
+	says(t, app, policy.ErrorCondition, "")
 }
 
 func TestBindingNone(t *testing.T) {
@@ -113,7 +114,7 @@ func TestRetarget(t *testing.T) {
 		return nil
 	})
 	remove(t, app)
-	says(t, app, WarningCondition, p.cluster)
+	says(t, app, policy.WarningCondition, p.cluster)
 	pruned(t, old)
 	eventually(t, "the Application to be gone", func() error { return gone(app) })
 	withdrawn(t, app)
@@ -144,7 +145,7 @@ func TestReleasesWhenTheClusterIsGone(t *testing.T) {
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer, "example.com/own"} })
 	finalized(t, delivered(t, app, p.cluster))
 	remove(t, app)
-	says(t, app, WarningCondition, "deletion waits")
+	says(t, app, policy.WarningCondition, "deletion waits")
 	remove(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}})
 	eventually(t, "only the foreign finalizer", func() error {
 		stored := &argocd.Application{}
@@ -166,7 +167,7 @@ func TestAbandon(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	remove(t, app)
-	says(t, app, WarningCondition, wire.AbandonAnnotation)
+	says(t, app, policy.WarningCondition, wire.AbandonAnnotation)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.AbandonAnnotation] = "true" })
 	eventually(t, "the Application to be gone", func() error { return gone(app) })
 	eventually(t, "the Event", func() error { return recorded(app, "may be left on cluster") })

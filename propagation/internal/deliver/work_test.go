@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -74,14 +75,14 @@ func TestNameTaken(t *testing.T) {
 			edit(t, left, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 			continue
 		}
-		says(t, app, WarningCondition, "somebody else has the name")
+		says(t, app, policy.WarningCondition, "somebody else has the name")
 		left := stranger(p.cluster, taken, nil)
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(left), left); err != nil || len(left.Spec.ManifestConfigs) > 0 {
 			t.Errorf("the stranger was touched: %v", err)
 		}
 		remove(t, left)
 		edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
-		says(t, app, WarningCondition, "")
+		says(t, app, policy.WarningCondition, "")
 	}
 }
 
@@ -154,7 +155,7 @@ func TestProjectTravels(t *testing.T) {
 			}
 			return errors.New("not there")
 		})
-		says(t, app, WarningCondition, "does not allow destination")
+		says(t, app, policy.WarningCondition, "does not allow destination")
 	}
 	if after := delivered(t, none, p.cluster); after.ResourceVersion != before.ResourceVersion {
 		t.Error("a work without the project was written")
@@ -207,7 +208,7 @@ func TestTriesAgain(t *testing.T) {
 				delete(a.Annotations, argocd.SkipReconcileAnnotation)
 			})
 			delivered(t, app, p.cluster)
-			says(t, app, WarningCondition, argocd.SkipReconcileAnnotation)
+			says(t, app, policy.WarningCondition, argocd.SkipReconcileAnnotation)
 			left.Store(2)
 			edit(t, app, func(a *argocd.Application) { a.Labels["new"] = "label" })
 			eventually(t, "the edit", func() error { return carries(t, app, `"new":"label"`) })

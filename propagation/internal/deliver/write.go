@@ -5,7 +5,6 @@ package deliver
 
 import (
 	"context"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,8 +12,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 var workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
@@ -22,33 +23,33 @@ var workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", K
 // putResult is what came of a put.
 type putResult struct {
 	name     string
-	warnings []finding
+	warnings []policy.Message
 }
 
 // put makes the work on the hub the wanted one. Nothing is written when it is, or
 // while the managed cluster is at the request in it.
-func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, want *workv1.ManifestWork, p plan) (putResult, error) {
-	c, err := changeOf(&want.Spec, p.request)
+func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, want *workv1.ManifestWork, p request.Plan) (putResult, error) {
+	c, err := payload.HashesOf(&want.Spec, p.Request)
 	if err != nil {
 		return putResult{}, err
 	}
 	if current == nil {
-		name, err := r.create(ctx, app, want, c.hash)
+		name, err := r.create(ctx, app, want, c.Spec)
 		return putResult{name: name}, err
 	}
 	result := putResult{name: current.Name}
-	same := r.settled.same(current, c.hash)
-	withSpec := !same || degraded(current)
-	wanted := c.hash
-	if p.step == stepHold && withSpec {
+	same := r.settled.same(current, c.Spec)
+	withSpec := !same || payload.Polls(current)
+	wanted := c.Spec
+	if p.Step == request.StepHold && withSpec {
 		if withSpec, c, result.warnings, err = r.hold(ctx, current, want, p, c); err != nil {
 			return result, err
 		}
 	}
-	markGeneration(current, want, withSpec, c.base)
-	markStored(current, want, wanted, same, withSpec)
+	payload.MarkGeneration(current, want, withSpec, c.Base)
+	payload.MarkStored(current, want, wanted, same, withSpec)
 	key := client.ObjectKeyFromObject(app)
-	patch, err := workPatch(current, want, withSpec)
+	patch, err := payload.Patch(current, want, withSpec)
 	if err != nil {
 		return result, err
 	}
@@ -65,41 +66,12 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 	if !withSpec {
 		return result, nil
 	}
-	r.settled.remember(written, c.hash)
+	r.settled.remember(written, c.Spec)
 	return result, nil
-}
-
-// markGeneration keeps, on the wanted work, the generation at which more than a
-// request last changed, so that a request coming and going does not make yesterday's
-// feedback look outdated. A change of more drops the mark: then it is the work's own.
-func markGeneration(current, want *workv1.ManifestWork, withSpec bool, base string) {
-	mark := current.Annotations[wire.ChangeGenerationAnnotation]
-	switch {
-	case withSpec && baseOf(current) != base:
-		return
-	case withSpec && mark == "":
-		mark = strconv.FormatInt(current.Generation, 10)
-	}
-	if mark != "" {
-		want.Annotations[wire.ChangeGenerationAnnotation] = mark
-	}
-}
-
-// baseOf returns the hash of a cached work's spec without its request.
-func baseOf(work *workv1.ManifestWork) string {
-	if base, there := work.Annotations[baseAnnotation]; there {
-		return base
-	}
-	return work.Annotations[hashAnnotation]
 }
 
 // refused reports whether the API server will say the same again.
 func refused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
-}
-
-// degraded reports whether a stored work polls although the CRD knows to watch.
-func degraded(work *workv1.ManifestWork) bool {
-	return work.Annotations[scrapeAnnotation] == string(workv1.FeedbackPollType)
 }

@@ -1,25 +1,15 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package deliver
+package policy
 
 import (
 	"encoding/json"
 	"strings"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
 )
-
-// projectOf returns the name of the AppProject in a spec, "" when none is named.
-func projectOf(spec json.RawMessage) string {
-	var s struct {
-		Project string `json:"project"`
-	}
-	if json.Unmarshal(spec, &s) != nil {
-		return "" // such a spec is refused elsewhere
-	}
-	return s.Project
-}
 
 // projectAllows reports whether a project's destinations let the delivered copy of
 // an Application through, by the rules of Argo CD: one entry must match and no
@@ -40,7 +30,7 @@ func projectAllows(project, spec json.RawMessage, annotations map[string]string)
 		return true
 	}
 	to := s.Destination
-	to.Name, to.Server = destination(annotations)
+	to.Name, to.Server = payload.Destination(annotations)
 	allowed := false
 	for _, d := range p.Destinations {
 		name := to.Name != "" && matches(d.Name, to.Name)

@@ -1,21 +1,35 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package deliver
+package payload
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
+
+const hubSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
+
+// hubApplication is an Application that is to be delivered.
+func hubApplication() *argocd.Application {
+	return &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "app", UID: "0123456789abcdef",
+			Labels:      map[string]string{wire.PullLabel: "true"},
+			Annotations: map[string]string{wire.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
+		},
+		Spec: json.RawMessage(hubSpec),
+	}
+}
 
 func TestRedirect(t *testing.T) {
 	cases := map[string]struct {
@@ -35,7 +49,7 @@ func TestRedirect(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			before := bytes.Clone([]byte(c.spec))
-			got, err := redirect(json.RawMessage(c.spec), c.annotations)
+			got, err := Redirect(json.RawMessage(c.spec), c.annotations)
 			if err != nil {
 				t.Fatalf("%s: %v", c.reason, err)
 			}
@@ -48,14 +62,14 @@ func TestRedirect(t *testing.T) {
 		})
 	}
 	for _, spec := range []string{"", " ", "null"} {
-		if _, err := redirect(json.RawMessage(spec), nil); !errors.Is(err, errNoSpec) {
+		if _, err := Redirect(json.RawMessage(spec), nil); !errors.Is(err, errNoSpec) {
 			t.Errorf("spec %q: %v", spec, err)
 		}
 	}
 }
 
 func TestApplicationManifest(t *testing.T) {
-	app := deliverable().app
+	app := hubApplication()
 	app.Labels["team"], app.Annotations["example.com/x"] = "a", "<&>"
 	app.Finalizers = []string{argocd.ResourcesFinalizer}
 	app.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set", UID: "1"}}
@@ -64,7 +78,7 @@ func TestApplicationManifest(t *testing.T) {
 	app.Annotations[wire.AppNamespaceAnnotation] = "argocd"
 	app.Annotations[argocd.RefreshAnnotation] = "hard"
 	before := app.DeepCopy()
-	got, err := applicationManifest(app, request{})
+	got, err := applicationManifest(app, request.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,42 +91,13 @@ func TestApplicationManifest(t *testing.T) {
 	}
 }
 
-func TestRequestComesAndGoes(t *testing.T) {
-	app := deliverable().app
-	app.Operation = json.RawMessage(`{"sync":{}}`)
-	bare, err := manifestWork(parcel{app: app, namespace: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := request{ID: "operation+refresh-1/terminate", Operation: app.Operation, Refresh: "normal", StartedAt: "2026-11-20T10:00:00Z"}
-	with, err := manifestWork(parcel{app: app, namespace: true, request: r})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw := string(with.Spec.Workload.Manifests[1].Raw)
-	for _, part := range []string{`"operation":{"sync":{}},"spec"`, `"status":{"operationState":{"operation":{"sync":{}},"phase":"Terminating"`, `refresh":"normal"`, r.ID} {
-		if !strings.Contains(raw, part) {
-			t.Errorf("the work does not have %s: %s", part, raw)
-		}
-	}
-	bareHash, err1 := specHash(&bare.Spec)
-	base, err2 := baseHash(&with.Spec)
-	full, err3 := specHash(&with.Spec)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
-	if base != bareHash || full == bareHash {
-		t.Errorf("without the request the spec is %s, want %s (with it %s)", base, bareHash, full)
-	}
-}
-
 // FuzzRedirect: whatever the spec, nothing but the destination changes and nothing panics.
 func FuzzRedirect(f *testing.F) {
-	for _, seed := range []string{plainSpec, `{"a":1e999,"destination":{"name":1}}`, `[]`, `{"destination":[]}`, `{"\u0000":null}`, `{"a":{"a":{"a":[]}}}`} {
+	for _, seed := range []string{hubSpec, `{"a":1e999,"destination":{"name":1}}`, `[]`, `{"destination":[]}`, `{"\u0000":null}`, `{"a":{"a":{"a":[]}}}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {
-		got, err := redirect(json.RawMessage(spec), nil)
+		got, err := Redirect(json.RawMessage(spec), nil)
 		if err != nil {
 			return
 		}
@@ -136,29 +121,4 @@ func FuzzRedirect(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkManifestWork(b *testing.B) {
-	app := deliverable().app
-	app.Spec = json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"default","source":{"path":"guestbook","repoURL":"https://git.example.com/apps.git","targetRevision":"main"},"syncPolicy":{"automated":{"prune":true,"selfHeal":true},"syncOptions":["CreateNamespace=true"]}}`)
-	b.ReportAllocs()
-	for b.Loop() {
-		work, err := manifestWork(parcel{app: app, namespace: true})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := specHash(&work.Spec); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkDecide(b *testing.B) {
-	w := deliverable()
-	b.ReportAllocs()
-	for b.Loop() {
-		if v := decide(w); !v.Deliver {
-			b.Fatal(v)
-		}
-	}
 }

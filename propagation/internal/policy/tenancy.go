@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package deliver
+package policy
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -74,10 +74,10 @@ func (l AppNamespaces) allow(hub, target string) bool {
 	return false
 }
 
-// inNamespace: the Application may be in the namespace that it asks for.
-func inNamespace(w world) *verdict {
-	target := deliveredNamespace(w.app)
-	if w.administrators() || target == w.app.Namespace || w.appNamespaces.allow(w.app.Namespace, target) {
+// namespaceAllowed: the Application may be in the namespace that it asks for.
+func namespaceAllowed(in Inputs) *Decision {
+	target := payload.DeliveredNamespace(in.Application)
+	if in.inArgoCDNamespace() || target == in.Application.Namespace || in.AppNamespaces.allow(in.Application.Namespace, target) {
 		return nil
 	}
 	if len(validation.IsDNS1123Label(target)) > 0 {
@@ -85,42 +85,42 @@ func inNamespace(w world) *verdict {
 	}
 	return refuse(ReasonNamespaceDenied,
 		"not delivered: annotation %s asks for namespace %q on the managed cluster, and Applications of namespace %q stay in theirs; remove the annotation, or have the administrator add %s=%s to propagation's --allowed-app-namespaces",
-		wire.AppNamespaceAnnotation, target, w.app.Namespace, w.app.Namespace, target)
+		wire.AppNamespaceAnnotation, target, in.Application.Namespace, in.Application.Namespace, target)
 }
 
-// inProject: the hub's AppProject of that name takes Applications from the
+// projectAllowed: the hub's AppProject of that name takes Applications from the
 // Application's namespace. That holds for every project, "default" included, which
 // does not travel itself: what the hub's forbids must not be had for being forgotten.
 // A project that the hub does not have does not travel either. The managed cluster's
 // own then judges the namespace, unless the Application leaves it: then nobody would.
-func inProject(w world) *verdict {
-	if w.administrators() {
+func projectAllowed(in Inputs) *Decision {
+	if in.inArgoCDNamespace() {
 		return nil
 	}
-	name := projectName(w.app)
-	if w.hubProject == nil {
-		target := deliveredNamespace(w.app)
-		if target == w.app.Namespace || len(validation.IsDNS1123Label(target)) > 0 {
+	name := payload.ProjectName(in.Application)
+	if in.HubProject == nil {
+		target := payload.DeliveredNamespace(in.Application)
+		if target == in.Application.Namespace || len(validation.IsDNS1123Label(target)) > 0 {
 			return nil // at home, or a slip that is spoken of elsewhere
 		}
 		return refuse(ReasonProjectDenied,
 			"not delivered: there is no AppProject %q in namespace %q of the hub, and without one nobody judges an Application that leaves its namespace; create it with %q in spec.sourceNamespaces, or choose another project",
-			name, w.argocdNamespace, w.app.Namespace)
+			name, in.ArgoCDNamespace, in.Application.Namespace)
 	}
-	allowed, err := sourceAllowed(w.hubProject.Spec, w.app.Namespace)
+	allowed, err := sourceAllowed(in.HubProject.Spec, in.Application.Namespace)
 	switch {
 	case err != nil:
 		return refuse(ReasonProjectDenied, "not delivered: AppProject %q of the hub cannot be read: spec.sourceNamespaces: %v; correct it", name, err)
 	case !allowed:
 		return refuse(ReasonProjectDenied,
 			"not delivered: spec.sourceNamespaces of AppProject %q on the hub does not allow Applications of namespace %q; have the administrator add the namespace there, or choose another project",
-			name, w.app.Namespace)
+			name, in.Application.Namespace)
 	}
 	return nil
 }
 
-// administrators: the Application is in the hub's Argo CD namespace.
-func (w world) administrators() bool { return w.app.Namespace == w.argocdNamespace }
+// inArgoCDNamespace: the Application is in the hub's Argo CD namespace.
+func (in Inputs) inArgoCDNamespace() bool { return in.Application.Namespace == in.ArgoCDNamespace }
 
 // sourceAllowed reports whether an AppProject takes Applications of a namespace, by
 // the rules of Argo CD (AppProject.IsAppNamespacePermitted).
@@ -135,10 +135,4 @@ func sourceAllowed(project json.RawMessage, namespace string) (bool, error) {
 		return false, errors.New("it is no list of names")
 	}
 	return pattern.Any(spec.SourceNamespaces, namespace), nil
-}
-
-// projectName returns the name of an Application's project; Argo CD takes none for
-// "default".
-func projectName(app *argocd.Application) string {
-	return orElse(projectOf(app.Spec), argocd.DefaultProject)
 }

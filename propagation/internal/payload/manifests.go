@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package deliver
+package payload
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
@@ -21,7 +22,7 @@ import (
 // what only we know: whose Application it is on the hub, which ApplicationSet owns
 // it, which request it carries. Who may write an Application must not have it counted
 // as another's.
-var undelivered = map[string]bool{
+var hubOnlyKeys = map[string]bool{
 	wire.HubNamespaceAnnotation:        true,
 	wire.HubNameAnnotation:             true,
 	wire.HostingAnnotation:             true,
@@ -37,7 +38,7 @@ var undelivered = map[string]bool{
 	wire.DestinationServerAnnotation:   true,
 	wire.AbandonAnnotation:             true,
 	argocd.SkipReconcileAnnotation:     true,
-	argocd.RefreshAnnotation:           true, // travels as a request, see operation.go
+	argocd.RefreshAnnotation:           true, // travels as a request, see package request
 	corev1.LastAppliedConfigAnnotation: true,
 }
 
@@ -45,7 +46,7 @@ var undelivered = map[string]bool{
 // has done what they ask for (v2.14 and v3, pkg/apis/application/v1alpha1). Another
 // one, of a controller of the hub or with a suffix that Argo CD does not know, would
 // be removed by nobody there, and the Application would hang in its deletion.
-var deliveredFinalizers = []string{
+var argoCDFinalizers = []string{
 	argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer,
 	argocd.PostDeleteFinalizer, argocd.PostDeleteCleanupFinalizer,
 }
@@ -81,25 +82,25 @@ type (
 
 // applicationManifest returns the Application as the managed cluster gets it: the
 // hub's, byte for byte, but for spec.destination, without what only the hub reads
-// (its labels, annotations and finalizers, see undelivered and deliveredFinalizers),
+// (its labels, annotations and finalizers, see hubOnlyKeys and argoCDFinalizers),
 // and with the request r. app is not changed. An Application whose spec is no
 // object is an error that only its author can mend.
-func applicationManifest(app *argocd.Application, r request) (json.RawMessage, error) {
-	spec, err := redirect(app.Spec, app.Annotations)
+func applicationManifest(app *argocd.Application, r request.Request) (json.RawMessage, error) {
+	spec, err := Redirect(app.Spec, app.Annotations)
 	if err != nil {
 		return nil, err
 	}
-	annotations := without(app.Annotations, undelivered)
-	labels := without(app.Labels, undelivered)
+	annotations := without(app.Annotations, hubOnlyKeys)
+	labels := without(app.Labels, hubOnlyKeys)
 	if appset := app.OwningApplicationSet(); appset != "" {
 		labels[wire.ApplicationSetLabel] = "true"
 		annotations[wire.HostingAnnotation] = app.Namespace + "/" + appset
 	}
-	r.annotate(annotations)
+	r.Annotate(annotations)
 	if r.Refresh != "" {
 		annotations[argocd.RefreshAnnotation] = r.Refresh
 	}
-	status, err := r.status()
+	status, err := r.Status()
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +108,9 @@ func applicationManifest(app *argocd.Application, r request) (json.RawMessage, e
 		APIVersion: argocd.GroupVersion.String(),
 		Kind:       argocd.ApplicationKind,
 		Metadata: deliveredMetadata{
-			Name: app.Name, Namespace: deliveredNamespace(app),
+			Name: app.Name, Namespace: DeliveredNamespace(app),
 			Labels: labels, Annotations: annotations,
-			Finalizers: slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(deliveredFinalizers, f) }),
+			Finalizers: slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(argoCDFinalizers, f) }),
 		},
 		Spec:      spec,
 		Operation: r.Operation,
@@ -133,25 +134,8 @@ func namespaceManifest(name string) (json.RawMessage, error) {
 	return encode("Namespace", deliveredObject{APIVersion: "v1", Kind: "Namespace", Metadata: deliveredMetadata{Name: name}})
 }
 
-// deliveredNamespace returns the Application's namespace on the managed cluster.
-func deliveredNamespace(app *argocd.Application) string {
-	if namespace := app.Annotations[wire.AppNamespaceAnnotation]; namespace != "" {
-		return namespace
-	}
-	return app.Namespace
-}
-
-// destination returns spec.destination.name and .server of the delivered copy.
-func destination(annotations map[string]string) (name, server string) {
-	name, server = annotations[wire.DestinationNameAnnotation], annotations[wire.DestinationServerAnnotation]
-	if name == "" && server == "" {
-		server = argocd.InClusterServer
-	}
-	return name, server
-}
-
-// redirect returns spec with another destination; nothing else in it is decoded.
-func redirect(spec json.RawMessage, annotations map[string]string) (json.RawMessage, error) {
+// Redirect returns spec with another destination; nothing else in it is decoded.
+func Redirect(spec json.RawMessage, annotations map[string]string) (json.RawMessage, error) {
 	fields, err := members(spec)
 	if err != nil {
 		return nil, fmt.Errorf("spec: %w", err)
@@ -166,7 +150,7 @@ func redirect(spec json.RawMessage, annotations map[string]string) (json.RawMess
 	if to == nil {
 		to = map[string]json.RawMessage{}
 	}
-	name, server := destination(annotations)
+	name, server := Destination(annotations)
 	for key, value := range map[string]string{"name": name, "server": server} {
 		delete(to, key)
 		if value != "" {

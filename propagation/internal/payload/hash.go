@@ -1,0 +1,95 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Hashes are what an update has to know about a wanted spec.
+type Hashes struct {
+	// Spec identifies the spec, base the spec without its request.
+	Spec, Base string
+}
+
+// HashesOf returns the hashes of a spec with the request r.
+func HashesOf(spec *workv1.ManifestWorkSpec, r request.Request) (Hashes, error) {
+	hash, err := SpecHash(spec)
+	if err != nil || r.ID == "" {
+		return Hashes{hash, hash}, err
+	}
+	base, err := BaseHash(spec)
+	return Hashes{hash, base}, err
+}
+
+// BaseHash is the [SpecHash] of a spec without its request.
+func BaseHash(spec *workv1.ManifestWorkSpec) (string, error) {
+	bare, err := withoutRequest(spec)
+	if err != nil {
+		return "", err
+	}
+	return SpecHash(bare)
+}
+
+// SpecHash identifies a work's spec. The scrape types are left out: an older CRD
+// drops them, and then the stored spec is still as good as it can be.
+func SpecHash(spec *workv1.ManifestWorkSpec) (string, error) {
+	hash := sha256.New()
+	for i := range spec.Workload.Manifests {
+		raw := spec.Workload.Manifests[i].Raw
+		_, _ = fmt.Fprintf(hash, "%d:", len(raw)) // a hash never fails to write
+		_, _ = hash.Write(raw)
+	}
+	rest := *spec
+	rest.Workload = workv1.ManifestsTemplate{}
+	rest.ManifestConfigs = make([]workv1.ManifestConfigOption, len(spec.ManifestConfigs))
+	for i, config := range spec.ManifestConfigs {
+		config.FeedbackScrapeType = ""
+		rest.ManifestConfigs[i] = config
+	}
+	raw, err := json.Marshal(rest)
+	if err != nil {
+		return "", fmt.Errorf("encode ManifestWork options: %w", err)
+	}
+	_, _ = hash.Write(raw)
+	return hex.EncodeToString(hash.Sum(nil)[:16]), nil
+}
+
+// withoutRequest returns a spec of ours as it is without its request.
+func withoutRequest(spec *workv1.ManifestWorkSpec) (*workv1.ManifestWorkSpec, error) {
+	bare := spec.DeepCopy()
+	last := len(bare.Workload.Manifests) - 1
+	if last < 0 || len(bare.ManifestConfigs) == 0 {
+		return bare, nil
+	}
+	var app deliveredApplication
+	if err := json.Unmarshal(bare.Workload.Manifests[last].Raw, &app); err != nil {
+		return nil, fmt.Errorf("decode delivered Application: %w", err)
+	}
+	app.Operation, app.Status = nil, nil
+	delete(app.Metadata.Annotations, wire.RequestAnnotation)
+	delete(app.Metadata.Annotations, argocd.RefreshAnnotation)
+	raw, err := encode("Application", app)
+	if err != nil {
+		return nil, err
+	}
+	bare.Workload.Manifests[last].Raw = raw
+	for i := range bare.ManifestConfigs[len(bare.ManifestConfigs)-1].FeedbackRules {
+		rule := &bare.ManifestConfigs[len(bare.ManifestConfigs)-1].FeedbackRules[i]
+		rule.JsonPaths = slices.DeleteFunc(rule.JsonPaths, func(p workv1.JsonPath) bool {
+			return slices.Contains(wire.RequestPaths(), p)
+		})
+	}
+	return bare, nil
+}

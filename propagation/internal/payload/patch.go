@@ -1,0 +1,70 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"encoding/json"
+	"strings"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+var (
+	workLabelKeys      = []string{wire.PullLabel, wire.ApplicationSetLabel, wire.ApplicationSetHashLabel}
+	workAnnotationKeys = []string{wire.HubNamespaceAnnotation, wire.HubNameAnnotation, wire.HubUIDAnnotation, wire.HostingAnnotation, wire.RequestAnnotation, wire.ChangeGenerationAnnotation, wire.StoredSpecAnnotation}
+)
+
+// patchOperation is one operation of a JSON patch (RFC 6902).
+type patchOperation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value,omitempty"`
+}
+
+// Patch returns the JSON patch that makes current the wanted work, nil when it
+// is. Labels and annotations of others are not in it. It is no merge patch, since
+// with those the API server drops every null in a list, and the manifests are one:
+// a null in Helm values, which takes a default of the chart away, would be lost.
+//
+// The resource version is replaced, not tested: then the API server answers with a
+// conflict when current is out of date, and not with the 422 of a failed test.
+func Patch(current, want *workv1.ManifestWork, withSpec bool) (json.RawMessage, error) {
+	patch := changes("/metadata/labels", current.Labels, want.Labels, workLabelKeys)
+	patch = append(patch, changes("/metadata/annotations", current.Annotations, want.Annotations, workAnnotationKeys)...)
+	if withSpec {
+		patch = append(patch, patchOperation{"replace", "/spec", &want.Spec})
+	}
+	if len(patch) == 0 {
+		return nil, nil
+	}
+	return encode("ManifestWork patch", append([]patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}, patch...))
+}
+
+// changes returns what gives the keys of the map at path their wanted values.
+func changes(path string, current, want map[string]string, keys []string) []patchOperation {
+	var patch []patchOperation
+	if !hasStoredKeys(current) {
+		patch = append(patch, patchOperation{"add", path, struct{}{}})
+	}
+	begun := len(patch)
+	for _, key := range keys {
+		value, wanted := want[key]
+		is, there := current[key]
+		switch {
+		case wanted && (!there || value != is):
+			patch = append(patch, patchOperation{"add", path + "/" + pointer.Replace(key), value})
+		case there && !wanted:
+			patch = append(patch, patchOperation{"remove", path + "/" + pointer.Replace(key), nil})
+		}
+	}
+	if len(patch) == begun {
+		return nil
+	}
+	return patch
+}
+
+// pointer escapes a key for a JSON pointer (RFC 6901).
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")

@@ -1,0 +1,67 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// CarriedRequest returns r with the operation and the refresh that the Application in
+// a stored spec carries. An error says that the Application cannot be decoded.
+func CarriedRequest(spec *workv1.ManifestWorkSpec, r request.Request) (request.Request, error) {
+	manifests := spec.Workload.Manifests
+	if len(manifests) == 0 {
+		return r, nil // another writer has emptied it: there is nothing to keep
+	}
+	var app deliveredApplication
+	if err := json.Unmarshal(manifests[len(manifests)-1].Raw, &app); err != nil {
+		return r, err
+	}
+	r.Operation, r.Refresh = app.Operation, app.Metadata.Annotations[argocd.RefreshAnnotation]
+	return r, nil
+}
+
+// TakeProjects gives the AppProjects in spec the content that those of the same name
+// have in want, and reports whether one had another.
+func TakeProjects(spec, want *workv1.ManifestWorkSpec) (changed bool, err error) {
+	wanted := map[deliveredID]json.RawMessage{}
+	for _, m := range want.Workload.Manifests {
+		id, err := idOf(m.Raw)
+		if err != nil {
+			return false, err
+		}
+		wanted[id] = m.Raw
+	}
+	for i := range spec.Workload.Manifests {
+		m := &spec.Workload.Manifests[i]
+		id, err := idOf(m.Raw)
+		if err != nil {
+			return false, err
+		}
+		if raw, there := wanted[id]; there && id.Kind == argocd.AppProjectKind && !bytes.Equal(raw, m.Raw) {
+			m.Raw, changed = raw, true
+		}
+	}
+	return changed, nil
+}
+
+// deliveredID tells the manifests of a work apart.
+type deliveredID struct {
+	Kind, Namespace, Name string
+}
+
+func idOf(manifest json.RawMessage) (deliveredID, error) {
+	var o deliveredObject
+	if err := json.Unmarshal(manifest, &o); err != nil {
+		return deliveredID{}, fmt.Errorf("decode a manifest: %w", err)
+	}
+	return deliveredID{o.Kind, o.Metadata.Namespace, o.Metadata.Name}, nil
+}

@@ -1,0 +1,141 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/wire"
+)
+
+// Inputs is everything that goes into one ManifestWork.
+type Inputs struct {
+	Application *argocd.Application
+	// Project travels with the Application unless nil.
+	Project *argocd.AppProject
+	// ProjectNamespace is where the project goes on the managed cluster.
+	ProjectNamespace string
+	// CreateNamespace tells whether the Application's namespace travels too.
+	CreateNamespace bool
+	Request         request.Request
+}
+
+// ManifestWork returns the wanted work, without its name. Every field that the
+// API server would default is set, so that the stored spec is the wanted one.
+func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
+	app, err := applicationManifest(p.Application, p.Request)
+	if err != nil {
+		return nil, err
+	}
+	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace:   p.Application.Annotations[wire.ClusterAnnotation],
+		Labels:      workLabels(p.Application),
+		Annotations: workAnnotations(p.Application),
+	}}
+	p.Request.Annotate(work.Annotations)
+	// A later manifest needs the earlier ones: the agent applies them in order.
+	orphans, err := addShared(&work.Spec, p)
+	if err != nil {
+		return nil, err
+	}
+	add(&work.Spec, app, workv1.ManifestConfigOption{
+		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: DeliveredNamespace(p.Application), Name: p.Application.Name},
+		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(wire.FeedbackPaths(), p.Request.FeedbackPaths()...)}},
+		UpdateStrategy: serverSideApply([]workv1.IgnoreField{{
+			Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
+			JSONPaths: []string{".operation", ".metadata.annotations['argocd\\.argoproj\\.io/refresh']"},
+		}}),
+		FeedbackScrapeType: workv1.FeedbackWatchType,
+	})
+	work.Spec.DeleteOption = deleteOption(orphans)
+	return work, nil
+}
+
+// addShared adds what several Applications may share on the managed cluster, their
+// namespace and their AppProject, and returns the rules that leave them there when
+// the work is deleted.
+func addShared(spec *workv1.ManifestWorkSpec, p Inputs) (orphans []workv1.OrphaningRule, err error) {
+	if p.CreateNamespace {
+		manifest, err := namespaceManifest(DeliveredNamespace(p.Application))
+		if err != nil {
+			return nil, err
+		}
+		id := workv1.ResourceIdentifier{Resource: "namespaces", Name: DeliveredNamespace(p.Application)}
+		add(spec, manifest, workv1.ManifestConfigOption{
+			ResourceIdentifier: id,
+			// whoever made the namespace before us, or labels it later, is not disturbed
+			UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly},
+			FeedbackScrapeType: workv1.FeedbackPollType,
+		})
+		orphans = append(orphans, workv1.OrphaningRule(id))
+	}
+	if p.Project != nil {
+		manifest, err := projectManifest(p.Project, p.ProjectNamespace)
+		if err != nil {
+			return nil, err
+		}
+		id := workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.AppProjectPlural, Namespace: p.ProjectNamespace, Name: p.Project.Name}
+		add(spec, manifest, workv1.ManifestConfigOption{
+			ResourceIdentifier: id,
+			UpdateStrategy:     serverSideApply(nil),
+			FeedbackScrapeType: workv1.FeedbackPollType,
+		})
+		orphans = append(orphans, workv1.OrphaningRule(id))
+	}
+	return orphans, nil
+}
+
+func deleteOption(orphans []workv1.OrphaningRule) *workv1.DeleteOption {
+	if len(orphans) == 0 {
+		return &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
+	}
+	return &workv1.DeleteOption{
+		PropagationPolicy: workv1.DeletePropagationPolicyTypeSelectivelyOrphan,
+		SelectivelyOrphan: &workv1.SelectivelyOrphan{OrphaningRules: orphans},
+	}
+}
+
+func serverSideApply(ignore []workv1.IgnoreField) *workv1.UpdateStrategy {
+	return &workv1.UpdateStrategy{
+		Type:            workv1.UpdateStrategyTypeServerSideApply,
+		ServerSideApply: &workv1.ServerSideApplyConfig{Force: true, FieldManager: workv1.DefaultFieldManager, IgnoreFields: ignore},
+	}
+}
+
+func add(spec *workv1.ManifestWorkSpec, manifest json.RawMessage, config workv1.ManifestConfigOption) {
+	spec.Workload.Manifests = append(spec.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: manifest}})
+	spec.ManifestConfigs = append(spec.ManifestConfigs, config)
+}
+
+func workLabels(app *argocd.Application) map[string]string {
+	labels := map[string]string{wire.PullLabel: "true"}
+	if appset := app.OwningApplicationSet(); appset != "" {
+		labels[wire.ApplicationSetLabel] = "true"
+		labels[wire.ApplicationSetHashLabel] = wire.ApplicationSetHash(app.Namespace, appset)
+	}
+	return labels
+}
+
+func workAnnotations(app *argocd.Application) map[string]string {
+	annotations := map[string]string{wire.HubNamespaceAnnotation: app.Namespace, wire.HubNameAnnotation: app.Name}
+	if appset := app.OwningApplicationSet(); appset != "" {
+		annotations[wire.HostingAnnotation] = app.Namespace + "/" + appset
+	}
+	return annotations
+}
+
+// Size returns the bytes that the hub's ManifestWork limit counts.
+func Size(work *workv1.ManifestWork) int {
+	size := 0
+	for i := range work.Spec.Workload.Manifests {
+		size += len(work.Spec.Workload.Manifests[i].Raw)
+	}
+	return size
+}

@@ -1,0 +1,102 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import "fmt"
+
+// Condition types on a hub Application that say what was decided.
+const (
+	ErrorCondition   = "PullDeliveryError"
+	WarningCondition = "PullDeliveryWarning"
+)
+
+// Reasons of messages, as in Events and metrics.
+const (
+	ReasonDelivered      = "Delivered"
+	ReasonNotPulled      = "NotPulled"
+	ReasonInvalidLabel   = "InvalidLabel"
+	ReasonTurnedOff      = "TurnedOff"
+	ReasonNoLabel        = "LabelMissing"
+	ReasonNoCluster      = "ClusterAnnotationMissing"
+	ReasonInvalidTarget  = "InvalidAnnotation"
+	ReasonInvalidSpec    = "InvalidSpec"
+	ReasonUnknownCluster = "ClusterUnknown"
+	ReasonClusterLeaving = "ClusterLeaving"
+	ReasonLocalCluster   = "LocalCluster"
+	ReasonNotBound       = "NotBound"
+	ReasonTooLarge       = "TooLarge"
+	ReasonRefused        = "Refused"
+	ReasonNameTaken      = "NameTaken"
+	ReasonTaken          = "IdentityTaken"
+	ReasonWaitingForOld  = "WaitingForWithdrawal"
+	ReasonDeleting       = "Deleting"
+	ReasonSkipReconcile  = "SkipReconcileMissing"
+	ReasonProjectForbids = "ProjectForbidsDestination"
+	ReasonRequestWaiting = "RequestWaiting"
+
+	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
+	ReasonProjectDenied   = "ProjectNotAllowed"
+)
+
+// Message is one thing to say on an Application: why it is not delivered, or what
+// is wrong although it is. The text ends with the remedy.
+type Message struct {
+	Reason, Text string
+}
+
+// Severity tells how bad a refusal is.
+type Severity int
+
+// Severities.
+const (
+	SeverityError   Severity = iota
+	SeverityWarning          // the refusal is the user's own wish or slip
+)
+
+// Decision is what is to be done with an Application.
+type Decision struct {
+	// Deliver: it belongs on its cluster. Otherwise its works are withdrawn.
+	Deliver bool
+	// Refusal says why it is not delivered; empty when nobody asked for delivery.
+	Refusal Message
+	// Severity is that of the refusal.
+	Severity Severity
+	// Keep: what was delivered before stays on the target as it is.
+	Keep bool
+	// Withdrawn: nothing of it is left on the hub.
+	Withdrawn bool
+	// Warnings go with a delivery.
+	Warnings []Message
+}
+
+// Reason returns why an Application is not delivered, else what its first warning is
+// about, else [ReasonDelivered]; "" for one that asks for nothing.
+func (d Decision) Reason() string {
+	switch {
+	case !d.Deliver:
+		return d.Refusal.Reason
+	case len(d.Warnings) > 0:
+		return d.Warnings[0].Reason
+	}
+	return ReasonDelivered
+}
+
+func refuse(reason, format string, args ...any) *Decision {
+	return &Decision{Refusal: Message{reason, fmt.Sprintf(format, args...)}}
+}
+
+// Refuse is the decision on a delivery that came to nothing.
+func Refuse(reason, format string, args ...any) Decision { return *refuse(reason, format, args...) }
+
+func refuseAsWarning(reason, format string, args ...any) *Decision {
+	d := refuse(reason, format, args...)
+	d.Severity = SeverityWarning
+	return d
+}
+
+func refuseAndKeep(reason, format string, args ...any) *Decision {
+	d := refuse(reason, format, args...)
+	d.Keep = true
+	return d
+}
