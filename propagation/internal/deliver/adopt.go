@@ -24,25 +24,25 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-// existing is the error of a create that found the Application's own work, which
+// existingWorkError is the error of a create that found the Application's own work, which
 // the cache does not have: its pull label is gone, or its annotations were changed.
-type existing struct{ work *workv1.ManifestWork }
+type existingWorkError struct{ work *workv1.ManifestWork }
 
-func (e *existing) Error() string {
+func (e *existingWorkError) Error() string {
 	return fmt.Sprintf("ManifestWork %s/%s exists and is not in the cache", e.work.Namespace, e.work.Name)
 }
 
 // create writes a new work under the first name that no other work has. The error is
-// an [existing] when the Application's own work has it.
+// an [existingWorkError] when the Application's own work has it.
 func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
 	for _, name := range names(app) {
 		want.Name = name
 		written := want.DeepCopy()
 		err := r.client.Create(ctx, written)
 		if err == nil {
-			r.book.wrote(client.ObjectKeyFromObject(app), "create", r.now())
+			r.tracker.wrote(client.ObjectKeyFromObject(app), "create", r.now())
 			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
-			r.settled.remember(written, hash)
+			r.lastApplied.remember(written, hash)
 			return name, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
@@ -59,7 +59,7 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
 		if workindex.DeliveredBy(&there.Spec) == payload.DeliveredName(app) {
-			return "", &existing{asCached(there)}
+			return "", &existingWorkError{asCached(there)}
 		}
 	}
 	return "", fmt.Errorf("create ManifestWork for Application %s/%s: all its names are taken on cluster %s", app.Namespace, app.Name, want.Namespace)

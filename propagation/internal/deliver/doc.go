@@ -6,6 +6,8 @@
 // longer be there, and says on the Application why it is not delivered. It never
 // changes the spec of a hub Application.
 //
-// payload.go, work.go, decide.go and operation.go are pure; reconciler.go and the
-// files it calls talk to the hub.
+// What it decides and writes comes from pure packages: policy says whether an
+// Application may be delivered, payload makes the ManifestWork, request sees an
+// operation or refresh through. reconciler.go leads through them; read.go reads their
+// inputs, apply.go writes, delete.go and withdraw.go take away, status.go tells.
 package deliver

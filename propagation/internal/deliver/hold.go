@@ -46,15 +46,15 @@ func (r *Reconciler) hold(ctx context.Context, current, want *workv1.ManifestWor
 	if kept.Base != c.Base {
 		waiting = waits("changes wait")
 	}
-	if !changed || r.settled.same(current, kept.Spec) {
+	if !changed || r.lastApplied.same(current, kept.Spec) {
 		return false, c, waiting, nil
 	}
 	want.Spec = stored.Spec
 	return true, kept, waiting, nil
 }
 
-// carried puts the request that a work carries in the place of q's.
-func (r *Reconciler) carried(ctx context.Context, current *workv1.ManifestWork, q request.Request) (request.Request, error) {
+// withCarriedRequest puts the request that a work carries in the place of q's.
+func (r *Reconciler) withCarriedRequest(ctx context.Context, current *workv1.ManifestWork, q request.Request) (request.Request, error) {
 	stored, err := r.storedWork(ctx, current)
 	if err != nil {
 		return q, err

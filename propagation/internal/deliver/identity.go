@@ -104,7 +104,7 @@ func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c 
 				return nil, err
 			}
 			if o.copy == "" {
-				w, err := r.gather(ctx, r.cached(), rival)
+				w, err := r.readInputs(ctx, r.cached(), rival)
 				if err != nil {
 					return nil, err
 				}
@@ -190,10 +190,10 @@ func (r *Reconciler) contend(ctx context.Context, cluster string, app types.Name
 func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copies, to *contender) (delivery, error) {
 	cluster, there := app.Annotations[wire.ClusterAnnotation], payload.DeliveredName(app)
 	if !to.wants {
-		return delivery{state: progressWaiting, verdict: policy.Refuse(policy.ReasonWaitingForOld,
+		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
 	}
-	d := delivery{state: progressRefused, verdict: policy.Refuse(policy.ReasonTaken,
+	d := delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTaken,
 		"not delivered: taken by %s, which is Application %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
 		to.key, there, cluster, wire.AppNamespaceAnnotation)}
 	if c.current == nil {
@@ -204,5 +204,5 @@ func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copie
 	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || !appliedNow(theirs) {
 		return d, err
 	}
-	return d, r.confirmed(ctx, app, append([]workv1.ManifestWork{*c.current}, c.surplus...), policy.ReasonTaken)
+	return d, r.withdrawVerified(ctx, app, append([]workv1.ManifestWork{*c.current}, c.surplus...), policy.ReasonTaken)
 }

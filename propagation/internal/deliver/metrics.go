@@ -68,14 +68,14 @@ func errorKind(err error) string {
 		return "conflict"
 	case apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsTimeout(err):
 		return "throttled"
-	case refused(err):
+	case isRejected(err):
 		return "refused"
 	}
 	return "other"
 }
 
-// book remembers, per Application, what the metrics need. It may be lost at any time.
-type book struct {
+// tracker remembers, per Application, what the metrics need. It may be lost at any time.
+type tracker struct {
 	mu      sync.Mutex
 	entries map[types.NamespacedName]entry
 }
@@ -88,7 +88,7 @@ type entry struct {
 	written time.Time
 }
 
-func (b *book) edit(key types.NamespacedName, change func(*entry)) {
+func (b *tracker) edit(key types.NamespacedName, change func(*entry)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e := b.entries[key]
@@ -104,7 +104,7 @@ func (b *book) edit(key types.NamespacedName, change func(*entry)) {
 }
 
 // note records that a change was seen.
-func (b *book) note(key types.NamespacedName, now time.Time) {
+func (b *tracker) note(key types.NamespacedName, now time.Time) {
 	b.edit(key, func(e *entry) {
 		if e.changed.IsZero() {
 			e.changed = now
@@ -113,7 +113,7 @@ func (b *book) note(key types.NamespacedName, now time.Time) {
 }
 
 // count moves an Application to another state; "" takes it out.
-func (b *book) count(key types.NamespacedName, state, reason string) {
+func (b *tracker) count(key types.NamespacedName, state, reason string) {
 	b.edit(key, func(e *entry) {
 		if e.state == state && e.reason == reason {
 			return
@@ -130,7 +130,7 @@ func (b *book) count(key types.NamespacedName, state, reason string) {
 }
 
 // wrote records a written work.
-func (b *book) wrote(key types.NamespacedName, action string, now time.Time) {
+func (b *tracker) wrote(key types.NamespacedName, action string, now time.Time) {
 	worksWritten.WithLabelValues(action).Inc()
 	b.edit(key, func(e *entry) {
 		if !e.changed.IsZero() {
@@ -140,8 +140,8 @@ func (b *book) wrote(key types.NamespacedName, action string, now time.Time) {
 	})
 }
 
-// settled records that nothing had to be written.
-func (b *book) settled(key types.NamespacedName, work *workv1.ManifestWork, now time.Time) {
+// unchanged records that nothing had to be written.
+func (b *tracker) unchanged(key types.NamespacedName, work *workv1.ManifestWork, now time.Time) {
 	b.edit(key, func(e *entry) { e.changed = time.Time{} })
 	if appliedNow(work) {
 		b.applied(key, now)
@@ -149,7 +149,7 @@ func (b *book) settled(key types.NamespacedName, work *workv1.ManifestWork, now 
 }
 
 // applied records that the managed cluster has what was written.
-func (b *book) applied(key types.NamespacedName, now time.Time) {
+func (b *tracker) applied(key types.NamespacedName, now time.Time) {
 	b.edit(key, func(e *entry) {
 		if !e.written.IsZero() {
 			appliedSeconds.Observe(now.Sub(e.written).Seconds())
@@ -158,7 +158,7 @@ func (b *book) applied(key types.NamespacedName, now time.Time) {
 	})
 }
 
-func (b *book) forget(key types.NamespacedName) {
+func (b *tracker) forget(key types.NamespacedName) {
 	b.count(key, "", "")
 	b.edit(key, func(e *entry) { *e = entry{} })
 }

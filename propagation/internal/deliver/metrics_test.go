@@ -53,9 +53,9 @@ func TestAppliedIsTimedWithoutWork(t *testing.T) {
 		"new":         {reason: "somebody changed the spec", before: work(1, 1, ""), after: work(2, 1, ""), wakes: true},
 		"withRequest": {reason: "a request goes on with feedback", before: work(1, 0, "r"), after: work(1, 1, "r"), wakes: true, timed: 1},
 	} {
-		r.book.forget(key)
-		r.book.note(key, now.Add(-2*time.Second))
-		r.book.wrote(key, "update", now.Add(-time.Second))
+		r.tracker.forget(key)
+		r.tracker.note(key, now.Add(-2*time.Second))
+		r.tracker.wrote(key, "update", now.Add(-time.Second))
 		before := observations(t)
 		if got := r.workChanged().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.wakes {
 			t.Errorf("%s: %s: wakes is %t", name, c.reason, got)

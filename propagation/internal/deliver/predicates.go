@@ -29,7 +29,7 @@ func (r *Reconciler) applicationChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			if !e.IsInInitialList && e.Object.GetLabels()[wire.PullLabel] != "" {
-				r.book.note(client.ObjectKeyFromObject(e.Object), r.now())
+				r.tracker.note(client.ObjectKeyFromObject(e.Object), r.now())
 			}
 			return true
 		},
@@ -39,26 +39,26 @@ func (r *Reconciler) applicationChanged() predicate.Predicate {
 			if !ok || !ok2 {
 				return true
 			}
-			wished := wishChanged(before, after)
+			wished := desiredChanged(before, after)
 			if wished && after.Labels[wire.PullLabel] != "" {
-				r.book.note(client.ObjectKeyFromObject(after), r.now())
+				r.tracker.note(client.ObjectKeyFromObject(after), r.now())
 			}
 			return wished || ourStatusChanged(before, after)
 		},
 	}
 }
 
-// standingChanged lets through what can change whether another Application may have
+// rivalChanged lets through what can change whether another Application may have
 // what this one has; what it does itself it hears by [Reconciler.applicationChanged].
-func standingChanged() predicate.Predicate {
+func rivalChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*argocd.Application)
 		after, ok2 := e.ObjectNew.(*argocd.Application)
-		return !ok || !ok2 || wishChanged(before, after) || ourStatusChanged(before, after)
+		return !ok || !ok2 || desiredChanged(before, after) || ourStatusChanged(before, after)
 	}}
 }
 
-func wishChanged(before, after *argocd.Application) bool {
+func desiredChanged(before, after *argocd.Application) bool {
 	return before.UID != after.UID ||
 		!bytes.Equal(before.Spec, after.Spec) ||
 		!bytes.Equal(before.Operation, after.Operation) ||
@@ -69,7 +69,7 @@ func wishChanged(before, after *argocd.Application) bool {
 		!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
 }
 
-// ourStatusChanged: our conditions, which somebody else may have edited, or the
+// ourStatusChanged: our conditions, which another controller may have edited, or the
 // wish to end an operation.
 func ourStatusChanged(before, after *argocd.Application) bool {
 	if bytes.Equal(before.Status, after.Status) || !concernsUs(before.Status) && !concernsUs(after.Status) {
@@ -89,7 +89,7 @@ func ourConditions(app *argocd.Application) []string {
 	}
 	var ours []string
 	for _, c := range conditions {
-		if owned(c.Type) || claimed(c.Type) {
+		if isOurCondition(c.Type) || isClaimCondition(c.Type) {
 			ours = append(ours, c.Type+c.Message)
 		}
 	}
@@ -115,7 +115,7 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 			return true
 		}
 		if app, ours := workindex.ApplicationOf(after); ours && !appliedNow(before) && appliedNow(after) {
-			r.book.applied(app, r.now())
+			r.tracker.applied(app, r.now())
 			if r.index.Several(app) {
 				return true // the others may go now
 			}

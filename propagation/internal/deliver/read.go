@@ -45,18 +45,18 @@ func (r *Reconciler) works(key client.ObjectKey) ([]workv1.ManifestWork, error) 
 	return list, err
 }
 
-// facts is where what a decision rests on is read.
-type facts struct {
+// inputReader is where the inputs of a decision are read.
+type inputReader struct {
 	client.Reader
 	// indexed: it is the cache, which can look up by index.
 	indexed bool
 }
 
-func (r *Reconciler) cached() facts   { return facts{r.client, true} }
-func (r *Reconciler) uncached() facts { return facts{r.live, false} }
+func (r *Reconciler) cached() inputReader   { return inputReader{r.client, true} }
+func (r *Reconciler) uncached() inputReader { return inputReader{r.live, false} }
 
-// gather reads what a decision rests on.
-func (r *Reconciler) gather(ctx context.Context, from facts, app *argocd.Application) (policy.Inputs, error) {
+// readInputs reads what a decision rests on.
+func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argocd.Application) (policy.Inputs, error) {
 	w := policy.Inputs{Application: app, Bound: r.options.Binding == BindingNone, ArgoCDNamespace: r.options.ArgoCDNamespace, AppNamespaces: r.options.AppNamespaces}
 	name := app.Annotations[wire.ClusterAnnotation]
 	if !policy.IsClusterName(name) || !policy.Requested(app) {
@@ -95,7 +95,7 @@ func getCluster(ctx context.Context, from client.Reader, name string) (*clusterv
 }
 
 // bound reports whether a PlacementDecision in namespace selects cluster.
-func bound(ctx context.Context, from facts, namespace, cluster string) (bool, error) {
+func bound(ctx context.Context, from inputReader, namespace, cluster string) (bool, error) {
 	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
 	if from.indexed {
 		options = append(options, client.MatchingFields{decisionsByCluster: cluster})

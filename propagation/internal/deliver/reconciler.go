@@ -31,7 +31,7 @@ import (
 // How long to wait before another look, by what is waited for. Changes of what we
 // watch are seen at once; these are for the rest.
 const (
-	afterConflict = 50 * time.Millisecond // somebody else wrote first; the cache will have it
+	afterConflict = 50 * time.Millisecond // another controller wrote first; the cache will have it
 	afterUnseen   = 5 * time.Second       // a work that the cache does not have
 	afterRefusal  = 30 * time.Second      // an admission webhook or a missing namespace may come round
 )
@@ -47,11 +47,11 @@ type Reconciler struct {
 	options Options
 	now     func() time.Time
 
-	settled    settled
-	book       book
-	graces     graces
-	unlabelled unlabelled
-	swept      chan event.GenericEvent
+	lastApplied  lastApplied
+	tracker      tracker
+	gracePeriods gracePeriods
+	unlabelled   unlabelled
+	swept        chan event.GenericEvent
 }
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -114,20 +114,20 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	switch {
 	case app == nil:
-		return r.orphaned(ctx, req.NamespacedName, works)
+		return r.reconcileMissing(ctx, req.NamespacedName, works)
 	case app.DeletionTimestamp != nil:
-		return r.leaving(ctx, app, works)
+		return r.reconcileDelete(ctx, app, works)
 	}
-	r.graces.found(req.NamespacedName, applicationGone)
-	w, err := r.gather(ctx, r.cached(), app)
+	r.gracePeriods.found(req.NamespacedName, applicationGone)
+	w, err := r.readInputs(ctx, r.cached(), app)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	v := policy.Decide(w)
 	if !v.Deliver {
-		return r.refused(ctx, app, works, v)
+		return r.withdrawRefused(ctx, app, works, v)
 	}
-	r.graces.found(req.NamespacedName, app.Annotations[wire.ClusterAnnotation])
+	r.gracePeriods.found(req.NamespacedName, app.Annotations[wire.ClusterAnnotation])
 	return r.deliver(ctx, w, works, v.Warnings)
 }
 
@@ -144,8 +144,8 @@ const (
 type delivery struct {
 	state progress
 	// decision is to be said, unless silent.
-	verdict policy.Decision
-	silent  bool
+	decision policy.Decision
+	silent   bool
 	// after is when to try again, 0 for not by the clock.
 	after time.Duration
 }
@@ -167,7 +167,7 @@ func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []workv
 	case d.silent:
 		return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, nil
 	}
-	return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, r.say(ctx, w.Application, d.verdict)
+	return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, r.updateConditions(ctx, w.Application, d.decision)
 }
 
 // apply makes the current work the wanted one, or a new one when there is none.
@@ -183,7 +183,7 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 		return waitFor(c.terminating), nil
 	}
 	d, err := r.write(ctx, w, c.current, warnings)
-	var own *existing
+	var own *existingWorkError
 	if !errors.As(err, &own) {
 		return d, err
 	}
@@ -195,7 +195,7 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 
 // waitFor is the delivery that waits for a terminating work.
 func waitFor(work *workv1.ManifestWork) delivery {
-	return delivery{after: afterUncached(*work), verdict: policy.Refuse(policy.ReasonWaitingForOld,
+	return delivery{after: afterUncached(*work), decision: policy.Refuse(policy.ReasonWaitingForOld,
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
 }
 
@@ -205,27 +205,27 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *workv1
 	if err != nil || written {
 		return delivery{silent: true}, err
 	}
-	want, err := payload.ManifestWork(r.parcel(w, plan.Request))
+	want, err := payload.ManifestWork(r.payloadInputs(w, plan.Request))
 	if err != nil {
 		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}
 	bindToUID(w.Application, current, want)
 	if size := payload.Size(want); size > r.options.SizeLimit {
-		return delivery{state: progressRefused, verdict: policy.Refuse(policy.ReasonTooLarge,
+		return delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTooLarge,
 			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}, nil
 	}
-	put, err := r.put(ctx, w.Application, current, want, plan)
+	put, err := r.applyWork(ctx, w.Application, current, want, plan)
 	switch {
 	case current != nil && apierrors.IsNotFound(err):
 		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
-	case refused(err):
+	case isRejected(err):
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
-		return delivery{state: progressRefused, after: afterRefusal, verdict: policy.Refuse(policy.ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err)}, nil
+		return delivery{state: progressRefused, after: afterRefusal, decision: policy.Refuse(policy.ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err)}, nil
 	case err != nil:
 		return delivery{}, err
 	}
 	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
-	return delivery{state: progressDone, verdict: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
+	return delivery{state: progressDone, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
 }
 
 // request sees the Application's one-time request through; written tells that the
@@ -244,15 +244,15 @@ func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *work
 		return p, true, r.finish(ctx, w.Application, conditions, p.Request.ID, p.Done)
 	case request.StepSend:
 		if p.Replaced {
-			p.Request, err = r.carried(ctx, current, p.Request)
+			p.Request, err = r.withCarriedRequest(ctx, current, p.Request)
 		}
 	case request.StepHold:
 	}
 	return p, false, err
 }
 
-// parcel collects what goes into the work.
-func (r *Reconciler) parcel(w policy.Inputs, q request.Request) payload.Inputs {
+// payloadInputs collects what goes into the work.
+func (r *Reconciler) payloadInputs(w policy.Inputs, q request.Request) payload.Inputs {
 	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q}
 	if w.Project != nil {
 		p.Project = w.Project
@@ -261,11 +261,11 @@ func (r *Reconciler) parcel(w policy.Inputs, q request.Request) payload.Inputs {
 	return p
 }
 
-// event records a message on the Application.
-func (r *Reconciler) event(app *argocd.Application, f policy.Message, kind string) {
+// recordEvent records a message on the Application.
+func (r *Reconciler) recordEvent(app *argocd.Application, f policy.Message, kind string) {
 	r.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Text)
 }
 
-func (r *Reconciler) warn(app *argocd.Application, f policy.Message) {
-	r.event(app, f, corev1.EventTypeWarning)
+func (r *Reconciler) recordWarning(app *argocd.Application, f policy.Message) {
+	r.recordEvent(app, f, corev1.EventTypeWarning)
 }

@@ -47,7 +47,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 	for _, work := range works {
 		there[work.UID] = true
 	}
-	r.settled.prune(there)
+	r.lastApplied.prune(there)
 	for _, key := range mismatched(apps.Items, works) {
 		select {
 		case r.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:

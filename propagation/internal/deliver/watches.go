@@ -77,8 +77,8 @@ func (r *Reconciler) watch(mgr ctrl.Manager) error {
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
 		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
-		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(standingChanged())).
-		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.concerned), builder.WithPredicates(r.workChanged())).
+		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(rivalChanged())).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOf), builder.WithPredicates(r.workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			return append(r.applications(ctx, applicationsByCluster, "", o.GetName()), r.on(ctx, "", o.GetName())...)
 		}), builder.WithPredicates(clusterChanged())).
@@ -104,9 +104,9 @@ func (r *Reconciler) controllerOptions() controller.Options {
 	return controller.Options{MaxConcurrentReconciles: r.options.Concurrency, RateLimiter: boot.Backoff()}
 }
 
-// concerned maps a work to the Application that it names and to those that want to be
+// applicationsOf maps a work to the Application that it names and to those that want to be
 // what it delivers.
-func (r *Reconciler) concerned(ctx context.Context, o client.Object) []reconcile.Request {
+func (r *Reconciler) applicationsOf(ctx context.Context, o client.Object) []reconcile.Request {
 	key, ok := workindex.ApplicationOf(o)
 	if !ok {
 		return nil

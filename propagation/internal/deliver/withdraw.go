@@ -49,29 +49,29 @@ func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, 
 	return nil
 }
 
-// refused withdraws an Application that may not, or no longer wants to, be on its
+// withdrawRefused withdraws an Application that may not, or no longer wants to, be on its
 // cluster. What says so is read again from the API server first: a stale cache
 // must not cost anybody a deployment.
-func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, v policy.Decision) (ctrl.Result, error) {
+func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, v policy.Decision) (ctrl.Result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if len(c.all) > 0 {
 		if v.Keep {
-			return r.kept(ctx, app, c, v)
+			return r.keepDelivered(ctx, app, c, v)
 		}
 		if v.Refusal.Reason == policy.ReasonNotBound {
-			missing := r.graces.missing(client.ObjectKeyFromObject(app), app.Annotations[wire.ClusterAnnotation], r.now())
+			missing := r.gracePeriods.missing(client.ObjectKeyFromObject(app), app.Annotations[wire.ClusterAnnotation], r.now())
 			if left := r.options.BindingGrace - missing; left > 0 {
-				return r.spared(ctx, app, c, v, missing, left)
+				return r.waitForBinding(ctx, app, c, v, missing, left)
 			}
 		}
 		fresh := &argocd.Application{}
 		if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err) // gone: its event is on the way
 		}
-		w, err := r.gather(ctx, r.uncached(), fresh)
+		w, err := r.readInputs(ctx, r.uncached(), fresh)
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -83,12 +83,12 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application, works
 		}
 	}
 	v.Withdrawn = true
-	return ctrl.Result{}, r.say(ctx, app, v)
+	return ctrl.Result{}, r.updateConditions(ctx, app, v)
 }
 
-// kept leaves what an Application has on its target as it is, since what refuses it
+// keepDelivered leaves what an Application has on its target as it is, since what refuses it
 // is a slip that nobody wants to pay for with a deployment.
-func (r *Reconciler) kept(ctx context.Context, app *argocd.Application, c copies, v policy.Decision) (ctrl.Result, error) {
+func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application, c copies, v policy.Decision) (ctrl.Result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -96,11 +96,11 @@ func (r *Reconciler) kept(ctx context.Context, app *argocd.Application, c copies
 	if c.current != nil {
 		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", c.current.Namespace)
 	}
-	return ctrl.Result{RequeueAfter: wait}, r.say(ctx, app, v)
+	return ctrl.Result{RequeueAfter: wait}, r.updateConditions(ctx, app, v)
 }
 
-// spared waits out the grace of a lost binding.
-func (r *Reconciler) spared(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (ctrl.Result, error) {
+// waitForBinding waits out the grace period of a lost binding.
+func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (ctrl.Result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -109,22 +109,22 @@ func (r *Reconciler) spared(ctx context.Context, app *argocd.Application, c copi
 		return ctrl.Result{RequeueAfter: sooner(wait, min(quiet, left))}, nil
 	}
 	v.Refusal.Text += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", r.options.BindingGrace)
-	return ctrl.Result{RequeueAfter: sooner(wait, left)}, r.say(ctx, app, v)
+	return ctrl.Result{RequeueAfter: sooner(wait, left)}, r.updateConditions(ctx, app, v)
 }
 
-// orphaned withdraws the works of an Application that is gone, and stays so: one
+// reconcileMissing withdraws the works of an Application that is gone, and stays so: one
 // that is made again at once keeps what it runs.
-func (r *Reconciler) orphaned(ctx context.Context, key client.ObjectKey, works []workv1.ManifestWork) (ctrl.Result, error) {
-	r.book.forget(key)
+func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []workv1.ManifestWork) (ctrl.Result, error) {
+	r.tracker.forget(key)
 	works, err := r.unowned(ctx, works)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if len(works) == 0 {
-		r.graces.forget(key)
+		r.gracePeriods.forget(key)
 		return ctrl.Result{}, nil
 	}
-	if left := r.options.RecreateGrace - r.graces.missing(key, applicationGone, r.now()); left > 0 {
+	if left := r.options.RecreateGrace - r.gracePeriods.missing(key, applicationGone, r.now()); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
 	switch err := r.live.Get(ctx, key, &argocd.Application{}); {
@@ -142,7 +142,7 @@ func (r *Reconciler) orphaned(ctx context.Context, key client.ObjectKey, works [
 // It returns when to look again, 0 for not by the clock.
 func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
 	if state != progressWaiting {
-		if err := r.confirmed(ctx, app, c.elsewhere, withdrawnRetargeted); err != nil {
+		if err := r.withdrawVerified(ctx, app, c.elsewhere, withdrawnRetargeted); err != nil {
 			return 0, err
 		}
 		if state == progressDone {
@@ -165,31 +165,31 @@ func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c
 		}
 		wait = sooner(wait, left)
 	}
-	return wait, r.confirmed(ctx, app, unbound, policy.ReasonNotBound)
+	return wait, r.withdrawVerified(ctx, app, unbound, policy.ReasonNotBound)
 }
 
 // lostBinding reports whether an Application's namespace has not been bound to a
-// cluster for the whole grace, by the cache and by the API server; left is what
-// remains of the grace.
+// cluster for the whole grace period, by the cache and by the API server; left is what
+// remains of the grace period.
 func (r *Reconciler) lostBinding(ctx context.Context, app *argocd.Application, cluster string) (lost bool, left time.Duration, err error) {
 	if r.options.Binding == BindingNone {
 		return false, 0, nil
 	}
 	key := client.ObjectKeyFromObject(app)
 	if yes, err := bound(ctx, r.cached(), app.Namespace, cluster); err != nil || yes {
-		r.graces.found(key, cluster)
+		r.gracePeriods.found(key, cluster)
 		return false, 0, err
 	}
-	if left := r.options.BindingGrace - r.graces.missing(key, cluster, r.now()); left > 0 {
+	if left := r.options.BindingGrace - r.gracePeriods.missing(key, cluster, r.now()); left > 0 {
 		return false, left, nil
 	}
 	yes, err := bound(ctx, r.uncached(), app.Namespace, cluster)
 	return !yes, 0, err
 }
 
-// confirmed withdraws works on account of an Application as the cache has it, once
+// withdrawVerified withdraws works on account of an Application as the cache has it, once
 // the API server has it so, too.
-func (r *Reconciler) confirmed(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, reason string) error {
+func (r *Reconciler) withdrawVerified(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, reason string) error {
 	if len(works) == 0 {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (r *Reconciler) withdrawSurplus(ctx context.Context, app *argocd.Applicatio
 	if err != nil || live == nil || live.DeletionTimestamp != nil || !appliedNow(live) {
 		return err
 	}
-	return r.confirmed(ctx, app, c.surplus, withdrawnReplaced)
+	return r.withdrawVerified(ctx, app, c.surplus, withdrawnReplaced)
 }
 
 // sooner returns the shorter of two waits, of which 0 is none.

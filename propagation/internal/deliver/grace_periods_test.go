@@ -24,7 +24,7 @@ import (
 )
 
 func TestGraces(t *testing.T) {
-	var g graces
+	var g gracePeriods
 	app, begin := types.NamespacedName{Namespace: "team", Name: "app"}, time.Unix(1000, 0)
 	for _, c := range []struct {
 		reason string

@@ -5,9 +5,13 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,25 +24,25 @@ import (
 
 var workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
 
-// putResult is what came of a put.
-type putResult struct {
+// applyResult is what came of writing a work.
+type applyResult struct {
 	name     string
 	warnings []policy.Message
 }
 
-// put makes the work on the hub the wanted one. Nothing is written when it is, or
+// applyWork makes the work on the hub the wanted one. Nothing is written when it is, or
 // while the managed cluster is at the request in it.
-func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, want *workv1.ManifestWork, p request.Plan) (putResult, error) {
+func (r *Reconciler) applyWork(ctx context.Context, app *argocd.Application, current, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
 	c, err := payload.HashesOf(&want.Spec, p.Request)
 	if err != nil {
-		return putResult{}, err
+		return applyResult{}, err
 	}
 	if current == nil {
 		name, err := r.create(ctx, app, want, c.Spec)
-		return putResult{name: name}, err
+		return applyResult{name: name}, err
 	}
-	result := putResult{name: current.Name}
-	same := r.settled.same(current, c.Spec)
+	result := applyResult{name: current.Name}
+	same := r.lastApplied.same(current, c.Spec)
 	withSpec := !same || payload.Polls(current)
 	wanted := c.Spec
 	if p.Step == request.StepHold && withSpec {
@@ -54,24 +58,46 @@ func (r *Reconciler) put(ctx context.Context, app *argocd.Application, current, 
 		return result, err
 	}
 	if patch == nil {
-		r.book.settled(key, current, r.now())
+		r.tracker.unchanged(key, current, r.now())
 		return result, nil
 	}
 	written, err := r.patchWork(ctx, current, patch)
 	if err != nil {
 		return result, err
 	}
-	r.book.wrote(key, "update", r.now())
+	r.tracker.wrote(key, "update", r.now())
 	ctrl.LoggerFrom(ctx).V(1).Info("updated ManifestWork", "cluster", written.Namespace, "work", written.Name, "generation", written.Generation)
 	if !withSpec {
 		return result, nil
 	}
-	r.settled.remember(written, c.Spec)
+	r.lastApplied.remember(written, c.Spec)
 	return result, nil
 }
 
-// refused reports whether the API server will say the same again.
-func refused(err error) bool {
+// isRejected reports whether the API server will say the same again.
+func isRejected(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
 		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
+}
+
+// patchWork sends a patch that was made for current and returns the new metadata.
+// When current is out of date the error is a conflict.
+func (r *Reconciler) patchWork(ctx context.Context, current *workv1.ManifestWork, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
+	written := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
+	written.SetGroupVersionKind(workKind)
+	err := r.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, patch))
+	if err == nil {
+		return written, nil
+	}
+	switch {
+	case apierrors.IsNotFound(err): // deleted since
+		err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
+	case apierrors.IsInvalid(err):
+		// A step may have failed only because the map or key it is about has gone.
+		now := &workv1.ManifestWork{}
+		if live := r.live.Get(ctx, client.ObjectKeyFromObject(current), now); live == nil && now.ResourceVersion != current.ResourceVersion {
+			err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
+		}
+	}
+	return nil, fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 }

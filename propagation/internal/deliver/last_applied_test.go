@@ -60,7 +60,7 @@ func TestSettled(t *testing.T) {
 		"wanted anew":   {reason: "another spec is wanted than was written", work: cached(2, "x"), want: "b"},
 		"wanted before": {reason: "the other spec is what is stored", work: cached(2, "b"), want: "b", same: true},
 	} {
-		var s settled
+		var s lastApplied
 		s.remember(answer, "a")
 		for range 2 {
 			if got := s.same(c.work, c.want); got != c.same {
@@ -68,7 +68,7 @@ func TestSettled(t *testing.T) {
 			}
 		}
 	}
-	var s settled
+	var s lastApplied
 	s.remember(answer, "a")
 	if s.same(cached(2, "a"), "a"); len(s.written) != 0 {
 		t.Error("a spec that was stored as it is stays in memory")

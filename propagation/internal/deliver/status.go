@@ -20,12 +20,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-func owned(conditionType string) bool {
+func isOurCondition(conditionType string) bool {
 	return conditionType == policy.ErrorCondition || conditionType == policy.WarningCondition
 }
 
-// conditions returns what a decision says in status.conditions.
-func conditions(v policy.Decision) []appstatus.Condition {
+// conditionsOf returns what a decision says in status.conditions.
+func conditionsOf(v policy.Decision) []appstatus.Condition {
 	switch {
 	case v.Refusal.Text != "" && v.Severity == policy.SeverityWarning:
 		return []appstatus.Condition{{Type: policy.WarningCondition, Message: v.Refusal.Text}}
@@ -41,20 +41,20 @@ func conditions(v policy.Decision) []appstatus.Condition {
 	return nil
 }
 
-// say puts a decision into the Application's conditions and, when it is news, into
+// updateConditions writes a decision to the Application's conditions and, when it is news, into
 // an Event. Conditions of others stay.
-func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v policy.Decision) error {
-	state, reason := standing(v)
-	r.book.count(client.ObjectKeyFromObject(app), state, reason)
+func (r *Reconciler) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision) error {
+	state, reason := stateOf(v)
+	r.tracker.count(client.ObjectKeyFromObject(app), state, reason)
 	current, err := appstatus.Conditions(app.Status)
 	if err != nil {
 		return fmt.Errorf("read status of Application %s/%s: %w", app.Namespace, app.Name, err)
 	}
-	mine := owned
+	mine := isOurCondition
 	if v.Withdrawn {
-		mine = func(t string) bool { return owned(t) || t == request.ClaimCondition } // whoever gets it next starts anew
+		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // whoever gets it next starts anew
 	}
-	merged, changed := appstatus.Merge(current, mine, conditions(v), r.now())
+	merged, changed := appstatus.Merge(current, mine, conditionsOf(v), r.now())
 	if !changed {
 		return nil
 	}
@@ -67,15 +67,15 @@ func (r *Reconciler) say(ctx context.Context, app *argocd.Application, v policy.
 	}
 	for _, f := range append([]policy.Message{v.Refusal}, v.Warnings...) {
 		if f.Text != "" {
-			r.warn(app, f)
+			r.recordWarning(app, f)
 			ctrl.LoggerFrom(ctx).V(1).Info("said on the Application", "reason", f.Reason)
 		}
 	}
 	return nil
 }
 
-// standing is a decision as the metrics count it.
-func standing(v policy.Decision) (state, reason string) {
+// stateOf is a decision as the metrics count it.
+func stateOf(v policy.Decision) (state, reason string) {
 	switch reason = v.Reason(); {
 	case reason == "":
 		return "", ""
@@ -92,11 +92,11 @@ func conditionsField(conditions []appstatus.Condition) appstatus.Fields {
 	return appstatus.Fields{"conditions": conditions}
 }
 
-func claimed(conditionType string) bool { return conditionType == request.ClaimCondition }
+func isClaimCondition(conditionType string) bool { return conditionType == request.ClaimCondition }
 
 // claim gives the Application's request an identity.
 func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
-	merged, _ := appstatus.Merge(current, claimed, []appstatus.Condition{{
+	merged, _ := appstatus.Merge(current, isClaimCondition, []appstatus.Condition{{
 		Type: request.ClaimCondition, Message: request.ClaimMessage(id, app.Annotations[wire.ClusterAnnotation]),
 	}}, r.now())
 	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
@@ -112,7 +112,7 @@ func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current
 // finish removes the kinds of request that are done together with their claim: one
 // write, so that there is no moment in which they could be taken for new.
 func (r *Reconciler) finish(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string, kinds []string) error {
-	merged, _ := appstatus.Merge(current, claimed, nil, r.now())
+	merged, _ := appstatus.Merge(current, isClaimCondition, nil, r.now())
 	metadata := map[string]any{"resourceVersion": app.ResourceVersion}
 	patch := map[string]any{"metadata": metadata, "status": conditionsField(merged)}
 	for _, kind := range kinds {

@@ -54,10 +54,10 @@ func names(app *argocd.Application) []string {
 type relation int
 
 const (
-	anothers  relation = iota // another Application's, whatever the annotations say
-	leftover                  // no living Application's
-	adoptable                 // of an earlier life, and just what is wanted
-	own                       // proven
+	ownedByOther relation = iota // another Application's, whatever the annotations say
+	leftover                     // no living Application's
+	adoptable                    // of an earlier life, and just what is wanted
+	own                          // proven
 )
 
 func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work *workv1.ManifestWork) (relation, error) {
@@ -69,7 +69,7 @@ func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work
 	}
 	owner, err := r.ownerByName(ctx, work)
 	if err != nil || owner {
-		return anothers, err
+		return ownedByOther, err
 	}
 	return leftover, nil
 }
@@ -123,7 +123,7 @@ func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, work
 		if err != nil {
 			return c, err
 		}
-		if is == anothers {
+		if is == ownedByOther {
 			continue
 		}
 		c.all = append(c.all, *work)

@@ -22,14 +22,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-// leaving withdraws a deleted Application and lets it go once no managed cluster
+// reconcileDelete withdraws a deleted Application and lets it go once no managed cluster
 // has it any more, or at once when the user has given that up.
-func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (ctrl.Result, error) {
+func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (ctrl.Result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if !ours(app) && len(c.proven) == 0 {
+	if !mustRelease(app) && len(c.proven) == 0 {
 		return ctrl.Result{}, nil
 	}
 	if err := r.withdraw(ctx, c.all, policy.ReasonDeleting); err != nil {
@@ -41,7 +41,7 @@ func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works
 	}
 	if abandon, _ := wire.IsTrue(app.Annotations[wire.AbandonAnnotation]); abandon {
 		if len(c.proven) > 0 {
-			r.warn(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(places(c.proven), ", "))})
+			r.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(places(c.proven), ", "))})
 		}
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
@@ -52,14 +52,14 @@ func (r *Reconciler) leaving(ctx context.Context, app *argocd.Application, works
 	if len(remaining) == 0 {
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.say(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
+	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.updateConditions(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
 		"deletion waits for %s to prove that nothing of it is left; for a cluster that will not come back set annotation %s to \"true\"",
 		strings.Join(places(remaining), ", "), wire.AbandonAnnotation)}})
 }
 
-// ours reports whether nobody but us can let a deleted Application go: it is pulled,
+// mustRelease reports whether nobody but us can let a deleted Application go: it is pulled,
 // or it names a cluster and keeps the hub's own Argo CD off.
-func ours(app *argocd.Application) bool {
+func mustRelease(app *argocd.Application) bool {
 	pulled, _ := wire.IsTrue(app.Labels[wire.PullLabel])
 	return pulled || app.Annotations[wire.ClusterAnnotation] != "" && app.Annotations[argocd.SkipReconcileAnnotation] == "true"
 }
@@ -85,16 +85,16 @@ func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, wor
 		return list, nil
 	}
 	// The cache knows of none, which proves nothing about the last second.
-	list, err = r.unseen(ctx, app)
+	list, err = r.uncachedWorks(ctx, app)
 	if err != nil {
 		return nil, err
 	}
 	return list, r.withdraw(ctx, list, policy.ReasonDeleting)
 }
 
-// unseen returns works that exist although the cache does not have them: it has not
+// uncachedWorks returns works that exist although the cache does not have them: it has not
 // seen them yet, or their pull label is gone.
-func (r *Reconciler) unseen(ctx context.Context, app *argocd.Application) ([]workv1.ManifestWork, error) {
+func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application) ([]workv1.ManifestWork, error) {
 	cluster := app.Annotations[wire.ClusterAnnotation]
 	if !policy.IsClusterName(cluster) {
 		return nil, nil

@@ -15,10 +15,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-// settled remembers what was written, so that a spec that the API server does not
+// lastApplied remembers what was written, so that a spec that the API server does not
 // store as it is, since its CRD does not know a field, is not written again and again.
 // What it has learned is noted on the work too, see markStored, for the next start.
-type settled struct {
+type lastApplied struct {
 	mu      sync.Mutex
 	written map[types.UID]writing
 }
@@ -31,7 +31,7 @@ type writing struct {
 
 // same reports whether a cached work's spec is the wanted one, or what the server
 // made of it.
-func (s *settled) same(work *workv1.ManifestWork, want string) bool {
+func (s *lastApplied) same(work *workv1.ManifestWork, want string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, there := s.written[work.UID]
@@ -47,7 +47,7 @@ func (s *settled) same(work *workv1.ManifestWork, want string) bool {
 
 // remember notes that the spec with the hash want was written, to which the API
 // server answered with the metadata.
-func (s *settled) remember(answer metav1.Object, want string) {
+func (s *lastApplied) remember(answer metav1.Object, want string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.written == nil {
@@ -57,7 +57,7 @@ func (s *settled) remember(answer metav1.Object, want string) {
 }
 
 // prune forgets works that are gone.
-func (s *settled) prune(there map[types.UID]bool) {
+func (s *lastApplied) prune(there map[types.UID]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.written, func(uid types.UID, _ writing) bool { return !there[uid] })

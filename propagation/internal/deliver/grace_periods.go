@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// graces remembers since when something has been missing: what is gone for a moment
-// only must not cost a deployment. A restart starts every grace anew.
-type graces struct {
+// gracePeriods remembers since when something has been missing: what is gone for a moment
+// only must not cost a deployment. A restart starts every grace period anew.
+type gracePeriods struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]map[string]time.Time
 }
@@ -23,7 +23,7 @@ const applicationGone = ""
 
 // missing notes that what an Application needs is missing and returns for how long
 // it has been.
-func (g *graces) missing(app types.NamespacedName, what string, now time.Time) time.Duration {
+func (g *gracePeriods) missing(app types.NamespacedName, what string, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	since, there := g.since[app][what]
@@ -39,8 +39,8 @@ func (g *graces) missing(app types.NamespacedName, what string, now time.Time) t
 	return now.Sub(since)
 }
 
-// found ends a grace.
-func (g *graces) found(app types.NamespacedName, what string) {
+// found ends a grace period.
+func (g *gracePeriods) found(app types.NamespacedName, what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if delete(g.since[app], what); len(g.since[app]) == 0 {
@@ -48,8 +48,8 @@ func (g *graces) found(app types.NamespacedName, what string) {
 	}
 }
 
-// forget ends all graces of an Application.
-func (g *graces) forget(app types.NamespacedName) {
+// forget ends all grace periods of an Application.
+func (g *gracePeriods) forget(app types.NamespacedName) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.since, app)
