@@ -15,6 +15,8 @@ REVISION := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X open-cluster-management.io/multicluster-integrations/shared/boot.Revision=$(REVISION)
 TOOLS    := GOWORK=off go run -C e2e/tools .
 RELEASE  := GOWORK=off go run -C deploy/release .
+# A folder with parts that are there already, which are then not built.
+export PARTS := $(or $(PARTS),$(KUBEBUILDER_ASSETS))
 export KUBEBUILDER_ASSETS := $(BIN)
 
 # $(call each,MODULES,COMMAND): COMMAND in every module's folder, stopping at the first that fails.
@@ -38,7 +40,7 @@ unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without 
 
 TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance e2e/tools/conformance/agent)
 test: build ## Every test, end to end included
-	@$(TOOLS) test fleet deploy
+	@$(TOOLS) test fleet old deploy
 	$(call each,$(filter-out e2e,$(MODULES)),go test ./...)
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 	$(call each,deploy/release,GOWORK=off go test -count=1 ./...)
@@ -78,14 +80,14 @@ fuzz: ## Every fuzz test for FUZZTIME
 tidy: ## go mod tidy in every module
 	$(call each,$(MODULES),GOWORK=off go mod tidy)
 
-demo: build ## The main job on a fleet of real parts; ARGS=--keep leaves it up
-	@$(TOOLS) fleet
+demo: build ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2
+	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
 	@go build -o $(BIN)/product/demo ./e2e/demo
 	@$(BIN)/product/demo $(ARGS)
 
 BENCH ?= quick
 bench: build ## The benchmark: BENCH=quick|standard|large
-	@$(TOOLS) fleet
+	@$(TOOLS) bench
 	@go build -o $(BIN)/product/bench ./e2e/bench
 	@$(BIN)/product/bench -size $(BENCH) $(ARGS)
 

@@ -18,9 +18,12 @@ import (
 
 // An operation asked for on the hub runs once on the managed cluster, however often
 // propagation restarts around it.
-func TestSyncOnce(t *testing.T) {
-	const name = "sync-once"
-	a := create(t, name, "cluster1", false)
+func TestSyncOnce(t *testing.T) { onEachCluster(t, syncOnce) }
+
+func syncOnce(t *testing.T, cluster string) {
+	t.Helper()
+	name := "sync-once-" + cluster
+	a := create(t, name, cluster, false)
 	await(t, name+" to be OutOfSync on the hub", func() (bool, string) {
 		seen, _ := view.Application("hub", name)
 		return seen.Sync == argocd.SyncOutOfSync, seen.String()
@@ -34,14 +37,14 @@ func TestSyncOnce(t *testing.T) {
 		err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(a), hub)
 		return err == nil && len(hub.Operation) == 0, fmt.Sprintf("%v %s", err, hub.Operation)
 	})
-	first := operationOf(t, "cluster1", name)
+	first := operationOf(t, cluster, name)
 	restart(t, "propagation-0")
 	restart(t, "propagation-1")
 	// What propagation does for another Application after it has started again, it
 	// has also had the time to do for this one.
-	create(t, name+"-after", "cluster1", true)
+	create(t, name+"-after", cluster, true)
 	awaitWell(t, "hub", name+"-after")
-	last := operationOf(t, "cluster1", name)
+	last := operationOf(t, cluster, name)
 	if last.entries != 1 || last.startedAt != first.startedAt {
 		t.Errorf("%d entries in the history, operation started at %s; want one, at %s", last.entries, last.startedAt, first.startedAt)
 	}
@@ -77,11 +80,14 @@ func restart(t *testing.T, name string) {
 
 // The hub Application keeps its finalizer until the managed cluster has proven that
 // nothing is left, and goes then.
-func TestDeleteWaitsForThePrune(t *testing.T) {
-	const name = "delete-last"
-	a := create(t, name, "cluster1", true)
+func TestDeleteWaitsForThePrune(t *testing.T) { onEachCluster(t, deleteWaitsForThePrune) }
+
+func deleteWaitsForThePrune(t *testing.T, cluster string) {
+	t.Helper()
+	name := "delete-last-" + cluster
+	a := create(t, name, cluster, true)
 	awaitWell(t, "hub", name)
-	argo := process(t, "cluster1-argocd")
+	argo := process(t, cluster+"-argocd")
 	if err := argo.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +95,7 @@ func TestDeleteWaitsForThePrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "the managed copy to wait for Argo CD", func() (bool, string) {
-		there, ok := view.Application("cluster1", name)
+		there, ok := view.Application(cluster, name)
 		return ok && there.Deleting, fmt.Sprintf("found: %t, deleting: %t", ok, there.Deleting)
 	})
 	await(t, "the hub Application to say what it waits for", func() (bool, string) {
@@ -100,7 +106,7 @@ func TestDeleteWaitsForThePrune(t *testing.T) {
 	if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(a), hub); err != nil {
 		t.Fatalf("the hub Application is gone before its workload: %v", err)
 	}
-	if !configMapIsThere(t, "cluster1", name) {
+	if !configMapIsThere(t, cluster, name) {
 		t.Error("the workload is gone although nobody was there to prune it")
 	}
 	if err := argo.Start(t.Context()); err != nil {
@@ -110,21 +116,24 @@ func TestDeleteWaitsForThePrune(t *testing.T) {
 		hub, ok := view.Application("hub", name)
 		return !ok, hub.String()
 	})
-	if configMapIsThere(t, "cluster1", name) {
+	if configMapIsThere(t, cluster, name) {
 		t.Error("the hub Application is gone and its workload is not")
 	}
 }
 
 // An Application without the pull label any more is withdrawn, and stays on the hub.
-func TestWithdrawByLabel(t *testing.T) {
-	const name = "unlabelled"
-	a := create(t, name, "cluster2", true)
+func TestWithdrawByLabel(t *testing.T) { onEachCluster(t, withdrawByLabel) }
+
+func withdrawByLabel(t *testing.T, cluster string) {
+	t.Helper()
+	name := "unlabelled-" + cluster
+	a := create(t, name, cluster, true)
 	awaitWell(t, "hub", name)
 	patch(t, a, `{"metadata":{"labels":{"`+wire.PullLabel+`":null}}}`)
 	await(t, "the work and the managed copy to go", func() (bool, string) {
 		works := worksOf(name)
-		_, there := view.Application("cluster2", name)
-		return len(works) == 0 && !there, fmt.Sprintf("works: %v, on cluster2: %t", works, there)
+		_, there := view.Application(cluster, name)
+		return len(works) == 0 && !there, fmt.Sprintf("works: %v, on %s: %t", works, cluster, there)
 	})
 	if _, ok := view.Application("hub", name); !ok {
 		t.Error("the hub Application is gone as well")

@@ -17,7 +17,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/story"
 )
 
-// The fleet is started once; every test leaves it as it found it.
+// The fleet is started once; every test leaves it as it found it. It is a mixed one:
+// the hub and cluster1 run the newest parts, cluster2 the oldest supported ones.
 var (
 	fleet *env.Fleet
 	view  *story.View
@@ -50,7 +51,9 @@ func run(m *testing.M) (code int, err error) {
 	if err := env.Build(ctx); err != nil {
 		return 1, err
 	}
-	fleet, err = env.Start(ctx, env.Options{Replicas: 2, Progress: func(line string) { fmt.Println(line) }, Arguments: shortLeases()})
+	fleet, err = env.Start(ctx, env.Options{
+		Old: []string{"cluster2"}, Replicas: 2, Progress: func(line string) { fmt.Println(line) }, Arguments: shortLeases(),
+	})
 	if err != nil {
 		return 1, err
 	}
@@ -82,6 +85,15 @@ func await(t *testing.T, name string, what func() (holds bool, saw string)) {
 	t.Helper()
 	if _, err := view.Await(t.Context(), name, what); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// onEachCluster runs a test on the cluster with the newest parts and on the one with
+// the oldest.
+func onEachCluster(t *testing.T, test func(t *testing.T, cluster string)) {
+	t.Helper()
+	for _, c := range fleet.Managed {
+		t.Run(c.Name, func(t *testing.T) { test(t, c.Name) })
 	}
 }
 

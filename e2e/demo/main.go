@@ -22,23 +22,29 @@ import (
 
 func main() {
 	keep := flag.Bool("keep", false, "leave the fleet running at the end, until Ctrl-C")
+	mixed := flag.Bool("mixed", false, "run the oldest supported Argo CD and Open Cluster Management on cluster2")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := run(env.WithParent(ctx), *keep)
+	err := run(env.WithParent(ctx), *keep, *mixed)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\nthe demo did not come true: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
 }
 
-func run(ctx context.Context, keep bool) (err error) {
+func run(ctx context.Context, keep, mixed bool) (err error) {
 	screen := newScreen(os.Stdout)
+	options := env.Options{Progress: screen.print}
 	screen.print("Starting the fleet: a hub, two managed clusters, Open Cluster Management, Argo CD.")
+	if mixed {
+		options.Old = []string{"cluster2"}
+		screen.print("The hub and cluster1 run the newest parts, cluster2 the oldest supported ones.")
+	}
 	if err := env.Build(ctx); err != nil {
 		return err
 	}
-	fleet, err := env.Start(ctx, env.Options{Progress: screen.print})
+	fleet, err := env.Start(ctx, options)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ package env
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"net/url"
 	"strconv"
 )
@@ -21,63 +20,86 @@ const (
 	revisionExpiration = "2s"
 )
 
-// startRepoServer starts the repository server that every managed cluster uses. It
-// keeps no state and needs no cluster.
-func (f *Fleet) startRepoServer(ctx context.Context) error {
-	binary, err := part("argocd")
+// repoServer is a repository server, which every cluster of its generation uses. Its
+// address is known once started is closed.
+type repoServer struct {
+	address string
+	redis   string
+	started chan struct{}
+}
+
+// startRepoServer starts the repository server of a generation. It keeps no state
+// and needs no cluster.
+func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoServer) error {
+	binary, err := g.part("argocd")
 	if err != nil {
 		return err
 	}
-	ports, err := f.takePorts(3)
+	ports, err := f.takePorts(2)
 	if err != nil {
 		return err
 	}
-	proxy, err := f.openRepository(ports[0])
-	if err != nil {
-		return fmt.Errorf("serve %s: %w", RepositoryURL, err)
-	}
-	f.repoServer = local(ports[1])
+	server.address = local(ports[0])
 	p, err := f.run(ctx, command{
-		name: "repo-server",
+		name: "repo-server" + string(g),
 		env: []string{
 			argocdName("repo-server"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH=" + f.path("git-tls"),
-			"HTTPS_PROXY=" + proxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.plugins(),
+			"HTTPS_PROXY=" + f.gitProxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.plugins(),
 		},
 		args: []string{
-			binary, "--address", "127.0.0.1", "--port", strconv.Itoa(ports[1]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[2]),
-			"--disable-tls", "--redis", f.backing.redis[0], "--revision-cache-expiration", revisionExpiration,
+			binary, "--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
+			"--disable-tls", "--redis", server.redis, "--revision-cache-expiration", revisionExpiration,
 		},
 	})
 	if err != nil {
 		return err
 	}
-	close(f.repoServerStarted)
-	return p.awaitHTTP(ctx, "http://"+local(ports[2])+"/healthz?full=true")
+	close(server.started)
+	return p.awaitHTTP(ctx, "http://"+local(ports[1])+"/healthz?full=true")
 }
 
-// openRepository serves the repository under the address that the examples name
-// and returns the proxy to use.
-func (f *Fleet) openRepository(port int) (proxy string, err error) {
+// awaitRepoServer returns the address of a generation's repository server once it runs.
+func (f *Fleet) awaitRepoServer(ctx context.Context, g generation) (address string, err error) {
+	server := f.repoServers[g]
+	select {
+	case <-server.started:
+		return server.address, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// serveRepository serves the repository under the address that the examples name,
+// for the repository servers that are to start.
+func (f *Fleet) serveRepository() error {
+	for i, g := range f.generations() {
+		f.repoServers[g] = &repoServer{redis: f.backing.redis[len(f.Managed)+i], started: make(chan struct{})}
+	}
 	authority, err := newAuthority("git")
 	if err != nil {
-		return "", err
+		return err
 	}
 	signed, err := authority.server(gitHost)
 	if err != nil {
-		return "", err
+		return err
 	}
 	certificate, err := tls.X509KeyPair(signed.certificate, signed.key)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := writeFiles(f.path("git-tls"), map[string][]byte{gitHost: authority.pem()}); err != nil {
-		return "", err
+		return err
 	}
 	backend, err := url.Parse(f.backing.git)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return "http://" + local(port), startGitFront(f.ctx, port, certificate, backend)
+	port, err := f.port()
+	if err != nil {
+		return err
+	}
+	f.gitProxy = "http://" + local(port)
+	return startGitFront(f.ctx, port, certificate, backend)
 }
 
 // startApplications starts Argo CD's application controller of a managed cluster,
@@ -91,7 +113,7 @@ func (f *Fleet) startApplications(ctx context.Context, c *Cluster, redis string)
 
 // runApplications runs an application controller that is installed.
 func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) error {
-	binary, err := part("argocd")
+	binary, err := c.parts.part("argocd")
 	if err != nil {
 		return err
 	}
@@ -103,17 +125,16 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	if err != nil {
 		return err
 	}
-	select {
-	case <-f.repoServerStarted:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	repoServer, err := f.awaitRepoServer(ctx, c.parts)
+	if err != nil {
+		return err
 	}
 	p, err := f.run(ctx, command{
 		name: c.Name + "-argocd",
 		// it takes https://kubernetes.default.svc for the cluster of this kubeconfig
 		env: []string{argocdName("application-controller"), "KUBECONFIG=" + identity, "ARGOCD_FAKE_IN_CLUSTER=true"},
 		args: []string{
-			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", f.repoServer, "--repo-server-plaintext",
+			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
 			"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
 			"--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0",
 		},
@@ -126,7 +147,7 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 
 // startApplicationSets starts Argo CD's ApplicationSet controller on the hub.
 func (f *Fleet) startApplicationSets(ctx context.Context) error {
-	binary, err := part("argocd")
+	binary, err := newest.part("argocd")
 	if err != nil {
 		return err
 	}
@@ -141,12 +162,16 @@ func (f *Fleet) startApplicationSets(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	repoServer, err := f.awaitRepoServer(ctx, newest)
+	if err != nil {
+		return err
+	}
 	p, err := f.run(ctx, command{
 		name: "hub-applicationsets",
 		env:  []string{argocdName("applicationset-controller"), "KUBECONFIG=" + identity},
 		args: []string{
 			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--metrics-addr", local(ports[0]), "--probe-addr", local(ports[1]),
-			"--webhook-addr", local(ports[2]), "--argocd-repo-server", f.repoServer, "--repo-server-plaintext", "--enable-progressive-syncs",
+			"--webhook-addr", local(ports[2]), "--argocd-repo-server", repoServer, "--repo-server-plaintext", "--enable-progressive-syncs",
 		},
 	})
 	if err != nil {

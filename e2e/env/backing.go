@@ -11,7 +11,7 @@ import (
 // addresses are where the backing program listens.
 type addresses struct {
 	etcd string
-	// redis is one per Argo CD: the repository server's, then one per managed cluster.
+	// redis is one per Argo CD: one per managed cluster, then the repository servers'.
 	redis []string
 	git   string
 }
@@ -22,7 +22,7 @@ func (f *Fleet) startBacking(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ports, err := f.takePorts(3 + len(f.Managed) + 1)
+	ports, err := f.takePorts(3 + len(f.Managed) + len(f.generations()))
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type Cluster struct {
 	// Client is an administrator's client that knows every kind the fleet uses.
 	Client client.WithWatch
 
+	parts     generation
 	folder    string
 	serving   chan struct{} // closed when the API server is ready
 	port      int

@@ -41,10 +41,10 @@ type Fleet struct {
 	warden  *warden.Warden
 	ports   ports
 	backing addresses
-	// repoServer is known once repoServerStarted is closed.
-	repoServer        string
-	repoServerStarted chan struct{}
-	began             time.Time
+	// gitProxy is where RepositoryURL is served; repository servers reach it there.
+	gitProxy    string
+	repoServers map[generation]*repoServer
+	began       time.Time
 
 	// ctx ends with the fleet; its cause is the first failure of a process.
 	ctx     context.Context //nolint:containedctx // a fleet lives on when the call that started it is over
@@ -70,7 +70,7 @@ func Start(ctx context.Context, options Options) (*Fleet, error) {
 	}
 	f := &Fleet{
 		options: options, folder: w.Folder(), warden: w, began: time.Now(), processes: map[string]*Process{},
-		repoServerStarted: make(chan struct{}),
+		repoServers: map[generation]*repoServer{},
 	}
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	starting, done := f.bind(ctx)

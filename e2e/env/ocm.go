@@ -25,13 +25,13 @@ const (
 // startOCMHub starts registration and placement on the hub, and closes open when
 // clusters may register.
 func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) error {
-	registration, err := f.runOCM(ctx, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
+	registration, err := f.runOCM(ctx, newest, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
 		"--namespace="+hubNamespace, "--feature-gates=ManagedClusterAutoApproval=true", "--auto-approved-csr-users="+bootstrapUser)
 	if err != nil {
 		return err
 	}
 	close(open)
-	placement, err := f.runOCM(ctx, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace)
+	placement, err := f.runOCM(ctx, newest, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ type listener struct {
 func (l listener) ready(ctx context.Context) error { return l.awaitPort(ctx, l.port) }
 
 // runOCM starts one of the binaries of Open Cluster Management on a port of its own.
-func (f *Fleet) runOCM(ctx context.Context, name, binary string, args ...string) (listener, error) {
-	path, err := part(binary)
+func (f *Fleet) runOCM(ctx context.Context, parts generation, name string, args ...string) (listener, error) {
+	path, err := parts.part("ocm")
 	if err != nil {
 		return listener{}, err
 	}
@@ -91,7 +91,7 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 		return err
 	}
 	toHub := filepath.Join(c.folder, "hub")
-	agent, err := f.runOCM(ctx, c.Name+"-registration-agent", "registration", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
+	agent, err := f.runOCM(ctx, c.parts, c.Name+"-registration-agent", "registration", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
 		"--spoke-cluster-name="+c.Name, "--bootstrap-kubeconfig="+bootstrap, "--hub-kubeconfig-dir="+toHub, "--cluster-healthcheck-period=10s")
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (f *Fleet) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (l
 	if err != nil {
 		return listener{}, err
 	}
-	return f.runOCM(ctx, c.Name+"-work-agent", "work", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
+	return f.runOCM(ctx, c.parts, c.Name+"-work-agent", "work", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
 		"--spoke-cluster-name="+c.Name, "--workload-source-driver=kube", "--workload-source-config="+toHub,
 		"--agent-id="+c.Name+"-agent", "--status-sync-interval=10s")
 }

@@ -35,9 +35,15 @@ const (
 type Options struct {
 	// Clusters are the names of the managed clusters; nil: cluster1 and cluster2.
 	Clusters []string
+	// Old are those of Clusters that run the oldest supported Argo CD and agents of Open
+	// Cluster Management, each with CRDs of their own; nil: none. The hub has the newest.
+	Old []string
 	// HubOnly starts the hub's API server with all CRDs and the product, and
 	// nothing else: no managed cluster, no controller of anybody else's.
 	HubOnly bool
+	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD; "": those of the newest
+	// parts.
+	ArgoCDCRDs string
 	// Product lists the binaries to start; nil: all three.
 	Product []string
 	// Replicas is how many of each binary run, as if in that many pods; 0: one.
@@ -71,6 +77,14 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.HubOnly && len(o.Clusters) > 0 {
 		return o, fmt.Errorf("a hub only, and %d managed clusters: choose one", len(o.Clusters))
+	}
+	for _, name := range o.Old {
+		if !slices.Contains(o.Clusters, name) {
+			return o, fmt.Errorf("%s is to run the oldest parts, but no managed cluster is called so", name)
+		}
+	}
+	if o.ArgoCDCRDs == "" {
+		o.ArgoCDCRDs = newest.crds("argocd")
 	}
 	o.Replicas = max(o.Replicas, 1)
 	if o.Progress == nil {

@@ -48,13 +48,13 @@ func (f *Fleet) startRendered(ctx context.Context) error {
 	}
 	return parallel(ctx,
 		f.startPlugin,
-		func(ctx context.Context) error { return f.runApplications(ctx, f.Hub, f.backing.redis[0]) },
+		func(ctx context.Context) error { return f.runApplications(ctx, f.Hub, f.repoServers[newest].redis) },
 	)
 }
 
 // startPlugin starts Argo CD's cmp-server as the sidecar of the repo-server does.
 func (f *Fleet) startPlugin(ctx context.Context) error {
-	binary, err := part("argocd")
+	binary, err := newest.part("argocd")
 	if err != nil {
 		return err
 	}

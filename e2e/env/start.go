@@ -5,7 +5,9 @@ package env
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,14 +26,19 @@ func (f *Fleet) start(ctx context.Context) error {
 	if err := f.startBacking(ctx); err != nil {
 		return err
 	}
+	if !f.options.HubOnly {
+		if err := f.serveRepository(); err != nil {
+			return fmt.Errorf("serve %s: %w", RepositoryURL, err)
+		}
+	}
 	f.progress("etcd, Redis and git are up")
 	hubOpen := make(chan struct{})
 	stages := []stage{func(ctx context.Context) error { return f.startHub(ctx, hubOpen) }}
-	if !f.options.HubOnly {
-		stages = append(stages, f.startRepoServer)
+	for g, server := range f.repoServers {
+		stages = append(stages, func(ctx context.Context) error { return f.startRepoServer(ctx, g, server) })
 	}
 	for i, c := range f.Managed {
-		stages = append(stages, func(ctx context.Context) error { return f.startManaged(ctx, c, f.backing.redis[i+1], hubOpen) })
+		stages = append(stages, func(ctx context.Context) error { return f.startManaged(ctx, c, f.backing.redis[i], hubOpen) })
 	}
 	return parallel(ctx, stages...)
 }
@@ -58,6 +65,9 @@ func (f *Fleet) makeClusters() error {
 		if err != nil {
 			return err
 		}
+		if slices.Contains(f.options.Old, name) {
+			c.parts = oldest
+		}
 		if f.Hub == nil {
 			f.Hub = c
 		} else {
@@ -73,8 +83,8 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 		return err
 	}
 	err := parallel(ctx,
-		func(ctx context.Context) error { return f.Hub.install(ctx, crds("ocm-hub")) },
-		func(ctx context.Context) error { return f.Hub.install(ctx, crds("argocd")) },
+		func(ctx context.Context) error { return f.Hub.install(ctx, newest.crds("ocm-hub")) },
+		func(ctx context.Context) error { return f.Hub.install(ctx, f.options.ArgoCDCRDs) },
 		func(ctx context.Context) error {
 			return f.Hub.install(ctx, filepath.Join(testkit.Root(), "deploy", "base", "crd"))
 		},
@@ -110,12 +120,12 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubO
 		return err
 	}
 	err := parallel(ctx,
-		func(ctx context.Context) error { return c.install(ctx, crds("ocm-managed")) },
+		func(ctx context.Context) error { return c.install(ctx, c.parts.crds("ocm-managed")) },
 		func(ctx context.Context) error {
 			if f.options.Rendered {
 				return nil
 			}
-			return c.install(ctx, crds("argocd", "application-crd.yaml"), crds("argocd", "appproject-crd.yaml"))
+			return c.install(ctx, c.parts.crds("argocd", "application-crd.yaml"), c.parts.crds("argocd", "appproject-crd.yaml"))
 		},
 		func(ctx context.Context) error {
 			return c.applyInstall(ctx, "namespaces-managed.yaml", "ocm-managed.yaml")
@@ -139,9 +149,4 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubO
 	}
 	f.progress("%s: registered, and all that runs on it is up", c.Name)
 	return nil
-}
-
-// crds returns the path of CRDs that the tools copied from their modules.
-func crds(elements ...string) string {
-	return filepath.Join(append([]string{testkit.Root(), "bin", "crds"}, elements...)...)
 }

@@ -35,10 +35,18 @@ const (
 	groupAll    = "all"      // everything
 	groupTest   = "test"     // what envtest needs
 	groupFleet  = "fleet"    // what the end-to-end fleet needs
+	groupBench  = "bench"    // what the benchmark needs: of the fleet, the hub's API server alone
 	groupLint   = "lint"     // what `make lint` needs
 	groupGen    = "generate" // what `make generate` needs
 	groupDeploy = "deploy"   // what renders and checks deploy/
 	groupScan   = "scan"     // what `make scan` needs
+	groupOld    = "old"      // the oldest supported parts, which the mixed fleet runs beside the newest
+)
+
+// The tool modules of the two generations that a mixed fleet is made of.
+const (
+	newest = "ocm-argocd"
+	oldest = "old"
 )
 
 // kubernetesLdflags tells the Kubernetes binaries their version: without it they report v0.0.0-master, which Argo CD reads and
@@ -48,36 +56,33 @@ const kubernetesLdflags = "-X k8s.io/component-base/version.gitVersion=v{version
 
 // argocdLdflags tells Argo CD its version, and puts the repo server's socket for git credentials into its working folder:
 // it would be left behind in /tmp, and two repo servers would share it.
-const argocdLdflags = "-X github.com/argoproj/argo-cd/v2/common.version={version}" +
-	" -X github.com/argoproj/argo-cd/v2/util/askpass.SocketPath=reposerver-ask-pass.sock"
+const argocdLdflags = "-X {module}/common.version={version} -X {module}/util/askpass.SocketPath=reposerver-ask-pass.sock"
 
-// catalog is every part, in the order in which they are built: what most people wait for comes first.
+// catalog is every part, in the order in which they are built: within a group the longest comes first, so that what is left
+// gets shorter, and after it those that share most packages with it.
 func catalog() []part {
 	return []part{
-		{name: "etcd", module: "backing", pkg: "go.etcd.io/etcd/server/v3", groups: []string{groupTest}},
-		{name: "crds", groups: []string{groupTest, groupFleet}, copies: crdRules()},
-		kubernetes("kube-apiserver", groupTest, groupFleet),
-		{name: "controller-gen", module: "generate", pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", groups: []string{groupGen}},
-		{name: "actionlint", module: "checks", pkg: "github.com/rhysd/actionlint/cmd/actionlint", groups: []string{groupLint}},
-		{name: "golangci-lint", module: "lint", pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", groups: []string{groupLint}},
+		{name: "crds", groups: []string{groupTest, groupFleet, groupBench}, copies: newestCRDs()},
+		{name: "crds-next", groups: []string{groupTest}, copies: nextCRDs()},
+		{name: "crds-old", groups: []string{groupOld}, copies: oldCRDs()},
+		argocd("argocd", newest, argocdModule, groupFleet),
+		ocm("ocm", newest, groupFleet),
+		kubernetes("kube-apiserver", groupTest, groupFleet, groupBench),
 		kubernetes("kube-controller-manager", groupFleet),
-		kubernetes("kubectl", groupFleet),
-		{name: "backing", module: "backing", pkg: ".", groups: []string{groupFleet}},
-		ocm("registration"),
-		ocm("placement"),
-		ocm("work"),
-		{
-			name: "argocd", module: "argocd", pkg: "github.com/argoproj/argo-cd/v2/cmd", groups: []string{groupFleet},
-			versionOf: "github.com/argoproj/argo-cd/v2",
-			ldflags:   argocdLdflags,
-			edit:      &argocdLoopback,
-		},
+		kubernetes("kubectl", groupDeploy),
 		{name: "kwok", module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", groups: []string{groupFleet}},
+		{name: "backing", module: "backing", pkg: ".", groups: []string{groupFleet, groupBench}},
+		{name: "etcd", module: "backing", pkg: "go.etcd.io/etcd/server/v3", groups: []string{groupTest}},
+		argocd("argocd-old", oldest, argocd2Module, groupOld),
+		ocm("ocm-old", oldest, groupOld),
+		{name: "golangci-lint", module: "lint", pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", groups: []string{groupLint}},
+		{name: "actionlint", module: "checks", pkg: "github.com/rhysd/actionlint/cmd/actionlint", groups: []string{groupLint}},
+		{name: "controller-gen", module: "generate", pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", groups: []string{groupGen}},
 		{name: "kustomize", module: "deploytools", pkg: "sigs.k8s.io/kustomize/kustomize/v5", groups: []string{groupGen, groupDeploy}},
 		{name: "kubeconform", module: "deploytools", pkg: "github.com/yannh/kubeconform/cmd/kubeconform", groups: []string{groupDeploy}},
 		{name: "helm", module: "deploytools", pkg: "helm.sh/helm/v3/cmd/helm", groups: []string{groupDeploy}},
-		prometheus("promtool"),
 		prometheus("prometheus"),
+		prometheus("promtool"),
 		{name: "govulncheck", module: "checks", pkg: "golang.org/x/vuln/cmd/govulncheck", groups: []string{groupScan}},
 	}
 }
@@ -89,8 +94,17 @@ func kubernetes(name string, groups ...string) part {
 	}
 }
 
-func ocm(name string) part {
-	return part{name: name, module: "ocm", pkg: "open-cluster-management.io/ocm/cmd/" + name, groups: []string{groupFleet}}
+// ocm is the program of the tool module itself: its parts of Open Cluster Management in one binary.
+func ocm(name, module string, groups ...string) part {
+	return part{name: name, module: module, pkg: ".", groups: groups}
+}
+
+// argocd is Argo CD as module, of the tool module toolModule, has it.
+func argocd(name, toolModule, module string, groups ...string) part {
+	return part{
+		name: name, module: toolModule, pkg: module + "/cmd", groups: groups,
+		versionOf: module, ldflags: strings.ReplaceAll(argocdLdflags, "{module}", module), edit: argocdLoopback(module),
+	}
 }
 
 // prometheus is built without service discovery of cloud providers: a third of its packages, and nothing here uses them.

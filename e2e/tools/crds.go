@@ -23,27 +23,45 @@ type copyRule struct {
 }
 
 const (
-	ocmModule    = "open-cluster-management.io/ocm"
-	ocmAPIModule = "open-cluster-management.io/api"
-	argocdModule = "github.com/argoproj/argo-cd/v2"
+	ocmModule     = "open-cluster-management.io/ocm"
+	ocmAPIModule  = "open-cluster-management.io/api"
+	argocdModule  = "github.com/argoproj/argo-cd/v3"
+	argocd2Module = "github.com/argoproj/argo-cd/v2"
 
 	ocmHubCRDs     = "ocm-hub"
 	ocmManagedCRDs = "ocm-managed"
 	argocdCRDs     = "argocd"
+	argocdCRDFiles = "manifests/crds/*-crd.yaml"
 )
 
-// crdRules lists the CustomResourceDefinitions of the real parts. Two of OCM's on the hub are templates with a conversion
-// webhook that only its operator could fill in; in their place come the plain ones of its API module.
-func crdRules() []copyRule {
-	const managed = "manifests/klusterlet/managed/"
+// newestCRDs lists the CustomResourceDefinitions of the newest parts, on the hub and on managed clusters. Two of OCM's on the
+// hub are templates with a conversion webhook that only its operator could fill in; in their place come the plain ones of its
+// API module.
+func newestCRDs() []copyRule {
 	const addon = "addon/v1alpha1/0000_0?_addon.open-cluster-management.io_"
+	return append(managedCRDs(newest, argocdModule),
+		copyRule{toolModule: newest, module: ocmModule, glob: "manifests/cluster-manager/hub/crds/*.crd.yaml", to: ocmHubCRDs},
+		copyRule{toolModule: newest, module: ocmAPIModule, glob: addon + "clustermanagementaddons.crd.yaml", to: ocmHubCRDs},
+		copyRule{toolModule: newest, module: ocmAPIModule, glob: addon + "managedclusteraddons.crd.yaml", to: ocmHubCRDs},
+	)
+}
+
+// oldCRDs lists the CustomResourceDefinitions of a managed cluster with the oldest parts.
+func oldCRDs() []copyRule { return managedCRDs(oldest, argocd2Module) }
+
+// nextCRDs lists the CustomResourceDefinitions of an Argo CD that is newer than the newest that builds here.
+func nextCRDs() []copyRule {
+	return []copyRule{{toolModule: "next", module: argocdModule, glob: argocdCRDFiles, to: argocdCRDs}}
+}
+
+// managedCRDs lists what a managed cluster has, as toolModule pins it; argocd is the Argo CD module that it pins. OCM 0.16 has
+// a second file of each for a Kubernetes that is older still.
+func managedCRDs(toolModule, argocd string) []copyRule {
+	const managed = "manifests/klusterlet/managed/"
 	return []copyRule{
-		{toolModule: "ocm", module: ocmModule, glob: "manifests/cluster-manager/hub/crds/*.crd.yaml", to: ocmHubCRDs},
-		{toolModule: "ocm", module: ocmAPIModule, glob: addon + "clustermanagementaddons.crd.yaml", to: ocmHubCRDs},
-		{toolModule: "ocm", module: ocmAPIModule, glob: addon + "managedclusteraddons.crd.yaml", to: ocmHubCRDs},
-		{toolModule: "ocm", module: ocmModule, glob: managed + "*_appliedmanifestworks.crd.yaml", to: ocmManagedCRDs},
-		{toolModule: "ocm", module: ocmModule, glob: managed + "*_clusterclaims.crd.yaml", to: ocmManagedCRDs},
-		{toolModule: "argocd", module: argocdModule, glob: "manifests/crds/*-crd.yaml", to: argocdCRDs},
+		{toolModule: toolModule, module: ocmModule, glob: managed + "0000_01_*_appliedmanifestworks.crd.yaml", to: ocmManagedCRDs},
+		{toolModule: toolModule, module: ocmModule, glob: managed + "0000_02_*_clusterclaims.crd.yaml", to: ocmManagedCRDs},
+		{toolModule: toolModule, module: argocd, glob: argocdCRDFiles, to: argocdCRDs},
 	}
 }
 

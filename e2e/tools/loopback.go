@@ -16,11 +16,13 @@ type edit struct {
 // argocdLoopback is the one change that is made to a real part. The metrics server of Argo CD's application controller listens on all
 // addresses and has no flag for it; what runs here for tests may be reached from this machine only. Everything else of the
 // part stays as its makers wrote it. Without this change each fleet would need a network namespace of its own.
-var argocdLoopback = edit{
-	module: "github.com/argoproj/argo-cd/v2",
-	file:   "controller/appcontroller.go",
-	old:    `metricsAddr := fmt.Sprintf("0.0.0.0:%d", metricsPort)`,
-	new:    `metricsAddr := fmt.Sprintf("127.0.0.1:%d", metricsPort)`,
+func argocdLoopback(module string) *edit {
+	return &edit{
+		module: module,
+		file:   "controller/appcontroller.go",
+		old:    `metricsAddr := fmt.Sprintf("0.0.0.0:%d", metricsPort)`,
+		new:    `metricsAddr := fmt.Sprintf("127.0.0.1:%d", metricsPort)`,
+	}
 }
 
 // apply returns the source with the change made. It is an error if the old text is not there exactly once: the pinned version

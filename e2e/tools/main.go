@@ -38,20 +38,21 @@ func main() {
 	// The kernel ties a child to the thread that started it; see ownGroup.
 	runtime.LockOSThread()
 	bin := flag.String("bin", filepath.Join("..", "..", "bin"), "folder to build into")
+	parts := flag.String("parts", os.Getenv("PARTS"), "folder with binaries that are there already and are used instead of building them (environment: PARTS)")
 	list := flag.Bool("list", false, "list the parts with their groups instead of building")
 	flag.Usage = usage
 	flag.Parse()
-	parts, err := resolve(catalog(), flag.Args())
+	wanted, err := resolve(catalog(), flag.Args())
 	if err != nil {
 		fail(exitUsage, err)
 	}
 	if *list {
-		printList(os.Stdout, parts)
+		printList(os.Stdout, wanted)
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err = build(untilOrphaned(ctx), *bin, parts)
+	err = build(untilOrphaned(ctx), *bin, *parts, wanted)
 	switch {
 	case errors.Is(err, context.Canceled):
 		fail(exitInterrupted, errors.New("interrupted; what was finished stays, the rest leaves nothing behind"))
@@ -60,8 +61,9 @@ func main() {
 	}
 }
 
-// build builds parts into the folder bin, from the tool modules below the working directory.
-func build(ctx context.Context, bin string, parts []part) error {
+// build builds wanted into the folder bin, from the tool modules below the working directory. What the folder parts has is used
+// as it is.
+func build(ctx context.Context, bin, parts string, wanted []part) error {
 	root, err := os.Getwd()
 	if err != nil {
 		return err
@@ -73,7 +75,13 @@ func build(ctx context.Context, bin string, parts []part) error {
 	if err != nil {
 		return err
 	}
-	return newBuilder(root, absolute, os.Stderr).run(ctx, parts)
+	b := newBuilder(root, absolute, os.Stderr)
+	if parts != "" {
+		if b.parts, err = filepath.Abs(parts); err != nil {
+			return err
+		}
+	}
+	return b.run(ctx, wanted)
 }
 
 // untilOrphaned returns a context that ends with parent or with the process that started this one. `go run` passes no SIGTERM

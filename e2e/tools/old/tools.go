@@ -3,8 +3,8 @@
 
 //go:build tools
 
-// Package argocd pins Argo CD.
-package argocd
+// This file pins the oldest supported Argo CD beside the oldest supported agents of Open Cluster Management in main.go.
+package main
 
 import (
 	_ "github.com/argoproj/argo-cd/v2/cmd"

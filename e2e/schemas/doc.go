@@ -1,0 +1,7 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schemas tests that delivery is lossless for every field that the
+// CustomResourceDefinitions of an Argo CD know which is newer than the newest one of
+// the fleet. It has only tests.
+package schemas
