@@ -11,6 +11,7 @@ require open-cluster-management.io/multicluster-integrations/shared v0.0.0
 require (
 	github.com/go-logr/logr v1.4.3
 	github.com/prometheus/client_golang v1.25.0
+	golang.org/x/sync v0.23.0
 	k8s.io/apimachinery v0.37.0
 	k8s.io/client-go v0.37.0
 	open-cluster-management.io/api v1.3.0
@@ -80,7 +81,6 @@ require (
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
 	golang.org/x/net v0.59.0 // indirect
 	golang.org/x/oauth2 v0.37.0 // indirect
-	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/term v0.46.0 // indirect
 	golang.org/x/text v0.42.0 // indirect

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
@@ -138,7 +139,7 @@ func (p *Poller) pause() time.Duration {
 	if p.absent() {
 		d = p.Options.ProbeInterval
 	}
-	return d - jitter(d/15)
+	return d - wait.Jitter(d/30, 2)
 }
 
 // poll asks for everything once and writes what has changed.

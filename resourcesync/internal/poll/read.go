@@ -6,9 +6,11 @@ package poll
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
@@ -224,7 +226,7 @@ func (p *Poller) decoded(r *search.Result, asked time.Time) reply {
 // try repeats a request that may succeed a moment later, with growing and random
 // pauses, while the interval lasts.
 func (p *Poller) try(ctx context.Context, until time.Time, tries int, request func() error) error {
-	backoff := firstBackoff
+	backoff := wait.Backoff{Duration: firstBackoff / 2, Factor: 2, Jitter: 2, Steps: tries} // half to one and a half of firstBackoff
 	for n := 1; ; n++ {
 		err := request()
 		if err == nil {
@@ -233,31 +235,21 @@ func (p *Poller) try(ctx context.Context, until time.Time, tries int, request fu
 		if ctx.Err() == nil {
 			failures.WithLabelValues(string(search.KindOf(err))).Inc()
 		}
-		pause := jitter(backoff)
+		pause := backoff.Step()
 		if n == tries || !search.Transient(err) || time.Now().Add(pause).After(until) || !sleep(ctx, pause) {
 			return err
 		}
-		backoff *= 2
 	}
-}
-
-// jitter returns a time between half and one and a half of d.
-func jitter(d time.Duration) time.Duration {
-	return d/2 + rand.N(d+1) //nolint:gosec // it spreads requests, it protects nothing
 }
 
 // each calls work for every element, some at a time.
 func each[T any](list []T, atOnce int, work func(T)) {
-	var group sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+	var group errgroup.Group
+	group.SetLimit(atOnce)
 	for _, e := range list {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			work(e)
-		})
+		group.Go(func() error { work(e); return nil })
 	}
-	group.Wait()
+	_ = group.Wait() // work keeps its own errors
 }
 
 // sleep reports false when ctx ended first.
