@@ -132,7 +132,7 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	p, err := f.run(ctx, command{
 		name: c.Name + "-argocd",
 		// it takes https://kubernetes.default.svc for the cluster of this kubeconfig
-		env: []string{argocdName("application-controller"), "KUBECONFIG=" + identity, "ARGOCD_FAKE_IN_CLUSTER=true"},
+		env: []string{argocdName("application-controller"), "KUBECONFIG=" + identity, "ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)},
 		args: []string{
 			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
 			"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
@@ -143,6 +143,13 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 		return err
 	}
 	return p.awaitHTTP(ctx, "http://"+local(port)+"/healthz")
+}
+
+// persistHealth has an application controller store the health of every resource with
+// its message in the Application's status, as 2.14 does: 3.x keeps it in Redis unless
+// told otherwise. The tests of rendered mode read it on the hub.
+func persistHealth(yes bool) string {
+	return "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH=" + strconv.FormatBool(yes)
 }
 
 // startApplicationSets starts Argo CD's ApplicationSet controller on the hub.
