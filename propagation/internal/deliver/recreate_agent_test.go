@@ -49,7 +49,7 @@ func runAgent(t *testing.T, cluster string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent := testkit.Command(context.Background(), filepath.Join(bin, "work"), "agent", "--kubeconfig="+kubeconfig, "--namespace=default",
+	agent := testkit.Command(context.Background(), filepath.Join(bin, "ocm"), "work", "agent", "--kubeconfig="+kubeconfig, "--namespace=default",
 		"--spoke-cluster-name="+cluster, "--agent-id="+cluster, "--workload-source-driver=kube", "--workload-source-config="+kubeconfig,
 		"--status-sync-interval=5s", "--disable-leader-election", "--listen="+freeAddress(t))
 	agent.Dir, agent.Stdout, agent.Stderr = folder, log, log
