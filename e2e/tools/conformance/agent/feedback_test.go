@@ -36,6 +36,7 @@ const long = 3000
 // that lets an agent report lists.
 func TestAgentReadsEveryPath(t *testing.T) {
 	message := strings.Repeat("x", long)
+	cut := message[:wire.MaxMessage-len("…")] + "…"
 	cases := map[string]struct {
 		reason string
 		status string
@@ -77,9 +78,9 @@ func TestAgentReadsEveryPath(t *testing.T) {
 			want:   wire.Feedback{Conditions: []wire.Condition{{Type: "DeletionError", Message: "d"}}},
 		},
 		"long": {
-			reason: "a long text comes whole: the limit is for lists",
+			reason: "a long text comes whole, since the agent's limit is for lists, and is cut where it enters",
 			status: `{"conditions":[{"type":"SyncError","message":"` + message + `"}],"operationState":{"message":"` + message + `"}}`,
-			want:   wire.Feedback{Operation: wire.OperationFeedback{Message: message}, Conditions: []wire.Condition{{Type: "SyncError", Message: message}}},
+			want:   wire.Feedback{Operation: wire.OperationFeedback{Message: cut}, Conditions: []wire.Condition{{Type: "SyncError", Message: cut}}},
 		},
 		"quotes": {
 			reason: "what is in a text is not looked at", status: `{"conditions":[{"type":"SyncError","message":"a \"b\" {c} [d]\nö"}]}`,
