@@ -49,11 +49,23 @@ func holder(me contender, others []contender) (best contender, taken bool) {
 	for _, o := range others {
 		holds := o.copy != "" && me.copy == "" ||
 			o.wants && (o.copy != "") == (me.copy != "") && elder(o, me)
-		if holds && (!taken || o.wants && !best.wants || o.wants == best.wants && elder(o, best)) {
+		if holds && (!taken || precedes(o, best)) {
 			best, taken = o, true
 		}
 	}
 	return best, taken
+}
+
+// precedes reports whether a is named before b to one that has to yield to both: one
+// that asks before what is only left, then one with a copy, then the elder.
+func precedes(a, b contender) bool {
+	if a.wants != b.wants {
+		return a.wants
+	}
+	if (a.copy != "") != (b.copy != "") {
+		return a.copy != ""
+	}
+	return elder(a, b)
 }
 
 // holderOf returns the contender to which what app wants to be on its cluster

@@ -44,6 +44,7 @@ func TestHolder(t *testing.T) {
 		"left":          {reason: "what somebody left behind has to go first", me: me, others: []contender{{key: named("a"), copy: "a-1"}}, want: "a"},
 		"leftBeside":    {reason: "what somebody left beside mine goes by itself", me: mine, others: []contender{{key: named("a"), copy: "a-1"}}},
 		"leftAndWanted": {reason: "one that asks is named before one that has left", me: me, others: []contender{{key: named("a"), copy: "a-1"}, {key: named("b"), created: late, wants: true, copy: "b-1"}}, want: "b"},
+		"runsBeside":    {reason: "the one that runs is named, not an elder one that waits as well", me: me, others: []contender{{key: named("a"), created: early, wants: true}, {key: named("b"), created: late, wants: true, copy: "b-1"}}, want: "b"},
 		"eldest":        {reason: "the eldest of several is named, in whatever order they come", me: me, others: []contender{{key: named("b"), created: early.Add(1), wants: true}, {key: named("a"), created: early, wants: true}, {key: named("c"), created: early.Add(2), wants: true}}, want: "a"},
 	}
 	for name, c := range cases {
