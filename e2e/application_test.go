@@ -17,7 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // spec returns the spec of an Application that deploys one ConfigMap, named after
@@ -50,8 +50,8 @@ func create(t *testing.T, name, cluster string, automated bool) *argocd.Applicat
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: env.ArgoCDNamespace, Name: name, Finalizers: []string{argocd.ResourcesFinalizer},
-			Labels:      map[string]string{wire.PullLabel: "true"},
-			Annotations: map[string]string{wire.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"},
+			Labels:      map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"},
 		},
 		Spec: spec(t, name, automated),
 	}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // An operation asked for on the hub runs once on the managed cluster, however often
@@ -129,7 +129,7 @@ func withdrawByLabel(t *testing.T, cluster string) {
 	name := "unlabelled-" + cluster
 	a := create(t, name, cluster, true)
 	awaitWell(t, "hub", name)
-	patch(t, a, `{"metadata":{"labels":{"`+wire.PullLabel+`":null}}}`)
+	patch(t, a, `{"metadata":{"labels":{"`+contract.PullLabel+`":null}}}`)
 	await(t, "the work and the managed copy to go", func() (bool, string) {
 		works := worksOf(name)
 		_, there := view.Application(cluster, name)
@@ -142,7 +142,7 @@ func withdrawByLabel(t *testing.T, cluster string) {
 }
 
 func worksOf(name string) []*workv1.ManifestWork {
-	return slices.DeleteFunc(view.Works(), func(w *workv1.ManifestWork) bool { return w.Annotations[wire.HubNameAnnotation] != name })
+	return slices.DeleteFunc(view.Works(), func(w *workv1.ManifestWork) bool { return w.Annotations[contract.HubNameAnnotation] != name })
 }
 
 // A restart over a settled fleet writes nothing: no work changes.

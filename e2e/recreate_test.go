@@ -20,7 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // survivor is a Deployment with pods that run.
@@ -119,9 +119,9 @@ func awaitAdoption(t *testing.T, a *argocd.Application, cluster string) {
 		}
 		n, bound := 0, false
 		for i := range list.Items {
-			if w := &list.Items[i]; w.Annotations[wire.HubNameAnnotation] == a.Name {
+			if w := &list.Items[i]; w.Annotations[contract.HubNameAnnotation] == a.Name {
 				n++
-				bound = w.DeletionTimestamp == nil && w.Annotations[wire.HubUIDAnnotation] == string(a.UID)
+				bound = w.DeletionTimestamp == nil && w.Annotations[contract.HubUIDAnnotation] == string(a.UID)
 			}
 		}
 		return n == 1 && bound, fmt.Sprintf("%d works, bound: %t", n, bound)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // The examples hold no field that the real CRDs do not know.
@@ -24,7 +24,7 @@ func TestExamplesApplyStrictly(t *testing.T) {
 // The keys in the ApplicationSet are the ones that propagation reads.
 func TestExampleUsesTheContract(t *testing.T) {
 	text := readFile(t, deployPath("examples", "guestbook-app-set.yaml"))
-	for _, key := range []string{wire.PullLabel + `: "true"`, wire.ClusterAnnotation + `: '{{.name}}'`} {
+	for _, key := range []string{contract.PullLabel + `: "true"`, contract.ClusterAnnotation + `: '{{.name}}'`} {
 		if !strings.Contains(text, key) {
 			t.Errorf("the ApplicationSet has no %s", key)
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func rendered(elements ...string) string {
@@ -203,7 +203,7 @@ func TestRenderedExamplesApplyStrictly(t *testing.T) {
 		apply(t, file)
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", file)
 	}
-	if text := readFile(t, rendered("app-set.yaml")); !strings.Contains(text, wire.RenderedLabel+`: "true"`) || strings.Contains(text, wire.PullLabel) {
+	if text := readFile(t, rendered("app-set.yaml")); !strings.Contains(text, contract.RenderedLabel+`: "true"`) || strings.Contains(text, contract.PullLabel) {
 		t.Error("the ApplicationSet's labels are not those of rendered mode alone")
 	}
 }
@@ -219,7 +219,7 @@ func TestRenderedPolicy(t *testing.T) {
 	work := func(name, label, executor string) string {
 		return writeText(t, fmt.Sprintf("{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {name: %s, namespace: policy-cluster, labels: {%s}}, spec: {workload: {manifests: []}%s}}", name, label, executor))
 	}
-	label, with := wire.RenderedLabel+`: "true"`, ", executor: "+executor
+	label, with := contract.RenderedLabel+`: "true"`, ", executor: "+executor
 	as := func(user string, args ...string) (string, error) {
 		_, stderr, err := try(t, tool("kubectl"), append([]string{"--kubeconfig", kubeconfig, "--as", user}, args...)...)
 		return stderr, err
@@ -246,7 +246,7 @@ func TestRenderedPolicy(t *testing.T) {
 		{"an add-on's work, pruned", []string{"-n", "policy-cluster", "delete", "manifestwork", "addon"}, "belongs to another controller"},
 		{"the work agent's own rights", []string{"apply", "-f", work("bare", label, "")}, "want the executor rendered-applications/deployer"},
 		{"another executor", []string{"apply", "-f", work("other", label, strings.Replace(with, "deployer", "admin", 1))}, "want the executor rendered-applications/deployer"},
-		{"the label, taken off again", []string{"-n", "policy-cluster", "label", "manifestwork", "rendered", wire.RenderedLabel + "-"}, "Argo CD may write ManifestWorks of rendered mode only"},
+		{"the label, taken off again", []string{"-n", "policy-cluster", "label", "manifestwork", "rendered", contract.RenderedLabel + "-"}, "Argo CD may write ManifestWorks of rendered mode only"},
 		{"pruned", []string{"-n", "policy-cluster", "delete", "manifestwork", "rendered"}, ""},
 	}
 	for _, c := range cases {

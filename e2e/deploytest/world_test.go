@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // The three binaries do their work with the command lines, and nothing but the
@@ -65,7 +65,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	kubectl(t, "-n", "argocd", "delete", "application.argoproj.io", "--all", "--wait", "--timeout=60s")
 	w.eventuallyGone("manifestworks", "cluster1")
 	kubectl(t, "-n", "argocd", "delete", "applicationset", "--all", "--wait", "--timeout=60s")
-	w.eventuallyGone("multiclusterapplicationsetreports", "argocd", "-l", wire.ReportLabel+"=argocd.guestbook")
+	w.eventuallyGone("multiclusterapplicationsetreports", "argocd", "-l", contract.ReportLabel+"=argocd.guestbook")
 	kubectl(t, "delete", "managedcluster", "cluster1", "cluster2", "--wait", "--timeout=60s")
 	w.eventuallyGone("secrets", "argocd", "-l", "argocd.argoproj.io/secret-type=cluster")
 
@@ -139,7 +139,7 @@ func (w world) tenant(namespace, cluster string) {
 	applyText(w.t, `{apiVersion: cluster.open-cluster-management.io/v1beta1, kind: PlacementDecision, metadata: {name: tenant-1, namespace: `+namespace+`}}`)
 	w.status("placementdecision", namespace, "tenant-1", map[string]any{"decisions": []any{map[string]any{"clusterName": cluster, "reason": ""}}})
 	applyText(w.t, `{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: tenant, namespace: `+namespace+`,
-  labels: {`+wire.PullLabel+`: "true"}, annotations: {`+wire.ClusterAnnotation+`: `+cluster+`, `+argocd.SkipReconcileAnnotation+`: "true"}},
+  labels: {`+contract.PullLabel+`: "true"}, annotations: {`+contract.ClusterAnnotation+`: `+cluster+`, `+argocd.SkipReconcileAnnotation+`: "true"}},
   spec: {project: tenants, destination: {namespace: `+namespace+`}, source: {repoURL: "https://git.example.com/apps.git", path: guestbook}}}`)
 	w.eventuallyThere("manifestworks", cluster)
 	applyText(w.t, `{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: tenants, namespace: argocd}, spec: {sourceNamespaces: []}}`)
@@ -191,9 +191,9 @@ func (w world) answer(cluster, work, health, sync string) {
 	value := func(name, s string) map[string]any {
 		return map[string]any{"name": name, "fieldValue": map[string]any{"type": "String", "string": s}}
 	}
-	values := []any{value(wire.FeedbackHealthStatus, health), value(wire.FeedbackSyncStatus, sync), value(wire.FeedbackSyncRevision, "abc")}
-	if request := o.Metadata.Annotations[wire.RequestAnnotation]; request != "" {
-		values = append(values, value(wire.FeedbackRequest, request))
+	values := []any{value(contract.FeedbackHealthStatus, health), value(contract.FeedbackSyncStatus, sync), value(contract.FeedbackSyncRevision, "abc")}
+	if request := o.Metadata.Annotations[contract.RequestAnnotation]; request != "" {
+		values = append(values, value(contract.FeedbackRequest, request))
 	}
 	w.status("manifestwork", cluster, work, map[string]any{
 		"conditions": []any{applied, available},

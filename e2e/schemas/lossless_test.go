@@ -22,8 +22,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 const (
@@ -76,8 +76,8 @@ func TestEveryFieldIsDelivered(t *testing.T) {
 	set(t, project, []any{map[string]any{"server": "*", "namespace": "*"}}, "spec", "destinations")
 	application := filled(t, "application-crd.yaml", argocd.ApplicationKind, "spec", "operation")
 	set(t, application, name, "spec", "project")
-	application.SetLabels(map[string]string{wire.PullLabel: "true"})
-	application.SetAnnotations(map[string]string{wire.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"})
+	application.SetLabels(map[string]string{contract.PullLabel: "true"})
+	application.SetAnnotations(map[string]string{contract.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"})
 	create(t, project)
 	create(t, application)
 

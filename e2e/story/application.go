@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Application is what people look at in an Application, on whichever cluster it is.
@@ -45,7 +45,7 @@ func newApplication(a *argocd.Application) Application {
 		}
 	}
 	return Application{
-		Namespace: a.Namespace, Name: a.Name, Target: a.Annotations[wire.ClusterAnnotation],
+		Namespace: a.Namespace, Name: a.Name, Target: a.Annotations[contract.ClusterAnnotation],
 		Sync: status.Sync.Status, Health: status.Health.Status, Revision: status.Sync.Revision,
 		Phase: status.OperationState.Phase, PhaseMessage: status.OperationState.Message,
 		Conditions: status.Conditions, Deleting: a.DeletionTimestamp != nil,

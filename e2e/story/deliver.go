@@ -17,8 +17,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // Examples returns the path of a file or folder of the examples.
@@ -92,7 +92,7 @@ func (s *Story) deliveryMarks(cluster string) []mark {
 // workOf holds when a ManifestWork for a hub Application is in a cluster's namespace.
 func (s *Story) workOf(name, cluster string) (bool, string) {
 	for _, work := range s.view.Works() {
-		if work.Namespace == cluster && work.Annotations[wire.HubNameAnnotation] == name {
+		if work.Namespace == cluster && work.Annotations[contract.HubNameAnnotation] == name {
 			return true, ""
 		}
 	}

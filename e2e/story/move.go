@@ -18,7 +18,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // notes is an Application that no ApplicationSet owns: what a person applies by hand.
@@ -72,7 +72,7 @@ func (s *Story) point(ctx context.Context, cluster string) error {
 		return err
 	}
 	annotations := o.GetAnnotations()
-	annotations[wire.ClusterAnnotation] = cluster
+	annotations[contract.ClusterAnnotation] = cluster
 	o.SetAnnotations(annotations)
 	return s.fleet.Hub.Apply(ctx, o)
 }

@@ -17,8 +17,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // Withdraw deletes the ApplicationSet and the standalone Application, and waits
@@ -76,7 +76,7 @@ func (s *Story) leftOnHub() []string {
 		left = append(left, "hub Application "+a.Name)
 	}
 	for _, work := range s.view.Works() {
-		if work.Labels[wire.PullLabel] != "" {
+		if work.Labels[contract.PullLabel] != "" {
 			left = append(left, "ManifestWork "+work.Namespace+"/"+work.Name)
 		}
 	}

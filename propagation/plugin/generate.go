@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/parameters"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/source"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/wrap"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // platform holds the choices of whoever installs the plugin. Applications have no
@@ -51,7 +51,7 @@ func (p *platform) options() (o wrap.Options, secretsAllowed bool, err error) {
 		return o, false, errors.New("--secrets: want refuse or allow")
 	}
 	if p.executor != "" {
-		namespace, name, ok := wire.SplitKey(p.executor)
+		namespace, name, ok := contract.SplitKey(p.executor)
 		if !ok || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
 			return o, false, errors.New("--executor: want NAMESPACE/NAME of a ServiceAccount")
 		}

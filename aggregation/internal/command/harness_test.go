@@ -31,8 +31,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 var (
@@ -262,9 +262,9 @@ func (w *world) deliver(a app) {
 	w.t.Helper()
 	w.must(hub.Create(w.t.Context(), &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: a.cluster, Name: a.work(),
-		Labels: map[string]string{wire.PullLabel: "true", wire.ApplicationSetLabel: "true"},
+		Labels: map[string]string{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"},
 		Annotations: map[string]string{
-			wire.HostingAnnotation: w.namespace + "/" + a.set, wire.HubNamespaceAnnotation: w.namespace, wire.HubNameAnnotation: a.name,
+			contract.HostingAnnotation: w.namespace + "/" + a.set, contract.HubNamespaceAnnotation: w.namespace, contract.HubNameAnnotation: a.name,
 		},
 	}}))
 }
@@ -275,8 +275,8 @@ type values map[string]string
 // healthy is the feedback of an Application that fares well.
 func healthy() values {
 	return values{
-		wire.FeedbackHealthStatus: "Healthy", wire.FeedbackSyncStatus: "Synced", wire.FeedbackSyncRevision: "53e28ff2",
-		wire.FeedbackOperationPhase: "Succeeded", wire.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
+		contract.FeedbackHealthStatus: "Healthy", contract.FeedbackSyncStatus: "Synced", contract.FeedbackSyncRevision: "53e28ff2",
+		contract.FeedbackOperationPhase: "Succeeded", contract.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestHandMadeChangesAreMended(t *testing.T) {
@@ -69,11 +69,11 @@ func TestHandMadeChangesAreMended(t *testing.T) {
 	t.Run("label", func(t *testing.T) {
 		r, err := w.read("guestbook")
 		w.must(err)
-		r.Labels[wire.ReportLabel] = "something.else"
+		r.Labels[contract.ReportLabel] = "something.else"
 		w.must(hub.Update(t.Context(), r))
 		eventually(t, "the label", func() error {
 			r, err := w.read("guestbook")
-			if label := r.Labels[wire.ReportLabel]; label != w.namespace+".guestbook" {
+			if label := r.Labels[contract.ReportLabel]; label != w.namespace+".guestbook" {
 				return errors.Join(err, errors.New(label))
 			}
 			return nil
@@ -118,7 +118,7 @@ func TestOthersMetadataStays(t *testing.T) {
 		return nil
 	})
 	degraded := healthy()
-	degraded[wire.FeedbackHealthStatus] = "Degraded"
+	degraded[contract.FeedbackHealthStatus] = "Degraded"
 	w.report(a, degraded)
 	w.row("guestbook", "Degraded Synced")
 	report, err := w.read("guestbook")
@@ -161,7 +161,7 @@ func TestForeignReportIsLeftAlone(t *testing.T) {
 		t.Errorf("%v foreign reports are counted, want both", n)
 	}
 
-	metav1.SetMetaDataLabel(&foreign.ObjectMeta, wire.ReportLabel, w.namespace+".guestbook")
+	metav1.SetMetaDataLabel(&foreign.ObjectMeta, contract.ReportLabel, w.namespace+".guestbook")
 	w.must(hub.Update(t.Context(), foreign)) // given to us
 	w.row("guestbook", "Degraded Synced")
 	w.must(hub.Delete(t.Context(), orphan))

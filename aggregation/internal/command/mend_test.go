@@ -21,8 +21,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // says waits until check has no objection to a report.
@@ -67,7 +67,7 @@ func TestStrangersContentIsNoKnowledge(t *testing.T) {
 		w.says("guestbook", "without a stranger's resources", noResources)
 	}
 	degraded := healthy()
-	degraded[wire.FeedbackHealthStatus] = "Degraded"
+	degraded[contract.FeedbackHealthStatus] = "Degraded"
 	w.report(a, degraded)
 	w.row("guestbook", "Degraded Synced")
 	w.says("guestbook", "without a stranger's resources after a change", noResources)
@@ -144,7 +144,7 @@ func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
 		return response
 	})
 	degraded := healthy()
-	degraded[wire.FeedbackHealthStatus] = "Degraded"
+	degraded[contract.FeedbackHealthStatus] = "Degraded"
 	w.report(a, degraded)
 	w.row("guestbook", "Degraded Synced") // written, deleted, and written again
 	eventually(t, "a report that was created after the first", func() error {
@@ -162,7 +162,7 @@ func TestReportThatLostItsLabelIsOurs(t *testing.T) {
 	a := w.lone("guestbook")
 	w.row("guestbook", "Healthy Synced")
 	labelled := func(r *v1alpha1.MulticlusterApplicationSetReport) error {
-		if r.Labels[wire.ReportLabel] == "" {
+		if r.Labels[contract.ReportLabel] == "" {
 			return errors.New("no label")
 		}
 		return nil
@@ -170,7 +170,7 @@ func TestReportThatLostItsLabelIsOurs(t *testing.T) {
 	w.patch("guestbook", `{"metadata":{"labels":null}}`)
 	w.says("guestbook", "with its label again", labelled)
 	degraded := healthy()
-	degraded[wire.FeedbackHealthStatus] = "Degraded"
+	degraded[contract.FeedbackHealthStatus] = "Degraded"
 	w.report(a, degraded)
 	w.row("guestbook", "Degraded Synced")
 

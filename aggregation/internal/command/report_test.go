@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // The sample of the report contract comes out field for field.
@@ -26,13 +26,13 @@ func TestReportOfTheContract(t *testing.T) {
 	}
 	failure := `Failed sync attempt to 53e28ff2: one or more objects failed to apply, reason: namespaces "guestbook" not found (retried 5 times).`
 	w.report(a1, values{
-		wire.FeedbackHealthStatus: "Missing", wire.FeedbackSyncStatus: "OutOfSync", wire.FeedbackSyncRevision: "53e28ff2",
-		wire.FeedbackOperationPhase: "Failed", wire.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
-		wire.FeedbackOperationMessage: `one or more objects failed to apply, reason: namespaces "guestbook" not found (retried 5 times).`,
-		"conditionSyncError":          failure,
+		contract.FeedbackHealthStatus: "Missing", contract.FeedbackSyncStatus: "OutOfSync", contract.FeedbackSyncRevision: "53e28ff2",
+		contract.FeedbackOperationPhase: "Failed", contract.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
+		contract.FeedbackOperationMessage: `one or more objects failed to apply, reason: namespaces "guestbook" not found (retried 5 times).`,
+		"conditionSyncError":              failure,
 	})
 	progressing := healthy()
-	progressing[wire.FeedbackHealthStatus] = "Progressing"
+	progressing[contract.FeedbackHealthStatus] = "Progressing"
 	w.report(a2, progressing)
 	w.report(a3, progressing)
 
@@ -58,7 +58,7 @@ func TestReportOfTheContract(t *testing.T) {
 		if diff := cmp.Diff(want, report.Statuses); diff != "" {
 			return errors.New(diff)
 		}
-		if label := report.Labels[wire.ReportLabel]; label != w.namespace+".guestbook" {
+		if label := report.Labels[contract.ReportLabel]; label != w.namespace+".guestbook" {
 			return errors.New("label " + label)
 		}
 		return nil

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // One managed cluster that reports a megabyte costs nobody else his row.
@@ -25,7 +25,7 @@ func TestHugeFeedbackCostsItsOwnRowOnly(t *testing.T) {
 		w.deliver(a)
 		v := healthy()
 		if c == "a-hostile" {
-			v[wire.FeedbackSyncRevision] = strings.Repeat("x", 1100<<10)
+			v[contract.FeedbackSyncRevision] = strings.Repeat("x", 1100<<10)
 		}
 		w.report(a, v)
 	}
@@ -47,7 +47,7 @@ func TestNewPodKeepsWhatSearchHasNotAnswered(t *testing.T) {
 	for _, name := range []string{"c1", "c2"} {
 		a := app{"guestbook", "app-" + name, w.cluster(name, metav1.ConditionTrue)}
 		w.deliver(a)
-		w.report(a, values{wire.FeedbackHealthStatus: "Degraded", wire.FeedbackSyncStatus: "Synced"})
+		w.report(a, values{contract.FeedbackHealthStatus: "Degraded", contract.FeedbackSyncStatus: "Synced"})
 		both = append(both, intermediate.Application{
 			Cluster: a.cluster, Namespace: w.namespace, Name: a.name,
 			Resources:  []intermediate.Resource{{APIVersion: "v1", Kind: "ConfigMap", Name: name}},

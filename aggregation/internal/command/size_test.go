@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestReportKeepsToItsSize(t *testing.T) {
@@ -53,7 +53,7 @@ func TestReportKeepsToItsSize(t *testing.T) {
 			return fmt.Errorf("%d unhealthy rows of 30", bad)
 		}
 		left := fmt.Sprint(apps - len(r.Statuses.ClusterConditions))
-		if said := r.Annotations[wire.RowsLeftOutAnnotation]; left == "0" || said != left {
+		if said := r.Annotations[contract.RowsLeftOutAnnotation]; left == "0" || said != left {
 			return fmt.Errorf("%s rows are left out, it says %q", left, said)
 		}
 		return nil
@@ -73,7 +73,7 @@ func TestReportKeepsToItsSize(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, says := r.Annotations[wire.RowsLeftOutAnnotation]; says || r.Statuses.Summary.Clusters != "0" {
+		if _, says := r.Annotations[contract.RowsLeftOutAnnotation]; says || r.Statuses.Summary.Clusters != "0" {
 			return errors.New("it is not")
 		}
 		return nil

@@ -15,8 +15,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // hostile returns a work of over a megabyte, as a watch decodes it; texts differ
@@ -26,9 +26,9 @@ func hostile(t *testing.T, serial int, values map[string]int) *workv1.ManifestWo
 	long := func(n int) string { return strings.Repeat(fmt.Sprintf("%06d", serial), n/6) }
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "cluster1", Name: fmt.Sprint("guestbook-", serial), UID: "u",
-		Labels: map[string]string{wire.PullLabel: "true"},
+		Labels: map[string]string{contract.PullLabel: "true"},
 		Annotations: map[string]string{
-			wire.HubNamespaceAnnotation: "argocd", wire.HubNameAnnotation: "guestbook", wire.HostingAnnotation: "argocd/guestbook", "stray": long(100 << 10),
+			contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: "guestbook", contract.HostingAnnotation: "argocd/guestbook", "stray": long(100 << 10),
 		},
 	}}
 	manifest := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{
@@ -39,8 +39,8 @@ func hostile(t *testing.T, serial int, values map[string]int) *workv1.ManifestWo
 		manifest.StatusFeedbacks.Values = append(manifest.StatusFeedbacks.Values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
 	}
 	synced := argocd.SyncSynced
-	if values[wire.FeedbackSyncStatus] == 0 {
-		manifest.StatusFeedbacks.Values = append(manifest.StatusFeedbacks.Values, workv1.FeedbackValue{Name: wire.FeedbackSyncStatus, Value: workv1.FieldValue{Type: workv1.String, String: &synced}})
+	if values[contract.FeedbackSyncStatus] == 0 {
+		manifest.StatusFeedbacks.Values = append(manifest.StatusFeedbacks.Values, workv1.FeedbackValue{Name: contract.FeedbackSyncStatus, Value: workv1.FieldValue{Type: workv1.String, String: &synced}})
 	}
 	work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{manifest}
 	raw, err := json.Marshal(work)
@@ -59,7 +59,7 @@ func hostile(t *testing.T, serial int, values map[string]int) *workv1.ManifestWo
 func TestHostileWorkIsBrief(t *testing.T) {
 	const works = 50
 	everything := map[string]int{}
-	for _, p := range wire.FeedbackPaths() {
+	for _, p := range contract.FeedbackPaths() {
 		everything[p.Name] = 60 << 10
 	}
 	for name, c := range map[string]struct {
@@ -67,8 +67,8 @@ func TestHostileWorkIsBrief(t *testing.T) {
 		values map[string]int
 		limit  uint64
 	}{
-		"revision":   {reason: "a revision of 1.1 MB is none", values: map[string]int{wire.FeedbackSyncRevision: 1_100_000}, limit: 2 << 10},
-		"message":    {reason: "a message is cut", values: map[string]int{wire.FeedbackHealthMessage: 1 << 20, wire.FeedbackSyncStatus: 300 << 10}, limit: 4 << 10},
+		"revision":   {reason: "a revision of 1.1 MB is none", values: map[string]int{contract.FeedbackSyncRevision: 1_100_000}, limit: 2 << 10},
+		"message":    {reason: "a message is cut", values: map[string]int{contract.FeedbackHealthMessage: 1 << 20, contract.FeedbackSyncStatus: 300 << 10}, limit: 4 << 10},
 		"everything": {reason: "every value at its longest", values: everything, limit: 20 << 10},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,9 +88,9 @@ func TestHostileWorkIsBrief(t *testing.T) {
 			if !ok || work.AppNamespace != "" || work.HubName != "guestbook" || work.Set.Name != "guestbook" {
 				t.Fatalf("%s: it is %+v", c.reason, kept[0])
 			}
-			seen := work.Facts.Observe(observe.Cluster{Name: "cluster1", Exists: true, Available: true})
+			seen := work.Facts.Observe(status.Cluster{Name: "cluster1", Exists: true, Available: true})
 			for _, s := range []string{seen.Health, seen.Sync, seen.Revision, seen.Operation.Phase, seen.Operation.StartedAt} {
-				if len(s) > wire.MaxToken {
+				if len(s) > contract.MaxToken {
 					t.Errorf("%s: a row gets %d bytes", c.reason, len(s))
 				}
 			}

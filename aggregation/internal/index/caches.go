@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // Caches returns how the informers that the index is fed from have to be trimmed.
@@ -33,7 +33,7 @@ func trimCluster(object any) (any, error) {
 		return object, nil
 	}
 	trimmed := &clusterv1.ManagedCluster{ObjectMeta: trimMeta(&c.ObjectMeta), Status: c.Status}
-	rejected := observe.TrimCluster(&trimmed.Status)
+	rejected := status.TrimCluster(&trimmed.Status)
 	for i := range trimmed.Status.Conditions {
 		trimmed.Status.Conditions[i].Message = intern(trimmed.Status.Conditions[i].Message)
 	}

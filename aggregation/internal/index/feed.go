@@ -20,7 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // The index is fed from these; nothing of them is ever written.
@@ -68,8 +68,8 @@ func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.S
 		}),
 		f.handle(works, handler[*Work]{set: f.setWork, gone: x.DeleteWork}),
 		f.handle(clusters, handler[*clusterv1.ManagedCluster]{
-			set:  func(c *clusterv1.ManagedCluster) { x.SetCluster(observe.ClusterOf(c.Name, c)) },
-			gone: func(key types.NamespacedName) { x.SetCluster(observe.ClusterOf(key.Name, nil)) },
+			set:  func(c *clusterv1.ManagedCluster) { x.SetCluster(status.ClusterOf(c.Name, c)) },
+			gone: func(key types.NamespacedName) { x.SetCluster(status.ClusterOf(key.Name, nil)) },
 		}),
 	)
 }

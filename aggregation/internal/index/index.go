@@ -11,7 +11,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // Index holds the rows of every ApplicationSet. It is safe for concurrent use.
@@ -97,7 +97,7 @@ func (x *Index) DeleteWork(key types.NamespacedName) {
 }
 
 // SetCluster takes in a ManagedCluster that is new, has changed or is gone.
-func (x *Index) SetCluster(state observe.Cluster) {
+func (x *Index) SetCluster(state status.Cluster) {
 	x.update(func(t touched) {
 		c := x.cluster(state.Name)
 		same := c.state == state
@@ -210,7 +210,7 @@ func (x *Index) dropIfEmpty(key types.NamespacedName, s *set) {
 func (x *Index) cluster(name string) *cluster {
 	c := x.clusters[name]
 	if c == nil {
-		c = &cluster{state: observe.Cluster{Name: name}, works: map[*entry]struct{}{}}
+		c = &cluster{state: status.Cluster{Name: name}, works: map[*entry]struct{}{}}
 		x.clusters[name] = c
 	}
 	return c

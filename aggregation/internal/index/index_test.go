@@ -17,9 +17,9 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
@@ -30,9 +30,9 @@ func manifestWork(set types.NamespacedName, cluster, app string, feedback map[st
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: cluster, Name: app + "-abcde", Generation: 1,
 		CreationTimestamp: metav1.NewTime(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)),
-		Labels:            map[string]string{wire.PullLabel: "true", wire.ApplicationSetLabel: "true"},
+		Labels:            map[string]string{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"},
 		Annotations: map[string]string{
-			wire.HostingAnnotation: set.String(), wire.HubNamespaceAnnotation: set.Namespace, wire.HubNameAnnotation: app,
+			contract.HostingAnnotation: set.String(), contract.HubNamespaceAnnotation: set.Namespace, contract.HubNameAnnotation: app,
 		},
 	}}
 	if feedback == nil {
@@ -53,8 +53,8 @@ func manifestWork(set types.NamespacedName, cluster, app string, feedback map[st
 // says is the feedback of an Application.
 func says(health, sync string) map[string]string {
 	return map[string]string{
-		wire.FeedbackHealthStatus: health, wire.FeedbackSyncStatus: sync, wire.FeedbackSyncRevision: "53e28ff2",
-		wire.FeedbackOperationPhase: "Succeeded", wire.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
+		contract.FeedbackHealthStatus: health, contract.FeedbackSyncStatus: sync, contract.FeedbackSyncRevision: "53e28ff2",
+		contract.FeedbackOperationPhase: "Succeeded", contract.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
 	}
 }
 
@@ -67,8 +67,8 @@ func compact(t testing.TB, w *workv1.ManifestWork) *Work {
 	return object.(*Work)
 }
 
-func available(name string) observe.Cluster {
-	return observe.Cluster{Name: name, Exists: true, Available: true}
+func available(name string) status.Cluster {
+	return status.Cluster{Name: name, Exists: true, Available: true}
 }
 
 // spied returns an index, and the ApplicationSets that it told about since the
@@ -133,7 +133,7 @@ func TestOnlyWhatChangedIsTold(t *testing.T) {
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "Synced"))))
 	expect(t, "a change is told to its own ApplicationSet", told(), map[types.NamespacedName]int{guestbook: 1})
 
-	x.SetCluster(observe.Cluster{Name: "a", Exists: true})
+	x.SetCluster(status.Cluster{Name: "a", Exists: true})
 	expect(t, "a cluster's change to all that have rows on it, once each", told(), map[types.NamespacedName]int{guestbook: 1, other: 1})
 }
 
@@ -145,7 +145,7 @@ func TestClusterFlipMakesItsOwnRowsOnly(t *testing.T) {
 		x.SetWork(compact(t, manifestWork(guestbook, name, "app", says("Healthy", "Synced"))))
 	}
 	before := x.View(guestbook).Rows
-	x.SetCluster(observe.Cluster{Name: "cluster-3", Exists: true, Message: "lease is old"})
+	x.SetCluster(status.Cluster{Name: "cluster-3", Exists: true, Message: "lease is old"})
 	for i, r := range x.View(guestbook).Rows {
 		if same := r == before[i]; same != (i != 3) {
 			t.Errorf("row %d is the same: %v; only row 3 is of the cluster", i, same)
@@ -157,7 +157,7 @@ func TestClusterFlipMakesItsOwnRowsOnly(t *testing.T) {
 	}
 	x.SetCluster(available("cluster-3"))
 	expect(t, "and all returns by itself", rows(x, guestbook)[3], "cluster-3: Healthy Synced")
-	x.SetCluster(observe.Cluster{Name: "cluster-3"})
+	x.SetCluster(status.Cluster{Name: "cluster-3"})
 	expect(t, "a cluster that is gone from the hub cannot be heard", rows(x, guestbook)[3], "cluster-3: Unknown Unknown ClusterUnreachable")
 	x.DeleteWork(types.NamespacedName{Namespace: "cluster-3", Name: "app-abcde"})
 	if x.stale != 0 || x.clusters["cluster-3"] != nil {
@@ -205,8 +205,8 @@ func TestNothingFlickers(t *testing.T) {
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", full)))
 	told()
 	gap := says("Healthy", "Synced")
-	delete(gap, wire.FeedbackOperationPhase)
-	delete(gap, wire.FeedbackOperationStartedAt)
+	delete(gap, contract.FeedbackOperationPhase)
+	delete(gap, contract.FeedbackOperationStartedAt)
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", gap)))
 	expect(t, "an operation that vanishes is no news", told(), map[types.NamespacedName]int{})
 	expect(t, "the row still has it", x.View(guestbook).Rows[0].OperationStatePhase, "Succeeded")
@@ -258,7 +258,7 @@ func TestOldReportStandsInForSearch(t *testing.T) {
 	expect(t, "resources are kept", x.View(guestbook).Resources.Refs(), old.Resources)
 
 	gap := says("Degraded", "OutOfSync")
-	delete(gap, wire.FeedbackOperationPhase)
+	delete(gap, contract.FeedbackOperationPhase)
 	y, _ := spied()
 	y.SetCluster(available("a"))
 	y.Remember(guestbook, old)
@@ -286,7 +286,7 @@ func TestConcurrentUse(t *testing.T) {
 		all.Go(func() {
 			for range 100 {
 				x.SetWork(work)
-				x.SetCluster(observe.Cluster{Name: name, Exists: true})
+				x.SetCluster(status.Cluster{Name: name, Exists: true})
 				x.SetSearch(&intermediate.Report{Namespace: guestbook.Namespace, Name: guestbook.Name})
 				x.View(guestbook)
 				x.DeleteWork(work.key())
@@ -309,10 +309,10 @@ func TestCompact(t *testing.T) {
 		ours   bool
 	}{
 		"ours":             {"a pulled Application of an ApplicationSet", func(*workv1.ManifestWork) {}, true},
-		"no label":         {"a work that merely names an ApplicationSet is someone else's", func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) }, false},
-		"label is false":   {"the label is a boolean", func(w *workv1.ManifestWork) { w.Labels[wire.PullLabel] = "false" }, false},
-		"no annotation":    {"nobody's row", func(w *workv1.ManifestWork) { delete(w.Annotations, wire.HostingAnnotation) }, false},
-		"odd annotation":   {"not a name", func(w *workv1.ManifestWork) { w.Annotations[wire.HostingAnnotation] = "a/b/c" }, false},
+		"no label":         {"a work that merely names an ApplicationSet is someone else's", func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) }, false},
+		"label is false":   {"the label is a boolean", func(w *workv1.ManifestWork) { w.Labels[contract.PullLabel] = "false" }, false},
+		"no annotation":    {"nobody's row", func(w *workv1.ManifestWork) { delete(w.Annotations, contract.HostingAnnotation) }, false},
+		"odd annotation":   {"not a name", func(w *workv1.ManifestWork) { w.Annotations[contract.HostingAnnotation] = "a/b/c" }, false},
 		"no maps whatever": {"an object without metadata does no harm", func(w *workv1.ManifestWork) { w.Labels, w.Annotations = nil, nil }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

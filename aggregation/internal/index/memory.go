@@ -8,8 +8,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // memory is what a report said when this process first met it.
@@ -30,9 +30,9 @@ func newMemory(report *v1alpha1.AppSetStatuses) *memory {
 }
 
 // recall fills in the operation that feedback may be missing for a moment.
-func (m *memory) recall(app string, previous *observe.Observation) {
+func (m *memory) recall(app string, previous *status.Observation) {
 	row := m.rows[app]
-	previous.Operation = wire.OperationFeedback{Phase: row.OperationStatePhase, StartedAt: row.OperationStateStartedAt}
+	previous.Operation = contract.OperationFeedback{Phase: row.OperationStatePhase, StartedAt: row.OperationStateStartedAt}
 	previous.Revision = row.SyncRevision
 }
 
@@ -56,7 +56,7 @@ func (m *memory) search(now *merge.Row) merge.Search {
 
 // fromFeedback reports whether feedback alone decides about a type of condition.
 func fromFeedback(conditionType string) bool {
-	return slices.Contains(ownReasons, observe.Reason(conditionType)) || slices.Contains(wire.ConditionTypes, conditionType)
+	return slices.Contains(ownReasons, status.Reason(conditionType)) || slices.Contains(contract.ConditionTypes, conditionType)
 }
 
-var ownReasons = []observe.Reason{observe.ClusterUnreachable, observe.ApplyFailed, observe.ApplicationUnreadable}
+var ownReasons = []status.Reason{status.ClusterUnreachable, status.ApplyFailed, status.ApplicationUnreadable}

@@ -20,9 +20,9 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // scene is a hub that changes at random, and an index that hears of it late, more
@@ -32,7 +32,7 @@ type scene struct {
 	random *rand.Rand
 
 	works    map[types.NamespacedName]*workv1.ManifestWork
-	clusters map[string]observe.Cluster
+	clusters map[string]status.Cluster
 	search   map[types.NamespacedName]heard
 
 	pending map[string][]func() // by object, oldest first
@@ -70,7 +70,7 @@ func newScene(seed uint64) *scene {
 	s := &scene{
 		random:    rand.New(rand.NewPCG(seed, 0)),
 		works:     map[types.NamespacedName]*workv1.ManifestWork{},
-		clusters:  map[string]observe.Cluster{},
+		clusters:  map[string]status.Cluster{},
 		search:    map[types.NamespacedName]heard{},
 		pending:   map[string][]func(){},
 		published: map[types.NamespacedName]v1alpha1.AppSetStatuses{},
@@ -99,7 +99,7 @@ func (s *scene) change() {
 	switch s.random.IntN(10) {
 	case 0:
 		name := s.one("a", "b", "c", "d")
-		state := observe.Cluster{Name: name, Exists: s.random.IntN(5) > 0}
+		state := status.Cluster{Name: name, Exists: s.random.IntN(5) > 0}
 		state.Available = state.Exists && s.random.IntN(3) > 0
 		s.clusters[name] = state
 		s.later("cluster "+name, func() { s.index.SetCluster(state) })
@@ -129,9 +129,9 @@ func (s *scene) work() *workv1.ManifestWork {
 	var feedback map[string]string
 	if s.random.IntN(6) > 0 {
 		feedback = says(s.one("Healthy", "Progressing", "Degraded", "Missing"), s.one("Synced", "OutOfSync", "Unknown"))
-		feedback[wire.FeedbackOperationPhase] = s.one("Succeeded", "Failed", "Running")
+		feedback[contract.FeedbackOperationPhase] = s.one("Succeeded", "Failed", "Running")
 		if s.random.IntN(3) == 0 {
-			feedback["condition"+s.one(wire.ConditionTypes...)] = s.one("first", "second")
+			feedback["condition"+s.one(contract.ConditionTypes...)] = s.one("first", "second")
 		}
 	}
 	w := manifestWork(s.set(), s.one("a", "b", "c", "d"), s.one("x", "y", "z"), feedback)
@@ -140,7 +140,7 @@ func (s *scene) work() *workv1.ManifestWork {
 		w.DeletionTimestamp = &metav1.Time{Time: w.CreationTimestamp.Add(1)}
 	}
 	if s.random.IntN(20) == 0 {
-		w.Labels[wire.PullLabel] = "false"
+		w.Labels[contract.PullLabel] = "false"
 	}
 	return w
 }
@@ -209,33 +209,33 @@ func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 	var refs []v1alpha1.ResourceRef
 	var rows []*merge.Row
 	ofSet := func(w *workv1.ManifestWork) bool {
-		return w.Annotations[wire.HostingAnnotation] == key.String() && w.Labels[wire.PullLabel] == "true"
+		return w.Annotations[contract.HostingAnnotation] == key.String() && w.Labels[contract.PullLabel] == "true"
 	}
 	staying := map[string]bool{}
 	for _, w := range s.works {
 		if ofSet(w) && w.DeletionTimestamp == nil {
-			staying[w.Annotations[wire.HubNameAnnotation]] = true
+			staying[w.Annotations[contract.HubNameAnnotation]] = true
 		}
 	}
 	for _, w := range s.works {
 		var search merge.Search
-		if a, found := said[w.Namespace+"/"+w.Annotations[wire.HubNameAnnotation]]; found && ofSet(w) && len(w.Status.ResourceStatus.Manifests) > 0 {
+		if a, found := said[w.Namespace+"/"+w.Annotations[contract.HubNameAnnotation]]; found && ofSet(w) && len(w.Status.ResourceStatus.Manifests) > 0 {
 			// without a manifest nobody knows its namespace there
 			search = searchOf(&a)
 			for _, x := range a.Resources {
 				refs = append(refs, v1alpha1.ResourceRef{APIVersion: x.APIVersion, Kind: x.Kind, Name: x.Name, Namespace: x.Namespace})
 			}
 		}
-		if !ofSet(w) || w.DeletionTimestamp != nil && staying[w.Annotations[wire.HubNameAnnotation]] {
+		if !ofSet(w) || w.DeletionTimestamp != nil && staying[w.Annotations[contract.HubNameAnnotation]] {
 			continue
 		}
 		cluster, known := s.clusters[w.Namespace]
 		if !known {
-			cluster = observe.Cluster{Name: w.Namespace}
+			cluster = status.Cluster{Name: w.Namespace}
 		}
-		o := observe.Work(w, cluster)
+		o := status.Work(w, cluster)
 		a := merge.App{
-			HubNamespace: w.Annotations[wire.HubNamespaceAnnotation], HubName: w.Annotations[wire.HubNameAnnotation], Cluster: w.Namespace, Work: w.Name,
+			HubNamespace: w.Annotations[contract.HubNamespaceAnnotation], HubName: w.Annotations[contract.HubNameAnnotation], Cluster: w.Namespace, Work: w.Name,
 			Reported: o.Reported, Health: o.Health, Sync: o.Sync, Revision: o.Revision,
 			OperationPhase: o.Operation.Phase, OperationStartedAt: o.Operation.StartedAt, OperationMessage: o.Operation.Message,
 		}
@@ -369,7 +369,7 @@ func BenchmarkMemory(b *testing.B) {
 			x.SetCluster(available(cluster))
 			set := types.NamespacedName{Namespace: "argocd", Name: fmt.Sprintf("set-%d", i%10)}
 			says := says("Healthy", "Synced")
-			says[wire.FeedbackOperationStartedAt] = fmt.Sprintf("2026-11-20T10:%02d:%02dZ", i/60%60, i%60)
+			says[contract.FeedbackOperationStartedAt] = fmt.Sprintf("2026-11-20T10:%02d:%02dZ", i/60%60, i%60)
 			data, err := json.Marshal(manifestWork(set, cluster, set.Name+"-"+cluster, says))
 			if err != nil {
 				b.Fatal(err)

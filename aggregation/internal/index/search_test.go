@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // deploys is an Application of an intermediate report that deploys ConfigMaps and has
@@ -259,7 +259,7 @@ func BenchmarkSearchMemory(b *testing.B) {
 				a.Resources = append(a.Resources, intermediate.Resource{APIVersion: "v1", Kind: "ConfigMap", Name: fmt.Sprintf("resource-%d", j)})
 			}
 			r.Applications = append(r.Applications, a)
-			x.SetWork(compact(b, manifestWork(guestbook, c, "app", map[string]string{wire.FeedbackHealthStatus: "Healthy"})))
+			x.SetWork(compact(b, manifestWork(guestbook, c, "app", map[string]string{contract.FeedbackHealthStatus: "Healthy"})))
 		}
 		var before, after runtime.MemStats
 		runtime.GC()

@@ -10,8 +10,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // set is one ApplicationSet.
@@ -35,7 +35,7 @@ type set struct {
 
 // cluster is one ManagedCluster and the works in its namespace.
 type cluster struct {
-	state observe.Cluster
+	state status.Cluster
 	works map[*entry]struct{}
 }
 
@@ -62,9 +62,9 @@ type entry struct {
 	unheard bool
 
 	// operation and revision are the last that were seen, and uid is the UID of the
-	// ManifestWork that they were seen on (see [observe.Settle]).
+	// ManifestWork that they were seen on (see [status.Settle]).
 	uid       types.UID
-	operation wire.OperationFeedback
+	operation contract.OperationFeedback
 	revision  string
 }
 
@@ -210,15 +210,15 @@ func (s *set) unite() (union merge.ResourceList) {
 func sameResources(a, b merge.ResourceList) bool { return slices.Equal(a.Refs(), b.Refs()) }
 
 // makeRow says what is known about an Application now.
-func (e *entry) makeRow(on observe.Cluster, s *set) *merge.Row {
+func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	app := e.work.app()
 	current := e.work.Facts.Observe(on)
-	previous := observe.Observation{Work: e.uid, Operation: e.operation, Revision: e.revision}
+	previous := status.Observation{Work: e.uid, Operation: e.operation, Revision: e.revision}
 	if e.operation.Phase == "" && s.remembered != nil {
 		s.remembered.recall(app.Name(), &previous)
 		previous.Work = current.Work // the row that it is recalled from names cluster and work
 	}
-	seen := observe.Settle(previous, current)
+	seen := status.Settle(previous, current)
 	e.uid, e.operation, e.revision = seen.Work, seen.Operation, seen.Revision
 
 	app.Reported = seen.Reported

@@ -13,8 +13,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // Work is what is kept of a ManifestWork, in the informer's cache and here: some
@@ -33,7 +33,7 @@ type Work struct {
 	// Leaving: the work is being withdrawn.
 	Leaving bool
 
-	Facts observe.Facts
+	Facts status.Facts
 }
 
 // GetObjectMeta tells an informer what it asks for; it is made when asked, since
@@ -52,9 +52,9 @@ func Compact(object any) (any, error) {
 	if !ok {
 		return object, nil
 	}
-	rejected := observe.Trim(&full.Status)
-	hubNamespace := wire.Name(full.Annotations[wire.HubNamespaceAnnotation], &rejected)
-	hubName := wire.Name(full.Annotations[wire.HubNameAnnotation], &rejected)
+	rejected := status.Trim(&full.Status)
+	hubNamespace := contract.Name(full.Annotations[contract.HubNamespaceAnnotation], &rejected)
+	hubName := contract.Name(full.Annotations[contract.HubNameAnnotation], &rejected)
 	w := &Work{
 		Namespace:       intern(full.Namespace),
 		Name:            full.Name,
@@ -62,17 +62,17 @@ func Compact(object any) (any, error) {
 		HubNamespace:    intern(hubNamespace),
 		HubName:         within(full.Name, hubName),
 		Leaving:         full.DeletionTimestamp != nil,
-		Facts:           observe.Read(full),
+		Facts:           status.Read(full),
 	}
 	w.Facts.Intern(intern)
-	if pulled, _ := wire.IsTrue(full.Labels[wire.PullLabel]); pulled {
-		if namespace, name, ok := wire.SplitKey(full.Annotations[wire.HostingAnnotation]); ok {
-			w.Set = types.NamespacedName{Namespace: intern(wire.Name(namespace, &rejected)), Name: intern(wire.Name(name, &rejected))}
+	if pulled, _ := contract.IsTrue(full.Labels[contract.PullLabel]); pulled {
+		if namespace, name, ok := contract.SplitKey(full.Annotations[contract.HostingAnnotation]); ok {
+			w.Set = types.NamespacedName{Namespace: intern(contract.Name(namespace, &rejected)), Name: intern(contract.Name(name, &rejected))}
 		}
 	}
 	for i := range full.Status.ResourceStatus.Manifests {
 		if r := &full.Status.ResourceStatus.Manifests[i].ResourceMeta; r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural && r.Name == w.HubName {
-			w.AppNamespace = intern(wire.Name(r.Namespace, &rejected))
+			w.AppNamespace = intern(contract.Name(r.Namespace, &rejected))
 		}
 	}
 	count(&rejected)

@@ -10,7 +10,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // operationError is search's name for the message of an operation that failed.
@@ -27,7 +27,7 @@ func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 		all = add(all, v1alpha1.Condition{Type: operationError, Message: a.OperationMessage})
 	}
 	for _, c := range search {
-		if a.Reported && slices.Contains(wire.ConditionTypes, c.Type) || c.Type == operationError && operationOver(a) {
+		if a.Reported && slices.Contains(contract.ConditionTypes, c.Type) || c.Type == operationError && operationOver(a) {
 			continue
 		}
 		all = add(all, c)

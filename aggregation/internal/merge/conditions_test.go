@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestConditions(t *testing.T) {
@@ -106,7 +106,7 @@ func TestConditions(t *testing.T) {
 			why: "feedback does not have them any more, however the Application fares",
 			app: reported,
 			search: func() (all conditions) {
-				for _, t := range wire.ConditionTypes {
+				for _, t := range contract.ConditionTypes {
 					all = append(all, v1alpha1.Condition{Type: t, Message: "old"})
 				}
 				return all

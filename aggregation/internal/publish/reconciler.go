@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
@@ -145,7 +145,7 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *
 }
 
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes batch) error {
-	bare := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{wire.ReportLabel: labelFor(key)}}
+	bare := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{contract.ReportLabel: labelFor(key)}}
 	envelope := envelopeBytes(bare)
 	content := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
 	metadata, _ := metadataFor(key, bare, &content)

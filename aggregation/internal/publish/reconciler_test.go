@@ -23,9 +23,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
@@ -97,10 +97,10 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{t: t, server: &server{}, index: index.New(func(types.NamespacedName) {})}
-	b.index.SetCluster(observe.Cluster{Name: "a", Exists: true, Available: true})
+	b.index.SetCluster(status.Cluster{Name: "a", Exists: true, Available: true})
 	b.feedback("Healthy")
 	b.server.report.ObjectMeta = metav1.ObjectMeta{
-		Namespace: guestbook.Namespace, Name: guestbook.Name, UID: "first", Generation: 1, Labels: map[string]string{wire.ReportLabel: labelFor(guestbook)},
+		Namespace: guestbook.Namespace, Name: guestbook.Name, UID: "first", Generation: 1, Labels: map[string]string{contract.ReportLabel: labelFor(guestbook)},
 	}
 	b.cache = &lateCache{}
 	b.Reconciler = &Reconciler{
@@ -118,15 +118,15 @@ func newBench(t *testing.T) *bench {
 func (b *bench) feedback(health string) {
 	b.t.Helper()
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "a", Name: "app-abcde", Labels: map[string]string{wire.PullLabel: "true", wire.ApplicationSetLabel: "true"},
-		Annotations: map[string]string{wire.HostingAnnotation: guestbook.String(), wire.HubNamespaceAnnotation: "argocd", wire.HubNameAnnotation: "app"},
+		Namespace: "a", Name: "app-abcde", Labels: map[string]string{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"},
+		Annotations: map[string]string{contract.HostingAnnotation: guestbook.String(), contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: "app"},
 	}}
 	w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue}}
 	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
 		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: "argocd", Name: "app"},
 		StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{
-			{Name: wire.FeedbackHealthStatus, Value: workv1.FieldValue{Type: workv1.String, String: &health}},
-			{Name: wire.FeedbackSyncStatus, Value: workv1.FieldValue{Type: workv1.String, String: ptr.To("Synced")}},
+			{Name: contract.FeedbackHealthStatus, Value: workv1.FieldValue{Type: workv1.String, String: &health}},
+			{Name: contract.FeedbackSyncStatus, Value: workv1.FieldValue{Type: workv1.String, String: ptr.To("Synced")}},
 		}},
 	}}
 	compact, err := index.Compact(w)

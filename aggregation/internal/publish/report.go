@@ -20,7 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // reportKind is the kind of a report, whose metadata is watched.
@@ -71,12 +71,12 @@ func readReport(ctx context.Context, live client.Reader, key types.NamespacedNam
 // is known by its label, and by its managed fields when somebody took the label away;
 // a cache may not have those.
 func ours(meta *metav1.PartialObjectMetadata) bool {
-	_, labelled := meta.Labels[wire.ReportLabel]
+	_, labelled := meta.Labels[contract.ReportLabel]
 	return labelled || slices.ContainsFunc(meta.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == fieldOwner })
 }
 
 func labelFor(key types.NamespacedName) string {
-	return wire.LabelValue(key.Namespace + "." + key.Name)
+	return contract.LabelValue(key.Namespace + "." + key.Name)
 }
 
 // metadataFor returns the metadata of a report that holds content, and whether it
@@ -85,9 +85,9 @@ func labelFor(key types.NamespacedName) string {
 func metadataFor(key types.NamespacedName, meta *metav1.ObjectMeta, content *merge.Content) (next metav1.ObjectMeta, differs bool) {
 	meta.DeepCopyInto(&next)
 	next.ManagedFields = nil // absent, they stay the API server's business
-	metav1.SetMetaDataLabel(&next, wire.ReportLabel, labelFor(key))
+	metav1.SetMetaDataLabel(&next, contract.ReportLabel, labelFor(key))
 	for name, count := range map[string]int{
-		wire.RowsLeftOutAnnotation: content.RowsLeftOut, wire.ResourcesLeftOutAnnotation: content.ResourcesLeftOut,
+		contract.RowsLeftOutAnnotation: content.RowsLeftOut, contract.ResourcesLeftOutAnnotation: content.ResourcesLeftOut,
 	} {
 		if count == 0 {
 			delete(next.Annotations, name)
@@ -113,7 +113,7 @@ const envelopeReserve = 2048
 
 // leftOut returns how many rows a report says that it does not hold.
 func leftOut(meta *metav1.PartialObjectMetadata) int {
-	n, err := strconv.Atoi(meta.Annotations[wire.RowsLeftOutAnnotation])
+	n, err := strconv.Atoi(meta.Annotations[contract.RowsLeftOutAnnotation])
 	if err != nil {
 		return 0
 	}

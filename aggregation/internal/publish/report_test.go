@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestMetadataFor(t *testing.T) {
@@ -26,33 +26,33 @@ func TestMetadataFor(t *testing.T) {
 	}{
 		"as it should be": {
 			why:    "then there is nothing to write",
-			labels: m{wire.ReportLabel: ours, theirs: "blue"}, annotations: m{theirs: "red"},
-			wantLabels: m{wire.ReportLabel: ours, theirs: "blue"}, wantRemarks: m{theirs: "red"},
+			labels: m{contract.ReportLabel: ours, theirs: "blue"}, annotations: m{theirs: "red"},
+			wantLabels: m{contract.ReportLabel: ours, theirs: "blue"}, wantRemarks: m{theirs: "red"},
 		},
 		"new": {
 			why:        "a report is known by its label",
-			wantLabels: m{wire.ReportLabel: ours}, differs: true,
+			wantLabels: m{contract.ReportLabel: ours}, differs: true,
 		},
 		"another value of our label": {
 			why:        "who looks for the ApplicationSet's report finds it by the value",
-			labels:     m{wire.ReportLabel: "something.else", theirs: "blue"},
-			wantLabels: m{wire.ReportLabel: ours, theirs: "blue"}, differs: true,
+			labels:     m{contract.ReportLabel: "something.else", theirs: "blue"},
+			wantLabels: m{contract.ReportLabel: ours, theirs: "blue"}, differs: true,
 		},
 		"rows are left out": {
 			why:    "a reader has to know that the list is not whole",
-			labels: m{wire.ReportLabel: ours}, annotations: m{theirs: "red"}, rows: 12, resources: 3,
-			wantLabels:  m{wire.ReportLabel: ours},
-			wantRemarks: m{theirs: "red", wire.RowsLeftOutAnnotation: "12", wire.ResourcesLeftOutAnnotation: "3"}, differs: true,
+			labels: m{contract.ReportLabel: ours}, annotations: m{theirs: "red"}, rows: 12, resources: 3,
+			wantLabels:  m{contract.ReportLabel: ours},
+			wantRemarks: m{theirs: "red", contract.RowsLeftOutAnnotation: "12", contract.ResourcesLeftOutAnnotation: "3"}, differs: true,
 		},
 		"as many rows as before are left out": {
 			why:    "it says so already",
-			labels: m{wire.ReportLabel: ours}, annotations: m{wire.RowsLeftOutAnnotation: "12"}, rows: 12,
-			wantLabels: m{wire.ReportLabel: ours}, wantRemarks: m{wire.RowsLeftOutAnnotation: "12"},
+			labels: m{contract.ReportLabel: ours}, annotations: m{contract.RowsLeftOutAnnotation: "12"}, rows: 12,
+			wantLabels: m{contract.ReportLabel: ours}, wantRemarks: m{contract.RowsLeftOutAnnotation: "12"},
 		},
 		"everything fits again": {
 			why:    "what no longer holds must not stay",
-			labels: m{wire.ReportLabel: ours}, annotations: m{wire.RowsLeftOutAnnotation: "12", wire.ResourcesLeftOutAnnotation: "3", theirs: "red"},
-			wantLabels: m{wire.ReportLabel: ours}, wantRemarks: m{theirs: "red"}, differs: true,
+			labels: m{contract.ReportLabel: ours}, annotations: m{contract.RowsLeftOutAnnotation: "12", contract.ResourcesLeftOutAnnotation: "3", theirs: "red"},
+			wantLabels: m{contract.ReportLabel: ours}, wantRemarks: m{theirs: "red"}, differs: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

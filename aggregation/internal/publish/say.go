@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // count updates the metrics after a look at a report; operation is empty when
@@ -53,7 +53,7 @@ func (r *Reconciler) sayForeign(ctx context.Context, key types.NamespacedName, r
 	if !r.tracker.noteForeign(key, report.UID) {
 		return
 	}
-	logr.FromContextOrDiscard(ctx).Info("a report without our label has the ApplicationSet's name; it is left alone", "label", wire.ReportLabel)
+	logr.FromContextOrDiscard(ctx).Info("a report without our label has the ApplicationSet's name; it is left alone", "label", contract.ReportLabel)
 	r.events.Eventf(report, nil, corev1.EventTypeWarning, "NotOurs", "Publish",
-		"label %s is missing, so this report is left alone; delete it, or add the label, to have it written", wire.ReportLabel)
+		"label %s is missing, so this report is left alone; delete it, or add the label, to have it written", contract.ReportLabel)
 }

@@ -25,7 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/leanclient"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 // Waits before a report is tried again after an error.
@@ -51,7 +51,7 @@ type Options struct {
 // NewClient makes the client that the manager is meant to have: it writes reports
 // without having the API server send them back.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
-	return leanclient.New(config, options, v1alpha1.GroupVersion.WithKind(reportKind))
+	return slim.NewClient(config, options, v1alpha1.GroupVersion.WithKind(reportKind))
 }
 
 // Setup adds the controller that writes reports while this process leads.

@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 func TestWordsAreArgoCDs(t *testing.T) {
@@ -91,7 +91,7 @@ func TestConditionTypesAreComplete(t *testing.T) {
 			theirs = append(theirs, value)
 		}
 	}
-	ours := slices.Clone(wire.ConditionTypes)
+	ours := slices.Clone(contract.ConditionTypes)
 	slices.Sort(ours)
 	slices.Sort(theirs)
 	if diff := cmp.Diff(theirs, ours); diff != "" {
@@ -101,8 +101,8 @@ func TestConditionTypesAreComplete(t *testing.T) {
 
 // Argo CD shows a condition by the end of its type.
 func TestOurConditionsAreShown(t *testing.T) {
-	for reason, isError := range map[observe.Reason]bool{observe.ApplyFailed: true, observe.ApplicationUnreadable: true, observe.ClusterUnreachable: false} {
-		o := observe.Observation{Reason: reason}
+	for reason, isError := range map[status.Reason]bool{status.ApplyFailed: true, status.ApplicationUnreadable: true, status.ClusterUnreachable: false} {
+		o := status.Observation{Reason: reason}
 		for _, condition := range o.StatusConditions() {
 			c := v1alpha1.ApplicationCondition{Type: condition.Type}
 			if c.IsError() != isError || !isError && !strings.HasSuffix(c.Type, "Warning") {

@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // existingWorkError is the error of a create that found the Application's own work, which
@@ -91,7 +91,7 @@ func asCached(live *workv1.ManifestWork) *workv1.ManifestWork {
 // keeps does not prove whose it is.
 func bindToUID(app *argocd.Application, current, want *workv1.ManifestWork) {
 	if current != nil && !slices.Contains(names(app), current.Name) {
-		want.Annotations[wire.HubUIDAnnotation] = string(app.UID)
+		want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
 	}
 }
 
@@ -146,7 +146,7 @@ func (u *unlabelled) of(app types.NamespacedName) []types.NamespacedName {
 // event tells of one that has no label, 0 when all have it.
 func afterUncached(works ...workv1.ManifestWork) time.Duration {
 	for i := range works {
-		if works[i].Labels[wire.PullLabel] != "true" {
+		if works[i].Labels[contract.PullLabel] != "true" {
 			return afterUnseen
 		}
 	}
@@ -160,7 +160,7 @@ func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedNam
 		if err != nil {
 			return nil, err
 		}
-		if live == nil || live.Labels[wire.PullLabel] == "true" {
+		if live == nil || live.Labels[contract.PullLabel] == "true" {
 			r.unlabelled.forget(app, key) // gone, or the cache has it or will
 			continue
 		}

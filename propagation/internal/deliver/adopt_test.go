@@ -19,7 +19,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // remade deletes an Application and creates it again, as a restore from a backup
@@ -45,7 +45,7 @@ func adopted(t *testing.T, app *argocd.Application, work *workv1.ManifestWork) {
 			return fmt.Errorf("there are %d works", len(own))
 		case own[0].UID != work.UID || own[0].Name != work.Name || own[0].DeletionTimestamp != nil:
 			t.Fatalf("the running work was replaced or deleted: %s", own[0].Name)
-		case own[0].Annotations[wire.HubUIDAnnotation] != string(app.UID):
+		case own[0].Annotations[contract.HubUIDAnnotation] != string(app.UID):
 			return errors.New("it is not bound to the new UID yet")
 		}
 		return nil
@@ -99,7 +99,7 @@ func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 	app = remade(t, p, app, func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
 	start(t)
 	adopted(t, app, work)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	eventually(t, "the adopted work to be withdrawn", func() error {
 		for _, w := range works(t, app) {
 			if w.Namespace == p.cluster && w.DeletionTimestamp == nil {
@@ -123,7 +123,7 @@ func TestLabelIsPutBack(t *testing.T) {
 	work, old := delivered(t, app, p.cluster), delivered(t, kept, p.cluster)
 	kept = remade(t, p, kept) // its work has another UID's name
 	adopted(t, kept, old)
-	unlabel := func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) }
+	unlabel := func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) }
 	labelled := func(app *argocd.Application, work *workv1.ManifestWork) {
 		t.Helper()
 		eventually(t, "the label of "+work.Name, func() error {
@@ -131,7 +131,7 @@ func TestLabelIsPutBack(t *testing.T) {
 			if len(own) != 1 || own[0].UID != work.UID || own[0].DeletionTimestamp != nil {
 				t.Fatalf("there are %d works, or another one", len(own))
 			}
-			if own[0].Labels[wire.PullLabel] != "true" {
+			if own[0].Labels[contract.PullLabel] != "true" {
 				return errors.New("it is not back")
 			}
 			return nil
@@ -155,7 +155,7 @@ func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	first.stop()
-	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) })
+	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
 	remove(t, app)
 	start(t)
 	says(t, app, policy.WarningCondition, "deletion waits for cluster")
@@ -178,7 +178,7 @@ func TestUnlabelledWhileItIsDeleted(t *testing.T) {
 	finalized(t, work)
 	remove(t, app)
 	says(t, app, policy.WarningCondition, "deletion waits for cluster")
-	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, wire.PullLabel) })
+	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
 	says(t, app, policy.WarningCondition, "deletion waits for cluster")
 	if err := gone(app); err == nil {
@@ -239,7 +239,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(second), second); err != nil {
 			return err
 		}
-		if second.Annotations[wire.HubUIDAnnotation] != string(app.UID) {
+		if second.Annotations[contract.HubUIDAnnotation] != string(app.UID) {
 			return errors.New("not yet")
 		}
 		return nil
@@ -278,7 +278,7 @@ func TestConvertsToAnotherNamespace(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	to := func(namespace string) {
 		t.Helper()
-		edit(t, app, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = namespace })
+		edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = namespace })
 		eventually(t, "the other namespace", func() error { return carries(t, app, `"namespace":"`+namespace+`"`) })
 		if after := delivered(t, app, p.cluster); after.UID != work.UID {
 			t.Fatal("it is another work")
@@ -286,7 +286,7 @@ func TestConvertsToAnotherNamespace(t *testing.T) {
 	}
 	to("elsewhere")
 	first.stop()
-	app = remade(t, p, app, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "elsewhere" })
+	app = remade(t, p, app, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "elsewhere" })
 	start(t, free)
 	adopted(t, app, work)
 	to("once-more")

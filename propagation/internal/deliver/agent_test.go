@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // managed plays a managed cluster's work agent and Argo CD for one work, by the
@@ -59,7 +59,7 @@ func (m *managed) apply() {
 	if err := json.Unmarshal(manifest, &app); err != nil {
 		m.t.Fatalf("the agent cannot read the manifest: %v", err)
 	}
-	m.applied, m.annotation = string(manifest), app.Annotations[wire.RequestAnnotation]
+	m.applied, m.annotation = string(manifest), app.Annotations[contract.RequestAnnotation]
 	m.operation, m.refresh = string(app.Operation), app.Annotations[argocd.RefreshAnnotation]
 	if m.operation == "" {
 		m.running = false // what the real one does, too
@@ -108,12 +108,12 @@ func (m *managed) report() {
 		if values == nil {
 			values = map[string]string{}
 		}
-		values[wire.FeedbackRequest], values[wire.FeedbackRefresh] = m.annotation, m.refresh
+		values[contract.FeedbackRequest], values[contract.FeedbackRefresh] = m.annotation, m.refresh
 		if m.operation != "" {
-			values[wire.FeedbackOperationOwner] = "work-agent"
+			values[contract.FeedbackOperationOwner] = "work-agent"
 		}
 		if m.running {
-			values[wire.FeedbackOperationPhase], values[wire.FeedbackOperationStartedAt] = argocd.OperationRunning, "2026-11-20T10:00:00Z"
+			values[contract.FeedbackOperationPhase], values[contract.FeedbackOperationStartedAt] = argocd.OperationRunning, "2026-11-20T10:00:00Z"
 		}
 		m.mu.Unlock()
 		asked := map[string]bool{}
@@ -133,7 +133,7 @@ func (m *managed) report() {
 		applied := metav1.Condition{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", ObservedGeneration: work.Generation}
 		meta.SetStatusCondition(&work.Status.Conditions, applied)
 		work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
-			ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: work.Annotations[wire.HubNamespaceAnnotation], Name: work.Annotations[wire.HubNameAnnotation]},
+			ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: work.Annotations[contract.HubNamespaceAnnotation], Name: work.Annotations[contract.HubNameAnnotation]},
 			StatusFeedbacks: workv1.StatusFeedbackResult{Values: feedback},
 			Conditions:      []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestComplete", ObservedGeneration: work.Generation, LastTransitionTime: metav1.Now()}},
 		}}

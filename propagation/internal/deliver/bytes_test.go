@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // valuesOf returns a spec with the values for Helm.
@@ -141,7 +141,7 @@ func TestGoldenOnUpdate(t *testing.T) {
 		golden := readGolden(t, file)
 		become := func(a *argocd.Application) {
 			a.Labels, a.Annotations, a.Finalizers = maps.Clone(golden.Labels), maps.Clone(golden.Annotations), golden.Finalizers
-			a.Labels[wire.PullLabel], a.Annotations[wire.ClusterAnnotation] = "true", p.cluster
+			a.Labels[contract.PullLabel], a.Annotations[contract.ClusterAnnotation] = "true", p.cluster
 			a.Spec, a.Operation = golden.Spec, golden.Operation
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".hub.json")
@@ -184,7 +184,7 @@ func sentManifests(t *testing.T, app *argocd.Application) string {
 			all.Write(manifest.Raw)
 		}
 	}
-	request := regexp.MustCompile(`("` + wire.RequestAnnotation + `"):"[^"]*"`)
+	request := regexp.MustCompile(`("` + contract.RequestAnnotation + `"):"[^"]*"`)
 	return strings.ReplaceAll(request.ReplaceAllString(all.String(), "$1"), app.Name, "NAME")
 }
 

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Caches returns what the cache holds of the objects that this package watches:
@@ -97,7 +97,7 @@ func trimWork(in any) (any, error) {
 	// A spec that cannot be hashed is not one of ours: no hash, and it is mended.
 	annotations[payload.HashAnnotation], _ = payload.SpecHash(&work.Spec)
 	delete(annotations, payload.BaseHashAnnotation)
-	if annotations[wire.RequestAnnotation] != "" {
+	if annotations[contract.RequestAnnotation] != "" {
 		annotations[payload.BaseHashAnnotation], _ = payload.BaseHash(&work.Spec)
 	}
 	annotations[payload.ScrapeAnnotation] = payload.ScrapeType(&work.Spec)

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 const cachedSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
@@ -27,8 +27,8 @@ func cachedApplication() *argocd.Application {
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: "app", UID: "0123456789abcdef",
-			Labels:      map[string]string{wire.PullLabel: "true"},
-			Annotations: map[string]string{wire.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
+			Labels:      map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
 		},
 		Spec: json.RawMessage(cachedSpec),
 	}
@@ -57,9 +57,9 @@ func storedWork(tb testing.TB, i int) []byte {
 			m.ResourceMeta.Group = ""
 		} else {
 			m.StatusFeedbacks.Values = []workv1.FeedbackValue{
-				value(wire.FeedbackHealthStatus, "Healthy"), value(wire.FeedbackSyncStatus, "Synced"), value(wire.FeedbackSyncRevision, "53e28ff20cc530b9ada2173fbbd64d48338583ba"),
-				value(wire.FeedbackOperationPhase, "Succeeded"), value(wire.FeedbackOperationStartedAt, "2026-11-20T10:00:00Z"), value(wire.FeedbackOperationFinishedAt, "2026-11-20T10:00:01Z"),
-				value(wire.FeedbackOperationMessage, "successfully synced (all tasks run)"), value(wire.FeedbackReconciledAt, "2026-11-20T10:00:02Z"),
+				value(contract.FeedbackHealthStatus, "Healthy"), value(contract.FeedbackSyncStatus, "Synced"), value(contract.FeedbackSyncRevision, "53e28ff20cc530b9ada2173fbbd64d48338583ba"),
+				value(contract.FeedbackOperationPhase, "Succeeded"), value(contract.FeedbackOperationStartedAt, "2026-11-20T10:00:00Z"), value(contract.FeedbackOperationFinishedAt, "2026-11-20T10:00:01Z"),
+				value(contract.FeedbackOperationMessage, "successfully synced (all tasks run)"), value(contract.FeedbackReconciledAt, "2026-11-20T10:00:02Z"),
 			}
 		}
 		work.Status.ResourceStatus.Manifests = append(work.Status.ResourceStatus.Manifests, m)
@@ -106,7 +106,7 @@ func TestTrimWork(t *testing.T) {
 		"empty":       {},
 		"no manifest": {Spec: workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{}}}},
 		"garbage": {
-			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{wire.RequestAnnotation: "operation-1"}},
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.RequestAnnotation: "operation-1"}},
 			Spec:       workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: make([]workv1.Manifest, 1)}, ManifestConfigs: make([]workv1.ManifestConfigOption, 1)},
 		},
 	} {

@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // reconcileDelete withdraws a deleted Application and lets it go once no managed cluster
@@ -39,7 +39,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	if len(kept) == len(app.Finalizers) {
 		return ctrl.Result{}, nil // nothing of Argo CD's holds it
 	}
-	if abandon, _ := wire.IsTrue(app.Annotations[wire.AbandonAnnotation]); abandon {
+	if abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation]); abandon {
 		if len(c.proven) > 0 {
 			r.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(places(c.proven), ", "))})
 		}
@@ -54,14 +54,14 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	}
 	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.updateConditions(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
 		"deletion waits for %s to prove that nothing of it is left; for a cluster that will not come back set annotation %s to \"true\"",
-		strings.Join(places(remaining), ", "), wire.AbandonAnnotation)}})
+		strings.Join(places(remaining), ", "), contract.AbandonAnnotation)}})
 }
 
 // mustRelease reports whether nobody but us can let a deleted Application go: it is pulled,
 // or it names a cluster and keeps the hub's own Argo CD off.
 func mustRelease(app *argocd.Application) bool {
-	pulled, _ := wire.IsTrue(app.Labels[wire.PullLabel])
-	return pulled || app.Annotations[wire.ClusterAnnotation] != "" && app.Annotations[argocd.SkipReconcileAnnotation] == "true"
+	pulled, _ := contract.IsTrue(app.Labels[contract.PullLabel])
+	return pulled || app.Annotations[contract.ClusterAnnotation] != "" && app.Annotations[argocd.SkipReconcileAnnotation] == "true"
 }
 
 // remaining returns the works that still stand for something on a managed cluster:
@@ -95,7 +95,7 @@ func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, wor
 // uncachedWorks returns works that exist although the cache does not have them: it has not
 // seen them yet, or their pull label is gone.
 func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application) ([]workv1.ManifestWork, error) {
-	cluster := app.Annotations[wire.ClusterAnnotation]
+	cluster := app.Annotations[contract.ClusterAnnotation]
 	if !policy.IsClusterName(cluster) {
 		return nil, nil
 	}
@@ -139,7 +139,7 @@ func (r *Reconciler) release(ctx context.Context, app *argocd.Application, kept 
 	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("release Application %s/%s: %w", app.Namespace, app.Name, err)
 	}
-	ctrl.LoggerFrom(ctx).Info("released Application", "cluster", app.Annotations[wire.ClusterAnnotation])
+	ctrl.LoggerFrom(ctx).Info("released Application", "cluster", app.Annotations[contract.ClusterAnnotation])
 	return nil
 }
 

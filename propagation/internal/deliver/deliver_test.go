@@ -17,7 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestDelivers(t *testing.T) {
@@ -25,7 +25,7 @@ func TestDelivers(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook")
 	work := delivered(t, app, p.cluster)
-	if want := wire.WorkName("guestbook", string(app.UID)); work.Name != want {
+	if want := contract.WorkName("guestbook", string(app.UID)); work.Name != want {
 		t.Errorf("the work is called %s, want %s", work.Name, want)
 	}
 	edit(t, app, func(a *argocd.Application) {

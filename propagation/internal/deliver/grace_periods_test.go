@@ -20,7 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestGraces(t *testing.T) {
@@ -122,15 +122,15 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 		},
 		"slip": {
 			reason: "a slip waits for its correction", says: "cannot be the name of a namespace", stays: true,
-			edit: func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "Team A" },
+			edit: func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "Team A" },
 		},
 		"waiting": {
 			reason: "a delivery that waits for the end of an earlier copy keeps the gap closed", says: "has not finished removing", stays: true,
 			spoil: func(t *testing.T, p *place, other string) {
 				p.create(&workv1.ManifestWork{
 					ObjectMeta: metav1.ObjectMeta{
-						Namespace: other, Name: "guestbook-old", Finalizers: []string{workv1.ManifestWorkFinalizer}, Labels: map[string]string{wire.PullLabel: "true"},
-						Annotations: map[string]string{wire.HubNamespaceAnnotation: p.namespace, wire.HubNameAnnotation: "guestbook"},
+						Namespace: other, Name: "guestbook-old", Finalizers: []string{workv1.ManifestWorkFinalizer}, Labels: map[string]string{contract.PullLabel: "true"},
+						Annotations: map[string]string{contract.HubNamespaceAnnotation: p.namespace, contract.HubNameAnnotation: "guestbook"},
 					},
 					Spec: works(t, p.app("guestbook"))[0].Spec,
 				})
@@ -150,7 +150,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 				c.spoil(t, p, other)
 			}
 			edit(t, app, func(a *argocd.Application) {
-				a.Annotations[wire.ClusterAnnotation] = other
+				a.Annotations[contract.ClusterAnnotation] = other
 				if c.edit != nil {
 					c.edit(a)
 				}
@@ -186,7 +186,7 @@ func TestSlipKeepsTheCopy(t *testing.T) {
 	first := start(t)
 	app := p.deploy("guestbook")
 	work := delivered(t, app, p.cluster)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "Team A" })
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "Team A" })
 	says(t, app, policy.ErrorCondition, "cannot be the name of a namespace")
 	says(t, app, policy.ErrorCondition, "keeps what was delivered before")
 	first.stop()
@@ -210,7 +210,7 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 			start(t)
 			p := newPlace(t)
 			app := p.deploy("never", func(a *argocd.Application) {
-				a.Annotations[wire.ClusterAnnotation] = target
+				a.Annotations[contract.ClusterAnnotation] = target
 				a.Finalizers = []string{argocd.ResourcesFinalizer}
 			})
 			says(t, app, policy.ErrorCondition, "cannot be the name of a ManagedCluster")
@@ -218,7 +218,7 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 			eventually(t, "the Application to be gone", func() error { return gone(app) })
 			moved := p.deploy("moved")
 			delivered(t, moved, p.cluster)
-			edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = target })
+			edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = target })
 			says(t, moved, policy.ErrorCondition, "cannot be the name of a ManagedCluster")
 			withdrawn(t, moved)
 		})
@@ -231,7 +231,7 @@ func TestAbandonReadsNothing(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) {
 		a.Finalizers = []string{argocd.ResourcesFinalizer}
-		a.Annotations[wire.AbandonAnnotation] = "true"
+		a.Annotations[contract.AbandonAnnotation] = "true"
 	})
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
@@ -263,7 +263,7 @@ func TestWaitsForATerminatingCluster(t *testing.T) {
 	app, moved := p.deploy("guestbook", finalizers), p.deploy("moved", finalizers)
 	finalized(t, delivered(t, app, p.cluster))
 	finalized(t, delivered(t, moved, p.cluster))
-	edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	remove(t, cluster)
 	for _, a := range []*argocd.Application{app, moved} {
 		remove(t, a)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // An agent may change the works in its own namespace. Naming another tenant's
@@ -28,9 +28,9 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 	work := delivered(t, theirs, evil.cluster)
 	spoof := func(w *workv1.ManifestWork) {
 		w.Finalizers = []string{workv1.ManifestWorkFinalizer}
-		w.Annotations[wire.HubNamespaceAnnotation], w.Annotations[wire.HubNameAnnotation] = app.Namespace, app.Name
+		w.Annotations[contract.HubNamespaceAnnotation], w.Annotations[contract.HubNameAnnotation] = app.Namespace, app.Name
 	}
-	absent := func(w *workv1.ManifestWork) { w.Annotations[wire.HubNameAnnotation] = "nobody" }
+	absent := func(w *workv1.ManifestWork) { w.Annotations[contract.HubNameAnnotation] = "nobody" }
 	for i := range 10 {
 		edit(t, work, []func(*workv1.ManifestWork){spoof, absent}[i%2])
 		eventually(t, "the repair", func() error {
@@ -81,7 +81,7 @@ func TestHostileAgentReleasesNobody(t *testing.T) {
 	first.stop()
 	remove(t, theirs)
 	remove(t, hubs)
-	edit(t, work, func(w *workv1.ManifestWork) { w.Annotations[wire.HubNameAnnotation] = hubs.Name })
+	edit(t, work, func(w *workv1.ManifestWork) { w.Annotations[contract.HubNameAnnotation] = hubs.Name })
 	start(t)
 	delivered(t, evil.deploy("other"), evil.cluster) // by then it was looked at
 	if err := gone(hubs); err == nil {

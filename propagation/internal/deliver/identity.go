@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // A cluster, and namespace and name of the Application there, are one delivered
@@ -87,7 +87,7 @@ func (r *Reconciler) holderOf(ctx context.Context, app *argocd.Application, c co
 
 // contenders returns who else wants, or delivers, what app wants to be on its cluster.
 func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c copies) ([]contender, error) {
-	cluster := app.Annotations[wire.ClusterAnnotation]
+	cluster := app.Annotations[contract.ClusterAnnotation]
 	works, err := r.index.Delivering(cluster, payload.DeliveredName(app))
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (r *Reconciler) firstCopy(ctx context.Context, rival *argocd.Application, c
 		return "", nil
 	}
 	name := names(rival)[0]
-	work, err := r.liveWork(ctx, client.ObjectKey{Namespace: rival.Annotations[wire.ClusterAnnotation], Name: name})
+	work, err := r.liveWork(ctx, client.ObjectKey{Namespace: rival.Annotations[contract.ClusterAnnotation], Name: name})
 	if err != nil || work == nil || workindex.DeliveredBy(&work.Spec) != payload.DeliveredName(rival) {
 		return "", err
 	}
@@ -164,7 +164,7 @@ func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.Name
 	if err != nil {
 		return nil, err
 	}
-	if same != nil && policy.Requested(same) && same.Annotations[wire.ClusterAnnotation] == cluster && payload.DeliveredName(same) == app {
+	if same != nil && policy.Requested(same) && same.Annotations[contract.ClusterAnnotation] == cluster && payload.DeliveredName(same) == app {
 		found = append(found, same)
 	}
 	return found, nil
@@ -174,10 +174,10 @@ func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.Name
 // than on the hub; the others are found by their name.
 func identityOf(o client.Object) []string {
 	app, ok := o.(*argocd.Application)
-	if !ok || !policy.Requested(app) || app.Annotations[wire.ClusterAnnotation] == "" || payload.DeliveredNamespace(app) == app.Namespace {
+	if !ok || !policy.Requested(app) || app.Annotations[contract.ClusterAnnotation] == "" || payload.DeliveredNamespace(app) == app.Namespace {
 		return nil
 	}
-	return []string{identityKey(app.Annotations[wire.ClusterAnnotation], payload.DeliveredName(app))}
+	return []string{identityKey(app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))}
 }
 
 func identityKey(cluster string, app types.NamespacedName) string {
@@ -200,14 +200,14 @@ func (r *Reconciler) contend(ctx context.Context, cluster string, app types.Name
 // yield refuses an Application whose delivered identity belongs to another, and
 // withdraws a copy that it has all the same once the other's is applied.
 func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copies, to *contender) (delivery, error) {
-	cluster, there := app.Annotations[wire.ClusterAnnotation], payload.DeliveredName(app)
+	cluster, there := app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)
 	if !to.wants {
 		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
 	}
 	d := delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTaken,
 		"not delivered: taken by %s, which is Application %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
-		to.key, there, cluster, wire.AppNamespaceAnnotation)}
+		to.key, there, cluster, contract.AppNamespaceAnnotation)}
 	if c.current == nil {
 		return d, nil
 	}

@@ -17,7 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestHolder(t *testing.T) {
@@ -58,7 +58,7 @@ func TestHolder(t *testing.T) {
 }
 
 func into(namespace string) func(*argocd.Application) {
-	return func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = namespace }
+	return func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = namespace }
 }
 
 // One delivered identity belongs to one Application; when that goes, the other is
@@ -91,7 +91,7 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	delivered(t, two, p.cluster)
 	says(t, two, policy.ErrorCondition, "")
 	says(t, third, policy.ErrorCondition, "taken by "+two.Namespace+"/shop")
-	edit(t, two, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "argocd-two" })
+	edit(t, two, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "argocd-two" })
 	delivered(t, third, p.cluster)
 	says(t, third, policy.ErrorCondition, "")
 }
@@ -137,8 +137,8 @@ func TestIdentityThatTwoHave(t *testing.T) {
 	two := q.deploy("shop", into("argocd"))
 	p.create(&workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.cluster, Name: wire.WorkName("shop", string(two.UID)), Labels: work.Labels,
-			Annotations: map[string]string{wire.HubNamespaceAnnotation: two.Namespace, wire.HubNameAnnotation: "shop"},
+			Namespace: p.cluster, Name: contract.WorkName("shop", string(two.UID)), Labels: work.Labels,
+			Annotations: map[string]string{contract.HubNamespaceAnnotation: two.Namespace, contract.HubNameAnnotation: "shop"},
 		},
 		Spec: work.Spec,
 	})
@@ -178,7 +178,7 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 		return nil
 	})
 	work := works(t, two)[0]
-	edit(t, elder, func(a *argocd.Application) { a.Labels = map[string]string{wire.PullLabel: "true"} })
+	edit(t, elder, func(a *argocd.Application) { a.Labels = map[string]string{contract.PullLabel: "true"} })
 	says(t, elder, policy.ErrorCondition, "taken by "+two.Namespace+"/shop")
 	frozen.thaw()
 	if after := delivered(t, two, p.cluster); after.UID != work.UID {

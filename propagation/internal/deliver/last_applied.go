@@ -12,7 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // lastApplied remembers what was written, so that a spec that the API server does not
@@ -42,7 +42,7 @@ func (s *lastApplied) same(work *workv1.ManifestWork, want string) bool {
 		return true
 	}
 	return there && last == writing{want, work.Generation} ||
-		work.Annotations[wire.StoredSpecAnnotation] == payload.StoredAs(want, work.Annotations[payload.HashAnnotation])
+		work.Annotations[contract.StoredSpecAnnotation] == payload.StoredAs(want, work.Annotations[payload.HashAnnotation])
 }
 
 // remember notes that the spec with the hash want was written, to which the API

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Feedback wakes nobody here, the first that says that a change is applied neither;
@@ -29,11 +29,11 @@ func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	r := &Reconciler{index: index, now: func() time.Time { return now }}
 	work := func(generation, observed int64, note string) *workv1.ManifestWork {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-			Name: "w", Generation: generation, Labels: map[string]string{wire.PullLabel: "true"},
-			Annotations: map[string]string{wire.HubNamespaceAnnotation: "team", wire.HubNameAnnotation: "timed"},
+			Name: "w", Generation: generation, Labels: map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "timed"},
 		}}
 		if note != "" {
-			w.Annotations[wire.RequestAnnotation] = note
+			w.Annotations[contract.RequestAnnotation] = note
 		}
 		if observed > 0 {
 			w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: observed}}

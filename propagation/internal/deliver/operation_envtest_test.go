@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 const syncOperation = `{"initiatedBy":{"username":"admin"},"sync":{"revision":"main"}}`
@@ -63,7 +63,7 @@ func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 			return errors.New("there is no work")
 		}
 		raw := string(work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1].Raw)
-		if strings.Contains(raw, `"operation":`) || strings.Contains(raw, argocd.RefreshAnnotation) || work.Annotations[wire.RequestAnnotation] != "" {
+		if strings.Contains(raw, `"operation":`) || strings.Contains(raw, argocd.RefreshAnnotation) || work.Annotations[contract.RequestAnnotation] != "" {
 			return fmt.Errorf("it carries %s", raw)
 		}
 		return nil
@@ -229,7 +229,7 @@ func TestOperationRunsOnceAcrossCrashes(t *testing.T) {
 						if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
 							return err
 						}
-						over = len(stored.Operation) == 0 && m.get().Annotations[wire.RequestAnnotation] == ""
+						over = len(stored.Operation) == 0 && m.get().Annotations[contract.RequestAnnotation] == ""
 					}
 					if !over {
 						return errors.New("propagation still works")

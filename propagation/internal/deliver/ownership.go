@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // names returns the names that an Application's new work may have, in the order in
@@ -23,9 +23,9 @@ import (
 func names(app *argocd.Application) []string {
 	uid := string(app.UID)
 	return []string{
-		wire.WorkName(app.Name, uid),
-		wire.SafeName(app.Name + "-" + uid[:min(13, len(uid))]),
-		wire.SafeName(app.Name + "-" + uid),
+		contract.WorkName(app.Name, uid),
+		contract.SafeName(app.Name + "-" + uid[:min(13, len(uid))]),
+		contract.SafeName(app.Name + "-" + uid),
 	}
 }
 
@@ -61,7 +61,7 @@ const (
 )
 
 func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work *workv1.ManifestWork) (relation, error) {
-	if slices.Contains(names(app), work.Name) || app.UID != "" && work.Annotations[wire.HubUIDAnnotation] == string(app.UID) {
+	if slices.Contains(names(app), work.Name) || app.UID != "" && work.Annotations[contract.HubUIDAnnotation] == string(app.UID) {
 		return own, nil
 	}
 	if delivers(work, app) {
@@ -78,7 +78,7 @@ func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work
 // app is to be there.
 func delivers(work *workv1.ManifestWork, app *argocd.Application) bool {
 	there, ok := workindex.Delivered(work)
-	return ok && work.Namespace == app.Annotations[wire.ClusterAnnotation] && there == payload.DeliveredName(app)
+	return ok && work.Namespace == app.Annotations[contract.ClusterAnnotation] && there == payload.DeliveredName(app)
 }
 
 // ownerByName reports whether a work's name is that of a pulled Application which is
@@ -90,7 +90,7 @@ func (r *Reconciler) ownerByName(ctx context.Context, work *workv1.ManifestWork)
 		return false, fmt.Errorf("list Applications of cluster %s: %w", work.Namespace, err)
 	}
 	for i := range list.Items {
-		pulled, _ := wire.IsTrue(list.Items[i].Labels[wire.PullLabel])
+		pulled, _ := contract.IsTrue(list.Items[i].Labels[contract.PullLabel])
 		if pulled && slices.Contains(names(&list.Items[i]), work.Name) {
 			return true, nil
 		}
@@ -116,7 +116,7 @@ type copies struct {
 // youngest is the current one; its name does not matter.
 func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (copies, error) {
 	var c copies
-	target := app.Annotations[wire.ClusterAnnotation]
+	target := app.Annotations[contract.ClusterAnnotation]
 	for i := range works {
 		work := &works[i]
 		is, err := r.relation(ctx, app, work)

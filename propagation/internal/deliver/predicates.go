@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // applicationChanged lets through what can change a decision or a payload, and
@@ -28,7 +28,7 @@ import (
 func (r *Reconciler) applicationChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
-			if !e.IsInInitialList && e.Object.GetLabels()[wire.PullLabel] != "" {
+			if !e.IsInInitialList && e.Object.GetLabels()[contract.PullLabel] != "" {
 				r.tracker.note(client.ObjectKeyFromObject(e.Object), r.now())
 			}
 			return true
@@ -40,7 +40,7 @@ func (r *Reconciler) applicationChanged() predicate.Predicate {
 				return true
 			}
 			wished := desiredChanged(before, after)
-			if wished && after.Labels[wire.PullLabel] != "" {
+			if wished && after.Labels[contract.PullLabel] != "" {
 				r.tracker.note(client.ObjectKeyFromObject(after), r.now())
 			}
 			return wished || ourStatusChanged(before, after)
@@ -120,7 +120,7 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 				return true // the others may go now
 			}
 		}
-		return after.Annotations[wire.RequestAnnotation] != "" ||
+		return after.Annotations[contract.RequestAnnotation] != "" ||
 			before.Generation != after.Generation ||
 			!maps.Equal(before.Labels, after.Labels) ||
 			!maps.Equal(before.Annotations, after.Annotations) ||
@@ -142,7 +142,7 @@ func clusterChanged() predicate.Predicate {
 		after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
 		return !ok || !ok2 || request.Silent(before) != request.Silent(after) ||
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
-			e.ObjectOld.GetLabels()[wire.LocalClusterLabel] != e.ObjectNew.GetLabels()[wire.LocalClusterLabel] ||
+			e.ObjectOld.GetLabels()[contract.LocalClusterLabel] != e.ObjectNew.GetLabels()[contract.LocalClusterLabel] ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 	}}
 }

@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // fleet is what the user did, and with it the model.
@@ -50,8 +50,8 @@ type fleet struct {
 func (f *fleet) model() map[string]string {
 	want := map[string]string{}
 	for name, app := range f.apps {
-		cluster := app.Annotations[wire.ClusterAnnotation]
-		if app.Labels[wire.PullLabel] == "true" && f.present[cluster] && f.bound[cluster] {
+		cluster := app.Annotations[contract.ClusterAnnotation]
+		if app.Labels[contract.PullLabel] == "true" && f.present[cluster] && f.bound[cluster] {
 			want[name] = cluster + " " + marker(app)
 		}
 	}
@@ -100,13 +100,13 @@ func (f *fleet) step() {
 		})
 	case n < 52:
 		f.edit(func(a *argocd.Application) {
-			a.Labels[wire.PullLabel] = []string{"true", "false", "true", "nonsense"}[f.r.IntN(4)]
+			a.Labels[contract.PullLabel] = []string{"true", "false", "true", "nonsense"}[f.r.IntN(4)]
 		})
 	case n < 57:
-		f.edit(func(a *argocd.Application) { delete(a.Annotations, wire.ClusterAnnotation) })
+		f.edit(func(a *argocd.Application) { delete(a.Annotations, contract.ClusterAnnotation) })
 	case n < 72:
 		f.edit(func(a *argocd.Application) {
-			a.Annotations[wire.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
+			a.Annotations[contract.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
 		})
 	case n < 84:
 		f.delete()
@@ -134,7 +134,7 @@ func (f *fleet) create() {
 	}
 	app := f.place.app(name, func(a *argocd.Application) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, fmt.Sprintf(`"path":"new-%d"`, f.next), 1))
-		a.Annotations[wire.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
+		a.Annotations[contract.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
 		if f.r.IntN(2) == 0 {
 			a.Finalizers = []string{argocd.ResourcesFinalizer}
 		}
@@ -203,7 +203,7 @@ func (f *fleet) restore() {
 				return fmt.Errorf("%s has %d works", name, len(own))
 			}
 			app := f.apps[name]
-			if !slices.Contains(names(app), own[0].Name) && own[0].Annotations[wire.HubUIDAnnotation] != string(app.UID) {
+			if !slices.Contains(names(app), own[0].Name) && own[0].Annotations[contract.HubUIDAnnotation] != string(app.UID) {
 				return fmt.Errorf("%s has not bound %s", name, own[0].Name)
 			}
 		}
@@ -287,7 +287,7 @@ func (f *fleet) kill() {
 	for range f.r.IntN(5) {
 		f.create()
 		f.edit(func(a *argocd.Application) {
-			a.Annotations[wire.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
+			a.Annotations[contract.ClusterAnnotation] = f.clusters[f.r.IntN(len(f.clusters))]
 		})
 		f.delete()
 	}
@@ -339,7 +339,7 @@ func (f *fleet) rest() {
 			stored := &list.Items[i]
 			mine := f.apps[stored.Name]
 			switch {
-			case mine == nil && stored.Labels[wire.PullLabel] != "true":
+			case mine == nil && stored.Labels[contract.PullLabel] != "true":
 				edit(f.t, stored, func(a *argocd.Application) { a.Finalizers = nil }) // not pulled any more: the user's own affair
 				return errors.New("an unlabelled one was there")
 			case mine == nil:

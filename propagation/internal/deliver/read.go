@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // application returns the cached Application, nil when the cache has none. It is
@@ -58,7 +58,7 @@ func (r *Reconciler) uncached() inputReader { return inputReader{r.live, false} 
 // readInputs reads what a decision rests on.
 func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argocd.Application) (policy.Inputs, error) {
 	w := policy.Inputs{Application: app, Bound: r.options.Binding == BindingNone, ArgoCDNamespace: r.options.ArgoCDNamespace, AppNamespaces: r.options.AppNamespaces}
-	name := app.Annotations[wire.ClusterAnnotation]
+	name := app.Annotations[contract.ClusterAnnotation]
 	if !policy.IsClusterName(name) || !policy.Requested(app) {
 		return w, nil
 	}

@@ -25,7 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // How long to wait before another look, by what is waited for. Changes of what we
@@ -127,7 +127,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !v.Deliver {
 		return r.withdrawRefused(ctx, app, works, v)
 	}
-	r.gracePeriods.found(req.NamespacedName, app.Annotations[wire.ClusterAnnotation])
+	r.gracePeriods.found(req.NamespacedName, app.Annotations[contract.ClusterAnnotation])
 	return r.deliver(ctx, w, works, v.Warnings)
 }
 

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // runAgent runs OCM's work agent for a cluster until the test ends: hub and managed
@@ -159,7 +159,7 @@ func TestRecreatedUnderTheAgent(t *testing.T) {
 		for _, app := range apps {
 			eventually(t, "the adoption of "+app.Name, func() error {
 				own := works(t, app)
-				if len(own) != 1 || own[0].Annotations[wire.HubUIDAnnotation] != string(app.UID) {
+				if len(own) != 1 || own[0].Annotations[contract.HubUIDAnnotation] != string(app.UID) {
 					return fmt.Errorf("there are %d works", len(own))
 				}
 				return nil

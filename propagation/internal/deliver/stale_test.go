@@ -20,7 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // A work that was changed after the cache saw it is not deleted as it was.
@@ -190,12 +190,12 @@ func TestStaleTargetWithdrawsNothing(t *testing.T) {
 	app := p.deploy("back")
 	work := delivered(t, app, p.cluster)
 	hold.Store(true)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	// the cache has the new target once the move is tried; and nothing later
 	seen := p.deploy("seen")
 	delivered(t, seen, p.cluster)
 	frozen.freeze()
-	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = p.cluster })
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = p.cluster })
 	hold.Store(false)
 	eventually(t, "the copy on the other cluster", func() error {
 		for _, request := range running.requests.in(other) {

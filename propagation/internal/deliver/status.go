@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func isOurCondition(conditionType string) bool {
@@ -97,7 +97,7 @@ func isClaimCondition(conditionType string) bool { return conditionType == reque
 // claim gives the Application's request an identity.
 func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
 	merged, _ := appstatus.Merge(current, isClaimCondition, []appstatus.Condition{{
-		Type: request.ClaimCondition, Message: request.ClaimMessage(id, app.Annotations[wire.ClusterAnnotation]),
+		Type: request.ClaimCondition, Message: request.ClaimMessage(id, app.Annotations[contract.ClusterAnnotation]),
 	}}, r.now())
 	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
 	if err != nil || patch == nil {

@@ -16,7 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Each cause is said with its remedy and an Event, and goes when the cause goes;
@@ -30,16 +30,16 @@ func TestSaysWhyAndTakesItBack(t *testing.T) {
 		mend    func(*argocd.Application, *place)
 	}{
 		"noCluster": {
-			breakIt: func(a *argocd.Application) { delete(a.Annotations, wire.ClusterAnnotation) }, kind: policy.ErrorCondition, text: "annotation " + wire.ClusterAnnotation,
-			mend: func(a *argocd.Application, p *place) { a.Annotations[wire.ClusterAnnotation] = p.cluster },
+			breakIt: func(a *argocd.Application) { delete(a.Annotations, contract.ClusterAnnotation) }, kind: policy.ErrorCondition, text: "annotation " + contract.ClusterAnnotation,
+			mend: func(a *argocd.Application, p *place) { a.Annotations[contract.ClusterAnnotation] = p.cluster },
 		},
 		"noLabel": {
-			breakIt: func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) }, kind: policy.WarningCondition, text: "label " + wire.PullLabel,
-			mend: func(a *argocd.Application, _ *place) { a.Labels = map[string]string{wire.PullLabel: "true"} },
+			breakIt: func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) }, kind: policy.WarningCondition, text: "label " + contract.PullLabel,
+			mend: func(a *argocd.Application, _ *place) { a.Labels = map[string]string{contract.PullLabel: "true"} },
 		},
 		"badNamespace": {
-			breakIt: func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = "No!" }, kind: policy.ErrorCondition, text: "name of a namespace",
-			mend: func(a *argocd.Application, _ *place) { delete(a.Annotations, wire.AppNamespaceAnnotation) },
+			breakIt: func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "No!" }, kind: policy.ErrorCondition, text: "name of a namespace",
+			mend: func(a *argocd.Application, _ *place) { delete(a.Annotations, contract.AppNamespaceAnnotation) },
 		},
 		"noSkip": {
 			breakIt: func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }, kind: policy.WarningCondition, text: argocd.SkipReconcileAnnotation,
@@ -68,7 +68,7 @@ func TestDeliversWhenTheClusterComes(t *testing.T) {
 	p := newPlace(t)
 	late := fmt.Sprintf("late-%d", serial.Add(1))
 	p.bind(late)
-	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = late })
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = late })
 	says(t, app, policy.ErrorCondition, "there is no ManagedCluster")
 	p.create(namespace(late))
 	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: late}})
@@ -82,7 +82,7 @@ func TestLocalClusterIsNoTarget(t *testing.T) {
 	app := p.deploy("guestbook")
 	delivered(t, app, p.cluster)
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}}
-	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{wire.LocalClusterLabel: "true"} })
+	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{contract.LocalClusterLabel: "true"} })
 	says(t, app, policy.ErrorCondition, "is the hub itself")
 	withdrawn(t, app)
 }
@@ -107,7 +107,7 @@ func TestRefusedByTheAPIServer(t *testing.T) {
 	bare := fmt.Sprintf("bare-%d", serial.Add(1)) // a ManagedCluster without its namespace
 	p.bind(bare)
 	p.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: bare}})
-	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = bare })
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = bare })
 	says(t, app, policy.ErrorCondition, "the API server refused")
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // older stands for an API server whose CRD does not know ignoreFields: they are
@@ -63,7 +63,7 @@ func TestStoredOtherwise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if note := work.Annotations[wire.StoredSpecAnnotation]; !strings.HasSuffix(note, "/"+hash) {
+		if note := work.Annotations[contract.StoredSpecAnnotation]; !strings.HasSuffix(note, "/"+hash) {
 			return fmt.Errorf("the note is %q, the stored spec %s", note, hash)
 		}
 		return nil

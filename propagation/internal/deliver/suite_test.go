@@ -35,8 +35,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // hub is the API server that all tests of this package share; each test has its
@@ -338,8 +338,8 @@ func (p *place) app(name string, change ...func(*argocd.Application)) *argocd.Ap
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: p.namespace, Name: name,
-			Labels:      map[string]string{wire.PullLabel: "true"},
-			Annotations: map[string]string{wire.ClusterAnnotation: p.cluster, argocd.SkipReconcileAnnotation: "true"},
+			Labels:      map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.ClusterAnnotation: p.cluster, argocd.SkipReconcileAnnotation: "true"},
 		},
 		Spec: json.RawMessage(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook","targetRevision":"main"},"destination":{"namespace":"guestbook","name":"` + p.cluster + `"}}`),
 	}
@@ -418,7 +418,7 @@ func works(t *testing.T, app *argocd.Application) []workv1.ManifestWork {
 	}
 	var own []workv1.ManifestWork
 	for _, w := range all.Items {
-		if w.Annotations[wire.HubNamespaceAnnotation] == app.Namespace && w.Annotations[wire.HubNameAnnotation] == app.Name {
+		if w.Annotations[contract.HubNamespaceAnnotation] == app.Namespace && w.Annotations[contract.HubNameAnnotation] == app.Name {
 			own = append(own, w)
 		}
 	}

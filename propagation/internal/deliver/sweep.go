@@ -16,7 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // sweep looks, at start and then now and again, for works and Applications that do
@@ -63,8 +63,8 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 func mismatched(apps []argocd.Application, works []*workindex.Packed) []types.NamespacedName {
 	wanted := make(map[types.NamespacedName]string, len(apps))
 	for i := range apps {
-		if yes, _ := wire.IsTrue(apps[i].Labels[wire.PullLabel]); yes && apps[i].DeletionTimestamp == nil {
-			wanted[client.ObjectKeyFromObject(&apps[i])] = apps[i].Annotations[wire.ClusterAnnotation]
+		if yes, _ := contract.IsTrue(apps[i].Labels[contract.PullLabel]); yes && apps[i].DeletionTimestamp == nil {
+			wanted[client.ObjectKeyFromObject(&apps[i])] = apps[i].Annotations[contract.ClusterAnnotation]
 		}
 	}
 	var keys []types.NamespacedName

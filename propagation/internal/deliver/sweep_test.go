@@ -14,14 +14,14 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestMismatched(t *testing.T) {
 	work := func(cluster string, labels map[string]string) *workindex.Packed {
-		return workindex.Pack(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{wire.HubNamespaceAnnotation: "team", wire.HubNameAnnotation: "app"}}})
+		return workindex.Pack(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app"}}})
 	}
-	ours := map[string]string{wire.PullLabel: "true"}
+	ours := map[string]string{contract.PullLabel: "true"}
 	unlabelled := *cachedApplication()
 	unlabelled.Labels = nil
 	app, key := *cachedApplication(), []types.NamespacedName{{Namespace: "team", Name: "app"}}

@@ -17,7 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // argoCD makes a namespace for the hub's Argo CD.
@@ -69,7 +69,7 @@ func TestProjectOfOthers(t *testing.T) {
 	}
 	moved := p.deploy("moved")
 	delivered(t, moved, p.cluster)
-	edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.AppNamespaceAnnotation] = argo.namespace })
+	edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = argo.namespace })
 	withdrawn(t, moved)
 	says(t, moved, policy.ErrorCondition, "--allowed-app-namespaces")
 	first.stop()
@@ -131,9 +131,9 @@ func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	marks := map[string]string{
-		wire.HostingAnnotation: "argocd/production", wire.ApplicationSetLabel: "true", wire.ApplicationSetHashLabel: "0123",
-		wire.RequestAnnotation: "operation-1", wire.HubNamespaceAnnotation: "other", wire.HubNameAnnotation: "other",
-		wire.ChangeGenerationAnnotation: "7", wire.StoredSpecAnnotation: "a/b",
+		contract.HostingAnnotation: "argocd/production", contract.ApplicationSetLabel: "true", contract.ApplicationSetHashLabel: "0123",
+		contract.RequestAnnotation: "operation-1", contract.HubNamespaceAnnotation: "other", contract.HubNameAnnotation: "other",
+		contract.ChangeGenerationAnnotation: "7", contract.StoredSpecAnnotation: "a/b",
 	}
 	mark := func(a *argocd.Application) {
 		for key, value := range marks {
@@ -153,7 +153,7 @@ func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 					t.Errorf("%s was delivered", key)
 				}
 			}
-			if work.Annotations[wire.HostingAnnotation] != "" || work.Labels[wire.ApplicationSetLabel] != "" || work.Annotations[wire.HubNameAnnotation] != app.Name {
+			if work.Annotations[contract.HostingAnnotation] != "" || work.Labels[contract.ApplicationSetLabel] != "" || work.Annotations[contract.HubNameAnnotation] != app.Name {
 				t.Errorf("the work has %v %v", work.Annotations, work.Labels)
 			}
 			if delivered.Labels["example.com/own"] == "mine" {

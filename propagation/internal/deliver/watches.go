@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Indexes of the cache. A key that an object does not have is not indexed.
@@ -43,10 +43,10 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 		name   string
 		keys   client.IndexerFunc
 	}{
-		{&argocd.Application{}, applicationsByCluster, func(o client.Object) []string { return some(o.GetAnnotations()[wire.ClusterAnnotation]) }},
+		{&argocd.Application{}, applicationsByCluster, func(o client.Object) []string { return some(o.GetAnnotations()[contract.ClusterAnnotation]) }},
 		{&argocd.Application{}, applicationsByProject, func(o client.Object) []string {
 			app, ok := o.(*argocd.Application)
-			if !ok || app.Annotations[wire.ClusterAnnotation] == "" {
+			if !ok || app.Annotations[contract.ClusterAnnotation] == "" {
 				return nil
 			}
 			name := payload.ProjectName(app)
@@ -121,10 +121,10 @@ func (r *Reconciler) applicationsOf(ctx context.Context, o client.Object) []reco
 // rivals maps an Application to those that want to be the same on its cluster.
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) []reconcile.Request {
 	app, ok := o.(*argocd.Application)
-	if !ok || app.Annotations[wire.ClusterAnnotation] == "" {
+	if !ok || app.Annotations[contract.ClusterAnnotation] == "" {
 		return nil
 	}
-	return r.contend(ctx, app.Annotations[wire.ClusterAnnotation], payload.DeliveredName(app))
+	return r.contend(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
 }
 
 // on returns the Applications that have works on clusters, of one namespace unless

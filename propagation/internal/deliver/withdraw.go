@@ -16,7 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Reasons of withdrawals that are no refusals, as in metrics.
@@ -62,7 +62,7 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 			return r.keepDelivered(ctx, app, c, v)
 		}
 		if v.Refusal.Reason == policy.ReasonNotBound {
-			missing := r.gracePeriods.missing(client.ObjectKeyFromObject(app), app.Annotations[wire.ClusterAnnotation], r.now())
+			missing := r.gracePeriods.missing(client.ObjectKeyFromObject(app), app.Annotations[contract.ClusterAnnotation], r.now())
 			if left := r.options.BindingGrace - missing; left > 0 {
 				return r.waitForBinding(ctx, app, c, v, missing, left)
 			}

@@ -20,7 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func namespace(name string) *corev1.Namespace {
@@ -43,13 +43,13 @@ func TestWithdraws(t *testing.T) {
 	cases := map[string]func(*testing.T, *place, *argocd.Application){
 		"deleted": func(t *testing.T, _ *place, a *argocd.Application) { remove(t, a) },
 		"unlabelled": func(t *testing.T, _ *place, a *argocd.Application) {
-			edit(t, a, func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) })
+			edit(t, a, func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) })
 		},
 		"turnedOff": func(t *testing.T, _ *place, a *argocd.Application) {
-			edit(t, a, func(a *argocd.Application) { a.Labels[wire.PullLabel] = "false" })
+			edit(t, a, func(a *argocd.Application) { a.Labels[contract.PullLabel] = "false" })
 		},
 		"noAnnotation": func(t *testing.T, _ *place, a *argocd.Application) {
-			edit(t, a, func(a *argocd.Application) { delete(a.Annotations, wire.ClusterAnnotation) })
+			edit(t, a, func(a *argocd.Application) { delete(a.Annotations, contract.ClusterAnnotation) })
 		},
 		"bothGone": func(t *testing.T, _ *place, a *argocd.Application) {
 			edit(t, a, func(a *argocd.Application) { a.Labels, a.Annotations = nil, nil })
@@ -100,7 +100,7 @@ func TestRetarget(t *testing.T) {
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
 	old := delivered(t, app, p.cluster)
 	finalized(t, old)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	eventually(t, "both works", func() error {
 		own := works(t, app)
 		if len(own) != 2 {
@@ -131,7 +131,7 @@ func TestWithdrawsWhatWentWhileDown(t *testing.T) {
 	}
 	first.stop()
 	remove(t, deleted)
-	edit(t, moved, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = other })
+	edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	edit(t, unlabelled, func(a *argocd.Application) { a.Labels = nil })
 	start(t)
 	withdrawn(t, deleted)
@@ -167,8 +167,8 @@ func TestAbandon(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	remove(t, app)
-	says(t, app, policy.WarningCondition, wire.AbandonAnnotation)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[wire.AbandonAnnotation] = "true" })
+	says(t, app, policy.WarningCondition, contract.AbandonAnnotation)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
 	eventually(t, "the Application to be gone", func() error { return gone(app) })
 	eventually(t, "the Event", func() error { return recorded(app, "may be left on cluster") })
 	pruned(t, work)
@@ -180,7 +180,7 @@ func TestReleasesAfterWithdrawal(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
 	delivered(t, app, p.cluster)
-	edit(t, app, func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) })
+	edit(t, app, func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) })
 	withdrawn(t, app)
 	remove(t, app)
 	eventually(t, "the Application to be gone", func() error { return gone(app) })

@@ -25,7 +25,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func stranger(namespace, name string, annotations map[string]string) *workv1.ManifestWork {
@@ -44,13 +44,13 @@ func TestNameTaken(t *testing.T) {
 	p := newPlace(t)
 	for name, annotations := range map[string]map[string]string{
 		"stranger":     nil,
-		"copied-notes": {wire.HubNamespaceAnnotation: p.namespace, wire.HubNameAnnotation: "copied-notes"}, // without the label it is not ours
-		"anothers":     {wire.HubNamespaceAnnotation: "other", wire.HubNameAnnotation: "anothers"},
+		"copied-notes": {contract.HubNamespaceAnnotation: p.namespace, contract.HubNameAnnotation: "copied-notes"}, // without the label it is not ours
+		"anothers":     {contract.HubNamespaceAnnotation: "other", contract.HubNameAnnotation: "anothers"},
 	} {
 		app := p.deploy(name)
-		work := stranger(p.cluster, wire.WorkName(name, string(app.UID)), annotations)
+		work := stranger(p.cluster, contract.WorkName(name, string(app.UID)), annotations)
 		if name == "anothers" {
-			work.Labels = map[string]string{wire.PullLabel: "true"}
+			work.Labels = map[string]string{contract.PullLabel: "true"}
 			work.Finalizers = []string{workv1.ManifestWorkFinalizer} // its own Application is gone, its agent slow
 		}
 		p.create(work)
@@ -61,10 +61,10 @@ func TestNameTaken(t *testing.T) {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), app); err != nil {
 			t.Fatal(err)
 		}
-		taken := wire.WorkName(name, string(app.UID))
+		taken := contract.WorkName(name, string(app.UID))
 		eventually(t, "another name for "+name, func() error {
 			for _, w := range works(t, app) {
-				if w.Name != taken && w.Labels[wire.PullLabel] == "true" {
+				if w.Name != taken && w.Labels[contract.PullLabel] == "true" {
 					return nil
 				}
 			}
@@ -94,7 +94,7 @@ func TestForeignMarksStay(t *testing.T) {
 	work := delivered(t, app, at.cluster)
 	edit(t, work, func(w *workv1.ManifestWork) {
 		w.Labels["example.com/theirs"], w.Annotations["example.com/theirs"] = "l", "a"
-		w.Annotations[wire.HostingAnnotation] = "not/ours"
+		w.Annotations[contract.HostingAnnotation] = "not/ours"
 		w.Spec.Executor = &workv1.ManifestWorkExecutor{Subject: workv1.ManifestWorkExecutorSubject{
 			Type: workv1.ExecutorSubjectTypeServiceAccount, ServiceAccount: &workv1.ManifestWorkSubjectServiceAccount{Namespace: "a", Name: "b"},
 		}}
@@ -104,7 +104,7 @@ func TestForeignMarksStay(t *testing.T) {
 	eventually(t, "the mended work", func() error {
 		w := delivered(t, app, at.cluster)
 		switch {
-		case w.Spec.Executor != nil, w.Spec.DeleteOption == nil, w.Annotations[wire.HostingAnnotation] != "",
+		case w.Spec.Executor != nil, w.Spec.DeleteOption == nil, w.Annotations[contract.HostingAnnotation] != "",
 			w.Spec.ManifestConfigs[len(w.Spec.ManifestConfigs)-1].FeedbackScrapeType != workv1.FeedbackWatchType:
 			return errors.New("not mended yet")
 		case w.Labels["example.com/theirs"] != "l", w.Annotations["example.com/theirs"] != "a":

@@ -11,13 +11,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // BenchmarkStatusPatch compares an observation with a status: once that says
 // the same already, as at a restart, and once that has another revision.
 func BenchmarkStatusPatch(b *testing.B) {
-	observed := observe.Nothing()
+	observed := status.Nothing()
 	observed.Health, observed.Sync, observed.Revision = argocd.HealthHealthy, argocd.SyncSynced, "53e28ff20cc530b9ada2173fbbd64d48338583ba"
 	now := time.Unix(1_000_000_000, 0)
 	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "1"}}
@@ -33,7 +33,7 @@ func BenchmarkStatusPatch(b *testing.B) {
 	changed := observed
 	changed.Revision = "0000000000000000000000000000000000000000"
 	for name, c := range map[string]struct {
-		observed observe.Observation
+		observed status.Observation
 		writes   bool
 	}{"same": {observed, false}, "changed": {changed, true}} {
 		b.Run(name, func(b *testing.B) {

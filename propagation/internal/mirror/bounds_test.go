@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // largestPatch remembers the size of the largest patch that was sent.
@@ -71,11 +71,11 @@ func TestHostileCluster(t *testing.T) {
 		report(t, work, c.values...)
 		s := says(t, app, c.want)
 		for _, condition := range s.Conditions {
-			if len(condition.Message) > wire.MaxMessage || strings.ContainsAny(condition.Message, "\x1b\x07") {
+			if len(condition.Message) > contract.MaxMessage || strings.ContainsAny(condition.Message, "\x1b\x07") {
 				t.Errorf("%s: %s: condition says %.100q", name, c.reason, condition.Message)
 			}
 		}
-		if len(s.Health.Message) > wire.MaxMessage {
+		if len(s.Health.Message) > contract.MaxMessage {
 			t.Errorf("%s: %s: a health message of %d bytes", name, c.reason, len(s.Health.Message))
 		}
 	}
@@ -98,7 +98,7 @@ func TestHostileClusterCondition(t *testing.T) {
 		}
 	})
 	s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
-	if m := s.Conditions[0].Message; len(m) > wire.MaxMessage+512 || strings.Contains(m, "\x1b") || !strings.Contains(m, "last heard") {
+	if m := s.Conditions[0].Message; len(m) > contract.MaxMessage+512 || strings.Contains(m, "\x1b") || !strings.Contains(m, "last heard") {
 		t.Errorf("the condition has %d bytes: %.100q", len(m), m)
 	}
 }
@@ -122,7 +122,7 @@ func TestHostileApplyFailure(t *testing.T) {
 		}
 	})
 	s := says(t, app, "Unknown/OutOfSync@53e28ff2 Succeeded ApplyFailedError")
-	if m := s.Conditions[0].Message; len(m) > wire.MaxMessage+512 || !strings.Contains(m, "ConfigMap c0: xxx") {
+	if m := s.Conditions[0].Message; len(m) > contract.MaxMessage+512 || !strings.Contains(m, "ConfigMap c0: xxx") {
 		t.Errorf("the condition has %d bytes: %.100q", len(m), m)
 	}
 }

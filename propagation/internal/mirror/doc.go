@@ -15,10 +15,10 @@
 //   - OutOfSync puts an Application back to Waiting and, once it is its turn, asks
 //     for a sync. So OutOfSync must never be said for a moment only: taking a
 //     finished operation out of a ManifestWork is no change to wait for
-//     (wire.ChangeGenerationAnnotation), and a change that the agent applies
+//     (contract.ChangeGenerationAnnotation), and a change that the agent applies
 //     within [Options.ApplyGrace] is never shown as missing.
 //   - The revisions of status.sync say whether something new is to be rolled out.
-//     So a revision that is only missing for a moment is kept (observe.Settle).
+//     So a revision that is only missing for a moment is kept (status.Settle).
 //   - It wakes up when health or sync change, or the phase or startedAt of an
 //     operation that was there before. So all of them go in one patch: the first
 //     operation of an Application would not wake it on its own.

@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // patchChecker lets check see every patch, and the Application that the reconciler
@@ -65,7 +65,7 @@ func TestPatchesAreConditional(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 	available(t, cluster, "False")
 	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
-	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) })
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) })
 	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded")
 	if blind.Load() > 0 || wide.Load() > 0 || patches.Load() < 4 {
 		t.Errorf("of %d patches %d are unconditional and %d not of the status alone", patches.Load(), blind.Load(), wide.Load())
@@ -96,7 +96,7 @@ func TestStaleCacheLosesNothing(t *testing.T) {
 				del(t, app)
 				again := &argocd.Application{Spec: app.Spec, Status: []byte(`{"conditions":[` + others + `]}`)}
 				again.Namespace, again.Name, again.Labels = app.Namespace, app.Name, app.Labels
-				again.Annotations = map[string]string{wire.ClusterAnnotation: "nowhere"} // the hub's own: no skip-reconcile
+				again.Annotations = map[string]string{contract.ClusterAnnotation: "nowhere"} // the hub's own: no skip-reconcile
 				if err := hub.client.Create(context.Background(), again); err != nil {
 					t.Fatal(err)
 				}

@@ -51,7 +51,7 @@ func (g *graces) forget(app types.NamespacedName) {
 }
 
 // speakers remembers of which ManifestWork each Application's status speaks. It is
-// empty after a start, since the status does not say (see [observe.Settle]).
+// empty after a start, since the status does not say (see [status.Settle]).
 type speakers struct {
 	mu    sync.Mutex
 	works map[types.NamespacedName]types.UID

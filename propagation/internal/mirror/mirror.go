@@ -20,8 +20,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // conflictDelay lets the cache see the change that a patch ran into.
@@ -119,18 +119,18 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch
 		if wait := r.firstWord(app, &workv1.ManifestWork{}, true); wait > 0 {
 			return nil, "", wait, nil
 		}
-		patch, err = statusPatch(app, observe.Nothing(), "", r.now())
+		patch, err = statusPatch(app, status.Nothing(), "", r.now())
 		return patch, "", 0, err
 	}
 	state, err := r.cluster(ctx, cluster)
 	if err != nil {
 		return nil, "", 0, err
 	}
-	observed := observe.Work(work, state)
+	observed := status.Work(work, state)
 	if wait := r.firstWord(app, work, !observed.Reported && observed.Reason == ""); wait > 0 {
 		return nil, "", wait, nil
 	}
-	if wait := r.waiting.left(key, work, observed.Reason == observe.ChangePending, r.now(), r.options.ApplyGrace); wait > 0 {
+	if wait := r.waiting.left(key, work, observed.Reason == status.ChangePending, r.now(), r.options.ApplyGrace); wait > 0 {
 		return nil, "", wait, nil
 	}
 	patch, err = statusPatch(app, observed, r.spoken.of(key), r.now())
@@ -148,8 +148,8 @@ func (r *Reconciler) firstWord(app *argocd.Application, work *workv1.ManifestWor
 
 // target returns the managed cluster that an Application asks to be pulled to.
 func target(app *argocd.Application) (cluster string, pulled bool) {
-	cluster = app.Annotations[wire.ClusterAnnotation]
-	yes, _ := wire.IsTrue(app.Labels[wire.PullLabel])
+	cluster = app.Annotations[contract.ClusterAnnotation]
+	yes, _ := contract.IsTrue(app.Labels[contract.PullLabel])
 	return cluster, yes && cluster != ""
 }
 
@@ -158,7 +158,7 @@ func target(app *argocd.Application) (cluster string, pulled bool) {
 // not told to keep off, the status is its own; and one that is being deleted has
 // had its say.
 func speaksForUndelivered(app *argocd.Application) bool {
-	skip, _ := wire.IsTrue(app.Annotations[argocd.SkipReconcileAnnotation])
+	skip, _ := contract.IsTrue(app.Annotations[argocd.SkipReconcileAnnotation])
 	return skip && app.DeletionTimestamp.IsZero()
 }
 
@@ -181,7 +181,7 @@ func choose(works []*workv1.ManifestWork, app *argocd.Application, cluster strin
 		if w.Namespace != cluster || !w.DeletionTimestamp.IsZero() && app.DeletionTimestamp.IsZero() {
 			continue // elsewhere, or on its way out: the last words of another life
 		}
-		if w.Name == wire.WorkName(app.Name, string(app.UID)) {
+		if w.Name == contract.WorkName(app.Name, string(app.UID)) {
 			return w
 		}
 		if chosen == nil || chosen.CreationTimestamp.Before(&w.CreationTimestamp) {
@@ -191,14 +191,14 @@ func choose(works []*workv1.ManifestWork, app *argocd.Application, cluster strin
 	return chosen
 }
 
-func (r *Reconciler) cluster(ctx context.Context, name string) (observe.Cluster, error) {
+func (r *Reconciler) cluster(ctx context.Context, name string) (status.Cluster, error) {
 	var cluster clusterv1.ManagedCluster
 	err := r.client.Get(ctx, types.NamespacedName{Name: name}, &cluster, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
-		return observe.ClusterOf(name, nil), nil
+		return status.ClusterOf(name, nil), nil
 	}
 	if err != nil {
-		return observe.Cluster{}, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+		return status.Cluster{}, fmt.Errorf("get ManagedCluster %s: %w", name, err)
 	}
-	return observe.ClusterOf(name, &cluster), nil
+	return status.ClusterOf(name, &cluster), nil
 }

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // random is what users and agents did, and with it the model.
@@ -239,11 +239,11 @@ func (f *random) retarget() {
 		p.target = ""
 	}
 	testkit.Edit(f.t, hub.client, p.app, func(a *argocd.Application) {
-		a.Labels = map[string]string{wire.PullLabel: "true"}
+		a.Labels = map[string]string{contract.PullLabel: "true"}
 		if p.target == "" {
 			a.Labels = nil
 		} else {
-			a.Annotations[wire.ClusterAnnotation] = p.target
+			a.Annotations[contract.ClusterAnnotation] = p.target
 		}
 	})
 }

@@ -15,8 +15,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func decode(t *testing.T, raw []byte, into any) {
@@ -90,7 +90,7 @@ func TestOtherClocks(t *testing.T) {
 			}
 
 			stop()
-			testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = to })
+			testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = to })
 			next := f.work(app, to)
 			report(t, next, "healthStatus", "Missing", "syncStatus", "OutOfSync", "syncRevision", "b")
 			start(t, Options{}, nil)

@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 
 // Setup adds the controller to mgr, whose scheme must know Applications,
 // ManifestWorks and ManagedClusters. Of a cached ManifestWork it needs labels,
-// annotations, generation, times and what observe.Trim keeps of the status.
+// annotations, generation, times and what status.Trim keeps of the status.
 func Setup(mgr ctrl.Manager, index *workindex.Index, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}

@@ -14,11 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
-func errNot(s *status) error { return fmt.Errorf("status is %s, %q", s.short(), s.Health.Message) }
+func errNot(s *hubStatus) error { return fmt.Errorf("status is %s, %q", s.short(), s.Health.Message) }
 
 // A cluster that cannot be heard turns no light green, and everything comes back
 // by itself.
@@ -97,7 +97,7 @@ func TestChangePending(t *testing.T) {
 	// An operation taken out of the work is a new generation, but no change.
 	version := stored(t, app).ResourceVersion
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) {
-		w.Annotations[wire.ChangeGenerationAnnotation] = fmt.Sprint(w.Generation)
+		w.Annotations[contract.ChangeGenerationAnnotation] = fmt.Sprint(w.Generation)
 		spec(w, "3 without operation")
 	})
 	report(t, probeWork, healthy...)

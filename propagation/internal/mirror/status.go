@@ -12,8 +12,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // written is the part of a hub Application's status that this package writes
@@ -35,18 +35,18 @@ type written struct {
 // statusPatch returns the merge patch that makes the Application's status say
 // what was observed, or nil when it does. speaker is the UID of the ManifestWork that
 // the status speaks of, empty when that is not known.
-func statusPatch(app *argocd.Application, observed observe.Observation, speaker types.UID, now time.Time) ([]byte, error) {
+func statusPatch(app *argocd.Application, observed status.Observation, speaker types.UID, now time.Time) ([]byte, error) {
 	before, err := read(app.Status)
 	if err != nil {
 		return nil, err
 	}
-	observed = observe.Settle(previous(before, speaker), observed)
+	observed = status.Settle(previous(before, speaker), observed)
 	want := appstatus.Fields{
 		"health":         appstatus.Fields{"status": observed.Health, "message": orNothing(observed.HealthMessage)},
 		"sync":           appstatus.Fields{"status": observed.Sync, "revision": orNothing(observed.Revision)},
 		"operationState": operationState(before, observed.Operation),
 	}
-	if err := conditions(want, app.Status, observe.OwnsStatusCondition, observed.StatusConditions(), now); err != nil {
+	if err := conditions(want, app.Status, status.OwnsStatusCondition, observed.StatusConditions(), now); err != nil {
 		return nil, err
 	}
 	return appstatus.Patch(app.ResourceVersion, app.Status, want)
@@ -56,14 +56,14 @@ func statusPatch(app *argocd.Application, observed observe.Observation, speaker 
 // not pulled any more. The rest of the status belongs to whoever has it now.
 func farewellPatch(app *argocd.Application, now time.Time) ([]byte, error) {
 	want := appstatus.Fields{}
-	if err := conditions(want, app.Status, observe.IsOwnCondition, nil, now); err != nil {
+	if err := conditions(want, app.Status, status.IsOwnCondition, nil, now); err != nil {
 		return nil, err
 	}
 	return appstatus.Patch(app.ResourceVersion, app.Status, want)
 }
 
 // conditions adds the wanted conditions to want when they differ from the current ones.
-func conditions(want appstatus.Fields, status json.RawMessage, owned func(string) bool, list []wire.Condition, now time.Time) error {
+func conditions(want appstatus.Fields, status json.RawMessage, owned func(string) bool, list []contract.Condition, now time.Time) error {
 	current, err := appstatus.Conditions(status)
 	if err != nil {
 		return err
@@ -109,11 +109,11 @@ func speaks(status json.RawMessage) bool {
 }
 
 // previous is what the hub Application said so far, as far as Settle reads it.
-func previous(w written, speaker types.UID) observe.Observation {
-	return observe.Observation{
+func previous(w written, speaker types.UID) status.Observation {
+	return status.Observation{
 		Work:     speaker,
 		Revision: w.Sync.Revision,
-		Operation: wire.OperationFeedback{
+		Operation: contract.OperationFeedback{
 			Phase:      w.OperationState.Phase,
 			StartedAt:  w.OperationState.StartedAt,
 			FinishedAt: w.OperationState.FinishedAt,
@@ -122,7 +122,7 @@ func previous(w written, speaker types.UID) observe.Observation {
 	}
 }
 
-func operationState(before written, operation wire.OperationFeedback) any {
+func operationState(before written, operation contract.OperationFeedback) any {
 	if operation.Phase == "" {
 		return nil
 	}

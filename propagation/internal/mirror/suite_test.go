@@ -27,8 +27,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // hub is the API server that the tests share; each has its own namespaces and
@@ -152,8 +152,8 @@ func (f *fleet) app(name, cluster string, change ...func(*argocd.Application)) *
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: f.namespace, Name: name,
-			Labels:      map[string]string{wire.PullLabel: "true"},
-			Annotations: map[string]string{wire.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"},
+			Labels:      map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"},
 		},
 		Spec: json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"default","source":{"path":"guestbook","repoURL":"https://git.example.com/apps.git"}}`),
 	}
@@ -170,9 +170,9 @@ func (f *fleet) work(app *argocd.Application, cluster string) *workv1.ManifestWo
 	f.t.Helper()
 	w := &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: cluster, Name: wire.WorkName(app.Name, string(app.UID)),
-			Labels:      map[string]string{wire.PullLabel: "true"},
-			Annotations: map[string]string{wire.HubNamespaceAnnotation: app.Namespace, wire.HubNameAnnotation: app.Name},
+			Namespace: cluster, Name: contract.WorkName(app.Name, string(app.UID)),
+			Labels:      map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.HubNamespaceAnnotation: app.Namespace, contract.HubNameAnnotation: app.Name},
 		},
 	}
 	spec(w, "1")
@@ -204,7 +204,7 @@ func report(t testing.TB, w *workv1.ManifestWork, pairs ...string) {
 			{
 				ResourceMeta: workv1.ManifestResourceMeta{
 					Ordinal: 1, Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural,
-					Namespace: "elsewhere", Name: w.Annotations[wire.HubNameAnnotation],
+					Namespace: "elsewhere", Name: w.Annotations[contract.HubNameAnnotation],
 				},
 				Conditions:      []metav1.Condition{{Type: "StatusFeedbackSynced", Status: metav1.ConditionTrue, Reason: "StatusFeedbackSynced", LastTransitionTime: now}},
 				StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
@@ -220,8 +220,8 @@ var healthy = []string{
 	"operationStateFinishedAt", "2036-11-20T09:31:00Z", "operationStateMessage", "successfully synced",
 }
 
-// status is the part of an Application's status that tests look at.
-type status struct {
+// hubStatus is the part of an Application's status that tests look at.
+type hubStatus struct {
 	Health struct{ Status, Message string }
 	Sync   struct{ Status, Revision string }
 
@@ -236,7 +236,7 @@ type status struct {
 }
 
 // short sums a status up: health/sync@revision phase [condition types].
-func (s *status) short() string {
+func (s *hubStatus) short() string {
 	out := s.Health.Status + "/" + s.Sync.Status + "@" + s.Sync.Revision
 	if s.OperationState != nil {
 		out += " " + s.OperationState.Phase
@@ -256,9 +256,9 @@ func stored(t testing.TB, app *argocd.Application) *argocd.Application {
 	return a
 }
 
-func statusOf(t testing.TB, app *argocd.Application) *status {
+func statusOf(t testing.TB, app *argocd.Application) *hubStatus {
 	t.Helper()
-	s := &status{}
+	s := &hubStatus{}
 	if raw := stored(t, app).Status; len(raw) > 0 {
 		if err := json.Unmarshal(raw, s); err != nil {
 			t.Fatalf("decode status: %v", err)
@@ -268,9 +268,9 @@ func statusOf(t testing.TB, app *argocd.Application) *status {
 }
 
 // says waits until the Application's status, in short, is want.
-func says(t testing.TB, app *argocd.Application, want string) *status {
+func says(t testing.TB, app *argocd.Application, want string) *hubStatus {
 	t.Helper()
-	var s *status
+	var s *hubStatus
 	testkit.Eventually(t, "status "+want+" of "+app.Name, func() error {
 		if s = statusOf(t, app); s.short() != want {
 			return fmt.Errorf("it is %s", s.short())

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 func del(t *testing.T, o client.Object) {
@@ -33,7 +33,7 @@ func TestRetarget(t *testing.T) {
 	report(t, old, healthy...)
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
-	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Annotations[wire.ClusterAnnotation] = to })
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = to })
 	says(t, app, "Unknown/Unknown@")
 	next := f.work(app, to)
 	report(t, old, "healthStatus", "Degraded", "syncStatus", "OutOfSync", "syncRevision", "old")
@@ -123,7 +123,7 @@ func TestFarewell(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded SyncError")
 	available(t, cluster, "False")
 	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded SyncError ClusterUnreachableWarning")
-	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { delete(a.Labels, wire.PullLabel) })
+	testkit.Edit(t, hub.client, app, func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) })
 	says(t, app, "Unknown/Unknown@53e28ff2 Succeeded SyncError")
 	report(t, work, healthy...)
 	probe := f.app("probe", cluster.Name)

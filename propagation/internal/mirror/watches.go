@@ -21,7 +21,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -132,7 +132,7 @@ func (h *clusterHandler) wake(ctx context.Context, cluster string, q queue) {
 	}
 }
 
-func clusterOf(o client.Object) observe.Cluster {
+func clusterOf(o client.Object) status.Cluster {
 	cluster, _ := o.(*clusterv1.ManagedCluster)
-	return observe.ClusterOf(o.GetName(), cluster)
+	return status.ClusterOf(o.GetName(), cluster)
 }

@@ -9,7 +9,7 @@ import (
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // These annotations exist on cached works only: they stand for the
@@ -57,7 +57,7 @@ func ScrapeType(spec *workv1.ManifestWorkSpec) string {
 // request last changed, so that a request coming and going does not make yesterday's
 // feedback look outdated. A change of more drops the mark: then it is the work's own.
 func MarkGeneration(current, want *workv1.ManifestWork, withSpec bool, base string) {
-	mark := current.Annotations[wire.ChangeGenerationAnnotation]
+	mark := current.Annotations[contract.ChangeGenerationAnnotation]
 	switch {
 	case withSpec && CachedBase(current) != base:
 		return
@@ -65,7 +65,7 @@ func MarkGeneration(current, want *workv1.ManifestWork, withSpec bool, base stri
 		mark = strconv.FormatInt(current.Generation, 10)
 	}
 	if mark != "" {
-		want.Annotations[wire.ChangeGenerationAnnotation] = mark
+		want.Annotations[contract.ChangeGenerationAnnotation] = mark
 	}
 }
 
@@ -77,10 +77,10 @@ func MarkStored(current, want *workv1.ManifestWork, hash string, same, withSpec 
 	switch {
 	case withSpec: // what becomes of it will be seen
 	case same && is != hash && is != "": // a work that is not from the cache has no hash
-		want.Annotations[wire.StoredSpecAnnotation] = StoredAs(hash, is)
+		want.Annotations[contract.StoredSpecAnnotation] = StoredAs(hash, is)
 	case !same: // held back: what was noted is still true
-		if mark, there := current.Annotations[wire.StoredSpecAnnotation]; there {
-			want.Annotations[wire.StoredSpecAnnotation] = mark
+		if mark, there := current.Annotations[contract.StoredSpecAnnotation]; there {
+			want.Annotations[contract.StoredSpecAnnotation] = mark
 		}
 	}
 }

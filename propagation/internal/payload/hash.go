@@ -14,7 +14,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Hashes are what an update has to know about a wanted spec.
@@ -78,7 +78,7 @@ func withoutRequest(spec *workv1.ManifestWorkSpec) (*workv1.ManifestWorkSpec, er
 		return nil, fmt.Errorf("decode delivered Application: %w", err)
 	}
 	app.Operation, app.Status = nil, nil
-	delete(app.Metadata.Annotations, wire.RequestAnnotation)
+	delete(app.Metadata.Annotations, contract.RequestAnnotation)
 	delete(app.Metadata.Annotations, argocd.RefreshAnnotation)
 	raw, err := encode("Application", app)
 	if err != nil {
@@ -88,7 +88,7 @@ func withoutRequest(spec *workv1.ManifestWorkSpec) (*workv1.ManifestWorkSpec, er
 	for i := range bare.ManifestConfigs[len(bare.ManifestConfigs)-1].FeedbackRules {
 		rule := &bare.ManifestConfigs[len(bare.ManifestConfigs)-1].FeedbackRules[i]
 		rule.JsonPaths = slices.DeleteFunc(rule.JsonPaths, func(p workv1.JsonPath) bool {
-			return slices.Contains(wire.RequestPaths(), p)
+			return slices.Contains(contract.RequestPaths(), p)
 		})
 	}
 	return bare, nil

@@ -15,7 +15,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // undelivered are the keys that mean something on the hub only, and those that say
@@ -23,23 +23,23 @@ import (
 // it, which request it carries. Who may write an Application must not have it counted
 // as another's.
 var hubOnlyKeys = map[string]bool{
-	wire.HubNamespaceAnnotation:        true,
-	wire.HubNameAnnotation:             true,
-	wire.HostingAnnotation:             true,
-	wire.ApplicationSetLabel:           true,
-	wire.ApplicationSetHashLabel:       true,
-	wire.RequestAnnotation:             true,
-	wire.ChangeGenerationAnnotation:    true,
-	wire.StoredSpecAnnotation:          true,
-	wire.PullLabel:                     true,
-	wire.ClusterAnnotation:             true,
-	wire.AppNamespaceAnnotation:        true,
-	wire.DestinationNameAnnotation:     true,
-	wire.DestinationServerAnnotation:   true,
-	wire.AbandonAnnotation:             true,
-	argocd.SkipReconcileAnnotation:     true,
-	argocd.RefreshAnnotation:           true, // travels as a request, see package request
-	corev1.LastAppliedConfigAnnotation: true,
+	contract.HubNamespaceAnnotation:      true,
+	contract.HubNameAnnotation:           true,
+	contract.HostingAnnotation:           true,
+	contract.ApplicationSetLabel:         true,
+	contract.ApplicationSetHashLabel:     true,
+	contract.RequestAnnotation:           true,
+	contract.ChangeGenerationAnnotation:  true,
+	contract.StoredSpecAnnotation:        true,
+	contract.PullLabel:                   true,
+	contract.ClusterAnnotation:           true,
+	contract.AppNamespaceAnnotation:      true,
+	contract.DestinationNameAnnotation:   true,
+	contract.DestinationServerAnnotation: true,
+	contract.AbandonAnnotation:           true,
+	argocd.SkipReconcileAnnotation:       true,
+	argocd.RefreshAnnotation:             true, // travels as a request, see package request
+	corev1.LastAppliedConfigAnnotation:   true,
 }
 
 // deliveredFinalizers are those that the Argo CD of a managed cluster removes when it
@@ -93,8 +93,8 @@ func applicationManifest(app *argocd.Application, r request.Request) (json.RawMe
 	annotations := without(app.Annotations, hubOnlyKeys)
 	labels := without(app.Labels, hubOnlyKeys)
 	if appset := app.OwningApplicationSet(); appset != "" {
-		labels[wire.ApplicationSetLabel] = "true"
-		annotations[wire.HostingAnnotation] = app.Namespace + "/" + appset
+		labels[contract.ApplicationSetLabel] = "true"
+		annotations[contract.HostingAnnotation] = app.Namespace + "/" + appset
 	}
 	r.Annotate(annotations)
 	if r.Refresh != "" {

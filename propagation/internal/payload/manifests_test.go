@@ -14,7 +14,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 const hubSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
@@ -24,8 +24,8 @@ func hubApplication() *argocd.Application {
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: "app", UID: "0123456789abcdef",
-			Labels:      map[string]string{wire.PullLabel: "true"},
-			Annotations: map[string]string{wire.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
+			Labels:      map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
 		},
 		Spec: json.RawMessage(hubSpec),
 	}
@@ -39,9 +39,9 @@ func TestRedirect(t *testing.T) {
 		"plain":       {reason: "the destination is the managed cluster itself", spec: `{"destination":{"name":"cluster1","namespace":"n"}}`, want: `{"destination":{"namespace":"n","server":"https://kubernetes.default.svc"}}`},
 		"none":        {reason: "an Application without destination gets one", spec: `{"project":"p"}`, want: `{"destination":{"server":"https://kubernetes.default.svc"},"project":"p"}`},
 		"null":        {reason: "null is none", spec: `{"destination":null}`, want: `{"destination":{"server":"https://kubernetes.default.svc"}}`},
-		"byName":      {reason: "a name leaves no server", spec: `{"destination":{"server":"https://x"}}`, annotations: map[string]string{wire.DestinationNameAnnotation: "in-cluster"}, want: `{"destination":{"name":"in-cluster"}}`},
-		"byServer":    {reason: "a server leaves no name", spec: `{"destination":{"name":"x"}}`, annotations: map[string]string{wire.DestinationServerAnnotation: "https://y"}, want: `{"destination":{"server":"https://y"}}`},
-		"both":        {reason: "both when both are asked for", spec: `{}`, annotations: map[string]string{wire.DestinationNameAnnotation: "x", wire.DestinationServerAnnotation: "https://y"}, want: `{"destination":{"name":"x","server":"https://y"}}`},
+		"byName":      {reason: "a name leaves no server", spec: `{"destination":{"server":"https://x"}}`, annotations: map[string]string{contract.DestinationNameAnnotation: "in-cluster"}, want: `{"destination":{"name":"in-cluster"}}`},
+		"byServer":    {reason: "a server leaves no name", spec: `{"destination":{"name":"x"}}`, annotations: map[string]string{contract.DestinationServerAnnotation: "https://y"}, want: `{"destination":{"server":"https://y"}}`},
+		"both":        {reason: "both when both are asked for", spec: `{}`, annotations: map[string]string{contract.DestinationNameAnnotation: "x", contract.DestinationServerAnnotation: "https://y"}, want: `{"destination":{"name":"x","server":"https://y"}}`},
 		"numbers":     {reason: "numbers keep their spelling, however large", spec: `{"a":12345678901234567890,"b":1.10,"c":1e400,"d":-0}`, want: `{"a":12345678901234567890,"b":1.10,"c":1e400,"d":-0,"destination":{"server":"https://kubernetes.default.svc"}}`},
 		"nulls":       {reason: "nulls and empty things stay", spec: `{"a":null,"b":{},"c":[],"d":[null,{"e":null}],"f":""}`, want: `{"a":null,"b":{},"c":[],"d":[null,{"e":null}],"destination":{"server":"https://kubernetes.default.svc"},"f":""}`},
 		"unknownDest": {reason: "what a newer Argo CD puts into the destination stays", spec: `{"destination":{"shard":{"x":1}}}`, want: `{"destination":{"server":"https://kubernetes.default.svc","shard":{"x":1}}}`},
@@ -75,7 +75,7 @@ func TestApplicationManifest(t *testing.T) {
 	app.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set", UID: "1"}}
 	app.Status = json.RawMessage(`{"health":{"status":"Healthy"}}`)
 	app.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = "{}"
-	app.Annotations[wire.AppNamespaceAnnotation] = "argocd"
+	app.Annotations[contract.AppNamespaceAnnotation] = "argocd"
 	app.Annotations[argocd.RefreshAnnotation] = "hard"
 	before := app.DeepCopy()
 	got, err := applicationManifest(app, request.Request{})

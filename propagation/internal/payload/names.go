@@ -9,12 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // DeliveredNamespace returns the Application's namespace on the managed cluster.
 func DeliveredNamespace(app *argocd.Application) string {
-	if namespace := app.Annotations[wire.AppNamespaceAnnotation]; namespace != "" {
+	if namespace := app.Annotations[contract.AppNamespaceAnnotation]; namespace != "" {
 		return namespace
 	}
 	return app.Namespace
@@ -27,7 +27,7 @@ func DeliveredName(app *argocd.Application) types.NamespacedName {
 
 // Destination returns spec.destination.name and .server of the delivered copy.
 func Destination(annotations map[string]string) (name, server string) {
-	name, server = annotations[wire.DestinationNameAnnotation], annotations[wire.DestinationServerAnnotation]
+	name, server = annotations[contract.DestinationNameAnnotation], annotations[contract.DestinationServerAnnotation]
 	if name == "" && server == "" {
 		server = argocd.InClusterServer
 	}

@@ -12,7 +12,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Inputs is everything that goes into one ManifestWork.
@@ -35,7 +35,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 		return nil, err
 	}
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Namespace:   p.Application.Annotations[wire.ClusterAnnotation],
+		Namespace:   p.Application.Annotations[contract.ClusterAnnotation],
 		Labels:      workLabels(p.Application),
 		Annotations: workAnnotations(p.Application),
 	}}
@@ -47,7 +47,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	}
 	add(&work.Spec, app, workv1.ManifestConfigOption{
 		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: DeliveredNamespace(p.Application), Name: p.Application.Name},
-		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(wire.FeedbackPaths(), p.Request.FeedbackPaths()...)}},
+		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(), p.Request.FeedbackPaths()...)}},
 		UpdateStrategy: serverSideApply([]workv1.IgnoreField{{
 			Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
 			JSONPaths: []string{".operation", ".metadata.annotations['argocd\\.argoproj\\.io/refresh']"},
@@ -115,18 +115,18 @@ func add(spec *workv1.ManifestWorkSpec, manifest json.RawMessage, config workv1.
 }
 
 func workLabels(app *argocd.Application) map[string]string {
-	labels := map[string]string{wire.PullLabel: "true"}
+	labels := map[string]string{contract.PullLabel: "true"}
 	if appset := app.OwningApplicationSet(); appset != "" {
-		labels[wire.ApplicationSetLabel] = "true"
-		labels[wire.ApplicationSetHashLabel] = wire.ApplicationSetHash(app.Namespace, appset)
+		labels[contract.ApplicationSetLabel] = "true"
+		labels[contract.ApplicationSetHashLabel] = contract.ApplicationSetHash(app.Namespace, appset)
 	}
 	return labels
 }
 
 func workAnnotations(app *argocd.Application) map[string]string {
-	annotations := map[string]string{wire.HubNamespaceAnnotation: app.Namespace, wire.HubNameAnnotation: app.Name}
+	annotations := map[string]string{contract.HubNamespaceAnnotation: app.Namespace, contract.HubNameAnnotation: app.Name}
 	if appset := app.OwningApplicationSet(); appset != "" {
-		annotations[wire.HostingAnnotation] = app.Namespace + "/" + appset
+		annotations[contract.HostingAnnotation] = app.Namespace + "/" + appset
 	}
 	return annotations
 }

@@ -11,7 +11,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Inputs is what a decision rests on, read before anything is decided.
@@ -45,36 +45,36 @@ func Decide(in Inputs) Decision {
 
 // Requested reports whether an Application asks to be pulled.
 func Requested(app *argocd.Application) bool {
-	yes, _ := wire.IsTrue(app.Labels[wire.PullLabel])
+	yes, _ := contract.IsTrue(app.Labels[contract.PullLabel])
 	return yes
 }
 
 // pullRequested: the Application asks to be pulled.
 func pullRequested(in Inputs) *Decision {
-	label, labelled := in.Application.Labels[wire.PullLabel]
-	_, annotated := in.Application.Annotations[wire.ClusterAnnotation]
-	yes, ok := wire.IsTrue(label)
+	label, labelled := in.Application.Labels[contract.PullLabel]
+	_, annotated := in.Application.Annotations[contract.ClusterAnnotation]
+	yes, ok := contract.IsTrue(label)
 	switch {
 	case yes:
 		return nil
 	case !ok:
-		return refuse(ReasonInvalidLabel, "label %s is %q, which is no boolean: set it to \"true\" or remove it", wire.PullLabel, label)
+		return refuse(ReasonInvalidLabel, "label %s is %q, which is no boolean: set it to \"true\" or remove it", contract.PullLabel, label)
 	case labelled:
-		return refuseAsWarning(ReasonTurnedOff, "not delivered: label %s is %q; set it to \"true\" to deliver, or remove it", wire.PullLabel, label)
+		return refuseAsWarning(ReasonTurnedOff, "not delivered: label %s is %q; set it to \"true\" to deliver, or remove it", contract.PullLabel, label)
 	case annotated:
-		return refuseAsWarning(ReasonNoLabel, "not delivered: annotation %s names a cluster but label %s is missing; set the label to \"true\", or remove the annotation", wire.ClusterAnnotation, wire.PullLabel)
+		return refuseAsWarning(ReasonNoLabel, "not delivered: annotation %s names a cluster but label %s is missing; set the label to \"true\", or remove the annotation", contract.ClusterAnnotation, contract.PullLabel)
 	}
 	return &Decision{}
 }
 
 // clusterNamed: the Application names a place where a cluster can be.
 func clusterNamed(in Inputs) *Decision {
-	cluster := in.Application.Annotations[wire.ClusterAnnotation]
+	cluster := in.Application.Annotations[contract.ClusterAnnotation]
 	if cluster == "" {
-		return refuse(ReasonNoCluster, "not delivered: annotation %s is missing; set it to the name of a ManagedCluster", wire.ClusterAnnotation)
+		return refuse(ReasonNoCluster, "not delivered: annotation %s is missing; set it to the name of a ManagedCluster", contract.ClusterAnnotation)
 	}
 	if !IsClusterName(cluster) {
-		return refuse(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a ManagedCluster; correct it", wire.ClusterAnnotation, cluster)
+		return refuse(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a ManagedCluster; correct it", contract.ClusterAnnotation, cluster)
 	}
 	return nil
 }
@@ -88,8 +88,8 @@ func IsClusterName(name string) bool {
 // wellFormed: what else the Application says can be followed. A slip in it costs an
 // update, never the copy that runs.
 func wellFormed(in Inputs) *Decision {
-	if namespace := in.Application.Annotations[wire.AppNamespaceAnnotation]; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
-		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace; correct or remove it", wire.AppNamespaceAnnotation, namespace)
+	if namespace := in.Application.Annotations[contract.AppNamespaceAnnotation]; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
+		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace; correct or remove it", contract.AppNamespaceAnnotation, namespace)
 	}
 	if _, err := payload.Redirect(in.Application.Spec, in.Application.Annotations); err != nil {
 		return refuseAndKeep(ReasonInvalidSpec, "not delivered: %v; correct it", err)
@@ -99,10 +99,10 @@ func wellFormed(in Inputs) *Decision {
 
 // clusterUsable: the cluster exists, stays, and is not the hub itself.
 func clusterUsable(in Inputs) *Decision {
-	name := in.Application.Annotations[wire.ClusterAnnotation]
+	name := in.Application.Annotations[contract.ClusterAnnotation]
 	switch {
 	case in.Cluster == nil:
-		return refuse(ReasonUnknownCluster, "not delivered: there is no ManagedCluster %q; correct annotation %s or register the cluster", name, wire.ClusterAnnotation)
+		return refuse(ReasonUnknownCluster, "not delivered: there is no ManagedCluster %q; correct annotation %s or register the cluster", name, contract.ClusterAnnotation)
 	case isLocalCluster(in.Cluster):
 		return refuse(ReasonLocalCluster, "not delivered: ManagedCluster %q is the hub itself; let the hub's own Argo CD deploy there, or choose another cluster", name)
 	case in.Cluster.DeletionTimestamp != nil:
@@ -112,7 +112,7 @@ func clusterUsable(in Inputs) *Decision {
 }
 
 func isLocalCluster(cluster *clusterv1.ManagedCluster) bool {
-	return cluster.Name == wire.LocalClusterLabel || cluster.Labels[wire.LocalClusterLabel] == "true"
+	return cluster.Name == contract.LocalClusterLabel || cluster.Labels[contract.LocalClusterLabel] == "true"
 }
 
 // clusterBound: the Application's namespace may use the cluster.
@@ -122,7 +122,7 @@ func clusterBound(in Inputs) *Decision {
 	}
 	return refuse(ReasonNotBound,
 		"not delivered: no PlacementDecision in namespace %q selects cluster %q; create a Placement there that selects it (with a ManagedClusterSetBinding), or choose another cluster",
-		in.Application.Namespace, in.Application.Annotations[wire.ClusterAnnotation])
+		in.Application.Namespace, in.Application.Annotations[contract.ClusterAnnotation])
 }
 
 func warnings(in Inputs) []Message {

@@ -12,7 +12,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 const plainSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
@@ -23,8 +23,8 @@ func deliverable() Inputs {
 		Application: &argocd.Application{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "team", Name: "app", UID: "0123456789abcdef",
-				Labels:      map[string]string{wire.PullLabel: "true"},
-				Annotations: map[string]string{wire.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
+				Labels:      map[string]string{contract.PullLabel: "true"},
+				Annotations: map[string]string{contract.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
 			},
 			Spec: json.RawMessage(plainSpec),
 		},
@@ -44,22 +44,22 @@ func TestDecide(t *testing.T) {
 		keep   bool // what runs stays
 	}{
 		"allRight":     {reason: "nothing is in the way", change: func(*Inputs) {}, want: ReasonDelivered},
-		"one":          {reason: "ParseBool takes 1 for true", change: func(in *Inputs) { in.Application.Labels[wire.PullLabel] = "1" }, want: ReasonDelivered},
-		"noBoolean":    {reason: "a label that is no boolean is not guessed at", change: func(in *Inputs) { in.Application.Labels[wire.PullLabel] = "yes" }, want: ReasonInvalidLabel, text: "set it to"},
-		"turnedOff":    {reason: "false is the user's wish, but it is said", change: func(in *Inputs) { in.Application.Labels[wire.PullLabel] = "false" }, want: ReasonTurnedOff, text: "remove it", mild: true},
+		"one":          {reason: "ParseBool takes 1 for true", change: func(in *Inputs) { in.Application.Labels[contract.PullLabel] = "1" }, want: ReasonDelivered},
+		"noBoolean":    {reason: "a label that is no boolean is not guessed at", change: func(in *Inputs) { in.Application.Labels[contract.PullLabel] = "yes" }, want: ReasonInvalidLabel, text: "set it to"},
+		"turnedOff":    {reason: "false is the user's wish, but it is said", change: func(in *Inputs) { in.Application.Labels[contract.PullLabel] = "false" }, want: ReasonTurnedOff, text: "remove it", mild: true},
 		"noLabel":      {reason: "an annotation alone is a slip", change: func(in *Inputs) { in.Application.Labels = nil }, want: ReasonNoLabel, text: "set the label", mild: true},
 		"neither":      {reason: "an Application that asks for nothing hears nothing", change: func(in *Inputs) { in.Application.Labels, in.Application.Annotations = nil, nil }, want: ""},
-		"noAnnotation": {reason: "the label alone does not say where to", change: func(in *Inputs) { delete(in.Application.Annotations, wire.ClusterAnnotation) }, want: ReasonNoCluster, text: "name of a ManagedCluster"},
-		"badCluster":   {reason: "no cluster can be called that", change: func(in *Inputs) { in.Application.Annotations[wire.ClusterAnnotation] = "../kube-system" }, want: ReasonInvalidTarget, text: "ManagedCluster"},
-		"longCluster":  {reason: "a cluster's name is that of a namespace", change: func(in *Inputs) { in.Application.Annotations[wire.ClusterAnnotation] = strings.Repeat("a", 64) }, want: ReasonInvalidTarget},
-		"badNamespace": {reason: "no namespace can be called that", change: func(in *Inputs) { in.Application.Annotations[wire.AppNamespaceAnnotation] = "A b" }, want: ReasonInvalidTarget, text: "namespace", keep: true},
+		"noAnnotation": {reason: "the label alone does not say where to", change: func(in *Inputs) { delete(in.Application.Annotations, contract.ClusterAnnotation) }, want: ReasonNoCluster, text: "name of a ManagedCluster"},
+		"badCluster":   {reason: "no cluster can be called that", change: func(in *Inputs) { in.Application.Annotations[contract.ClusterAnnotation] = "../kube-system" }, want: ReasonInvalidTarget, text: "ManagedCluster"},
+		"longCluster":  {reason: "a cluster's name is that of a namespace", change: func(in *Inputs) { in.Application.Annotations[contract.ClusterAnnotation] = strings.Repeat("a", 64) }, want: ReasonInvalidTarget},
+		"badNamespace": {reason: "no namespace can be called that", change: func(in *Inputs) { in.Application.Annotations[contract.AppNamespaceAnnotation] = "A b" }, want: ReasonInvalidTarget, text: "namespace", keep: true},
 		"noSpec":       {reason: "there is nothing to deliver", change: func(in *Inputs) { in.Application.Spec = nil }, want: ReasonInvalidSpec, text: "no spec", keep: true},
 		"nullSpec":     {reason: "null is nothing", change: func(in *Inputs) { in.Application.Spec = json.RawMessage("null") }, want: ReasonInvalidSpec, keep: true},
 		"listSpec":     {reason: "a spec that is no object is named, no panic", change: func(in *Inputs) { in.Application.Spec = json.RawMessage("[1]") }, want: ReasonInvalidSpec, keep: true},
 		"badDest":      {reason: "nor a destination that is none", change: func(in *Inputs) { in.Application.Spec = json.RawMessage(`{"destination":"x"}`) }, want: ReasonInvalidSpec, keep: true},
-		"slipUnbound":  {reason: "without a binding a slip keeps nothing", change: func(in *Inputs) { in.Application.Annotations[wire.AppNamespaceAnnotation], in.Bound = "A b", false }, want: ReasonNotBound},
+		"slipUnbound":  {reason: "without a binding a slip keeps nothing", change: func(in *Inputs) { in.Application.Annotations[contract.AppNamespaceAnnotation], in.Bound = "A b", false }, want: ReasonNotBound},
 		"unknown":      {reason: "no such cluster", change: func(in *Inputs) { in.Cluster = nil }, want: ReasonUnknownCluster, text: "register"},
-		"localLabel":   {reason: "the hub is no target", change: func(in *Inputs) { in.Cluster.Labels = map[string]string{wire.LocalClusterLabel: "true"} }, want: ReasonLocalCluster, text: "another cluster"},
+		"localLabel":   {reason: "the hub is no target", change: func(in *Inputs) { in.Cluster.Labels = map[string]string{contract.LocalClusterLabel: "true"} }, want: ReasonLocalCluster, text: "another cluster"},
 		"localName":    {reason: "nor by its name", change: func(in *Inputs) { in.Cluster.Name = "local-cluster" }, want: ReasonLocalCluster},
 		"leaving":      {reason: "a cluster that goes gets nothing new", change: func(in *Inputs) { in.Cluster.DeletionTimestamp = &now }, want: ReasonClusterLeaving},
 		"notBound":     {reason: "a tenant uses only its own clusters", change: func(in *Inputs) { in.Bound = false }, want: ReasonNotBound, text: "create a Placement"},

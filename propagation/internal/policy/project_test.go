@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestProjectAllows(t *testing.T) {
@@ -27,7 +27,7 @@ func TestProjectAllows(t *testing.T) {
 		"denied":        {reason: "a no beats a yes", destinations: `[{"server":"*","namespace":"*"},{"server":"*","namespace":"!guestbook"}]`},
 		"deniedOther":   {reason: "a no to others is a yes", destinations: `[{"server":"*","namespace":"!kube-system"}]`, want: true},
 		"none":          {reason: "no entry, no entry", destinations: `[]`},
-		"byName":        {reason: "an override by name", destinations: `[{"name":"in-*","namespace":"*"}]`, annotations: map[string]string{wire.DestinationNameAnnotation: "in-cluster"}, want: true},
+		"byName":        {reason: "an override by name", destinations: `[{"name":"in-*","namespace":"*"}]`, annotations: map[string]string{contract.DestinationNameAnnotation: "in-cluster"}, want: true},
 		"brokenPattern": {reason: "a pattern that is none matches nothing", destinations: `[{"server":"[","namespace":"*"}]`},
 	}
 	for name, c := range cases {

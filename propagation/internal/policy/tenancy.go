@@ -13,7 +13,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // The Argo CD of a managed cluster takes every Application in its own namespace for
@@ -85,7 +85,7 @@ func namespaceAllowed(in Inputs) *Decision {
 	}
 	return refuse(ReasonNamespaceDenied,
 		"not delivered: annotation %s asks for namespace %q on the managed cluster, and Applications of namespace %q stay in theirs; remove the annotation, or have the administrator add %s=%s to propagation's --allowed-app-namespaces",
-		wire.AppNamespaceAnnotation, target, in.Application.Namespace, in.Application.Namespace, target)
+		contract.AppNamespaceAnnotation, target, in.Application.Namespace, in.Application.Namespace, target)
 }
 
 // projectAllowed: the hub's AppProject of that name takes Applications from the

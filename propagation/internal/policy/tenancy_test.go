@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestTenancy(t *testing.T) {
@@ -25,7 +25,7 @@ func TestTenancy(t *testing.T) {
 	}{
 		"own":             {reason: "in its own namespace, and the hub has no such project: the managed cluster judges", namespace: "team", want: ReasonDelivered},
 		"ownAsTarget":     {reason: "saying so is no escape", namespace: "team", target: "team", want: ReasonDelivered},
-		"escape":          {reason: "into the Argo CD namespace, where nobody judges", namespace: "team", target: "argocd", want: ReasonNamespaceDenied, text: []string{wire.AppNamespaceAnnotation, `"argocd"`, "--allowed-app-namespaces", "team=argocd"}},
+		"escape":          {reason: "into the Argo CD namespace, where nobody judges", namespace: "team", target: "argocd", want: ReasonNamespaceDenied, text: []string{contract.AppNamespaceAnnotation, `"argocd"`, "--allowed-app-namespaces", "team=argocd"}},
 		"elsewhere":       {reason: "nor into another tenant's", namespace: "team", target: "other", want: ReasonNamespaceDenied},
 		"administrator":   {reason: "Applications of the Argo CD namespace go where they like", namespace: "argocd", target: "other", want: ReasonDelivered},
 		"adminProject":    {reason: "with any project", namespace: "argocd", project: project(`{"destinations":[{"server":"*","namespace":"*"}]}`), want: ReasonDelivered},
@@ -44,7 +44,7 @@ func TestTenancy(t *testing.T) {
 			in := deliverable()
 			in.ArgoCDNamespace, in.Application.Namespace, in.HubProject = "argocd", c.namespace, c.project
 			if c.target != "" {
-				in.Application.Annotations[wire.AppNamespaceAnnotation] = c.target
+				in.Application.Annotations[contract.AppNamespaceAnnotation] = c.target
 			}
 			if err := in.AppNamespaces.Set(c.allow); err != nil {
 				t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // Another controller of the hub, or a person, may use the very same name and labels.
@@ -24,7 +24,7 @@ func TestForeignSecret(t *testing.T) {
 	a := newArgo(t)
 	labels := map[string]map[string]string{
 		"unlabelled": nil,
-		"labelled":   {wire.RegisteredLabel: "true", wire.RegisteredNameLabel: "x", "argocd.argoproj.io/secret-type": "cluster"},
+		"labelled":   {contract.RegisteredLabel: "true", contract.RegisteredNameLabel: "x", "argocd.argoproj.io/secret-type": "cluster"},
 	}
 	a.start(nil)
 	for kind, l := range labels {
@@ -80,13 +80,13 @@ func TestMendsHandMadeChanges(t *testing.T) {
 		"emptied": {reason: "data that is gone comes back", change: func(s *corev1.Secret) { s.Data = nil }},
 		"label":   {reason: "a label that is not as the cluster has it would mislead selectors", change: func(s *corev1.Secret) { s.Labels["region"] = "us" }},
 		"unlisted": {reason: "the list of copied labels is needed when the cluster loses one", change: func(s *corev1.Secret) {
-			delete(s.Annotations, wire.CopiedLabelsAnnotation)
+			delete(s.Annotations, contract.CopiedLabelsAnnotation)
 		}},
 		"unmarked": {reason: "it is ours also without the label that it is cached by", change: func(s *corev1.Secret) {
-			delete(s.Labels, wire.RegisteredLabel)
+			delete(s.Labels, contract.RegisteredLabel)
 		}},
 		"unlabelled": {reason: "and without any", change: func(s *corev1.Secret) { s.Labels = nil }},
-		"renamed":    {reason: "its name tells whose it is, not its label", change: func(s *corev1.Secret) { s.Labels[wire.RegisteredNameLabel] = "other" }},
+		"renamed":    {reason: "its name tells whose it is, not its label", change: func(s *corev1.Secret) { s.Labels[contract.RegisteredNameLabel] = "other" }},
 	}
 	for kind, c := range cases {
 		t.Run(kind, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestMendsHandMadeChanges(t *testing.T) {
 			testkit.Edit(t, hub.client, secret, c.change)
 			a.registered(name, func(s *corev1.Secret) error {
 				if string(s.Data["name"]) != name || len(s.Data) != 2 || !strings.HasPrefix(string(s.Data["server"]), "https://"+name) ||
-					len(s.Labels) != 4 || s.Annotations[wire.CopiedLabelsAnnotation] != "region" || s.Labels["region"] != "eu" || s.Labels[wire.RegisteredNameLabel] != name || s.Labels[wire.RegisteredLabel] != "true" {
+					len(s.Labels) != 4 || s.Annotations[contract.CopiedLabelsAnnotation] != "region" || s.Labels["region"] != "eu" || s.Labels[contract.RegisteredNameLabel] != name || s.Labels[contract.RegisteredLabel] != "true" {
 					return fmt.Errorf("%s: labels %v, %d keys, server %s", c.reason, s.Labels, len(s.Data), s.Data["server"])
 				}
 				return nil

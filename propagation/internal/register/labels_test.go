@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 // tracked are the labels of a ManagedCluster that Argo CD itself manages.
@@ -34,7 +34,7 @@ func (a *argo) labelled(cluster string, want map[string]string) *corev1.Secret {
 	a.t.Helper()
 	want = maps.Clone(want)
 	want["argocd.argoproj.io/secret-type"] = "cluster"
-	want[wire.RegisteredLabel], want[wire.RegisteredNameLabel] = "true", cluster
+	want[contract.RegisteredLabel], want[contract.RegisteredNameLabel] = "true", cluster
 	return a.registered(cluster, func(s *corev1.Secret) error {
 		if diff := cmp.Diff(want, s.Labels); diff != "" {
 			return fmt.Errorf("labels (-want +got):\n%s", diff)
@@ -88,17 +88,17 @@ func TestTrackingLabelsGoFromAnEarlierSecret(t *testing.T) {
 	labels := tracked("gone")
 	labels["argocd.argoproj.io/kubernetes-version"] = "1.37"
 	labels["argocd.argoproj.io/secret-type"] = "cluster"
-	labels[wire.RegisteredLabel], labels[wire.RegisteredNameLabel] = "true", name
+	labels[contract.RegisteredLabel], labels[contract.RegisteredNameLabel] = "true", name
 	a.create(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: a.namespace, Name: name + "-cluster-secret", Labels: labels,
-			Annotations: map[string]string{wire.RegisteredByAnnotation: wire.RegisteredBy},
+			Annotations: map[string]string{contract.RegisteredByAnnotation: contract.RegisteredBy},
 		},
 		StringData: map[string]string{"name": name, "server": "https://" + name + "-control-plane:6443"},
 	})
 	writes, _ := a.start(nil)
 	s := a.labelled(name, map[string]string{"region": "eu", "argocd.argoproj.io/kubernetes-version": "1.37"})
-	if n := writes.Load(); n != 1 || s.Annotations[wire.CopiedLabelsAnnotation] != "region" {
+	if n := writes.Load(); n != 1 || s.Annotations[contract.CopiedLabelsAnnotation] != "region" {
 		t.Errorf("%d writes, annotations %v", n, s.Annotations)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 )
 
 // secretName returns the name of a cluster's Secret.
-func secretName(cluster string) string { return wire.SafeName(cluster + nameSuffix) }
+func secretName(cluster string) string { return contract.SafeName(cluster + nameSuffix) }
 
 // registrable reports whether a ManagedCluster is to be known to Argo CD: it
 // exists, is accepted, is not going away and is not the hub itself.
@@ -35,13 +35,13 @@ func registrable(cluster *clusterv1.ManagedCluster) bool {
 	if cluster == nil || !cluster.DeletionTimestamp.IsZero() || !cluster.Spec.HubAcceptsClient {
 		return false
 	}
-	local, _ := wire.IsTrue(cluster.Labels[wire.LocalClusterLabel])
+	local, _ := contract.IsTrue(cluster.Labels[contract.LocalClusterLabel])
 	return !local
 }
 
 // ours reports whether a Secret was written by this package.
 func ours(secret *corev1.Secret) bool {
-	return secret.Annotations[wire.RegisteredByAnnotation] == wire.RegisteredBy
+	return secret.Annotations[contract.RegisteredByAnnotation] == contract.RegisteredBy
 }
 
 // wanted returns the Secret of a cluster. instanceLabel is the label that Argo CD is
@@ -55,16 +55,16 @@ func wanted(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string) 
 	}
 	copied := strings.Join(slices.Sorted(maps.Keys(labels)), ",")
 	labels[argocd.SecretTypeLabel] = argocd.SecretTypeCluster
-	labels[wire.RegisteredLabel] = "true"
-	labels[wire.RegisteredNameLabel] = wire.LabelValue(cluster.Name)
+	labels[contract.RegisteredLabel] = "true"
+	labels[contract.RegisteredNameLabel] = contract.LabelValue(cluster.Name)
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace,
 			Name:      secretName(cluster.Name),
 			Labels:    labels,
 			Annotations: map[string]string{
-				wire.RegisteredByAnnotation: wire.RegisteredBy,
-				wire.CopiedLabelsAnnotation: copied,
+				contract.RegisteredByAnnotation: contract.RegisteredBy,
+				contract.CopiedLabelsAnnotation: copied,
 			},
 		},
 		Type: corev1.SecretTypeOpaque,
@@ -88,7 +88,7 @@ func argocdOwned(key, instanceLabel string) bool {
 // and left no other there, but for those that Argo CD adds itself: of these only what
 // the cluster still says was copied.
 func stale(is *corev1.Secret, cluster map[string]string) func(key string) bool {
-	list, listed := is.Annotations[wire.CopiedLabelsAnnotation]
+	list, listed := is.Annotations[contract.CopiedLabelsAnnotation]
 	copied := strings.Split(list, ",")
 	return func(key string) bool {
 		switch {

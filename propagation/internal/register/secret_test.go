@@ -15,7 +15,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestNamesStayLegal(t *testing.T) {
@@ -24,7 +24,7 @@ func TestNamesStayLegal(t *testing.T) {
 		if errs := validation.IsDNS1123Subdomain(s.Name); len(errs) > 0 {
 			t.Errorf("Secret of a name of %d characters: %v", len(name), errs)
 		}
-		if errs := validation.IsValidLabelValue(s.Labels[wire.RegisteredNameLabel]); len(errs) > 0 {
+		if errs := validation.IsValidLabelValue(s.Labels[contract.RegisteredNameLabel]); len(errs) > 0 {
 			t.Errorf("label of a name of %d characters: %v", len(name), errs)
 		}
 	}
@@ -88,12 +88,12 @@ func TestMendLabels(t *testing.T) {
 			want := wanted(cluster, "argocd", "")
 			is := want.DeepCopy()
 			is.Labels = texts(c.is)
-			for _, key := range []string{argocd.SecretTypeLabel, wire.RegisteredLabel, wire.RegisteredNameLabel} {
+			for _, key := range []string{argocd.SecretTypeLabel, contract.RegisteredLabel, contract.RegisteredNameLabel} {
 				is.Labels[key] = want.Labels[key]
 			}
-			is.Annotations[wire.CopiedLabelsAnnotation] = c.copied
+			is.Annotations[contract.CopiedLabelsAnnotation] = c.copied
 			if c.copied == earlier {
-				delete(is.Annotations, wire.CopiedLabelsAnnotation)
+				delete(is.Annotations, contract.CopiedLabelsAnnotation)
 			}
 			raw, err := mend(is, want, cluster.Labels)
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // feedback is what the managed cluster says about a request, all from one state of
@@ -33,15 +33,15 @@ func feedbackOf(work *workv1.ManifestWork) feedback {
 			continue
 		}
 		switch v.Name {
-		case wire.FeedbackRequest:
+		case contract.FeedbackRequest:
 			f.request = *v.Value.String
-		case wire.FeedbackOperationOwner:
+		case contract.FeedbackOperationOwner:
 			f.owner = *v.Value.String
-		case wire.FeedbackRefresh:
+		case contract.FeedbackRefresh:
 			f.refresh = *v.Value.String
-		case wire.FeedbackOperationPhase:
+		case contract.FeedbackOperationPhase:
 			f.phase = *v.Value.String
-		case wire.FeedbackOperationStartedAt:
+		case contract.FeedbackOperationStartedAt:
 			f.startedAt = *v.Value.String
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Kinds of request.
@@ -69,7 +69,7 @@ func PlanFor(app *argocd.Application, claim string, work *workv1.ManifestWork, u
 	}
 	sent := ""
 	if work != nil {
-		sent = work.Annotations[wire.RequestAnnotation]
+		sent = work.Annotations[contract.RequestAnnotation]
 	}
 	switch {
 	case strings.TrimSuffix(sent, terminateSuffix) == claim:

@@ -15,7 +15,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestPlanRequest(t *testing.T) {
@@ -39,9 +39,9 @@ func TestPlanRequest(t *testing.T) {
 	both, op := claimFor(one, "normal"), claimFor(one, "")
 	// work carries sent; the cluster last applied request, and owner still has .operation.
 	work := func(sent, request, owner string, applied metav1.ConditionStatus) *workv1.ManifestWork {
-		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{wire.RequestAnnotation: sent}}}
+		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: sent}}}
 		m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
-		for name, value := range map[string]string{wire.FeedbackRequest: request, wire.FeedbackOperationOwner: owner} {
+		for name, value := range map[string]string{contract.FeedbackRequest: request, contract.FeedbackOperationOwner: owner} {
 			if value != "" {
 				m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
 			}

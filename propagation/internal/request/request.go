@@ -10,7 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Request is an operation or a refresh that the hub asks for once. Its way:
@@ -60,7 +60,7 @@ func Terminating(app *argocd.Application) bool {
 // Annotate marks the work, and the Application in it, with the request.
 func (r Request) Annotate(annotations map[string]string) {
 	if r.ID != "" {
-		annotations[wire.RequestAnnotation] = r.ID
+		annotations[contract.RequestAnnotation] = r.ID
 	}
 }
 
@@ -86,5 +86,5 @@ func (r Request) FeedbackPaths() []workv1.JsonPath {
 	if r.ID == "" {
 		return nil
 	}
-	return wire.RequestPaths()
+	return contract.RequestPaths()
 }

@@ -33,8 +33,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // Options of [Setup].
@@ -62,7 +62,7 @@ func Setup(mgr ctrl.Manager, options Options) error {
 	// The manager's own cache holds the works of pulled Applications.
 	works, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{wire.RenderedLabel: "true"}),
+		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"}),
 		DefaultTransform:     trim,
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		// A namespace without a ManagedCluster has no agent that could be away.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	state := observe.ClusterOf(request.Name, cluster)
+	state := status.ClusterOf(request.Name, cluster)
 	works := &metav1.PartialObjectMetadataList{}
 	works.SetGroupVersionKind(workKinds.WithKind("ManifestWorkList"))
 	if err := r.works.List(ctx, works, client.InNamespace(request.Name)); err != nil {
@@ -105,8 +105,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // cluster is away: it says since when, and an Available that goes from False to
 // Unknown is no news. A cluster that never was available has applied nothing, which
 // the work's own status says.
-func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, cluster observe.Cluster) error {
-	_, marked := w.Annotations[wire.ClusterUnreachableAnnotation]
+func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, cluster status.Cluster) error {
+	_, marked := w.Annotations[contract.ClusterUnreachableAnnotation]
 	away := !cluster.Available && !cluster.Since.IsZero()
 	if marked == away {
 		return nil
@@ -115,7 +115,7 @@ func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, 
 	if away {
 		value = cluster.Since.UTC().Format(time.RFC3339)
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{wire.ClusterUnreachableAnnotation: value}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{contract.ClusterUnreachableAnnotation: value}}})
 	if err != nil {
 		return err
 	}
@@ -141,8 +141,8 @@ func trim(in any) (any, error) {
 		return in, nil
 	}
 	kept := metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name, UID: w.UID, ResourceVersion: w.ResourceVersion}
-	if since, marked := w.Annotations[wire.ClusterUnreachableAnnotation]; marked {
-		kept.Annotations = map[string]string{wire.ClusterUnreachableAnnotation: since}
+	if since, marked := w.Annotations[contract.ClusterUnreachableAnnotation]; marked {
+		kept.Annotations = map[string]string{contract.ClusterUnreachableAnnotation: since}
 	}
 	w.ObjectMeta = kept
 	return w, nil
@@ -154,7 +154,7 @@ var availabilityChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
 		after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
-		return ok && ok2 && observe.ClusterOf("", before).Available != observe.ClusterOf("", after).Available
+		return ok && ok2 && status.ClusterOf("", before).Available != status.ClusterOf("", after).Available
 	},
 }
 

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 var hub struct {
@@ -99,7 +99,7 @@ func marks(t *testing.T, cluster, name, want string) *workv1.ManifestWork {
 		if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: cluster, Name: name}, w); err != nil {
 			return err
 		}
-		if got := w.Annotations[wire.ClusterUnreachableAnnotation]; got != want {
+		if got := w.Annotations[contract.ClusterUnreachableAnnotation]; got != want {
 			return fmt.Errorf("it is %q", got)
 		}
 		return nil
@@ -110,12 +110,12 @@ func marks(t *testing.T, cluster, name, want string) *workv1.ManifestWork {
 	return w
 }
 
-var rendered = map[string]string{wire.RenderedLabel: "true"}
+var rendered = map[string]string{contract.RenderedLabel: "true"}
 
 func TestMarks(t *testing.T) {
 	newCluster(t, "m1")
 	newWork(t, "m1", "early", rendered)
-	newWork(t, "m1", "pulled", map[string]string{wire.PullLabel: "true"})
+	newWork(t, "m1", "pulled", map[string]string{contract.PullLabel: "true"})
 	newWork(t, "m1", "foreign", nil)
 	_, stop := start(t)
 
@@ -138,7 +138,7 @@ func TestMarks(t *testing.T) {
 	available(t, "m1", metav1.ConditionFalse, since.Add(2*time.Hour))
 	marks(t, "m1", "early", "2026-11-21T12:00:00Z")
 	testkit.Edit(t, hub.client, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "m1", Name: "early"}}, func(w *workv1.ManifestWork) {
-		delete(w.Annotations, wire.ClusterUnreachableAnnotation)
+		delete(w.Annotations, contract.ClusterUnreachableAnnotation)
 	})
 	marks(t, "m1", "early", "2026-11-21T12:00:00Z")
 	stop()

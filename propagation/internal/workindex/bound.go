@@ -11,8 +11,8 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/shared/observe"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // Limits of what is kept of a work's metadata, which an agent may edit in its own
@@ -28,20 +28,20 @@ const (
 // wrote, before anything of it is kept; the spec is the caller's business. private are
 // keys of annotations that the caller has added.
 func Bound(work *workv1.ManifestWork, private ...string) {
-	rejected := observe.Trim(&work.Status)
+	rejected := status.Trim(&work.Status)
 	room := maxMetadata
-	keys := slices.Concat(private, wire.WorkKeys)
+	keys := slices.Concat(private, contract.WorkKeys)
 	work.Annotations = own(work.Annotations, keys, &room, &rejected)
 	work.Labels = own(work.Labels, keys, &room, &rejected)
-	work.Finalizers = slices.Clone(wire.Clip(work.Finalizers, maxFinalizers, &rejected))
+	work.Finalizers = slices.Clone(contract.Clip(work.Finalizers, maxFinalizers, &rejected))
 	for i := range work.Finalizers {
-		work.Finalizers[i] = wire.Name(work.Finalizers[i], &rejected)
+		work.Finalizers[i] = contract.Name(work.Finalizers[i], &rejected)
 	}
-	work.OwnerReferences = slices.Clone(wire.Clip(work.OwnerReferences, maxOwners, &rejected))
+	work.OwnerReferences = slices.Clone(contract.Clip(work.OwnerReferences, maxOwners, &rejected))
 	for i := range work.OwnerReferences {
 		o := &work.OwnerReferences[i]
 		for _, s := range []*string{&o.APIVersion, &o.Kind, &o.Name, (*string)(&o.UID)} {
-			*s = wire.Name(*s, &rejected)
+			*s = contract.Name(*s, &rejected)
 		}
 	}
 	count(&rejected)
@@ -49,13 +49,13 @@ func Bound(work *workv1.ManifestWork, private ...string) {
 
 // BoundCluster trims a ManagedCluster's status to what is read here, and bounds it.
 func BoundCluster(cluster *clusterv1.ManagedCluster) {
-	rejected := observe.TrimCluster(&cluster.Status)
+	rejected := status.TrimCluster(&cluster.Status)
 	count(&rejected)
 }
 
 // own returns the members that this project gives a meaning to, as far as there is
 // room: those with the given keys first.
-func own(all map[string]string, first []string, room *int, rejected *wire.Rejected) map[string]string {
+func own(all map[string]string, first []string, room *int, rejected *contract.Rejected) map[string]string {
 	var kept map[string]string
 	take := func(key string) {
 		value, there := all[key]
@@ -76,7 +76,7 @@ func own(all map[string]string, first []string, room *int, rejected *wire.Reject
 		take(key)
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if strings.HasPrefix(key, wire.KeyPrefix) {
+		if strings.HasPrefix(key, contract.KeyPrefix) {
 			take(key)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // hostile returns a work of 1.4 MB as a watch decodes it. What differs between any
@@ -26,17 +26,17 @@ func hostile(t *testing.T, serial int, everything bool) *workv1.ManifestWork {
 	long := func(n int) string { return strings.Repeat(fmt.Sprintf("%06d", serial), n/6) }
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "cluster1", Name: fmt.Sprint("guestbook-", serial), UID: "u",
-		Labels:      map[string]string{wire.PullLabel: "true"},
-		Annotations: map[string]string{wire.HubNamespaceAnnotation: "argocd", wire.HubNameAnnotation: "guestbook"},
+		Labels:      map[string]string{contract.PullLabel: "true"},
+		Annotations: map[string]string{contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: "guestbook"},
 	}}
 	values := []workv1.FeedbackValue{str("healthMessage", long(1<<20)), str("syncStatus", long(300<<10))}
 	if everything {
 		values = nil
-		for _, p := range append(wire.FeedbackPaths(), wire.RequestPaths()...) {
+		for _, p := range append(contract.FeedbackPaths(), contract.RequestPaths()...) {
 			values = append(values, str(p.Name, long(20<<10)))
 		}
 		for i := range 2000 {
-			work.Labels[fmt.Sprint(wire.KeyPrefix, "label-", serial, "-", i)] = "x"
+			work.Labels[fmt.Sprint(contract.KeyPrefix, "label-", serial, "-", i)] = "x"
 			work.Annotations[fmt.Sprint("annotation-", serial, "-", i)] = long(100)
 			work.Finalizers = append(work.Finalizers, fmt.Sprint("example.com/", serial, "-", i))
 		}
@@ -106,20 +106,20 @@ func heap() uint64 {
 // versions of the pull model may add stay while there is room.
 func TestBoundKeepsWhatIsRead(t *testing.T) {
 	work := benchmarked()
-	work.Annotations[wire.KeyPrefix+"later"] = "kept"
-	want := map[string]string{"hash": work.Annotations["hash"], wire.KeyPrefix + "later": "kept"}
-	for _, key := range []string{wire.HubNamespaceAnnotation, wire.HubNameAnnotation, wire.HostingAnnotation} {
+	work.Annotations[contract.KeyPrefix+"later"] = "kept"
+	want := map[string]string{"hash": work.Annotations["hash"], contract.KeyPrefix + "later": "kept"}
+	for _, key := range []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HostingAnnotation} {
 		want[key] = work.Annotations[key]
 	}
 	work.Annotations["example.com/agent"] = "x"
-	work.Annotations[wire.KeyPrefix+"zzz"] = strings.Repeat("x", 200<<10)
+	work.Annotations[contract.KeyPrefix+"zzz"] = strings.Repeat("x", 200<<10)
 	work.Finalizers = []string{"cluster.open-cluster-management.io/manifest-work-cleanup"}
 	before := counted(t, "too_long")
 	Bound(work, "hash")
 	if diff := cmp.Diff(want, work.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]string{wire.PullLabel: "true"}, work.Labels); diff != "" {
+	if diff := cmp.Diff(map[string]string{contract.PullLabel: "true"}, work.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 	if len(work.Finalizers) != 1 {

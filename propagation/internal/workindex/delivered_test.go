@@ -13,15 +13,15 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // carrying returns a work of ours for team/app with one manifest.
 func carrying(cluster, name, manifest string) *workv1.ManifestWork {
 	return &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: cluster, Name: name, UID: types.UID(cluster + name), Labels: map[string]string{wire.PullLabel: "true"},
-			Annotations: map[string]string{wire.HubNamespaceAnnotation: "team", wire.HubNameAnnotation: "app", DeliveredAnnotation: "forged"},
+			Namespace: cluster, Name: name, UID: types.UID(cluster + name), Labels: map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app", DeliveredAnnotation: "forged"},
 		},
 		Spec: workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(manifest)}}}}},
 	}

@@ -9,7 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // dictionary numbers the texts that nearly all packed works have in common. They are
@@ -21,7 +21,7 @@ type dictionary struct {
 }
 
 var words = newDictionary(
-	wire.WorkKeys, feedbackNames(),
+	contract.WorkKeys, feedbackNames(),
 	[]string{ // annotations that package deliver adds, and their values
 		"cache.propagation/spec-hash", "cache.propagation/base-hash", "cache.propagation/scrape",
 		string(workv1.FeedbackWatchType), string(workv1.FeedbackPollType),
@@ -41,7 +41,7 @@ var words = newDictionary(
 )
 
 func feedbackNames() []string {
-	paths := append(wire.FeedbackPaths(), wire.RequestPaths()...)
+	paths := append(contract.FeedbackPaths(), contract.RequestPaths()...)
 	names := make([]string, len(paths))
 	for i, p := range paths {
 		names[i] = p.Name

@@ -16,7 +16,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // ApplicationOf returns the hub Application that a work of ours carries. The
@@ -26,14 +26,14 @@ func ApplicationOf(work metav1.Object) (app types.NamespacedName, ours bool) {
 		return p.app, p.app.Name != ""
 	}
 	app, named := Claimant(work)
-	return app, named && work.GetLabels()[wire.PullLabel] == "true"
+	return app, named && work.GetLabels()[contract.PullLabel] == "true"
 }
 
 // Claimant returns the hub Application that a work's annotations name, whether or
 // not the work still has the label by which the cache selects works.
 func Claimant(work metav1.Object) (app types.NamespacedName, named bool) {
 	a := work.GetAnnotations()
-	app = types.NamespacedName{Namespace: a[wire.HubNamespaceAnnotation], Name: a[wire.HubNameAnnotation]}
+	app = types.NamespacedName{Namespace: a[contract.HubNamespaceAnnotation], Name: a[contract.HubNameAnnotation]}
 	return app, app.Namespace != "" && app.Name != ""
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 var rejectedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -15,11 +15,11 @@ var rejectedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Values that managed clusters wrote and that were cut (too_long), repaired (invalid_text) or left out (unknown_code, invalid_time, too_many), each time such an object is read.",
 }, []string{"reason"})
 
-func count(rejected *wire.Rejected) {
+func count(rejected *contract.Rejected) {
 	rejected.Each(func(reason string, n int) { rejectedTotal.WithLabelValues(reason).Add(float64(n)) })
 }
 
 func init() {
 	metrics.Registry.MustRegister(rejectedTotal)
-	count(&wire.Rejected{}) // so that a rate has a zero to start from
+	count(&contract.Rejected{}) // so that a rate has a zero to start from
 }

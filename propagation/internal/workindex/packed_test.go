@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // A work comes out as it went in, whatever is in it.
@@ -38,7 +38,7 @@ func TestPackedIsTheSame(t *testing.T) {
 	for i := range 500 {
 		work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "cluster1", Name: "app-1a2b3", UID: "u", ResourceVersion: "7", Generation: 3,
-			Labels: map[string]string{wire.PullLabel: "true"}, Finalizers: []string{"f"},
+			Labels: map[string]string{contract.PullLabel: "true"}, Finalizers: []string{"f"},
 		}}
 		for range random.IntN(5) {
 			if work.Annotations == nil {
@@ -97,8 +97,8 @@ func FuzzReader(f *testing.F) {
 }
 
 func TestApplicationOf(t *testing.T) {
-	annotations := map[string]string{wire.HubNamespaceAnnotation: "team", wire.HubNameAnnotation: "app"}
-	labels := map[string]string{wire.PullLabel: "true"}
+	annotations := map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app"}
+	labels := map[string]string{contract.PullLabel: "true"}
 	for name, c := range map[string]struct {
 		reason string
 		meta   metav1.ObjectMeta
@@ -107,7 +107,7 @@ func TestApplicationOf(t *testing.T) {
 		"ours":     {reason: "label and annotations say whose it is", meta: metav1.ObjectMeta{Labels: labels, Annotations: annotations}, ours: true},
 		"strange":  {reason: "without the label it is somebody else's", meta: metav1.ObjectMeta{Annotations: annotations}},
 		"nobody's": {reason: "without the annotations it is of no Application", meta: metav1.ObjectMeta{Labels: labels}},
-		"half":     {reason: "nor with one of them", meta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{wire.HubNameAnnotation: "app"}}},
+		"half":     {reason: "nor with one of them", meta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{contract.HubNameAnnotation: "app"}}},
 	} {
 		work := &workv1.ManifestWork{ObjectMeta: c.meta}
 		for kind, object := range map[string]metav1.Object{"plain": work, "packed": Pack(work)} {
@@ -137,8 +137,8 @@ func TestDictionaryIsFixed(t *testing.T) {
 
 func benchmarked() *workv1.ManifestWork {
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Name: "guestbook-cluster1-1a2b3", Labels: map[string]string{wire.PullLabel: "true"},
-		Annotations: map[string]string{wire.HubNamespaceAnnotation: "argocd", wire.HubNameAnnotation: "guestbook-cluster1", wire.HostingAnnotation: "argocd/guestbook", "hash": "0123456789abcdef0123456789abcdef"},
+		Name: "guestbook-cluster1-1a2b3", Labels: map[string]string{contract.PullLabel: "true"},
+		Annotations: map[string]string{contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: "guestbook-cluster1", contract.HostingAnnotation: "argocd/guestbook", "hash": "0123456789abcdef0123456789abcdef"},
 	}}
 	applied := metav1.Condition{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: "Apply manifest work complete", ObservedGeneration: 1, LastTransitionTime: metav1.Now()}
 	work.Status.Conditions = []metav1.Condition{applied}

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
 )
 
 var managedClusters = schema.GroupVersion(clusterv1.GroupVersion)
@@ -59,7 +59,7 @@ func (r *Reader) View(ctx context.Context) (View, error) {
 	}
 	for i := range clusters.Items {
 		c := &clusters.Items[i]
-		if hub, _ := wire.IsTrue(c.Labels[wire.LocalClusterLabel]); hub {
+		if hub, _ := contract.IsTrue(c.Labels[contract.LocalClusterLabel]); hub {
 			v.Hub = append(v.Hub, c.Name)
 		} else {
 			v.Clusters = append(v.Clusters, c.Name)
@@ -95,8 +95,8 @@ func trim(o any) (any, error) {
 		return o, nil
 	}
 	m.ManagedFields, m.Annotations, m.Finalizers, m.OwnerReferences = nil, nil, nil, nil
-	if value, is := m.Labels[wire.LocalClusterLabel]; is {
-		m.Labels = map[string]string{wire.LocalClusterLabel: value}
+	if value, is := m.Labels[contract.LocalClusterLabel]; is {
+		m.Labels = map[string]string{contract.LocalClusterLabel: value}
 	} else {
 		m.Labels = nil
 	}

@@ -12,11 +12,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // pulled selects what propagation writes.
-const pulled = "?labelSelector=" + wire.PullLabel + "%3Dtrue"
+const pulled = "?labelSelector=" + contract.PullLabel + "%3Dtrue"
 
 type metadata struct {
 	Namespace  string `json:"namespace"`
@@ -115,7 +115,7 @@ func (b *bench) learnWorks(ctx context.Context) error {
 	works := make(map[string]metadata, len(list.Items))
 	for i := range list.Items {
 		m := &list.Items[i].Metadata
-		works[m.Annotations[wire.HubNameAnnotation]] = m.metadata
+		works[m.Annotations[contract.HubNameAnnotation]] = m.metadata
 	}
 	for _, a := range b.apps {
 		w, ok := works[simulate.ApplicationName(a.set, a.cluster)]

@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // listRounds is how often the bare lists are timed.
@@ -26,7 +26,7 @@ var watched = map[string][]string{
 		"/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions", simulate.Projects,
 	},
 	env.Aggregation: {
-		simulate.Works + "?labelSelector=" + wire.ApplicationSetLabel + "%3Dtrue", simulate.ManagedClusters,
+		simulate.Works + "?labelSelector=" + contract.ApplicationSetLabel + "%3Dtrue", simulate.ManagedClusters,
 		"/apis/argoproj.io/v1alpha1/applicationsets",
 	},
 }

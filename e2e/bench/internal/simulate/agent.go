@@ -6,7 +6,7 @@ package simulate
 import (
 	"fmt"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // began is when everything in the fleet last changed its condition.
@@ -54,10 +54,10 @@ func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
 		"resourceStatus": object{"manifests": []object{
 			manifest(0, "", "v1", "Namespace", "namespaces", "", Namespace, []object{}),
 			manifest(1, "argoproj.io", "v1alpha1", "Application", "applications", Namespace, ApplicationName(set, cluster), []object{
-				value(wire.FeedbackHealthStatus, f.Health), value(wire.FeedbackSyncStatus, f.Sync), value(wire.FeedbackSyncRevision, f.Revision),
-				value(wire.FeedbackOperationPhase, "Succeeded"), value(wire.FeedbackOperationStartedAt, began),
-				value(wire.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"),
-				value(wire.FeedbackOperationMessage, "successfully synced (all tasks run)"), value(wire.FeedbackReconciledAt, "2026-01-02T03:05:06Z"),
+				value(contract.FeedbackHealthStatus, f.Health), value(contract.FeedbackSyncStatus, f.Sync), value(contract.FeedbackSyncRevision, f.Revision),
+				value(contract.FeedbackOperationPhase, "Succeeded"), value(contract.FeedbackOperationStartedAt, began),
+				value(contract.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"),
+				value(contract.FeedbackOperationMessage, "successfully synced (all tasks run)"), value(contract.FeedbackReconciledAt, "2026-01-02T03:05:06Z"),
 			}),
 		}},
 	}})
@@ -82,9 +82,9 @@ func ReportOnlyWork(set, cluster string) (name string, body []byte) {
 		"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
 		"metadata": object{
 			"namespace": cluster, "name": name,
-			"labels": object{wire.PullLabel: "true", wire.ApplicationSetLabel: "true", wire.ApplicationSetHashLabel: wire.ApplicationSetHash(Namespace, set)},
+			"labels": object{contract.PullLabel: "true", contract.ApplicationSetLabel: "true", contract.ApplicationSetHashLabel: contract.ApplicationSetHash(Namespace, set)},
 			"annotations": object{
-				wire.HubNamespaceAnnotation: Namespace, wire.HubNameAnnotation: ApplicationName(set, cluster), wire.HostingAnnotation: Namespace + "/" + set,
+				contract.HubNamespaceAnnotation: Namespace, contract.HubNameAnnotation: ApplicationName(set, cluster), contract.HostingAnnotation: Namespace + "/" + set,
 			},
 		},
 		"spec": object{"workload": object{"manifests": []object{{

@@ -11,7 +11,7 @@ import (
 	"fmt"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Namespace is where the Applications are.
@@ -123,8 +123,8 @@ func Application(set, setUID, cluster string) []byte {
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
 		"metadata": object{
 			"namespace": Namespace, "name": ApplicationName(set, cluster),
-			"labels":      object{wire.PullLabel: "true"},
-			"annotations": object{wire.ClusterAnnotation: cluster, "argocd.argoproj.io/skip-reconcile": "true"},
+			"labels":      object{contract.PullLabel: "true"},
+			"annotations": object{contract.ClusterAnnotation: cluster, "argocd.argoproj.io/skip-reconcile": "true"},
 			"finalizers":  []string{"resources-finalizer.argocd.argoproj.io"},
 			"ownerReferences": []object{{
 				"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "name": set, "uid": setUID, "controller": true, "blockOwnerDeletion": true,

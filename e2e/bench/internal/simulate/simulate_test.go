@@ -10,7 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // What the simulated agent reports is what the product reads as feedback.
@@ -19,7 +19,7 @@ func TestWorkStatusIsFeedback(t *testing.T) {
 	if err := json.Unmarshal(WorkStatus("set00", "cluster0007", 3, Healthy(Revision(9))), &work); err != nil {
 		t.Fatal(err)
 	}
-	feedback, ok := wire.FindFeedback(&work.Status, argocd.Group, argocd.ApplicationPlural, Namespace, ApplicationName("set00", "cluster0007"))
+	feedback, ok := contract.FindFeedback(&work.Status, argocd.Group, argocd.ApplicationPlural, Namespace, ApplicationName("set00", "cluster0007"))
 	if !ok || feedback.Health != "Healthy" || feedback.Sync != "Synced" || feedback.Revision != Revision(9) || feedback.Operation.Phase != "Succeeded" {
 		t.Errorf("got %+v, %v", feedback, ok)
 	}
@@ -33,7 +33,7 @@ func TestApplicationIsPulled(t *testing.T) {
 	if err := json.Unmarshal(Application("set00", "uid", "cluster0007"), &app); err != nil {
 		t.Fatal(err)
 	}
-	if pulled, _ := wire.IsTrue(app.Labels[wire.PullLabel]); !pulled || app.Annotations[wire.ClusterAnnotation] != "cluster0007" || app.OwningApplicationSet() != "set00" {
+	if pulled, _ := contract.IsTrue(app.Labels[contract.PullLabel]); !pulled || app.Annotations[contract.ClusterAnnotation] != "cluster0007" || app.OwningApplicationSet() != "set00" {
 		t.Errorf("got %+v", app.ObjectMeta)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/ocm/pkg/features"
 	"open-cluster-management.io/ocm/pkg/work/spoke/statusfeedback"
 
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func TestMain(m *testing.M) {
@@ -36,13 +36,13 @@ const long = 3000
 // that lets an agent report lists.
 func TestAgentReadsEveryPath(t *testing.T) {
 	message := strings.Repeat("x", long)
-	cut := message[:wire.MaxMessage-len("…")] + "…"
+	cut := message[:contract.MaxMessage-len("…")] + "…"
 	cases := map[string]struct {
 		reason string
 		status string
-		want   wire.Feedback
+		want   contract.Feedback
 		silent bool
-		raw    *wire.Feedback // with RawFeedbackJsonString, where it differs
+		raw    *contract.Feedback // with RawFeedbackJsonString, where it differs
 	}{
 		"noStatus":     {reason: "an Application that Argo CD has not seen", status: ``, silent: true},
 		"emptyStatus":  {reason: "nothing in it is no error", status: `{}`, silent: true},
@@ -53,38 +53,38 @@ func TestAgentReadsEveryPath(t *testing.T) {
 			reason: "everything there is",
 			status: `{"health":{"status":"Healthy","message":"fine"},"sync":{"status":"Synced","revision":"53e28ff2"},"reconciledAt":"2026-11-20T10:00:00Z",
 				"operationState":{"phase":"Succeeded","startedAt":"2026-11-20T09:00:00Z","finishedAt":"2026-11-20T09:01:00Z","message":"ok","operation":{},"retryCount":2}}`,
-			want: wire.Feedback{
+			want: contract.Feedback{
 				Health: "Healthy", HealthMessage: "fine", Sync: "Synced", Revision: "53e28ff2", ReconciledAt: "2026-11-20T10:00:00Z",
-				Operation: wire.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:00:00Z", FinishedAt: "2026-11-20T09:01:00Z", Message: "ok"},
+				Operation: contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:00:00Z", FinishedAt: "2026-11-20T09:01:00Z", Message: "ok"},
 			},
 		},
 		"multiSource": {
 			reason: "revisions is a list, revision is absent", status: `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revisions":["a","b"]}}`,
-			want: wire.Feedback{Health: "Healthy", Sync: "Synced"},
+			want: contract.Feedback{Health: "Healthy", Sync: "Synced"},
 		},
 		"conditions": {
 			reason: "each type once, others not at all",
 			status: `{"conditions":[{"type":"SomethingNew","message":"n"},{"type":"SyncError","message":"s"},{"type":"ComparisonError","message":"c"}]}`,
-			want:   wire.Feedback{Conditions: []wire.Condition{{Type: "ComparisonError", Message: "c"}, {Type: "SyncError", Message: "s"}}},
+			want:   contract.Feedback{Conditions: []contract.Condition{{Type: "ComparisonError", Message: "c"}, {Type: "SyncError", Message: "s"}}},
 		},
 		"twice": {
 			reason: "of two of a type the first counts, whatever the agent makes of it",
 			status: `{"conditions":[{"type":"RepeatedResourceWarning","message":"one"},{"type":"RepeatedResourceWarning","message":"two"}]}`,
-			want:   wire.Feedback{Conditions: []wire.Condition{{Type: "RepeatedResourceWarning", Message: "one"}}},
+			want:   contract.Feedback{Conditions: []contract.Condition{{Type: "RepeatedResourceWarning", Message: "one"}}},
 		},
 		"messageless": {
 			reason: "a condition without type or message is skipped",
 			status: `{"conditions":[{},{"type":"SyncError"},{"type":"UnknownError","message":null},{"type":"DeletionError","message":"d"}]}`,
-			want:   wire.Feedback{Conditions: []wire.Condition{{Type: "DeletionError", Message: "d"}}},
+			want:   contract.Feedback{Conditions: []contract.Condition{{Type: "DeletionError", Message: "d"}}},
 		},
 		"long": {
 			reason: "a long text comes whole, since the agent's limit is for lists, and is cut where it enters",
 			status: `{"conditions":[{"type":"SyncError","message":"` + message + `"}],"operationState":{"message":"` + message + `"}}`,
-			want:   wire.Feedback{Operation: wire.OperationFeedback{Message: cut}, Conditions: []wire.Condition{{Type: "SyncError", Message: cut}}},
+			want:   contract.Feedback{Operation: contract.OperationFeedback{Message: cut}, Conditions: []contract.Condition{{Type: "SyncError", Message: cut}}},
 		},
 		"quotes": {
 			reason: "what is in a text is not looked at", status: `{"conditions":[{"type":"SyncError","message":"a \"b\" {c} [d]\nö"}]}`,
-			want: wire.Feedback{Conditions: []wire.Condition{{Type: "SyncError", Message: "a \"b\" {c} [d]\nö"}}},
+			want: contract.Feedback{Conditions: []contract.Condition{{Type: "SyncError", Message: "a \"b\" {c} [d]\nö"}}},
 		},
 	}
 	for _, gate := range []bool{false, true} {
@@ -97,7 +97,7 @@ func TestAgentReadsEveryPath(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: the agent says %v", c.reason, err)
 				}
-				got, ok := wire.ParseFeedback(values)
+				got, ok := contract.ParseFeedback(values)
 				if ok == c.silent {
 					t.Errorf("%s: reported is %t", c.reason, ok)
 				}
@@ -126,7 +126,7 @@ func TestAgentStumbles(t *testing.T) {
 			if err == nil {
 				t.Fatal("the agent does not stumble any more: the case and its comment can go")
 			}
-			if got, _ := wire.ParseFeedback(values); got.Health != "Degraded" {
+			if got, _ := contract.ParseFeedback(values); got.Health != "Degraded" {
 				t.Errorf("other values are lost: %+v", got)
 			}
 		})
@@ -144,11 +144,11 @@ func TestAgentReadsRequests(t *testing.T) {
 		"waiting": {
 			reason: "the agent owns the operation as long as Argo CD has not taken it", annotations: `{"%s":"r1","argocd.argoproj.io/refresh":"normal"}`,
 			managers: fmt.Sprintf(applied, `,"f:operation":{"f:sync":{}}`) + "," + argo,
-			want:     map[string]string{wire.FeedbackRequest: "r1", wire.FeedbackOperationOwner: "work-agent", wire.FeedbackRefresh: "normal"},
+			want:     map[string]string{contract.FeedbackRequest: "r1", contract.FeedbackOperationOwner: "work-agent", contract.FeedbackRefresh: "normal"},
 		},
 		"done": {
 			reason: "nobody owns an operation that has run", annotations: `{"%s":"r1"}`, managers: fmt.Sprintf(applied, "") + "," + argo,
-			want: map[string]string{wire.FeedbackRequest: "r1"},
+			want: map[string]string{contract.FeedbackRequest: "r1"},
 		},
 		"bare": {reason: "no annotations are no error", annotations: `null`, managers: argo},
 	}
@@ -158,12 +158,12 @@ func TestAgentReadsRequests(t *testing.T) {
 		}
 		for name, c := range cases {
 			t.Run(fmt.Sprintf("%s/gate=%t", name, gate), func(t *testing.T) {
-				annotations := strings.ReplaceAll(c.annotations, "%s", wire.RequestAnnotation)
+				annotations := strings.ReplaceAll(c.annotations, "%s", contract.RequestAnnotation)
 				var object map[string]any
 				if err := json.Unmarshal([]byte(`{"metadata":{"annotations":`+annotations+`,"managedFields":[`+c.managers+`]}}`), &object); err != nil {
 					t.Fatal(err)
 				}
-				rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: wire.RequestPaths()}
+				rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: contract.RequestPaths()}
 				values, err := statusfeedback.NewStatusReader().GetValuesByRule(&unstructured.Unstructured{Object: object}, rule)
 				if err != nil {
 					t.Fatalf("%s: the agent says %v", c.reason, err)
@@ -193,6 +193,6 @@ func read(t *testing.T, status string) ([]workv1.FeedbackValue, error) {
 		}
 		object["status"] = s
 	}
-	rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: wire.FeedbackPaths()}
+	rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: contract.FeedbackPaths()}
 	return statusfeedback.NewStatusReader().GetValuesByRule(&unstructured.Unstructured{Object: object}, rule)
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Manifest is one Kubernetes object. The exported fields say what Object says.
@@ -51,9 +51,9 @@ func (m *Manifest) Annotation(key string) string {
 
 // HealthyWhen returns the object's own health rule and takes it off the object.
 func (m *Manifest) HealthyWhen() string {
-	rule := m.Annotation(wire.HealthyWhenAnnotation)
+	rule := m.Annotation(contract.HealthyWhenAnnotation)
 	annotations := child(child(m.Object, "metadata"), "annotations")
-	delete(annotations, wire.HealthyWhenAnnotation)
+	delete(annotations, contract.HealthyWhenAnnotation)
 	if len(annotations) == 0 {
 		delete(child(m.Object, "metadata"), "annotations")
 	}

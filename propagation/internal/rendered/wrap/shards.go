@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/parameters"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // maxManifests bounds the manifests of one work: each costs some 0.8 KiB of status,
@@ -29,7 +29,7 @@ func (g *group) shards(o Options) (map[string][]item, error) {
 		if fit(items, o.SizeLimit) {
 			continue
 		}
-		name := wire.RenderedWorkName(o.Application, g.suffix()+suffix)
+		name := contract.RenderedWorkName(o.Application, g.suffix()+suffix)
 		remedy := "no number of shards would do: give some of its manifests another sync wave"
 		for n := o.Shards + 1; n <= parameters.MaxShards; n++ {
 			if allFit(g.spread(n, o.ShardsBefore, created), o.SizeLimit) {

@@ -16,7 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/manifest"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/wire"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Work is a ManifestWork as it is written: without status, and with every field
@@ -65,11 +65,11 @@ func newWork(g *group, suffix string, items []item, o Options) Work {
 	w := Work{
 		TypeMeta: metav1.TypeMeta{APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      wire.RenderedWorkName(o.Application, g.suffix()+suffix),
+			Name:      contract.RenderedWorkName(o.Application, g.suffix()+suffix),
 			Namespace: o.Cluster,
-			Labels:    map[string]string{wire.RenderedLabel: "true"},
+			Labels:    map[string]string{contract.RenderedLabel: "true"},
 			Annotations: map[string]string{
-				wire.RenderedApplicationAnnotation: o.Application,
+				contract.RenderedApplicationAnnotation: o.Application,
 				// Client-side apply would store a copy of the work in an annotation,
 				// which may hold half of what a work may hold.
 				argocd.SyncOptionsAnnotation: argocd.OptionServerSideApply,

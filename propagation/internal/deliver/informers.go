@@ -1,0 +1,62 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
+)
+
+// pulledWorks selects the ManifestWorks that this project writes.
+var pulledWorks = labels.SelectorFromSet(labels.Set{contract.PullLabel: "true"})
+
+// The kinds of which there is one per Application, as far as they are read.
+type (
+	slimWork struct {
+		Metadata slim.Meta                 `json:"metadata"`
+		Spec     workv1.ManifestWorkSpec   `json:"spec"`
+		Status   workv1.ManifestWorkStatus `json:"status"`
+	}
+	slimApplication struct {
+		Metadata  slim.Meta       `json:"metadata"`
+		Spec      json.RawMessage `json:"spec"`
+		Operation json.RawMessage `json:"operation"`
+		Status    json.RawMessage `json:"status"`
+	}
+)
+
+// Informers returns what makes the informers of a cache with [Caches], for its
+// NewInformer.
+func Informers(config *rest.Config) (slim.Constructor, error) {
+	resource := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
+	works, err := slim.NewSource(config, resource, pulledWorks, func(w *slimWork) *workv1.ManifestWork {
+		return &workv1.ManifestWork{ObjectMeta: w.Metadata.ObjectMeta, Spec: w.Spec, Status: w.Status}
+	})
+	if err != nil {
+		return nil, err
+	}
+	apps, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), nil, func(a *slimApplication) *argocd.Application {
+		return &argocd.Application{ObjectMeta: a.Metadata.ObjectMeta, Spec: a.Spec, Operation: a.Operation, Status: a.Status}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slim.Informers(works, apps), nil
+}
+
+// NewClient makes the client that delivery wants its manager to have: it creates
+// ManifestWorks without having the API server send them back, which is a good part
+// of what a first delivery to a whole fleet costs.
+func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
+	return slim.NewClient(config, options, workKind)
+}

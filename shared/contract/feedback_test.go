@@ -1,0 +1,145 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+func str(name, value string) workv1.FeedbackValue {
+	return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}}
+}
+
+func raw(name, value string) workv1.FeedbackValue {
+	return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.JsonRaw, JsonRaw: &value}}
+}
+
+func TestParseFeedback(t *testing.T) {
+	number, yes := int64(7), true
+	cases := map[string]struct {
+		reason string
+		values []workv1.FeedbackValue
+		want   Feedback
+		silent bool
+	}{
+		"none": {reason: "no values: nothing was said", silent: true},
+		"all": {
+			reason: "every name has its field",
+			values: []workv1.FeedbackValue{
+				str("healthStatus", "Healthy"), str("healthMessage", "hm"), str("syncStatus", "Synced"), str("syncRevision", "r"),
+				str("operationStatePhase", "Failed"), str("operationStateStartedAt", "2026-11-20T09:30:00Z"), str("operationStateFinishedAt", "2026-11-20T09:31:00Z"),
+				str("operationStateMessage", "om"), str("reconciledAt", "2026-11-20T09:32:00Z"), str("conditionSyncError", "se"),
+			},
+			want: Feedback{
+				Health: "Healthy", HealthMessage: "hm", Sync: "Synced", Revision: "r", ReconciledAt: "2026-11-20T09:32:00Z",
+				Operation:  OperationFeedback{Phase: "Failed", StartedAt: "2026-11-20T09:30:00Z", FinishedAt: "2026-11-20T09:31:00Z", Message: "om"},
+				Conditions: []Condition{{Type: "SyncError", Message: "se"}},
+			},
+		},
+		"order": {
+			reason: "conditions come in one order, whatever the agent's",
+			values: []workv1.FeedbackValue{str("conditionSharedResourceWarning", "w"), str("conditionSyncError", "s"), str("conditionComparisonError", "c")},
+			want: Feedback{Conditions: []Condition{
+				{Type: "ComparisonError", Message: "c"}, {Type: "SyncError", Message: "s"}, {Type: "SharedResourceWarning", Message: "w"},
+			}},
+		},
+		"otherTypes": {
+			reason: "a value that is no text is not what we asked for",
+			values: []workv1.FeedbackValue{
+				{Name: "healthStatus", Value: workv1.FieldValue{Type: workv1.Integer, Integer: &number}},
+				{Name: "syncStatus", Value: workv1.FieldValue{Type: workv1.Boolean, Boolean: &yes}},
+				{Name: "syncRevision"},
+			},
+			silent: true,
+		},
+		"list": {
+			reason: "of a list of texts the first counts; other JSON is ignored",
+			values: []workv1.FeedbackValue{
+				raw("conditionSyncError", `["one","two"]`), raw("conditionUnknownError", `[]`), raw("conditionDeletionError", `{"a":1}`), raw("healthStatus", `[`),
+			},
+			want: Feedback{Conditions: []Condition{{Type: "SyncError", Message: "one"}}},
+		},
+		"unknown": {
+			reason: "names and condition types of another version are ignored",
+			values: []workv1.FeedbackValue{str("syncStatus", "Synced"), str("somethingNew", "x"), str("conditionFutureError", "x"), str("condition", "x"), str("conditionSyncError", "")},
+			want:   Feedback{Sync: "Synced"},
+		},
+		"request": {
+			reason: "what is said of a request says nothing of the status",
+			values: []workv1.FeedbackValue{str("request", "1"), str("operationOwner", "argocd"), str("refresh", "normal")}, silent: true,
+		},
+		"twice": {
+			reason: "a name that is there twice is no second condition",
+			values: []workv1.FeedbackValue{str("conditionSyncError", "one"), str("conditionSyncError", "two")},
+			want:   Feedback{Conditions: []Condition{{Type: "SyncError", Message: "one"}}},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, ok := ParseFeedback(c.values)
+			if ok == c.silent {
+				t.Errorf("%s: ok is %t", c.reason, ok)
+			}
+			if diff := cmp.Diff(c.want, got, cmp.Transformer("emptyIsNil", func(in []Condition) []Condition {
+				if len(in) == 0 {
+					return nil
+				}
+				return slices.Clone(in)
+			})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func TestFindFeedback(t *testing.T) {
+	status := &workv1.ManifestWorkStatus{ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{
+		{ResourceMeta: workv1.ManifestResourceMeta{Resource: "namespaces", Name: "a"}, StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{str("healthStatus", "wrong")}}},
+		{ResourceMeta: workv1.ManifestResourceMeta{Group: "g", Resource: "apps", Namespace: "n", Name: "silent"}},
+		{ResourceMeta: workv1.ManifestResourceMeta{Group: "g", Resource: "apps", Namespace: "n", Name: "a"}, StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{str("healthStatus", "Healthy")}}},
+	}}}
+	if f, ok := FindFeedback(status, "g", "apps", "n", "a"); !ok || f.Health != "Healthy" {
+		t.Errorf("found %+v, %t", f, ok)
+	}
+	for _, name := range []string{"silent", "absent"} {
+		if f, ok := FindFeedback(status, "g", "apps", "n", name); ok {
+			t.Errorf("%s has said %+v", name, f)
+		}
+	}
+}
+
+// The CRD of a ManifestWork keeps feedback in a map by name.
+func TestFeedbackPathsAreDistinct(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range FeedbackPaths() {
+		if seen[p.Name] || seen[p.Path] {
+			t.Errorf("%s, %s is there twice", p.Name, p.Path)
+		}
+		seen[p.Name], seen[p.Path] = true, true
+		if !strings.HasPrefix(p.Path, ".status.") {
+			t.Errorf("%s leads out of the status: %s", p.Name, p.Path)
+		}
+	}
+	if len(ConditionTypes) != len(FeedbackPaths())-9 {
+		t.Errorf("%d paths for %d condition types", len(FeedbackPaths()), len(ConditionTypes))
+	}
+}
+
+func BenchmarkParseFeedback(b *testing.B) {
+	values := []workv1.FeedbackValue{
+		str("healthStatus", "Healthy"), str("syncStatus", "Synced"), str("syncRevision", "53e28ff2"), str("operationStatePhase", "Succeeded"),
+		str("operationStateStartedAt", "2026-11-20T09:00:00Z"), str("operationStateFinishedAt", "2026-11-20T09:00:00Z"), str("operationStateMessage", "ok"),
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if f, ok := ParseFeedback(values); !ok || f.Health != "Healthy" {
+			b.Fatal(f)
+		}
+	}
+}

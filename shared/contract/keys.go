@@ -1,0 +1,91 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+// KeyPrefix begins every label and annotation key of the pull model.
+const KeyPrefix = group
+
+const group = "apps.open-cluster-management.io/"
+
+// Keys on a hub Application. Source: the pull model's Application contract.
+const (
+	// PullLabel asks for pull delivery when its value is a true boolean (see [IsTrue]).
+	// It also marks every ManifestWork that we write, with value "true".
+	PullLabel = group + "pull-to-ocm-managed-cluster"
+	// ClusterAnnotation names the target ManagedCluster.
+	ClusterAnnotation = group + "ocm-managed-cluster"
+	// AppNamespaceAnnotation names the Application's namespace on the managed
+	// cluster; without it the hub Application's own namespace is used.
+	AppNamespaceAnnotation = group + "ocm-managed-cluster-app-namespace"
+	// DestinationNameAnnotation overrides spec.destination.name in the delivered copy.
+	DestinationNameAnnotation = group + "destination-name"
+	// DestinationServerAnnotation overrides spec.destination.server in the delivered copy.
+	DestinationServerAnnotation = group + "destination-server"
+	// AbandonAnnotation with a true boolean releases a deleted hub Application
+	// without waiting for the managed cluster to prove the prune.
+	AbandonAnnotation = group + "abandon-on-delete"
+)
+
+// Keys on a ManifestWork, and on the Application inside it where noted.
+const (
+	// ApplicationSetLabel is "true" on works and delivered Applications that an
+	// ApplicationSet owns; search finds pulled Applications by it.
+	ApplicationSetLabel = group + "application-set"
+	// ApplicationSetHashLabel holds the value of [ApplicationSetHash].
+	ApplicationSetHashLabel = group + "application-set-hash"
+	// HubNamespaceAnnotation holds the hub Application's namespace.
+	HubNamespaceAnnotation = group + "hub-application-namespace"
+	// HubNameAnnotation holds the hub Application's name.
+	HubNameAnnotation = group + "hub-application-name"
+	// HubUIDAnnotation holds the hub Application's UID on a work that was adopted:
+	// one whose name was made from an earlier UID. No other work has it.
+	HubUIDAnnotation = group + "hub-application-uid"
+	// HostingAnnotation holds "<namespace>/<name>" of the owning ApplicationSet,
+	// on the work and on the delivered Application (the search collector reads it).
+	HostingAnnotation = group + "hosting-applicationset"
+	// ChangeGenerationAnnotation holds, on a work, the metadata.generation at which
+	// what it asks for last changed, requests that run once (operation, refresh)
+	// left out. A work whose operation is taken out again is thereby not mistaken
+	// for a change that the managed cluster has yet to apply.
+	ChangeGenerationAnnotation = group + "change-generation"
+	// StoredSpecAnnotation on a work is there when the API server does not store its
+	// spec as it was written: "<hash of the written one>/<hash of the stored one>".
+	StoredSpecAnnotation = group + "stored-spec"
+	// RequestAnnotation names the one-time request (operation, refresh) that a work
+	// and the Application inside it carry at the moment.
+	RequestAnnotation = group + "request"
+)
+
+// WorkKeys are the label and annotation keys of a ManifestWork, those first that
+// tell which Application it carries.
+var WorkKeys = []string{
+	PullLabel, HubNamespaceAnnotation, HubNameAnnotation, ChangeGenerationAnnotation, RequestAnnotation,
+	HostingAnnotation, ApplicationSetLabel, ApplicationSetHashLabel,
+}
+
+// Keys on other objects.
+const (
+	// ReportLabel on a MulticlusterApplicationSetReport holds "<namespace>.<name>"
+	// of its ApplicationSet, shortened by [LabelValue]. Same key as [HostingAnnotation].
+	ReportLabel = HostingAnnotation
+	// RowsLeftOutAnnotation on a report holds how many rows did not fit into it, as a
+	// decimal number; the summary counts them. Without it every row is there.
+	RowsLeftOutAnnotation = group + "rows-left-out"
+	// ResourcesLeftOutAnnotation is the same for resources.
+	ResourcesLeftOutAnnotation = group + "resources-left-out"
+	// RegisteredLabel is "true" on an Argo CD cluster Secret that we write.
+	RegisteredLabel = group + "acm-cluster"
+	// RegisteredNameLabel holds the ManagedCluster's name on that Secret.
+	RegisteredNameLabel = group + "cluster-name"
+	// RegisteredByAnnotation holds [RegisteredBy] on that Secret. The labels cannot
+	// tell whose it is: other controllers of a hub set the same ones on theirs.
+	RegisteredByAnnotation = group + "registered-by"
+	RegisteredBy           = "multicluster-integrations"
+	// CopiedLabelsAnnotation holds, on that Secret, the keys of the labels that we have
+	// copied from the ManagedCluster, sorted and separated by commas: only those are
+	// removed again when the ManagedCluster has them no longer.
+	CopiedLabelsAnnotation = group + "copied-labels"
+	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself.
+	LocalClusterLabel = "local-cluster"
+)

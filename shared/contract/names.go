@@ -1,0 +1,68 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"crypto/sha1" //nolint:gosec // the contract asks for SHA-1 as a name, not as a protection
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// IsTrue reports whether a label or annotation value is a true boolean as
+// strconv.ParseBool understands it. ok is false when the value is set but is no
+// boolean at all, so that a caller can say so instead of guessing.
+func IsTrue(value string) (yes, ok bool) {
+	if value == "" {
+		return false, true
+	}
+	b, err := strconv.ParseBool(value)
+	return b, err == nil
+}
+
+// WorkName returns the name of the ManifestWork that carries an Application:
+// "<application>-<first five characters of its UID>". A UID shorter than that is
+// used whole. The result is shortened by [SafeName] when it would not be a legal
+// object name.
+func WorkName(application, uid string) string {
+	return SafeName(application + "-" + uid[:min(5, len(uid))])
+}
+
+// SafeName returns name when it fits into an object name (253 characters), else
+// its first part followed by eight hex digits of its SHA-256.
+func SafeName(name string) string {
+	return shorten(name, 253)
+}
+
+// LabelValue returns a legal label value for s: s itself when it fits into 63
+// characters, else s cut to 63 characters with trailing separators removed, as
+// the report contract asks.
+func LabelValue(s string) string {
+	if len(s) <= 63 {
+		return s
+	}
+	return strings.TrimRight(s[:63], "-_.")
+}
+
+// ApplicationSetHash returns the hex SHA-1 of "<namespace>/<name>", the value of
+// [ApplicationSetHashLabel].
+func ApplicationSetHash(namespace, name string) string {
+	sum := sha1.Sum([]byte(namespace + "/" + name)) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
+}
+
+// SplitKey splits "<namespace>/<name>"; ok is false for anything else.
+func SplitKey(key string) (namespace, name string, ok bool) {
+	namespace, name, ok = strings.Cut(key, "/")
+	return namespace, name, ok && namespace != "" && name != "" && !strings.Contains(name, "/")
+}
+
+func shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	sum := sha256.Sum256([]byte(s))
+	return strings.TrimRight(s[:limit-9], "-.") + "-" + hex.EncodeToString(sum[:4])
+}

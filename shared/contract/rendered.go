@@ -1,0 +1,30 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import "strings"
+
+// Keys of rendered mode, in which the hub's Argo CD renders an Application and
+// delivers the manifests themselves in ManifestWorks.
+const (
+	// RenderedLabel is "true" on a rendered Application and on its ManifestWorks.
+	RenderedLabel = group + "rendered"
+	// RenderedApplicationAnnotation on such a work holds the Application's name as
+	// Argo CD tells it to a plugin: "<namespace>_<name>" outside Argo CD's namespace.
+	RenderedApplicationAnnotation = group + "rendered-application"
+	// ClusterUnreachableAnnotation on such a work holds the time, in RFC 3339, since
+	// which nothing is heard of its cluster. Argo CD's health check reads it.
+	ClusterUnreachableAnnotation = group + "cluster-unreachable"
+	// HealthyWhenAnnotation on a manifest holds a CEL expression over its object that
+	// says when it is healthy. It does not reach the managed cluster.
+	HealthyWhenAnnotation = group + "healthy-when"
+)
+
+// RenderedWorkName returns the name of a rendered Application's ManifestWork.
+// application is what Argo CD tells a plugin, suffix tells the works of one
+// Application apart. Names past 180 characters are cut and get a hash: the agent
+// prefixes its own object for the work with 65 characters.
+func RenderedWorkName(application, suffix string) string {
+	return shorten(strings.ReplaceAll(application, "_", ".")+suffix, 180)
+}

@@ -1,0 +1,105 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Reason says why an observation is not simply what the managed cluster reports.
+type Reason string
+
+// Reasons. They are condition types of the report as they are, and of the hub
+// Application with a suffix that makes Argo CD show them (see [Observation.StatusConditions]).
+const (
+	// ClusterUnreachable: the ManagedCluster is gone or not available.
+	ClusterUnreachable Reason = "ClusterUnreachable"
+	// ApplyFailed: the agent could not apply the current change.
+	ApplyFailed Reason = "ApplyFailed"
+	// ApplicationUnreadable: the agent cannot read the delivered Application any more.
+	ApplicationUnreadable Reason = "ApplicationUnreadable"
+	// ChangePending: the agent has not applied the current change yet. It passes
+	// within milliseconds and has no condition.
+	ChangePending Reason = "ChangePending"
+)
+
+// Observation is what can be said about one delivered Application.
+type Observation struct {
+	// Health and Sync are codes of Argo CD, never empty.
+	Health, Sync string
+	// HealthMessage is Argo CD's, or says what the health was when it is Unknown.
+	HealthMessage string
+	// Revision is the one last compared; empty for an Application with several sources.
+	Revision string
+	// Operation is the last one; without a phase there is none. Times are RFC 3339.
+	Operation contract.OperationFeedback
+	// Conditions are the errors and warnings of the managed cluster's Argo CD.
+	Conditions []contract.Condition
+
+	// Reported is false until the managed cluster has said anything.
+	Reported bool
+	// Work is the UID of the ManifestWork that it is about; empty when there is none.
+	Work types.UID
+	// LastHeard is when the managed cluster last said something new about the
+	// Application, by its own clock; zero before it did.
+	LastHeard time.Time
+
+	// Reason is empty when Health and Sync are what the managed cluster reports.
+	Reason Reason
+	// Message explains Reason to a person.
+	Message string
+}
+
+// Stale reports whether the cluster cannot be heard, so that the values are its last ones.
+func (o *Observation) Stale() bool { return o.Reason == ClusterUnreachable }
+
+// ReportConditions returns the conditions of a report's row.
+func (o *Observation) ReportConditions() []contract.Condition {
+	return o.conditions("")
+}
+
+// StatusConditions returns the conditions of the hub Application. Argo CD shows a
+// condition by the end of its type, so an own one is an Error, or a Warning when
+// nothing is known to be wrong with the Application itself.
+func (o *Observation) StatusConditions() []contract.Condition {
+	if o.Reason == ClusterUnreachable {
+		return o.conditions("Warning")
+	}
+	return o.conditions("Error")
+}
+
+func (o *Observation) conditions(suffix string) []contract.Condition {
+	if o.Reason == "" || o.Reason == ChangePending {
+		return o.Conditions
+	}
+	own := contract.Condition{Type: string(o.Reason) + suffix, Message: o.Message}
+	return append([]contract.Condition{own}, o.Conditions...)
+}
+
+// Nothing is the observation of an Application that is not delivered.
+func Nothing() Observation {
+	return Observation{Health: argocd.HealthUnknown, Sync: argocd.SyncUnknown}
+}
+
+// OwnsStatusCondition reports whether a condition type of a hub Application is
+// one that [Observation.StatusConditions] writes.
+func OwnsStatusCondition(conditionType string) bool {
+	return IsOwnCondition(conditionType) || slices.Contains(contract.ConditionTypes, conditionType)
+}
+
+// IsOwnCondition reports whether a condition type of a hub Application is one
+// that only this package has a word for.
+func IsOwnCondition(conditionType string) bool {
+	switch conditionType {
+	case string(ClusterUnreachable) + "Warning", string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error":
+		return true
+	}
+	return false
+}

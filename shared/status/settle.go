@@ -1,0 +1,35 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// Settle returns current with what is only missing for a moment filled in from
+// previous, the observation before it of the same hub Application: an operation
+// that is not there is no news, and a comparison that failed does not unmake the
+// revision that was compared before. It never brings back health or sync.
+//
+// An operation is filled in only when both observations are known to be of one
+// ManifestWork, by its UID: the operation of another one ran on another cluster, or
+// in an earlier life of the Application. No times tell that, since a managed
+// cluster's clock need not agree with the hub's. Argo CD shows no operation for a
+// moment only; so a caller that cannot know which ManifestWork it wrote of before,
+// after a restart, loses nothing by leaving Work of previous empty.
+//
+// Only Work, Operation and Revision of previous are read, so a caller that has no
+// previous observation can take them from where it last wrote them.
+func Settle(previous, current Observation) Observation {
+	if !current.Reported {
+		return current
+	}
+	if current.Operation.Phase == "" && current.Work == previous.Work {
+		current.Operation = previous.Operation
+	}
+	if current.Revision == "" && current.Sync == argocd.SyncUnknown {
+		current.Revision = previous.Revision
+	}
+	return current
+}

@@ -1,0 +1,409 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+var (
+	delivered = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	spoken    = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	lost      = time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
+	up        = Cluster{Name: "c1", Exists: true, Available: true}
+	down      = Cluster{Name: "c1", Exists: true, Since: lost, Message: "Registration agent stopped updating its lease."}
+)
+
+// a work that was applied and reports a healthy Application, changed by edits.
+func work(edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
+	w := &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "c1", Name: "guestbook-12345", UID: "work", Generation: 3, CreationTimestamp: metav1.NewTime(delivered),
+			Annotations: map[string]string{contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: "guestbook"},
+		},
+		Status: workv1.ManifestWorkStatus{
+			Conditions: []metav1.Condition{
+				{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue},
+				{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 3},
+			},
+			ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{
+				{
+					ResourceMeta: workv1.ManifestResourceMeta{Kind: "Namespace", Resource: "namespaces", Name: "guestbook"},
+					Conditions:   []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue}},
+				},
+				{
+					ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: "elsewhere", Name: "guestbook"},
+					Conditions: []metav1.Condition{
+						{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(delivered)},
+						{Type: workv1.ManifestAvailable, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(delivered)},
+						{Type: "StatusFeedbackSynced", Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(spoken)},
+					},
+				},
+			}},
+		},
+	}
+	feedback("healthStatus", "Healthy", "syncStatus", "Synced", "syncRevision", "53e28ff2",
+		"operationStatePhase", "Succeeded", "operationStateStartedAt", "2026-11-20T09:30:00Z",
+		"operationStateFinishedAt", "2026-11-20T09:31:00Z", "operationStateMessage", "successfully synced")(w)
+	for _, edit := range edits {
+		edit(w)
+	}
+	return w
+}
+
+func feedback(pairs ...string) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		var values []workv1.FeedbackValue
+		for i := 0; i < len(pairs); i += 2 {
+			values = append(values, workv1.FeedbackValue{Name: pairs[i], Value: workv1.FieldValue{Type: workv1.String, String: &pairs[i+1]}})
+		}
+		w.Status.ResourceStatus.Manifests[1].StatusFeedbacks.Values = values
+	}
+}
+
+func applied(status metav1.ConditionStatus, generation int64, message string) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		w.Status.Conditions[1] = metav1.Condition{Type: workv1.WorkApplied, Status: status, ObservedGeneration: generation, Message: message}
+	}
+}
+
+var operation = contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:30:00Z", FinishedAt: "2026-11-20T09:31:00Z", Message: "successfully synced"}
+
+func TestWork(t *testing.T) {
+	healthy := Observation{
+		Health: "Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: operation,
+		Reported: true, Work: "work", LastHeard: spoken,
+	}
+	with := func(edit func(*Observation)) Observation {
+		o := healthy
+		edit(&o)
+		return o
+	}
+	cases := map[string]struct {
+		reason  string
+		work    *workv1.ManifestWork
+		cluster Cluster
+		want    Observation
+	}{
+		"healthy": {reason: "what the managed cluster says is what is said", work: work(), cluster: up, want: healthy},
+		"order": {
+			reason: "the Application is found by what it is, wherever it stands",
+			work: work(func(w *workv1.ManifestWork) {
+				m := w.Status.ResourceStatus.Manifests
+				m[0], m[1] = m[1], m[0]
+			}), cluster: up, want: healthy,
+		},
+		"new": {
+			reason: "a work that no agent has seen is Unknown, not Progressing",
+			work:   work(func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }), cluster: up,
+			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
+		},
+		"silent": {
+			reason: "applied, but Argo CD has not looked yet: Unknown",
+			work:   work(feedback()), cluster: up,
+			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
+		},
+		"stranger": {
+			reason: "another Application's feedback is not this one's",
+			work:   work(func(w *workv1.ManifestWork) { w.Annotations[contract.HubNameAnnotation] = "other" }), cluster: up,
+			want: Observation{Health: "Unknown", Sync: "Unknown", Work: "work"},
+		},
+		"beforeComparison": {
+			reason: "Argo CD writes an empty sync status before it first compares",
+			work:   work(feedback("syncStatus", "")), cluster: up,
+			want: Observation{Health: "Unknown", Sync: "Unknown", Reported: true, Work: "work", LastHeard: spoken},
+		},
+		"comparisonError": {
+			reason: "a comparison that failed leaves stale health and an empty revision",
+			work: work(feedback("healthStatus", "Healthy", "syncStatus", "Unknown", "syncRevision", "", "operationStatePhase", "Succeeded",
+				"operationStateStartedAt", "2026-11-20T09:30:00Z", "operationStateFinishedAt", "soon", "conditionComparisonError", "app path does not exist")), cluster: up,
+			want: Observation{
+				Health: "Unknown", HealthMessage: "not compared with its source; before that it was Healthy", Sync: "Unknown",
+				Operation: contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:30:00Z"}, Conditions: []contract.Condition{{Type: "ComparisonError", Message: "app path does not exist"}},
+				Reported: true, Work: "work", LastHeard: spoken,
+			},
+		},
+		"reconciledAt": {
+			reason: "the youngest word of the cluster is when it was last heard",
+			work:   work(feedback("healthStatus", "Degraded", "healthMessage", "crash loop", "syncStatus", "OutOfSync", "reconciledAt", "2026-11-20T10:30:00Z")), cluster: up,
+			want: Observation{
+				Health: "Degraded", HealthMessage: "crash loop", Sync: "OutOfSync", Reported: true, Work: "work", LastHeard: spoken.Add(30 * time.Minute),
+			},
+		},
+		"halfOperation": {
+			reason: "Argo CD writes an operation without a phase at times; it is not one",
+			work:   work(feedback("healthStatus", "Healthy", "syncStatus", "Synced", "operationStateStartedAt", "2026-11-20T10:30:00Z", "reconciledAt", "yesterday")), cluster: up,
+			want: with(func(o *Observation) { o.Operation, o.Revision = contract.OperationFeedback{}, "" }),
+		},
+		"timeless": {
+			reason: "an operation without a time would be refused by the hub",
+			work:   work(feedback("healthStatus", "Healthy", "syncStatus", "Synced", "operationStatePhase", "Running")), cluster: up,
+			want: with(func(o *Observation) { o.Operation, o.Revision = contract.OperationFeedback{}, "" }),
+		},
+		"pending": {
+			reason: "a change that the agent has not applied is not yesterday's Healthy",
+			work:   work(applied(metav1.ConditionTrue, 2, "")), cluster: up,
+			want: with(func(o *Observation) {
+				o.Health, o.Sync, o.Reason = "Progressing", "OutOfSync", ChangePending
+				o.Message = "cluster c1 has not applied the last change yet"
+				o.HealthMessage = o.Message
+			}),
+		},
+		"operationOnly": {
+			reason: "an operation put in or taken out is no change to wait for",
+			work: work(applied(metav1.ConditionTrue, 2, ""), func(w *workv1.ManifestWork) {
+				w.Annotations[contract.ChangeGenerationAnnotation] = "2"
+			}), cluster: up, want: healthy,
+		},
+		"impossibleChange": {
+			reason: "a change generation from the future is not believed",
+			work:   work(func(w *workv1.ManifestWork) { w.Annotations[contract.ChangeGenerationAnnotation] = "99" }), cluster: up, want: healthy,
+		},
+		"applyFailed": {
+			reason: "a change that cannot be applied says so in the agent's words",
+			work: work(applied(metav1.ConditionFalse, 3, "Failed to apply manifest work"), func(w *workv1.ManifestWork) {
+				w.Status.ResourceStatus.Manifests[0].Conditions[0] = metav1.Condition{Type: workv1.ManifestApplied, Status: metav1.ConditionFalse, Message: "forbidden"}
+			}), cluster: up,
+			want: with(func(o *Observation) {
+				o.Health, o.Sync, o.Reason = "Unknown", "OutOfSync", ApplyFailed
+				o.Message = "cluster c1 could not apply the last change: Namespace guestbook: forbidden"
+				o.HealthMessage = "before the change that could not be applied it was Healthy"
+			}),
+		},
+		"neverApplied": {
+			reason: "nothing was ever applied: Unknown, and why",
+			work:   work(feedback(), applied(metav1.ConditionFalse, 3, "Failed to apply manifest work")), cluster: up,
+			want: Observation{Work: "work",
+				Health: "Unknown", Sync: "Unknown", Reason: ApplyFailed,
+				Message: "cluster c1 could not apply the last change: Failed to apply manifest work",
+			},
+		},
+		"unreadable": {
+			reason: "the agent keeps showing the last feedback of an Application that is gone",
+			work: work(func(w *workv1.ManifestWork) {
+				w.Status.ResourceStatus.Manifests[1].Conditions[1] = metav1.Condition{Type: workv1.ManifestAvailable, Status: metav1.ConditionFalse, Message: "Resource is not available"}
+			}), cluster: up,
+			want: with(func(o *Observation) {
+				o.Health, o.Sync, o.Reason = "Unknown", "Unknown", ApplicationUnreadable
+				o.Message = "cluster c1: Resource is not available; last heard 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
+				o.HealthMessage = "last known Healthy"
+			}),
+		},
+		"unreachable": {
+			reason: "a cluster that is away is Unknown, with the time and the last words",
+			work:   work(), cluster: down,
+			want: with(func(o *Observation) {
+				o.Health, o.Sync, o.Reason = "Unknown", "Unknown", ClusterUnreachable
+				o.Message = "cluster c1 is not available since 2026-11-20T11:00:00Z (Registration agent stopped updating its lease); " +
+					"last heard 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
+				o.HealthMessage = "last known Healthy"
+			}),
+		},
+		"unreachableFirst": {
+			reason: "being away counts more than a change that was not applied",
+			work:   work(applied(metav1.ConditionTrue, 2, "")), cluster: Cluster{Name: "c1"},
+			want: with(func(o *Observation) {
+				o.Health, o.Sync, o.Reason = "Unknown", "Unknown", ClusterUnreachable
+				o.Message = "cluster c1 does not exist on the hub; last heard 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
+				o.HealthMessage = "last known Healthy"
+			}),
+		},
+		"unreachableNew": {
+			reason: "a cluster that never spoke has no last words",
+			work:   work(func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }), cluster: Cluster{Name: "c1", Exists: true},
+			want: Observation{
+				Health: "Unknown", Sync: "Unknown", Work: "work", Reason: ClusterUnreachable,
+				Message: "cluster c1 is not available; nothing was heard about this Application before",
+			},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := c.work.DeepCopy()
+			if diff := cmp.Diff(c.want, Work(c.work, c.cluster)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(before, c.work); diff != "" {
+				t.Errorf("the work was changed:\n%s", diff)
+			}
+			Trim(&c.work.Status)
+			if diff := cmp.Diff(c.want, Work(c.work, c.cluster)); diff != "" {
+				t.Errorf("a trimmed work says something else (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSettle(t *testing.T) {
+	previous := Observation{Health: "Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: operation, Reported: true, Work: "work"}
+	of := func(edit func(*Observation)) Observation {
+		o := previous
+		edit(&o)
+		return o
+	}
+	newer := contract.OperationFeedback{Phase: "Running", StartedAt: "2026-11-20T10:30:00Z"}
+	behind := contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2006-01-02T15:04:05Z"}
+	ahead := contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2096-01-02T15:04:05Z"}
+	cases := map[string]struct {
+		reason            string
+		previous, current Observation
+		revision          string
+		operation         contract.OperationFeedback
+	}{
+		"vanished": {
+			reason:   "an operation that vanishes is no news",
+			previous: previous, current: Observation{Sync: "Synced", Revision: "next", Reported: true, Work: "work"},
+			revision: "next", operation: operation,
+		},
+		"clockBehind": {
+			reason:   "nor when the managed cluster's clock is years behind the hub's",
+			previous: of(func(o *Observation) { o.Operation = behind }), current: Observation{Sync: "Synced", Reported: true, Work: "work"},
+			operation: behind,
+		},
+		"clockAhead": {
+			reason:   "nor when it is years ahead",
+			previous: of(func(o *Observation) { o.Operation = ahead }), current: Observation{Sync: "Synced", Reported: true, Work: "work"},
+			operation: ahead,
+		},
+		"next": {
+			reason:   "the next operation replaces it whole, its end and message too",
+			previous: previous, current: Observation{Sync: "OutOfSync", Revision: "next", Operation: newer, Reported: true, Work: "work"},
+			revision: "next", operation: newer,
+		},
+		"comparisonError": {
+			reason:   "a failed comparison keeps the revision",
+			previous: previous, current: Observation{Sync: "Unknown", Reported: true, Operation: operation, Work: "work"},
+			revision: "53e28ff2", operation: operation,
+		},
+		"multiSource": {
+			reason:   "an Application that now has several sources has no single revision",
+			previous: previous, current: Observation{Sync: "Synced", Reported: true, Operation: operation, Work: "work"}, operation: operation,
+		},
+		"silent": {
+			reason:   "a work that says nothing yet inherits nothing",
+			previous: previous, current: Observation{Sync: "Unknown", Work: "work"},
+		},
+		"otherCluster": {
+			reason:   "the operation of another work ran on another cluster",
+			previous: previous, current: Observation{Sync: "OutOfSync", Reported: true, Work: "next"},
+		},
+		"otherClusterAhead": {
+			reason:   "also when that cluster's clock says that it began after this work was made",
+			previous: of(func(o *Observation) { o.Operation = ahead }), current: Observation{Sync: "OutOfSync", Reported: true, Work: "next"},
+		},
+		"restarted": {
+			reason:   "after a restart nobody knows whose operation the hub shows; none is shown for the moment, or for good",
+			previous: of(func(o *Observation) { o.Work = "" }), current: Observation{Sync: "Unknown", Reported: true, Work: "work"},
+			revision: "53e28ff2",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Settle(c.previous, c.current)
+			if got.Revision != c.revision || got.Operation != c.operation {
+				t.Errorf("%s: got revision %q, operation %+v", c.reason, got.Revision, got.Operation)
+			}
+			if got.Health != c.current.Health || got.Sync != c.current.Sync || got.Work != c.current.Work {
+				t.Errorf("health, sync or work came back from the past: %+v", got)
+			}
+		})
+	}
+}
+
+func TestConditions(t *testing.T) {
+	syncError := contract.Condition{Type: "SyncError", Message: "m"}
+	cases := map[string]struct {
+		reason         string
+		observation    Observation
+		report, status []string
+	}{
+		"plain":       {reason: "the cluster's own conditions as they are", observation: Observation{Conditions: []contract.Condition{syncError}}, report: []string{"SyncError"}, status: []string{"SyncError"}},
+		"pending":     {reason: "a change on its way is no error", observation: Observation{Reason: ChangePending}},
+		"unreachable": {reason: "a cluster that is away is a warning first", observation: Observation{Reason: ClusterUnreachable, Conditions: []contract.Condition{syncError}}, report: []string{"ClusterUnreachable", "SyncError"}, status: []string{"ClusterUnreachableWarning", "SyncError"}},
+		"failed":      {reason: "a failed apply is an error", observation: Observation{Reason: ApplyFailed}, report: []string{"ApplyFailed"}, status: []string{"ApplyFailedError"}},
+		"unreadable":  {reason: "an Application that cannot be read is an error", observation: Observation{Reason: ApplicationUnreadable}, report: []string{"ApplicationUnreadable"}, status: []string{"ApplicationUnreadableError"}},
+	}
+	names := func(conditions []contract.Condition) (list []string) {
+		for _, c := range conditions {
+			list = append(list, c.Type)
+		}
+		return list
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.report, names(c.observation.ReportConditions())); diff != "" {
+				t.Errorf("%s, report:\n%s", c.reason, diff)
+			}
+			status := names(c.observation.StatusConditions())
+			if diff := cmp.Diff(c.status, status); diff != "" {
+				t.Errorf("%s, status:\n%s", c.reason, diff)
+			}
+			for _, s := range status {
+				if !OwnsStatusCondition(s) {
+					t.Errorf("%s is written but not owned: it would never go", s)
+				}
+			}
+		})
+	}
+	for _, foreign := range []string{"", "PullDeliveryError", "ClusterUnreachable", "SomethingError"} {
+		if OwnsStatusCondition(foreign) {
+			t.Errorf("%q is not ours", foreign)
+		}
+	}
+}
+
+func TestClusterOf(t *testing.T) {
+	condition := func(status metav1.ConditionStatus) *clusterv1.ManagedCluster {
+		return &clusterv1.ManagedCluster{Status: clusterv1.ManagedClusterStatus{Conditions: []metav1.Condition{
+			{Type: clusterv1.ManagedClusterConditionAvailable, Status: status, LastTransitionTime: metav1.NewTime(lost), Message: "m"},
+		}}}
+	}
+	cases := map[string]struct {
+		reason  string
+		cluster *clusterv1.ManagedCluster
+		want    Cluster
+	}{
+		"gone":    {reason: "no ManagedCluster is not available", want: Cluster{Name: "c1"}},
+		"joining": {reason: "no condition is not available", cluster: &clusterv1.ManagedCluster{}, want: Cluster{Name: "c1", Exists: true}},
+		"true":    {reason: "True is available", cluster: condition(metav1.ConditionTrue), want: Cluster{Name: "c1", Exists: true, Available: true, Since: lost, Message: "m"}},
+		"unknown": {reason: "Unknown is not available", cluster: condition(metav1.ConditionUnknown), want: Cluster{Name: "c1", Exists: true, Since: lost, Message: "m"}},
+		"false":   {reason: "False is not available", cluster: condition(metav1.ConditionFalse), want: Cluster{Name: "c1", Exists: true, Since: lost, Message: "m"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, ClusterOf("c1", c.cluster)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+func BenchmarkWork(b *testing.B) {
+	w := work()
+	b.ReportAllocs()
+	for b.Loop() {
+		if o := Work(w, up); o.Health != argocd.HealthHealthy {
+			b.Fatal(o)
+		}
+	}
+}
+
+func BenchmarkWorkUnreachable(b *testing.B) {
+	w := work()
+	b.ReportAllocs()
+	for b.Loop() {
+		if o := Work(w, down); !o.Stale() {
+			b.Fatal(o)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// feedbackSynced is the agent's condition of the feedback itself.
+const feedbackSynced = "StatusFeedbackSynced"
+
+// Trim drops from a work's status, in place, what [Work] does not read, and bounds
+// what it reads, so that a managed cluster cannot decide how much memory a cache
+// takes: a trimmed status holds 20 KiB at the very worst. It is meant for a cache's transform,
+// before anything is kept; metadata and spec are the caller's business, but for the
+// labels, annotations, UID and generation that are read.
+func Trim(status *workv1.ManifestWorkStatus) contract.Rejected {
+	var rejected contract.Rejected
+	status.Conditions = bounded(status.Conditions, &rejected, workv1.WorkApplied)
+	manifests := make([]workv1.ManifestCondition, 0, 1)
+	application, failed := false, 0
+	looked := contract.Clip(status.ResourceStatus.Manifests, contract.MaxManifests, &rejected)
+	for i := range looked {
+		m := &looked[i]
+		if !application && isApplication(&m.ResourceMeta) {
+			application = true
+			m.Conditions = bounded(m.Conditions, &rejected, workv1.ManifestApplied, workv1.ManifestAvailable, feedbackSynced)
+			m.StatusFeedbacks.Values = contract.BoundFeedback(m.StatusFeedbacks.Values, &rejected)
+		} else {
+			if failed == contract.MaxFailures || applyFailure(m) == nil {
+				continue
+			}
+			m.Conditions = bounded(m.Conditions, &rejected, workv1.ManifestApplied)
+			m.StatusFeedbacks = workv1.StatusFeedbackResult{}
+		}
+		if applyFailure(m) != nil {
+			failed++
+		}
+		r := &m.ResourceMeta
+		for _, s := range []*string{&r.Group, &r.Version, &r.Kind, &r.Resource, &r.Namespace, &r.Name} {
+			*s = contract.Name(*s, &rejected)
+		}
+		manifests = append(manifests, *m)
+	}
+	status.ResourceStatus.Manifests = slices.Clip(manifests)
+	return rejected
+}
+
+// TrimCluster drops from a ManagedCluster's status, in place, what [ClusterOf] does
+// not read, and bounds what it reads: the cluster writes it.
+func TrimCluster(status *clusterv1.ManagedClusterStatus) contract.Rejected {
+	var rejected contract.Rejected
+	conditions := bounded(status.Conditions, &rejected, clusterv1.ManagedClusterConditionAvailable)
+	*status = clusterv1.ManagedClusterStatus{Conditions: conditions}
+	return rejected
+}
+
+// bounded returns the conditions of the given types, each once and bounded.
+func bounded(conditions []metav1.Condition, rejected *contract.Rejected, types ...string) []metav1.Condition {
+	conditions = contract.Clip(conditions, contract.MaxConditions, rejected)
+	var kept []metav1.Condition
+	for _, t := range types {
+		if c := condition(conditions, t); c != nil {
+			bounded := metav1.Condition{Type: t, Status: c.Status, ObservedGeneration: c.ObservedGeneration, LastTransitionTime: c.LastTransitionTime}
+			if c.Status != metav1.ConditionTrue { // nobody asks why something is as it should be
+				bounded.Reason, bounded.Message = contract.Token(c.Reason, rejected), contract.Message(c.Message, rejected)
+			}
+			kept = append(kept, bounded)
+		}
+	}
+	return kept
+}
+
+// condition returns the first condition of a type among those that are looked at.
+func condition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
+	conditions = contract.Clip(conditions, contract.MaxConditions, &contract.Rejected{})
+	i := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Type == conditionType })
+	if i < 0 {
+		return nil
+	}
+	return &conditions[i]
+}
+
+// applyFailure returns the agent's condition when it could not apply a manifest.
+func applyFailure(m *workv1.ManifestCondition) *metav1.Condition {
+	if c := condition(m.Conditions, workv1.ManifestApplied); c != nil && c.Status == metav1.ConditionFalse {
+		return c
+	}
+	return nil
+}

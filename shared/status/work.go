@@ -1,0 +1,118 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Work returns what can be said about the Application that a ManifestWork
+// carries. The work may be trimmed to what [Trim] keeps; it is not changed.
+// cluster is the one that the work is for.
+func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
+	facts := Read(work)
+	return facts.Observe(cluster)
+}
+
+// read takes over what the agent reported of the Application.
+func (o *Observation) read(manifest *workv1.ManifestCondition) {
+	f, reported := contract.ParseFeedback(manifest.StatusFeedbacks.Values)
+	if !reported {
+		return
+	}
+	o.Reported = true
+	o.HealthMessage, o.Revision, o.Conditions = f.HealthMessage, f.Revision, f.Conditions
+	if f.Health != "" {
+		o.Health = f.Health
+	}
+	if f.Sync != "" {
+		o.Sync = f.Sync
+	}
+	o.Operation = whole(f.Operation)
+	o.LastHeard = lastHeard(manifest, f.ReconciledAt)
+	if o.Sync == argocd.SyncUnknown {
+		o.unknown("not compared with its source; before that it was")
+	}
+}
+
+// whole returns a whole operation or none: Argo CD writes one without a phase
+// at times, and is about to write the rest.
+func whole(f contract.OperationFeedback) contract.OperationFeedback {
+	if f.Phase == "" || f.StartedAt == "" {
+		return contract.OperationFeedback{}
+	}
+	return f
+}
+
+// unknown gives up a health that is no longer known, and says what it was.
+func (o *Observation) unknown(was string) {
+	if o.Health == argocd.HealthUnknown {
+		return
+	}
+	message := was + " " + o.Health
+	if o.HealthMessage != "" {
+		message += ": " + o.HealthMessage
+	}
+	o.Health, o.HealthMessage = argocd.HealthUnknown, message
+}
+
+// application finds the Application in a work's status by what it is. A work
+// carries one; what an agent says of more is not looked at.
+func application(work *workv1.ManifestWork) *workv1.ManifestCondition {
+	manifests := contract.Clip(work.Status.ResourceStatus.Manifests, contract.MaxManifests, &contract.Rejected{})
+	i := slices.IndexFunc(manifests, func(m workv1.ManifestCondition) bool { return isApplication(&m.ResourceMeta) })
+	if i < 0 || manifests[i].ResourceMeta.Name != work.Annotations[contract.HubNameAnnotation] {
+		return nil
+	}
+	return &manifests[i]
+}
+
+func isApplication(r *workv1.ManifestResourceMeta) bool {
+	return r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural
+}
+
+// changeGeneration is the generation that the agent must have seen for its
+// feedback to be about what we ask for.
+func changeGeneration(work *workv1.ManifestWork) int64 {
+	g, err := strconv.ParseInt(work.Annotations[contract.ChangeGenerationAnnotation], 10, 64)
+	if err != nil || g < 1 || g > work.Generation {
+		return work.Generation
+	}
+	return g
+}
+
+// unreadable returns the agent's condition when it cannot read the Application;
+// the feedback next to it is then whatever it was before.
+func unreadable(manifest *workv1.ManifestCondition) *metav1.Condition {
+	if manifest == nil {
+		return nil
+	}
+	if c := condition(manifest.Conditions, workv1.ManifestAvailable); c != nil && c.Status != metav1.ConditionTrue {
+		return c
+	}
+	return nil
+}
+
+// lastHeard is the youngest time that the managed cluster wrote. The agent
+// renews the time of its feedback condition whenever a value changes.
+func lastHeard(manifest *workv1.ManifestCondition, reconciledAt string) time.Time {
+	last, err := time.Parse(time.RFC3339, reconciledAt)
+	if err != nil {
+		last = time.Time{}
+	}
+	for _, t := range []string{workv1.ManifestApplied, workv1.ManifestAvailable, feedbackSynced} {
+		if c := condition(manifest.Conditions, t); c != nil && c.LastTransitionTime.After(last) {
+			last = c.LastTransitionTime.Time
+		}
+	}
+	return last.UTC()
+}
