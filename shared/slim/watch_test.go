@@ -5,6 +5,7 @@ package slim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -29,7 +30,7 @@ var config *rest.Config
 func TestMain(m *testing.M) {
 	testkit.Main(m, func(c *rest.Config) error {
 		config = c
-		return nil
+		return errors.Join(corev1.AddToScheme(scheme), workv1.Install(scheme))
 	})
 }
 
@@ -50,13 +51,6 @@ func source(t *testing.T, config *rest.Config) Source {
 // A slim cache holds what client-go's holds, but for what is left out, from the
 // first list through every change.
 func TestCacheIsTheSame(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := workv1.Install(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if err := corev1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	direct, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func TestContainers(t *testing.T) {
 	write(t, root, map[string]string{
 		"carrier/main.go": "package main", "carrier/internal/command/command.go": version, "carrier/plugin/main.go": "package main",
 		"carrier/internal/tool/main.go": "package main", "alone/main.go": "package main", "alone/internal/command/command.go": version,
-		"shared/wire/doc.go": "package wire", "e2e/demo/main.go": "package main",
+		"shared/contract/doc.go": "package contract", "e2e/demo/main.go": "package main",
 	})
 	tree, err := Open(t.Context(), root)
 	if err != nil {
