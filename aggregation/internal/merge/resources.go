@@ -8,14 +8,8 @@ import (
 	"slices"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
-
-// excludedKinds are never listed under resources: they are the tool's own, or
-// made by something that is listed.
-var excludedKinds = map[string]bool{
-	"Application": true, "ApplicationSet": true, "Cluster": true,
-	"EndpointSlice": true, "Pod": true, "ReplicaSet": true,
-}
 
 // ResourceList is the resources of a report, sorted and without doubles. The zero
 // value is empty.
@@ -27,7 +21,7 @@ type ResourceList struct {
 // Resources sorts resources and drops doubles and kinds that a report never lists.
 // It takes refs over.
 func Resources(refs []v1alpha1.ResourceRef) ResourceList {
-	refs = slices.DeleteFunc(refs, func(r v1alpha1.ResourceRef) bool { return excludedKinds[r.Kind] })
+	refs = slices.DeleteFunc(refs, func(r v1alpha1.ResourceRef) bool { return !contract.IsReportedKind(r.Kind) })
 	if len(refs) == 0 {
 		return ResourceList{}
 	}

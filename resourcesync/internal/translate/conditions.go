@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
-
-const operationError = "OperationError"
 
 // conditions returns the errors and warnings, sorted by type. An OperationError
 // that says once more what another condition says is dropped.
@@ -29,38 +29,8 @@ func conditions(all []search.Condition) []intermediate.Condition {
 	out = slices.Compact(out)
 	every := slices.Clone(out) // DeleteFunc moves what it looks at
 	return slices.DeleteFunc(out, func(c intermediate.Condition) bool {
-		return c.Type == operationError && repeated(c.Message, every)
+		return c.Type == status.OperationError && slices.ContainsFunc(every, func(other intermediate.Condition) bool {
+			return status.RepeatsOperationError(c.Message, contract.Condition(other))
+		})
 	})
-}
-
-// repeated tells whether another condition carries the reason of an operation's
-// message. Argo CD wraps one message into the other ("Failed sync attempt to
-// <revision>: <message> (retried 5 times)."), and search cuts both at 512 runes.
-func repeated(message string, all []intermediate.Condition) bool {
-	reason := strings.TrimSuffix(message, "...")
-	if _, after, found := strings.Cut(reason, "reason: "); found {
-		reason = after
-	}
-	if i := strings.LastIndex(reason, " (retried "); i > 0 {
-		reason = reason[:i]
-	}
-	reason = strings.TrimSpace(strings.TrimRight(reason, ". "))
-	if reason == "" {
-		return false
-	}
-	for _, c := range all {
-		if c.Type == operationError {
-			continue
-		}
-		if strings.Contains(c.Message, reason) {
-			return true
-		}
-		// The other message may be cut inside the reason.
-		if cut, is := strings.CutSuffix(c.Message, "..."); is {
-			if _, tail, found := strings.Cut(cut, "reason: "); found && tail != "" && strings.HasPrefix(reason, tail) {
-				return true
-			}
-		}
-	}
-	return false
 }

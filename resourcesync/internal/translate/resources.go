@@ -13,17 +13,9 @@ import (
 	"unicode/utf8"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
-
-// unlisted are the kinds that no report lists: what a controller makes from a
-// listed resource, and what delivers the Application itself.
-var unlisted = map[string]bool{
-	"ApplicationSet": true, "Application": true, "EndpointSlice": true, "Pod": true, "ReplicaSet": true, "Cluster": true,
-}
-
-// Listed tells whether a report lists resources of that kind.
-func Listed(kind string) bool { return kind != "" && !unlisted[kind] }
 
 // missing is how Argo CD, not search, spells a resource.
 type missing struct {
@@ -68,14 +60,14 @@ func (m *missing) possible() bool {
 func resources(there []*search.Item, gone []missing) []intermediate.Resource {
 	var out []intermediate.Resource
 	for _, it := range there {
-		if Listed(it.Kind) && it.OwnerUID == "" && it.Name != "" {
+		if contract.IsReportedKind(it.Kind) && it.OwnerUID == "" && it.Name != "" {
 			out = append(out, intermediate.Resource{
 				APIVersion: apiVersion(it.APIGroup, it.APIVersion), Kind: it.Kind, Namespace: it.Namespace, Name: it.Name,
 			})
 		}
 	}
 	for _, m := range gone {
-		if Listed(m.Kind) && m.Name != "" {
+		if contract.IsReportedKind(m.Kind) && m.Name != "" {
 			out = append(out, intermediate.Resource{
 				APIVersion: apiVersion(m.Group, m.Version), Kind: m.Kind, Namespace: m.Namespace, Name: m.Name,
 			})

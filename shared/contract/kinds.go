@@ -1,0 +1,14 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+// excludedKinds are the kinds that no report lists: what a controller makes from a
+// resource that is listed, what delivers the Application itself, and search's own.
+var excludedKinds = map[string]bool{
+	"Application": true, "ApplicationSet": true, "Cluster": true,
+	"EndpointSlice": true, "Pod": true, "ReplicaSet": true,
+}
+
+// IsReportedKind reports whether a report lists resources of a kind.
+func IsReportedKind(kind string) bool { return kind != "" && !excludedKinds[kind] }

@@ -1,0 +1,79 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// OperationError is search's name for the message of an operation that failed.
+// Argo CD has no such condition type.
+const OperationError = "OperationError"
+
+// RepeatsOperationError reports whether a condition already tells the reason that the
+// message of an operation error tells, which is then left out of a report.
+//
+// Argo CD copies an operation's message into SyncError between a text of its own
+// ("Failed last sync attempt to <revision>: <message> (retried 5 times).", in
+// controller/appcontroller.go of argoproj/argo-cd v3.6; in v2.14 without "last").
+// Search cuts both at 512 characters, contract.Message at [contract.MaxMessage] bytes,
+// and so each ends somewhere else in the reason.
+func RepeatsOperationError(message string, other contract.Condition) bool {
+	if other.Type == OperationError {
+		return false
+	}
+	reason := operationReason(message)
+	if reason == "" {
+		return false // nothing but that it failed, which no other condition says
+	}
+	if strings.Contains(other.Message, reason) {
+		return true
+	}
+	told := operationReason(other.Message)
+	return isCut(other.Message) && told != "" && strings.HasPrefix(reason, told)
+}
+
+// cutMarks end a message that search or we have cut.
+var cutMarks = []string{"...", "…"}
+
+func isCut(message string) bool {
+	for _, mark := range cutMarks {
+		if strings.HasSuffix(message, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// operationReason returns the reason in a message: what follows the first "reason: ",
+// or Argo CD's own text, without the count of retries and without the mark of a cut.
+func operationReason(message string) string {
+	s := strings.TrimSpace(message)
+	for _, mark := range cutMarks {
+		s = strings.TrimSuffix(s, mark)
+	}
+	if _, attempt, ok := strings.Cut(s, "sync attempt to "); ok {
+		if _, told, ok := strings.Cut(attempt, ": "); ok {
+			s = told
+		}
+	}
+	if _, reason, ok := strings.Cut(s, "reason: "); ok {
+		s = reason
+	}
+	s = strings.TrimRight(s, ". \n\t")
+	if i := strings.LastIndex(s, retriedPrefix); i >= 0 {
+		// The count may be cut anywhere.
+		if rest := strings.TrimLeft(s[i+len(retriedPrefix):], " 0123456789"); strings.HasPrefix(retriedSuffix, rest) {
+			s = s[:i]
+		}
+	}
+	return strings.Trim(s, ". \n\t")
+}
+
+const (
+	retriedPrefix = " (retried"
+	retriedSuffix = "times)"
+)
