@@ -7,7 +7,8 @@ package argocd
 // the packages of Argo CD that export them bring a Redis and a gRPC client along;
 // the conformance test holds them against the real ones.
 const (
-	// SkipReconcileAnnotation "true" keeps the hub's own Argo CD off an Application.
+	// SkipReconcileAnnotation keeps the hub's own Argo CD off an Application when it is
+	// a true boolean (see [SkipsReconcile]).
 	SkipReconcileAnnotation = "argocd.argoproj.io/skip-reconcile"
 	// RefreshAnnotation asks Argo CD to compare again; it removes it when it has.
 	RefreshAnnotation = "argocd.argoproj.io/refresh"

@@ -86,6 +86,9 @@ const (
 	// copied from the ManagedCluster, sorted and separated by commas: only those are
 	// removed again when the ManagedCluster has them no longer.
 	CopiedLabelsAnnotation = group + "copied-labels"
-	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself.
+	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself (see [IsHub]).
 	LocalClusterLabel = "local-cluster"
+	// LocalClusterName is what OCM calls that ManagedCluster unless told otherwise,
+	// and what search calls the hub.
+	LocalClusterName = "local-cluster"
 )

@@ -35,7 +35,7 @@ func (e *existingWorkError) Error() string {
 // create writes a new work under the first name that no other work has. The error is
 // an [existingWorkError] when the Application's own work has it.
 func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
-	for _, name := range names(app) {
+	for _, name := range payload.WorkNames(app) {
 		want.Name = name
 		written := want.DeepCopy()
 		err := r.client.Create(ctx, written)
@@ -90,14 +90,14 @@ func asCached(live *workv1.ManifestWork) *workv1.ManifestWork {
 // bindToUID marks the wanted work with the Application's UID when the name that it
 // keeps does not prove whose it is.
 func bindToUID(app *argocd.Application, current, want *workv1.ManifestWork) {
-	if current != nil && !slices.Contains(names(app), current.Name) {
+	if current != nil && !slices.Contains(payload.WorkNames(app), current.Name) {
 		want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
 	}
 }
 
 // nameTaken warns about a work that could not have its usual name and still cannot.
 func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]policy.Message, error) {
-	own := names(app)
+	own := payload.WorkNames(app)
 	if slices.Index(own, name) <= 0 {
 		return nil, nil // it has it, or keeps the name of an earlier life
 	}

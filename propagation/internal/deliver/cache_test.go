@@ -44,7 +44,7 @@ func storedWork(tb testing.TB, i int) []byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	work.Name, work.UID, work.ResourceVersion, work.Generation = names(app)[0], app.UID, fmt.Sprint(i), 1
+	work.Name, work.UID, work.ResourceVersion, work.Generation = payload.WorkNames(app)[0], app.UID, fmt.Sprint(i), 1
 	work.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "propagation", Operation: metav1.ManagedFieldsOperationUpdate}}
 	applied := metav1.Condition{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: "Apply manifest work complete", ObservedGeneration: 1}
 	work.Status.Conditions = []metav1.Condition{applied, {Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, Reason: "ResourcesAvailable", Message: "All resources are available"}}

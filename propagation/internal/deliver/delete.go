@@ -61,7 +61,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 // or it names a cluster and keeps the hub's own Argo CD off.
 func mustRelease(app *argocd.Application) bool {
 	pulled, _ := contract.IsTrue(app.Labels[contract.PullLabel])
-	return pulled || app.Annotations[contract.ClusterAnnotation] != "" && app.Annotations[argocd.SkipReconcileAnnotation] == "true"
+	return pulled || app.Annotations[contract.ClusterAnnotation] != "" && argocd.SkipsReconcile(app.Annotations)
 }
 
 // remaining returns the works that still stand for something on a managed cluster:
@@ -100,7 +100,7 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 		return nil, nil
 	}
 	var found []workv1.ManifestWork
-	for _, name := range names(app) {
+	for _, name := range payload.WorkNames(app) {
 		work, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: name})
 		if err != nil {
 			return nil, err

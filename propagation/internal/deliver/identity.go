@@ -141,7 +141,7 @@ func (r *Reconciler) firstCopy(ctx context.Context, rival *argocd.Application, c
 	if c.current != nil {
 		return "", nil
 	}
-	name := names(rival)[0]
+	name := payload.WorkNames(rival)[0]
 	work, err := r.liveWork(ctx, client.ObjectKey{Namespace: rival.Annotations[contract.ClusterAnnotation], Name: name})
 	if err != nil || work == nil || workindex.DeliveredBy(&work.Spec) != payload.DeliveredName(rival) {
 		return "", err

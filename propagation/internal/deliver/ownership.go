@@ -17,18 +17,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// names returns the names that an Application's new work may have, in the order in
-// which they are tried: the contract's first, then ones with more of the UID for
-// when another work has it.
-func names(app *argocd.Application) []string {
-	uid := string(app.UID)
-	return []string{
-		contract.WorkName(app.Name, uid),
-		contract.SafeName(app.Name + "-" + uid[:min(13, len(uid))]),
-		contract.SafeName(app.Name + "-" + uid),
-	}
-}
-
 // relation is what a work whose annotations name an Application is to it.
 //
 // The annotations alone prove nothing: a work agent may change the metadata of every
@@ -61,10 +49,10 @@ const (
 )
 
 func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work *workv1.ManifestWork) (relation, error) {
-	if slices.Contains(names(app), work.Name) || app.UID != "" && work.Annotations[contract.HubUIDAnnotation] == string(app.UID) {
+	if payload.IsOwnWork(app, work) {
 		return own, nil
 	}
-	if delivers(work, app) {
+	if there, ok := workindex.Delivered(work); payload.Delivers(app, work, there, ok) {
 		return adoptable, nil
 	}
 	owner, err := r.ownerByName(ctx, work)
@@ -72,13 +60,6 @@ func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work
 		return ownedByOther, err
 	}
 	return leftover, nil
-}
-
-// delivers reports whether a cached work lies where app is to be and delivers what
-// app is to be there.
-func delivers(work *workv1.ManifestWork, app *argocd.Application) bool {
-	there, ok := workindex.Delivered(work)
-	return ok && work.Namespace == app.Annotations[contract.ClusterAnnotation] && there == payload.DeliveredName(app)
 }
 
 // ownerByName reports whether a work's name is that of a pulled Application which is
@@ -91,7 +72,7 @@ func (r *Reconciler) ownerByName(ctx context.Context, work *workv1.ManifestWork)
 	}
 	for i := range list.Items {
 		pulled, _ := contract.IsTrue(list.Items[i].Labels[contract.PullLabel])
-		if pulled && slices.Contains(names(&list.Items[i]), work.Name) {
+		if pulled && slices.Contains(payload.WorkNames(&list.Items[i]), work.Name) {
 			return true, nil
 		}
 	}
@@ -112,11 +93,19 @@ type copies struct {
 	all, proven []workv1.ManifestWork
 }
 
-// copiesOf sorts the works that name an Application. Of several on the target the
-// youngest is the current one; its name does not matter.
+// copiesOf sorts the works that name an Application; [payload.CurrentWork] says which
+// of several on the target is the current one.
 func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (copies, error) {
 	var c copies
-	target := app.Annotations[contract.ClusterAnnotation]
+	staying := make([]*workv1.ManifestWork, 0, len(works))
+	for i := range works {
+		if works[i].DeletionTimestamp == nil {
+			staying = append(staying, &works[i])
+		}
+	}
+	if i := payload.CurrentWork(app, staying, workindex.Delivered); i >= 0 {
+		c.current = staying[i]
+	}
 	for i := range works {
 		work := &works[i]
 		is, err := r.relation(ctx, app, work)
@@ -131,29 +120,15 @@ func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, work
 			c.proven = append(c.proven, *work)
 		}
 		switch {
-		case work.Namespace != target:
+		case work.Namespace != app.Annotations[contract.ClusterAnnotation]:
 			c.elsewhere = append(c.elsewhere, *work)
 		case work.DeletionTimestamp != nil:
 			c.terminating = work
-		case is == leftover:
-			c.surplus = append(c.surplus, *work)
-		case c.current == nil:
-			c.current = work
-		case younger(work, c.current):
-			c.surplus = append(c.surplus, *c.current)
-			c.current = work
-		default:
+		case work != c.current:
 			c.surplus = append(c.surplus, *work)
 		}
 	}
 	return c, nil
-}
-
-func younger(a, b *workv1.ManifestWork) bool {
-	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.Name > b.Name
-	}
-	return b.CreationTimestamp.Before(&a.CreationTimestamp)
 }
 
 // unowned returns the works that no living Application has by its name: the works

@@ -142,7 +142,7 @@ func clusterChanged() predicate.Predicate {
 		after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
 		return !ok || !ok2 || request.Silent(before) != request.Silent(after) ||
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
-			e.ObjectOld.GetLabels()[contract.LocalClusterLabel] != e.ObjectNew.GetLabels()[contract.LocalClusterLabel] ||
+			contract.IsHub(e.ObjectOld.GetName(), e.ObjectOld.GetLabels()) != contract.IsHub(e.ObjectNew.GetName(), e.ObjectNew.GetLabels()) ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 	}}
 }

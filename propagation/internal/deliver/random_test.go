@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
@@ -203,7 +204,7 @@ func (f *fleet) restore() {
 				return fmt.Errorf("%s has %d works", name, len(own))
 			}
 			app := f.apps[name]
-			if !slices.Contains(names(app), own[0].Name) && own[0].Annotations[contract.HubUIDAnnotation] != string(app.UID) {
+			if !slices.Contains(payload.WorkNames(app), own[0].Name) && own[0].Annotations[contract.HubUIDAnnotation] != string(app.UID) {
 				return fmt.Errorf("%s has not bound %s", name, own[0].Name)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
@@ -107,7 +110,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch
 		patch, err = farewellPatch(app, r.now())
 		return patch, "", 0, err
 	}
-	work, err := r.work(app, cluster)
+	work, err := r.work(app)
 	if err != nil {
 		return nil, "", 0, err
 	}
@@ -158,37 +161,24 @@ func target(app *argocd.Application) (cluster string, pulled bool) {
 // not told to keep off, the status is its own; and one that is being deleted has
 // had its say.
 func speaksForUndelivered(app *argocd.Application) bool {
-	skip, _ := contract.IsTrue(app.Annotations[argocd.SkipReconcileAnnotation])
-	return skip && app.DeletionTimestamp.IsZero()
+	return argocd.SkipsReconcile(app.Annotations) && app.DeletionTimestamp.IsZero()
 }
 
-// work returns the ManifestWork that carries the Application to the cluster, or
+// work returns the ManifestWork that carries the Application to its cluster, or
 // nil. While it moves, its work on the cluster before has no say.
-func (r *Reconciler) work(app *argocd.Application, cluster string) (*workv1.ManifestWork, error) {
+func (r *Reconciler) work(app *argocd.Application) (*workv1.ManifestWork, error) {
 	works, err := r.works(client.ObjectKeyFromObject(app))
 	if err != nil {
 		return nil, err
 	}
-	return choose(works, app, cluster), nil
-}
-
-// choose picks the work that speaks when one cluster has several with the
-// Application's name: of an Application that was deleted and made again, of a
-// name that was taken.
-func choose(works []*workv1.ManifestWork, app *argocd.Application, cluster string) *workv1.ManifestWork {
-	var chosen *workv1.ManifestWork
-	for _, w := range works {
-		if w.Namespace != cluster || !w.DeletionTimestamp.IsZero() && app.DeletionTimestamp.IsZero() {
-			continue // elsewhere, or on its way out: the last words of another life
-		}
-		if w.Name == contract.WorkName(app.Name, string(app.UID)) {
-			return w
-		}
-		if chosen == nil || chosen.CreationTimestamp.Before(&w.CreationTimestamp) {
-			chosen = w
-		}
+	// What a work still reports on its way out is about an earlier Application of the name.
+	works = slices.DeleteFunc(slices.Clone(works), func(w *workv1.ManifestWork) bool {
+		return !w.DeletionTimestamp.IsZero() && app.DeletionTimestamp.IsZero()
+	})
+	if i := payload.CurrentWork(app, works, workindex.Delivered); i >= 0 {
+		return works[i], nil
 	}
-	return chosen
+	return nil, nil
 }
 
 func (r *Reconciler) cluster(ctx context.Context, name string) (status.Cluster, error) {

@@ -103,16 +103,12 @@ func clusterUsable(in Inputs) *Decision {
 	switch {
 	case in.Cluster == nil:
 		return refuse(ReasonUnknownCluster, "not delivered: there is no ManagedCluster %q; correct annotation %s or register the cluster", name, contract.ClusterAnnotation)
-	case isLocalCluster(in.Cluster):
+	case contract.IsHub(in.Cluster.Name, in.Cluster.Labels):
 		return refuse(ReasonLocalCluster, "not delivered: ManagedCluster %q is the hub itself; let the hub's own Argo CD deploy there, or choose another cluster", name)
 	case in.Cluster.DeletionTimestamp != nil:
 		return refuse(ReasonClusterLeaving, "not delivered: ManagedCluster %q is being removed; choose another cluster", name)
 	}
 	return nil
-}
-
-func isLocalCluster(cluster *clusterv1.ManagedCluster) bool {
-	return cluster.Name == contract.LocalClusterLabel || cluster.Labels[contract.LocalClusterLabel] == "true"
 }
 
 // clusterBound: the Application's namespace may use the cluster.
@@ -127,7 +123,7 @@ func clusterBound(in Inputs) *Decision {
 
 func warnings(in Inputs) []Message {
 	var found []Message
-	if in.Application.Annotations[argocd.SkipReconcileAnnotation] != "true" {
+	if !argocd.SkipsReconcile(in.Application.Annotations) {
 		found = append(found, Message{ReasonSkipReconcile, fmt.Sprintf(
 			"delivered, but the hub's own Argo CD may deploy it too: set annotation %s to \"true\"", argocd.SkipReconcileAnnotation)})
 	}

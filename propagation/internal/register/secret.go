@@ -32,11 +32,8 @@ func secretName(cluster string) string { return contract.SafeName(cluster + name
 // registrable reports whether a ManagedCluster is to be known to Argo CD: it
 // exists, is accepted, is not going away and is not the hub itself.
 func registrable(cluster *clusterv1.ManagedCluster) bool {
-	if cluster == nil || !cluster.DeletionTimestamp.IsZero() || !cluster.Spec.HubAcceptsClient {
-		return false
-	}
-	local, _ := contract.IsTrue(cluster.Labels[contract.LocalClusterLabel])
-	return !local
+	return cluster != nil && cluster.DeletionTimestamp.IsZero() && cluster.Spec.HubAcceptsClient &&
+		!contract.IsHub(cluster.Name, cluster.Labels)
 }
 
 // ours reports whether a Secret was written by this package.

@@ -59,7 +59,7 @@ func (r *Reader) View(ctx context.Context) (View, error) {
 	}
 	for i := range clusters.Items {
 		c := &clusters.Items[i]
-		if hub, _ := contract.IsTrue(c.Labels[contract.LocalClusterLabel]); hub {
+		if contract.IsHub(c.Name, c.Labels) {
 			v.Hub = append(v.Hub, c.Name)
 		} else {
 			v.Clusters = append(v.Clusters, c.Name)

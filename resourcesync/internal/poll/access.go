@@ -12,6 +12,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // advice is what gives the account the one right that it needs. It is granted by
@@ -90,7 +91,7 @@ func judgeAccess(view fleet.View, seen map[string]bool) (advised string, keys []
 			hidden = append(hidden, c)
 		}
 	}
-	for _, c := range append(slices.Clone(view.Hub), "local-cluster") {
+	for _, c := range append(slices.Clone(view.Hub), contract.LocalClusterName) {
 		if seen[c] && !slices.Contains(hub, c) {
 			hub = append(hub, c)
 		}

@@ -1,0 +1,97 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Delivery took the youngest of the Application's works for the current one, the
+// mirror of the status the one with the usual name: they differed in all cases from
+// "older by name" on.
+func TestCurrentWork(t *testing.T) {
+	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "argocd", Name: "guestbook", UID: "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9",
+		Annotations: map[string]string{contract.ClusterAnnotation: "cluster1"},
+	}}
+	there, other := DeliveredName(app), types.NamespacedName{Namespace: "elsewhere", Name: app.Name}
+	start := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	type given struct {
+		cluster, name string
+		age           int // how many seconds before start it was created
+		uid           string
+		delivers      types.NamespacedName
+	}
+	for name, c := range map[string]struct {
+		reason string
+		works  []given
+		want   int
+	}{
+		"none":  {reason: "nothing carries it", want: -1},
+		"usual": {reason: "one of its name", works: []given{{name: "guestbook-0a1b2", delivers: there}}},
+		"elsewhere": {
+			reason: "a work on another cluster does not stand for it",
+			works:  []given{{cluster: "cluster2", name: "guestbook-0a1b2", delivers: there}}, want: -1,
+		},
+		"adopted": {
+			reason: "of an earlier life, and just what is wanted",
+			works:  []given{{name: "guestbook-fffff", delivers: there}},
+		},
+		"older by name": {
+			reason: "the youngest is kept and the one with the usual name withdrawn",
+			works:  []given{{name: "guestbook-0a1b2", age: 9, delivers: there}, {name: "guestbook-fffff", delivers: there}}, want: 1,
+		},
+		"same second": {
+			reason: "creation timestamps have seconds, so the name decides, in whatever order the cache lists them",
+			works:  []given{{name: "guestbook-fffff", delivers: there}, {name: "guestbook-eeeee", delivers: there}},
+		},
+		"leftover": {
+			reason: "what delivers another Application is on its way out, however young",
+			works:  []given{{name: "guestbook-0a1b2", age: 9, delivers: there}, {name: "guestbook-fffff", delivers: other}},
+		},
+		"leftover alone": {
+			reason: "what it says is not about this Application",
+			works:  []given{{name: "guestbook-fffff", delivers: other}}, want: -1,
+		},
+		"moved within the cluster": {
+			reason: "its own work stands for it until its payload is changed",
+			works:  []given{{name: "guestbook-0a1b2", delivers: other}},
+		},
+		"by the annotation": {
+			reason: "an adopted work carries the UID in full",
+			works:  []given{{name: "guestbook-fffff", uid: string(app.UID), delivers: other}},
+		},
+		"long name": {
+			reason: "a work whose usual name was taken has more of the UID in its name",
+			works:  []given{{name: "guestbook-0a1b2c3d-4e5f", delivers: other}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var works []*workv1.ManifestWork
+			delivered := map[metav1.Object]types.NamespacedName{}
+			for _, g := range c.works {
+				w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+					Namespace: "cluster1", Name: g.name, CreationTimestamp: metav1.NewTime(start.Add(time.Duration(-g.age) * time.Second)),
+					Annotations: map[string]string{contract.HubUIDAnnotation: g.uid},
+				}}
+				if g.cluster != "" {
+					w.Namespace = g.cluster
+				}
+				works, delivered[w] = append(works, w), g.delivers
+			}
+			got := CurrentWork(app, works, func(o metav1.Object) (types.NamespacedName, bool) { return delivered[o], true })
+			if got != c.want {
+				t.Errorf("%s: got %d, want %d", c.reason, got, c.want)
+			}
+		})
+	}
+}
