@@ -46,7 +46,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	w.eventuallyField("application.argoproj.io", "argocd", "cluster1-guestbook", "{.status.health.status} {.status.sync.status}", "Healthy Synced")
 	w.eventuallyField("multiclusterapplicationsetreport", "argocd", "guestbook", "{.statuses.summary.healthy}", "1")
 	w.application("plain", "cluster1", "taken")
-	for _, reason := range []string{"NotBound", "NotOurs", "ClusterSecretTaken"} {
+	for _, reason := range []string{"NotBound", "ForeignReport", "ClusterSecretTaken"} {
 		w.eventuallyThere("events.events.k8s.io", "", "--all-namespaces", "--field-selector=reason="+reason)
 	}
 	w.eventuallyField("application.argoproj.io", "argocd", "refused", `{.status.conditions[?(@.type=="PullDeliveryError")].type}`, "PullDeliveryError")

@@ -56,23 +56,23 @@ func New() *Command { return &Command{} }
 
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
-	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "folder of the intermediate reports that resourcesync writes; it may be missing or empty")
-	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("most bytes that one report takes, from %d to %d; what does not fit is shortened, then left out, healthy rows first", minSizeLimit, maxSizeLimit))
-	fs.DurationVar(&c.pace.Min, "report-delay-min", 100*time.Millisecond, "how long a lone change of a small report waits for others before it is written")
-	fs.DurationVar(&c.pace.Max, "report-delay-max", 500*time.Millisecond, "how far apart the writes of a report begin, and twice as long as a lone change of a report of the size limit waits; in a storm (over 25 changes a second in all reports together) changes wait for its end, but at most twenty times as long as the writes of the reports that wait take, within six and thirty times this")
+	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports that resourcesync writes; it may be missing or empty")
+	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
+	fs.DurationVar(&c.pace.Min, "report-write-delay", 100*time.Millisecond, "how long a single change of a small report waits for further ones before the report is written")
+	fs.DurationVar(&c.pace.Max, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; longer during bursts of changes, up to thirty times this")
 }
 
 // Validate names every flag with an impossible value.
 func (c *Command) Validate() error {
 	var errs []error
 	if c.intermediateDir == "" {
-		errs = append(errs, errors.New("--intermediate-dir is empty: want a folder"))
+		errs = append(errs, errors.New("--intermediate-dir is empty: want a directory"))
 	}
 	if c.sizeLimit < minSizeLimit || c.sizeLimit > maxSizeLimit {
 		errs = append(errs, fmt.Errorf("--report-size-limit %d: want %d to %d", c.sizeLimit, minSizeLimit, maxSizeLimit))
 	}
 	if c.pace.Min < 0 || c.pace.Max < c.pace.Min {
-		errs = append(errs, fmt.Errorf("--report-delay-min %s, --report-delay-max %s: want neither negative, and the second not shorter", c.pace.Min, c.pace.Max))
+		errs = append(errs, fmt.Errorf("--report-write-delay %s, --report-write-interval %s: want neither negative, and the interval not shorter than the delay", c.pace.Min, c.pace.Max))
 	}
 	return errors.Join(errs...)
 }

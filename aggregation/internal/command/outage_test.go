@@ -18,7 +18,7 @@ func TestWritesFail(t *testing.T) {
 		why    string
 		answer func() *http.Response
 	}{
-		"conflict":     {"someone else wrote first", func() *http.Response { return answer(409, metav1.StatusReasonConflict) }},
+		"conflict":     {"another client wrote the report first", func() *http.Response { return answer(409, metav1.StatusReasonConflict) }},
 		"server error": {"etcd has a bad moment", func() *http.Response { return answer(500, metav1.StatusReasonInternalError) }},
 		"invalid":      {"the report is not what we believed", func() *http.Response { return answer(422, metav1.StatusReasonInvalid) }},
 		"gone":         {"the report went a moment ago", func() *http.Response { return answer(404, metav1.StatusReasonNotFound) }},

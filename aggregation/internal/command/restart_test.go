@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// A restart over a settled fleet writes nothing, even in a pod whose directory of
+// A restart over an unchanged fleet writes nothing, even in a pod whose directory of
 // intermediate reports is still empty.
 func TestRestartWritesNothing(t *testing.T) {
 	w := newWorld(t)

@@ -19,14 +19,14 @@ import (
 // it carries, and search tells the rest.
 func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 	all := slices.Clone(a.Conditions)
-	if failed := a.OperationPhase == argocd.OperationFailed || a.OperationPhase == argocd.OperationError; failed && a.OperationMessage != "" && !settled(a) {
-		all = add(all, v1alpha1.Condition{Type: status.OperationError, Message: a.OperationMessage})
+	if failed := a.OperationPhase == argocd.OperationFailed || a.OperationPhase == argocd.OperationError; failed && a.OperationMessage != "" && !healthyAndSynced(a) {
+		all = addType(all, v1alpha1.Condition{Type: status.OperationError, Message: a.OperationMessage})
 	}
 	for _, c := range search {
-		if a.Reported && slices.Contains(contract.ConditionTypes, c.Type) || c.Type == status.OperationError && operationOver(a) {
+		if a.Reported && slices.Contains(contract.ConditionTypes, c.Type) || c.Type == status.OperationError && contradictsOperationError(a) {
 			continue
 		}
-		all = add(all, c)
+		all = addType(all, c)
 	}
 	every := slices.Clone(all) // DeleteFunc moves what it looks at
 	all = slices.DeleteFunc(all, func(c v1alpha1.Condition) bool {
@@ -40,9 +40,9 @@ func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 	return all
 }
 
-// add appends c unless its type is there already: both sources report the first
+// addType appends c unless its type is there already: both sources report the first
 // message of a type, search's cut at 512 characters.
-func add(all []v1alpha1.Condition, c v1alpha1.Condition) []v1alpha1.Condition {
+func addType(all []v1alpha1.Condition, c v1alpha1.Condition) []v1alpha1.Condition {
 	for i := range all {
 		if all[i].Type == c.Type {
 			return all
@@ -51,9 +51,13 @@ func add(all []v1alpha1.Condition, c v1alpha1.Condition) []v1alpha1.Condition {
 	return append(all, c)
 }
 
-func settled(a App) bool { return a.Health == argocd.HealthHealthy && a.Sync == argocd.SyncSynced }
+func healthyAndSynced(a App) bool {
+	return a.Health == argocd.HealthHealthy && a.Sync == argocd.SyncSynced
+}
 
-// operationOver reports whether newer feedback contradicts an operation error that
+// contradictsOperationError reports whether newer feedback contradicts an operation error that
 // search still remembers: Argo CD never shows one beside a healthy, synced Application
 // nor beside an operation that succeeded.
-func operationOver(a App) bool { return settled(a) || a.OperationPhase == argocd.OperationSucceeded }
+func contradictsOperationError(a App) bool {
+	return healthyAndSynced(a) || a.OperationPhase == argocd.OperationSucceeded
+}

@@ -54,19 +54,19 @@ func frameBytes(s v1alpha1.ReportSummary) int {
 	return len(`{"resources":[],"clusterConditions":[],"summary":}`) + jsonBytes(s) - 2
 }
 
-// Fit makes the content of a report that takes at most budget bytes as JSON, from
+// Truncate returns the content of a report that takes at most budget bytes as JSON, from
 // rows that are sorted by [Compare]. When all of it does not fit, messages get
 // shorter first; then rows are left out, healthy ones before the others and from
 // the end; resources never take more than a quarter.
-func Fit(rows []*Row, resources ResourceList, budget int) Content {
+func Truncate(rows []*Row, resources ResourceList, budget int) Content {
 	c := Content{Rows: rows, Resources: resources, Summary: Summarize(rows)}
 	if c.Bytes() <= budget {
 		return c
 	}
 	rest := budget - frameBytes(c.Summary)
-	c.Resources = resources.fit(rest / 4)
+	c.Resources = resources.truncate(rest / 4)
 	c.ResourcesLeftOut = len(resources.refs) - len(c.Resources.refs)
-	c.Rows = fitRows(rows, rest-c.Resources.bytes)
+	c.Rows = truncateRows(rows, rest-c.Resources.bytes)
 	c.RowsLeftOut = len(rows) - len(c.Rows)
 	return c
 }

@@ -4,9 +4,12 @@
 package merge
 
 import (
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
+	"unicode/utf8"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
@@ -81,5 +84,56 @@ func BenchmarkStatuses(b *testing.B) {
 				c.Statuses()
 			}
 		})
+	}
+}
+
+func encode(t *testing.T, c *Content) []byte {
+	t.Helper()
+	data, err := json.Marshal(c.Statuses())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Bytes and the shortened sizes are what encoding/json makes, for every character.
+func TestBytesAreExact(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	alphabet := []rune("ab<>&\"\\\n\t\x01\x7fäß€\u2028\u2029😀")
+	for range 200 {
+		rows := fleet(1+random.IntN(5), func(int) (string, string, string) {
+			message := make([]rune, random.IntN(1500))
+			for i := range message {
+				message[i] = alphabet[random.IntN(len(alphabet))]
+			}
+			text := string(message)
+			if random.IntN(4) == 0 {
+				text += "\xff\xfe" // not UTF-8
+			}
+			return "Degraded", "OutOfSync", text
+		})
+		c := Content{Rows: rows, Resources: resources(1 + random.IntN(3)), Summary: Summarize(rows)}
+		if want := len(encode(t, &c)); c.Bytes() != want {
+			t.Fatalf("Bytes() = %d, want %d", c.Bytes(), want)
+		}
+		for i, limit := range messageLimits {
+			var totals [len(messageLimits)]int
+			want := 0
+			for _, r := range rows {
+				r.addShortened(&totals)
+				short := r.shorten(limit)
+				want += jsonBytes(short.ClusterCondition) + 1
+				for _, c := range short.Conditions {
+					if n := utf8.RuneCountInString(c.Message); n > limit+1 {
+						t.Fatalf("%d characters under a limit of %d", n, limit)
+					}
+				}
+			}
+			if totals[i] != want {
+				t.Fatalf("limit %d: reckoned %d bytes, want %d", limit, totals[i], want)
+			}
+		}
 	}
 }

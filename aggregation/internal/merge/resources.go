@@ -37,9 +37,9 @@ func Resources(refs []v1alpha1.ResourceRef) ResourceList {
 // Refs returns the resources; the caller must not change them.
 func (l ResourceList) Refs() []v1alpha1.ResourceRef { return l.refs }
 
-// fit returns the first resources that take at most budget bytes together. One that
+// truncate returns the first resources that take at most budget bytes together. One that
 // does not fit takes no room away from those after it.
-func (l ResourceList) fit(budget int) ResourceList {
+func (l ResourceList) truncate(budget int) ResourceList {
 	if l.bytes <= budget {
 		return l
 	}

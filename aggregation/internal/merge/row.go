@@ -65,8 +65,8 @@ func NewRow(a App, search Search) *Row {
 	})
 }
 
-// Adopt makes rows of the conditions of an existing report.
-func Adopt(conditions []v1alpha1.ClusterCondition) []*Row {
+// RowsOf returns the rows of an existing report.
+func RowsOf(conditions []v1alpha1.ClusterCondition) []*Row {
 	rows := make([]*Row, 0, len(conditions))
 	for i := range conditions {
 		rows = append(rows, newRow(conditions[i]))

@@ -41,11 +41,11 @@ func (p *Pruner) Prune(ctx context.Context, key types.NamespacedName, report *me
 	if err == nil {
 		return false, false, nil
 	}
-	if !positive(err) {
+	if !isConfirmedNotFound(err) {
 		return false, false, fmt.Errorf("get ApplicationSet: %w", err)
 	}
 	if report != nil {
-		// Only the report that was seen: one made anew since belongs to someone.
+		// Only the report that was seen: one that was created since is another client's.
 		err := p.Writer.Delete(ctx, report, client.Preconditions{UID: &report.UID, ResourceVersion: &report.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil {
 			return true, false, fmt.Errorf("delete report: %w", err)
@@ -56,8 +56,8 @@ func (p *Pruner) Prune(ctx context.Context, key types.NamespacedName, report *me
 	return true, deleted, nil
 }
 
-// positive reports whether the API server itself said that it has no such object.
+// isConfirmedNotFound reports whether the API server itself said that it has no such object.
 // A server that does not serve ApplicationSets at all answers 404 as well.
-func positive(err error) bool {
+func isConfirmedNotFound(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -3,12 +3,12 @@
 
 // Package publish writes MulticlusterApplicationSetReports: only on the leader,
 // only what differs from what is there, and no more often than the size of a report,
-// the pace of its changes and the changes of all other reports allow.
+// the rate of its changes and the changes of all other reports allow.
 //
 // A write replaces the whole report. It costs the API server, which has to decode,
 // check and store all of it for every write anyway, a quarter less than a patch of
 // the rows that changed: a patch has it encode and decode the old report once more.
-// The pace spares it writes. Neither the answer nor the watch carries the content;
-// it is read once, when this process first meets a report, and again when someone
-// else changed it.
+// The write limiter (see [Pace]) spares it writes. Neither the answer nor the watch carries the content;
+// it is read once, when this process first meets a report, and again when another
+// client changed it.
 package publish

@@ -27,12 +27,12 @@ var (
 
 	errorsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "aggregation_report_errors_total",
-		Help: "Reports that could not be brought up to date, by kind: conflict (someone else wrote first; tried again at once), api (any other answer of the API server).",
+		Help: "Reports that could not be brought up to date, by kind: conflict (another client wrote the report first; tried again at once), api (any other answer of the API server).",
 	}, []string{"kind"})
 
 	foreignGauge = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "aggregation_reports_foreign",
-		Help: "MulticlusterApplicationSetReports that have an ApplicationSet's name, were not written by aggregation and do not have its label, so that they are left alone.",
+		Help: "MulticlusterApplicationSetReports that have an ApplicationSet's name but neither aggregation's label nor its field manager, so that aggregation does not change them.",
 	})
 
 	publishSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{

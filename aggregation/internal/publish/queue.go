@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Queue holds the reports that changed, each until it is due. Until a leader works
-// on it, it forgets what it is told: the leader begins by looking at every report.
+// Queue holds the reports that changed, each until it is due. Changes before this
+// process leads are dropped: a leader begins by reconciling every report.
 type Queue struct {
 	pacer *pacer
 
@@ -35,8 +35,8 @@ func (q *Queue) Changed(key types.NamespacedName) {
 	}
 }
 
-// look asks for a look at a report, whatever is known about it.
-func (q *Queue) look(key types.NamespacedName) {
+// enqueue has a report reconciled at once, whatever is known about it.
+func (q *Queue) enqueue(key types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.queue != nil {

@@ -46,17 +46,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	settled, err := r.reconcile(ctx, req.NamespacedName, changes)
+	done, err := r.reconcile(ctx, req.NamespacedName, changes)
 	switch {
 	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err):
 		errorsTotal.WithLabelValues("conflict").Inc()
-		settled, err = false, nil
+		done, err = false, nil
 	case err != nil:
 		errorsTotal.WithLabelValues("api").Inc()
-		settled = false
+		done = false
 	}
-	if settled {
-		r.tracker.settled(req.NamespacedName)
+	if done {
+		r.tracker.done(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	r.pacer.failed(req.NamespacedName, changes)
@@ -67,20 +67,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 // reconcile returns false when it has to be called again soon.
-func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, changes batch) (settled bool, err error) {
+func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, changes batch) (done bool, err error) {
 	report, err := r.report(ctx, key)
 	if err != nil {
 		return false, err
 	}
-	if report != nil && !report.ours {
-		r.sayForeign(ctx, key, report.meta)
+	if report != nil && !report.own {
+		r.recordForeign(ctx, key, report.meta)
 		forgetMetrics(key)
 		return true, nil
 	}
-	r.tracker.noteForeign(key, "")
+	r.tracker.setForeign(key, "")
 	err = r.cached.Get(ctx, key, argocd.ApplicationSetMetadata())
 	if apierrors.IsNotFound(err) {
-		return r.retire(ctx, key, report)
+		return r.reconcileMissing(ctx, key, report)
 	}
 	if err != nil {
 		return false, fmt.Errorf("get ApplicationSet: %w", err)
@@ -98,7 +98,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 
 // report returns what is known about the report, nil when there is none. It reads
 // the content only when it is not known any more.
-func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*written, error) {
+func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*storedReport, error) {
 	seen := Metadata()
 	if err := r.cached.Get(ctx, key, seen); apierrors.IsNotFound(err) {
 		seen = nil
@@ -108,13 +108,13 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*wri
 	known := r.tracker.known(key)
 	switch {
 	case known == nil && seen == nil:
-		r.tracker.meet(key)
+		r.tracker.markLoaded(key)
 		return nil, nil
 	case known == nil || seen != nil && (seen.UID != known.meta.UID || seen.Generation > known.meta.Generation):
-		return r.load(ctx, key, known) // new to us, or someone else changed it
+		return r.load(ctx, key, known) // not read yet, or another client changed it
 	case seen != nil && seen.Generation == known.meta.Generation:
 		now := *known
-		now.meta, now.ours = seen, known.ours || ours(seen) // labels and annotations may be someone else's
+		now.meta, now.own = seen, known.own || isOwn(seen) // another client may have changed labels and annotations
 		return &now, nil
 	}
 	return known, nil
@@ -122,22 +122,22 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*wri
 
 // load reads a report. Only what it says when this process first meets it can be
 // knowledge that this process lacks; what others write afterwards is none.
-func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *written) (*written, error) {
+func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *storedReport) (*storedReport, error) {
 	report, statuses, err := readReport(ctx, r.live, key)
 	if err != nil {
 		return nil, err
 	}
-	first := r.tracker.meet(key)
+	first := r.tracker.markLoaded(key)
 	if report == nil {
 		r.tracker.keep(key, nil)
 		return nil, nil
 	}
 	if known != nil && known.meta.UID == report.meta.UID {
-		report.ours = report.ours || known.ours
+		report.own = report.own || known.own
 		// What changed cannot be seen: a field in a row that is not of the API.
-		report.strange = report.strange || known.content.Equal(&report.content)
+		report.rewrite = report.rewrite || known.content.Equal(&report.content)
 	}
-	if first && report.ours && statuses != nil {
+	if first && report.own && statuses != nil {
 		r.index.Remember(key, statuses)
 	}
 	r.tracker.keep(key, report)
@@ -147,24 +147,24 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes batch) error {
 	bare := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{contract.ReportLabel: labelFor(key)}}
 	envelope := envelopeBytes(bare)
-	content := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
+	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
 	metadata, _ := metadataFor(key, bare, &content)
 	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
 	if err := r.writer.Create(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
 		return fmt.Errorf("create report: %w", err)
 	}
-	r.wrote(ctx, key, report, content, 0)
-	r.count(key, "create", changes, envelope, &content)
+	r.recordWrite(ctx, key, report, content, 0)
+	r.recordMetrics(key, "create", changes, envelope, &content)
 	return nil
 }
 
-func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have *written, view index.View, changes batch) error {
+func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have *storedReport, view index.View, changes batch) error {
 	envelope := envelopeBytes(&have.meta.ObjectMeta)
-	content := merge.Fit(view.Rows, view.Resources, r.limit-envelope)
+	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
 	metadata, differs := metadataFor(key, &have.meta.ObjectMeta, &content)
-	if !differs && !have.strange && have.content.Equal(&content) {
-		r.tracker.keep(key, &written{meta: have.meta, ours: true, content: content}) // rows become pointers of the index
-		r.count(key, "", changes, envelope, &content)
+	if !differs && !have.rewrite && have.content.Equal(&content) {
+		r.tracker.keep(key, &storedReport{meta: have.meta, own: true, content: content}) // rows become pointers of the index
+		r.recordMetrics(key, "", changes, envelope, &content)
 		return nil
 	}
 	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
@@ -175,22 +175,23 @@ func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have 
 		}
 		return fmt.Errorf("update report: %w", err)
 	}
-	r.wrote(ctx, key, report, content, leftOut(have.meta))
-	r.count(key, "update", changes, envelope, &content)
+	r.recordWrite(ctx, key, report, content, leftOut(have.meta))
+	r.recordMetrics(key, "update", changes, envelope, &content)
 	return nil
 }
 
-// wrote remembers a report as it was written; before is how many rows it did not
-// hold until then.
-func (r *Reconciler) wrote(ctx context.Context, key types.NamespacedName, report *v1alpha1.MulticlusterApplicationSetReport, content merge.Content, before int) {
+// recordWrite keeps a report as it was written; before is how many rows it left out
+// until then.
+func (r *Reconciler) recordWrite(ctx context.Context, key types.NamespacedName, report *v1alpha1.MulticlusterApplicationSetReport, content merge.Content, before int) {
 	meta := Metadata()
 	meta.ObjectMeta = report.ObjectMeta
-	r.tracker.keep(key, &written{meta: meta, ours: true, content: content})
-	r.sayLeftOut(ctx, meta, before, content.RowsLeftOut)
+	r.tracker.keep(key, &storedReport{meta: meta, own: true, content: content})
+	r.recordLeftOut(ctx, meta, before, content.RowsLeftOut)
 }
 
-// retire handles an ApplicationSet that the cache does not have.
-func (r *Reconciler) retire(ctx context.Context, key types.NamespacedName, report *written) (settled bool, err error) {
+// reconcileMissing removes what is left of an ApplicationSet that the cache does not
+// have, once the API server confirms that it is gone.
+func (r *Reconciler) reconcileMissing(ctx context.Context, key types.NamespacedName, report *storedReport) (done bool, err error) {
 	var meta *metav1.PartialObjectMetadata
 	if report != nil {
 		meta = report.meta
@@ -204,7 +205,7 @@ func (r *Reconciler) retire(ctx context.Context, key types.NamespacedName, repor
 		return false, err
 	}
 	if !gone {
-		return false, nil // it is new, and the cache will have it in a moment
+		return false, nil // it was created just now; the cache will have it in a moment
 	}
 	r.tracker.forget(key)
 	r.index.Forget(key)

@@ -188,21 +188,21 @@ func TestReportMadeAnewIsRead(t *testing.T) {
 // The answer to a write may come after the news that its report was deleted.
 func TestDeletedReportIsNotKept(t *testing.T) {
 	tr := newTracker()
-	report := func(uid types.UID) *written {
-		return &written{meta: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}}}
+	report := func(uid types.UID) *storedReport {
+		return &storedReport{meta: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}}}
 	}
 	tr.keep(guestbook, report("one"))
-	tr.noteDeleted(guestbook, "one")
+	tr.recordDeletion(guestbook, "one")
 	tr.keep(guestbook, report("one"))
 	if tr.known(guestbook) != nil {
 		t.Error("a report is known that is deleted")
 	}
 	tr.keep(guestbook, report("two"))
-	tr.noteDeleted(guestbook, "one")
+	tr.recordDeletion(guestbook, "one")
 	if tr.known(guestbook) == nil {
 		t.Error("the report that took its place is not known")
 	}
-	tr.noteDeleted(guestbook, "two")
+	tr.recordDeletion(guestbook, "two")
 	if tr.known(guestbook) != nil {
 		t.Error("a report is known after its deletion")
 	}

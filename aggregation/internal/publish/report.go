@@ -26,7 +26,7 @@ import (
 // reportKind is the kind of a report, whose metadata is watched.
 const reportKind = "MulticlusterApplicationSetReport"
 
-// fieldOwner names us in the managed fields of a report.
+// fieldOwner is the field manager of a report.
 const fieldOwner = "multicluster-integrations-aggregation"
 
 // Metadata returns an empty report to read metadata into.
@@ -37,16 +37,16 @@ func Metadata() *metav1.PartialObjectMetadata {
 }
 
 // readReport reads a report with its content; nil means that there is none. The
-// schema of a report leaves its rows open, so somebody may have written what cannot
-// be one: then there is no content, and the report is to be written again.
-func readReport(ctx context.Context, live client.Reader, key types.NamespacedName) (*written, *v1alpha1.AppSetStatuses, error) {
+// schema of a report leaves its rows open, so another client may have written what
+// cannot be one: then there is no content, and the report is to be written again.
+func readReport(ctx context.Context, live client.Reader, key types.NamespacedName) (*storedReport, *v1alpha1.AppSetStatuses, error) {
 	var report v1alpha1.MulticlusterApplicationSetReport
 	err := live.Get(ctx, key, &report)
 	if malformed := (*json.UnmarshalTypeError)(nil); errors.As(err, &malformed) {
-		logr.FromContextOrDiscard(ctx).Info("report is malformed and is written again", "reason", malformed.Error())
-		w := &written{meta: Metadata(), strange: true}
+		logr.FromContextOrDiscard(ctx).Info("replacing a malformed report", "reason", malformed.Error())
+		w := &storedReport{meta: Metadata(), rewrite: true}
 		if err = live.Get(ctx, key, w.meta); err == nil {
-			w.ours = ours(w.meta)
+			w.own = isOwn(w.meta)
 			return w, nil, nil
 		}
 	}
@@ -56,21 +56,21 @@ func readReport(ctx context.Context, live client.Reader, key types.NamespacedNam
 	if err != nil {
 		return nil, nil, fmt.Errorf("get report: %w", err)
 	}
-	w := &written{meta: Metadata(), content: merge.Content{
-		Rows:      merge.Adopt(report.Statuses.ClusterConditions),
+	w := &storedReport{meta: Metadata(), content: merge.Content{
+		Rows:      merge.RowsOf(report.Statuses.ClusterConditions),
 		Resources: merge.Resources(slices.Clone(report.Statuses.Resources)),
 		Summary:   report.Statuses.Summary,
 	}}
 	w.meta.ObjectMeta = report.ObjectMeta
-	w.ours = ours(w.meta)
-	w.strange = !slices.Equal(w.content.Resources.Refs(), report.Statuses.Resources)
+	w.own = isOwn(w.meta)
+	w.rewrite = !slices.Equal(w.content.Resources.Refs(), report.Statuses.Resources)
 	return w, &report.Statuses, nil
 }
 
-// ours reports whether we wrote a report, or an implementation with our contract. It
-// is known by its label, and by its managed fields when somebody took the label away;
-// a cache may not have those.
-func ours(meta *metav1.PartialObjectMetadata) bool {
+// isOwn reports whether aggregation manages a report: it has the label, or aggregation
+// is among its field managers if another client removed the label. A cache may not
+// have the managed fields.
+func isOwn(meta *metav1.PartialObjectMetadata) bool {
 	_, labelled := meta.Labels[contract.ReportLabel]
 	return labelled || slices.ContainsFunc(meta.ManagedFields, func(f metav1.ManagedFieldsEntry) bool { return f.Manager == fieldOwner })
 }

@@ -16,7 +16,7 @@ import (
 
 func TestMetadataFor(t *testing.T) {
 	type m = map[string]string
-	const ours, theirs = "argocd.guestbook", "example.com/team"
+	const own, theirs = "argocd.guestbook", "example.com/team"
 	for name, test := range map[string]struct {
 		why                     string
 		labels, annotations     m
@@ -26,33 +26,33 @@ func TestMetadataFor(t *testing.T) {
 	}{
 		"as it should be": {
 			why:    "then there is nothing to write",
-			labels: m{contract.ReportLabel: ours, theirs: "blue"}, annotations: m{theirs: "red"},
-			wantLabels: m{contract.ReportLabel: ours, theirs: "blue"}, wantRemarks: m{theirs: "red"},
+			labels: m{contract.ReportLabel: own, theirs: "blue"}, annotations: m{theirs: "red"},
+			wantLabels: m{contract.ReportLabel: own, theirs: "blue"}, wantRemarks: m{theirs: "red"},
 		},
 		"new": {
 			why:        "a report is known by its label",
-			wantLabels: m{contract.ReportLabel: ours}, differs: true,
+			wantLabels: m{contract.ReportLabel: own}, differs: true,
 		},
 		"another value of our label": {
 			why:        "who looks for the ApplicationSet's report finds it by the value",
 			labels:     m{contract.ReportLabel: "something.else", theirs: "blue"},
-			wantLabels: m{contract.ReportLabel: ours, theirs: "blue"}, differs: true,
+			wantLabels: m{contract.ReportLabel: own, theirs: "blue"}, differs: true,
 		},
 		"rows are left out": {
 			why:    "a reader has to know that the list is not whole",
-			labels: m{contract.ReportLabel: ours}, annotations: m{theirs: "red"}, rows: 12, resources: 3,
-			wantLabels:  m{contract.ReportLabel: ours},
+			labels: m{contract.ReportLabel: own}, annotations: m{theirs: "red"}, rows: 12, resources: 3,
+			wantLabels:  m{contract.ReportLabel: own},
 			wantRemarks: m{theirs: "red", contract.RowsLeftOutAnnotation: "12", contract.ResourcesLeftOutAnnotation: "3"}, differs: true,
 		},
 		"as many rows as before are left out": {
 			why:    "it says so already",
-			labels: m{contract.ReportLabel: ours}, annotations: m{contract.RowsLeftOutAnnotation: "12"}, rows: 12,
-			wantLabels: m{contract.ReportLabel: ours}, wantRemarks: m{contract.RowsLeftOutAnnotation: "12"},
+			labels: m{contract.ReportLabel: own}, annotations: m{contract.RowsLeftOutAnnotation: "12"}, rows: 12,
+			wantLabels: m{contract.ReportLabel: own}, wantRemarks: m{contract.RowsLeftOutAnnotation: "12"},
 		},
 		"everything fits again": {
 			why:    "what no longer holds must not stay",
-			labels: m{contract.ReportLabel: ours}, annotations: m{contract.RowsLeftOutAnnotation: "12", contract.ResourcesLeftOutAnnotation: "3", theirs: "red"},
-			wantLabels: m{contract.ReportLabel: ours}, wantRemarks: m{theirs: "red"}, differs: true,
+			labels: m{contract.ReportLabel: own}, annotations: m{contract.RowsLeftOutAnnotation: "12", contract.ResourcesLeftOutAnnotation: "3", theirs: "red"},
+			wantLabels: m{contract.ReportLabel: own}, wantRemarks: m{theirs: "red"}, differs: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

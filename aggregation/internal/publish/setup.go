@@ -76,12 +76,12 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("create the report controller: %w", err)
 	}
-	return c.Watch(&triggers{reconciler: r, cache: mgr.GetCache(), queue: o.Queue, waitForSync: o.WaitForSync})
+	return c.Watch(&eventSource{reconciler: r, cache: mgr.GetCache(), queue: o.Queue, waitForSync: o.WaitForSync})
 }
 
-// triggers is the controller's source: the index, the ApplicationSets and the
+// eventSource is the controller's source: the index, the ApplicationSets and the
 // reports. It starts when this process leads.
-type triggers struct {
+type eventSource struct {
 	reconciler  *Reconciler
 	cache       cache.Cache
 	queue       *Queue
@@ -91,35 +91,35 @@ type triggers struct {
 }
 
 // Start looks at every ApplicationSet and report once, then at those that change.
-func (t *triggers) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+func (t *eventSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	t.queue.open(queue)
 	return errors.Join(
 		t.follow(ctx, argocd.ApplicationSetMetadata(), toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    t.look,
-			DeleteFunc: t.look,
+			AddFunc:    t.enqueue,
+			DeleteFunc: t.enqueue,
 		}),
 		t.follow(ctx, Metadata(), toolscache.ResourceEventHandlerFuncs{
-			AddFunc:    t.look,
-			UpdateFunc: func(_, object any) { t.look(object) },
+			AddFunc:    t.enqueue,
+			UpdateFunc: func(_, object any) { t.enqueue(object) },
 			DeleteFunc: func(object any) {
 				if key, ok := keyOf(object); ok {
-					t.reconciler.tracker.noteDeleted(key, uidOf(object))
+					t.reconciler.tracker.recordDeletion(key, uidOf(object))
 				}
-				t.look(object)
+				t.enqueue(object)
 			},
 		}),
 	)
 }
 
 // WaitForSync holds the first write back until nothing is missing.
-func (t *triggers) WaitForSync(ctx context.Context) error {
+func (t *eventSource) WaitForSync(ctx context.Context) error {
 	if !toolscache.WaitForCacheSync(ctx.Done(), t.synced...) {
 		return fmt.Errorf("wait for ApplicationSets and reports: %w", context.Cause(ctx))
 	}
 	return t.waitForSync(ctx)
 }
 
-func (t *triggers) follow(ctx context.Context, of client.Object, h toolscache.ResourceEventHandler) error {
+func (t *eventSource) follow(ctx context.Context, of client.Object, h toolscache.ResourceEventHandler) error {
 	informer, err := t.cache.GetInformer(ctx, of)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", of.GetObjectKind().GroupVersionKind().Kind, err)
@@ -132,9 +132,9 @@ func (t *triggers) follow(ctx context.Context, of client.Object, h toolscache.Re
 	return nil
 }
 
-func (t *triggers) look(object any) {
+func (t *eventSource) enqueue(object any) {
 	if key, ok := keyOf(object); ok {
-		t.queue.look(key)
+		t.queue.enqueue(key)
 	}
 }
 

@@ -13,28 +13,28 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 )
 
-// written is a report as it is on the API server, as far as this process knows.
-type written struct {
+// storedReport is a report as it is on the API server, as far as this process knows.
+type storedReport struct {
 	meta *metav1.PartialObjectMetadata
-	// ours: the report is ours to write (see [ours]).
-	ours bool
-	// content is what it says; strange is true when it also says what we never write,
+	// own: aggregation manages the report (see [isOwn]).
+	own bool
+	// content is what it says; rewrite is true when it also says what we never write,
 	// so that it has to be written again whatever content is.
 	content merge.Content
-	strange bool
+	rewrite bool
 }
 
 // tracker holds what this process knows of the reports. It is safe for concurrent use.
 type tracker struct {
 	mu      sync.Mutex
-	reports map[types.NamespacedName]*written
-	// met are the reports that were looked for once: what is found there from then on
+	reports map[types.NamespacedName]*storedReport
+	// loaded are the reports that were looked for once: what is found there from then on
 	// is younger than what this process knows.
-	met map[types.NamespacedName]struct{}
+	loaded map[types.NamespacedName]struct{}
 	// deleted are the last reports whose deletion was seen. The answer to a write may
 	// come later than the deletion of what it wrote.
 	deleted map[types.NamespacedName]types.UID
-	// foreign are the reports that have an ApplicationSet's name and are not ours.
+	// foreign are the reports that have an ApplicationSet's name and that aggregation does not manage.
 	foreign map[types.NamespacedName]types.UID
 	// retries counts the answers in a row that only said that the cache is behind.
 	retries map[types.NamespacedName]int
@@ -42,8 +42,8 @@ type tracker struct {
 
 func newTracker() *tracker {
 	return &tracker{
-		reports: map[types.NamespacedName]*written{},
-		met:     map[types.NamespacedName]struct{}{},
+		reports: map[types.NamespacedName]*storedReport{},
+		loaded:  map[types.NamespacedName]struct{}{},
 		deleted: map[types.NamespacedName]types.UID{},
 		foreign: map[types.NamespacedName]types.UID{},
 		retries: map[types.NamespacedName]int{},
@@ -51,23 +51,23 @@ func newTracker() *tracker {
 }
 
 // known returns a report, nil when it has to be read.
-func (t *tracker) known(key types.NamespacedName) *written {
+func (t *tracker) known(key types.NamespacedName) *storedReport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.reports[key]
 }
 
-// meet notes that a report was looked for, and reports whether it is the first time.
-func (t *tracker) meet(key types.NamespacedName) (first bool) {
+// markLoaded records that a report was looked for, and reports whether it is the first time.
+func (t *tracker) markLoaded(key types.NamespacedName) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, before := t.met[key]
-	t.met[key] = struct{}{}
+	_, before := t.loaded[key]
+	t.loaded[key] = struct{}{}
 	return !before
 }
 
-// keep takes in a report as it was read or written; nil means that nothing is known.
-func (t *tracker) keep(key types.NamespacedName, report *written) {
+// keep stores a report as it was read or written; nil means that nothing is known.
+func (t *tracker) keep(key types.NamespacedName, report *storedReport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if report == nil || report.meta.UID == t.deleted[key] {
@@ -78,8 +78,8 @@ func (t *tracker) keep(key types.NamespacedName, report *written) {
 	t.reports[key] = report
 }
 
-// noteDeleted takes in that a report was deleted.
-func (t *tracker) noteDeleted(key types.NamespacedName, uid types.UID) {
+// recordDeletion records that a report was deleted.
+func (t *tracker) recordDeletion(key types.NamespacedName, uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.deleted[key] = uid
@@ -88,9 +88,10 @@ func (t *tracker) noteDeleted(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// noteForeign takes in whether a report is foreign, and reports whether that is to be
-// said; no UID means that there is none, or that it is ours.
-func (t *tracker) noteForeign(key types.NamespacedName, uid types.UID) (news bool) {
+// setForeign takes in whether a report is foreign, and reports whether that is to be
+// said; no UID means that
+// there is none, or that aggregation manages it.
+func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	news = uid != "" && t.foreign[key] != uid
@@ -103,8 +104,8 @@ func (t *tracker) noteForeign(key types.NamespacedName, uid types.UID) (news boo
 	return news
 }
 
-// settled takes in that a report is as it should be.
-func (t *tracker) settled(key types.NamespacedName) {
+// done records that a report is as it should be.
+func (t *tracker) done(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.retries, key)
@@ -127,6 +128,6 @@ func (t *tracker) forget(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.reports, key)
-	delete(t.met, key)
+	delete(t.loaded, key)
 	delete(t.deleted, key)
 }

@@ -4,14 +4,11 @@
 package merge
 
 import (
-	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -35,31 +32,14 @@ func fleet(n int, state func(i int) (health, sync, message string)) []*Row {
 	return rows
 }
 
-func resources(n int) ResourceList {
-	var refs []v1alpha1.ResourceRef
-	for i := range n {
-		refs = append(refs, v1alpha1.ResourceRef{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "guestbook", Name: fmt.Sprintf("ui-%05d", i)})
-	}
-	return Resources(refs)
-}
-
-func encode(t *testing.T, c *Content) []byte {
-	t.Helper()
-	data, err := json.Marshal(c.Statuses())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 const mebibyte = 1 << 20
 
 // The issue's own case: 10,000 clusters with 512 characters of error each.
-func TestFitTenThousandErrors(t *testing.T) {
+func TestTruncateTenThousandErrors(t *testing.T) {
 	rows := fleet(10_000, func(i int) (string, string, string) {
 		return "Degraded", "OutOfSync", strings.Repeat("e", 508) + fmt.Sprintf("%04d", i)
 	})
-	c := Fit(rows, resources(20), mebibyte)
+	c := Truncate(rows, resources(20), mebibyte)
 	if size := len(encode(t, &c)); size > mebibyte || size < mebibyte*95/100 {
 		t.Errorf("%d bytes: want the budget of %d used, and not passed", size, mebibyte)
 	}
@@ -75,7 +55,7 @@ func TestFitTenThousandErrors(t *testing.T) {
 	}
 }
 
-func TestFit(t *testing.T) {
+func TestTruncate(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for name, test := range map[string]struct {
 		why       string
@@ -219,7 +199,7 @@ func TestFit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := encode(t, &Content{Rows: test.rows})
-			c := Fit(test.rows, test.resources, test.budget)
+			c := Truncate(test.rows, test.resources, test.budget)
 			if problem := test.check(&c); problem != "" {
 				t.Errorf("%s: %s", test.why, problem)
 			}
@@ -231,150 +211,6 @@ func TestFit(t *testing.T) {
 			}
 			if diff := cmp.Diff(before, encode(t, &Content{Rows: test.rows})); diff != "" {
 				t.Error("the given rows were changed")
-			}
-		})
-	}
-}
-
-// Bytes and the shortened sizes are what encoding/json makes, for every character.
-func TestBytesAreExact(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	alphabet := []rune("ab<>&\"\\\n\t\x01\x7fäß€\u2028\u2029😀")
-	for range 200 {
-		rows := fleet(1+random.IntN(5), func(int) (string, string, string) {
-			message := make([]rune, random.IntN(1500))
-			for i := range message {
-				message[i] = alphabet[random.IntN(len(alphabet))]
-			}
-			text := string(message)
-			if random.IntN(4) == 0 {
-				text += "\xff\xfe" // not UTF-8
-			}
-			return "Degraded", "OutOfSync", text
-		})
-		c := Content{Rows: rows, Resources: resources(1 + random.IntN(3)), Summary: Summarize(rows)}
-		if want := len(encode(t, &c)); c.Bytes() != want {
-			t.Fatalf("Bytes() = %d, want %d", c.Bytes(), want)
-		}
-		for i, limit := range limits {
-			var totals [len(limits)]int
-			want := 0
-			for _, r := range rows {
-				r.addShortened(&totals)
-				short := r.shorten(limit)
-				want += jsonBytes(short.ClusterCondition) + 1
-				for _, c := range short.Conditions {
-					if n := utf8.RuneCountInString(c.Message); n > limit+1 {
-						t.Fatalf("%d characters under a limit of %d", n, limit)
-					}
-				}
-			}
-			if totals[i] != want {
-				t.Fatalf("limit %d: reckoned %d bytes, want %d", limit, totals[i], want)
-			}
-		}
-	}
-}
-
-func TestSummarize(t *testing.T) {
-	state := func(cluster, health, sync string) *Row {
-		return NewRow(App{Cluster: cluster, Health: health, Sync: sync}, Search{})
-	}
-	for name, test := range map[string]struct {
-		why  string
-		rows []*Row
-		want v1alpha1.ReportSummary
-	}{
-		"none": {
-			why:  "counts are strings, also when there is nothing to count",
-			want: v1alpha1.ReportSummary{Clusters: "0", Synced: "0", NotSynced: "0", Healthy: "0", NotHealthy: "0", InProgress: "0"},
-		},
-		"progressing is not healthy": {
-			why:  "inProgress counts Progressing, which counts as notHealthy too",
-			rows: []*Row{state("a", "Progressing", "Synced"), state("b", "Healthy", "Synced"), state("c", "Unknown", "Unknown")},
-			want: v1alpha1.ReportSummary{Clusters: "3", Synced: "2", NotSynced: "1", Healthy: "1", NotHealthy: "2", InProgress: "1"},
-		},
-		"two Applications on one cluster": {
-			why:  "clusters counts distinct clusters, the rest counts Applications",
-			rows: []*Row{state("a", "Healthy", "Synced"), state("a", "Degraded", "OutOfSync"), state("b", "Healthy", "Synced")},
-			want: v1alpha1.ReportSummary{Clusters: "2", Synced: "2", NotSynced: "1", Healthy: "2", NotHealthy: "1", InProgress: "0"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Summarize(test.rows)); diff != "" {
-				t.Errorf("%s:\n%s", test.why, diff)
-			}
-		})
-	}
-}
-
-func TestResources(t *testing.T) {
-	ref := func(kind, namespace, name string) v1alpha1.ResourceRef {
-		return v1alpha1.ResourceRef{APIVersion: "v1", Kind: kind, Namespace: namespace, Name: name}
-	}
-	got := Resources([]v1alpha1.ResourceRef{
-		ref("Service", "b", "x"), ref("Pod", "b", "x"), ref("ReplicaSet", "b", "x"), ref("EndpointSlice", "b", "x"),
-		ref("Application", "b", "x"), ref("ApplicationSet", "b", "x"), ref("Cluster", "", "x"),
-		ref("ConfigMap", "b", "y"), ref("Service", "a", "x"), ref("Service", "b", "x"), ref("ConfigMap", "b", "x"),
-	})
-	want := []v1alpha1.ResourceRef{ref("ConfigMap", "b", "x"), ref("ConfigMap", "b", "y"), ref("Service", "a", "x"), ref("Service", "b", "x")}
-	if diff := cmp.Diff(want, got.Refs()); diff != "" {
-		t.Errorf("want them sorted, once each, and without the kinds that are never listed:\n%s", diff)
-	}
-	if len(Resources(nil).Refs()) != 0 {
-		t.Error("nothing gives something")
-	}
-}
-
-func TestOnly(t *testing.T) {
-	all := resources(5)
-	for name, test := range map[string]struct {
-		why  string
-		keep func(int) bool
-		want []v1alpha1.ResourceRef
-	}{
-		"all":  {"nothing to do", func(int) bool { return true }, all.Refs()},
-		"some": {"in the same order", func(i int) bool { return i%2 == 0 }, []v1alpha1.ResourceRef{all.Refs()[0], all.Refs()[2], all.Refs()[4]}},
-		"none": {"nothing is left", func(int) bool { return false }, nil},
-	} {
-		got, want := all.Only(test.keep), Resources(slices.Clone(test.want))
-		if !slices.Equal(got.Refs(), want.Refs()) || got.bytes != want.bytes {
-			t.Errorf("%s: %s: %v of %d bytes, want %v of %d", name, test.why, got.Refs(), got.bytes, want.Refs(), want.bytes)
-		}
-	}
-	if i, found := all.Find(all.Refs()[3]); i != 3 || !found {
-		t.Errorf("the fourth resource is found at %d, %t", i, found)
-	}
-	if _, found := all.Find(v1alpha1.ResourceRef{Kind: "Deployment"}); found {
-		t.Error("a resource is found that is not there")
-	}
-}
-
-func BenchmarkNewRow(b *testing.B) {
-	a := App{
-		HubNamespace: "argocd", HubName: "guestbook-cluster-00001", Cluster: "cluster-00001", Work: "guestbook-cluster-00001-0a1b2",
-		Health: "Healthy", Sync: "Synced", Revision: "53e28ff20cc530b9ada2173fbbd64d48338583ba", OperationPhase: "Succeeded", OperationStartedAt: "2026-11-20T10:00:00Z",
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		NewRow(a, Search{})
-	}
-}
-
-func BenchmarkFit(b *testing.B) {
-	message := strings.Repeat("e", 512)
-	for name, rows := range map[string][]*Row{
-		"200 fit":          fleet(200, func(int) (string, string, string) { return "Healthy", "Synced", "" }),
-		"2000 fit":         fleet(2000, func(int) (string, string, string) { return "Healthy", "Synced", "" }),
-		"10000 x 512 cut":  fleet(10_000, func(int) (string, string, string) { return "Degraded", "OutOfSync", message }),
-		"10000 leave some": fleet(10_000, func(int) (string, string, string) { return "Healthy", "Synced", "" }),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				Fit(rows, ResourceList{}, mebibyte)
 			}
 		})
 	}

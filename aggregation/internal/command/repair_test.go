@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-func TestHandMadeChangesAreMended(t *testing.T) {
+func TestManualChangesAreRepaired(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	w.lone("guestbook")
@@ -40,7 +40,7 @@ func TestHandMadeChangesAreMended(t *testing.T) {
 		r, err = w.read("guestbook")
 		w.must(err)
 		if r.Statuses.Summary.Healthy != "1" || r.Annotations["theirs"] != "stays" {
-			t.Errorf("summary %+v, annotations %v: want ours mended and theirs kept", r.Statuses.Summary, r.Annotations)
+			t.Errorf("summary %+v, annotations %v: want the summary repaired and foreign metadata kept", r.Statuses.Summary, r.Annotations)
 		}
 	})
 	t.Run("rows out of order", func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestOthersMetadataStays(t *testing.T) {
 	w.must(hub.Update(t.Context(), report))
 }
 
-// A report without our label is someone else's, whatever its name.
+// A report without aggregation's label and field manager belongs to another client, whatever its name.
 func TestForeignReportIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	foreign := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "guestbook"}}
@@ -153,8 +153,8 @@ func TestForeignReportIsLeftAlone(t *testing.T) {
 			t.Errorf("a foreign report was written: %v", writes)
 		}
 	}
-	if n := strings.Count(through.logged(), "left alone"); n != 2 {
-		t.Errorf("said %d times that a report is left alone, want once for each of the two:\n%s", n, through.logged())
+	if n := strings.Count(through.logged(), "aggregation does not change it"); n != 2 {
+		t.Errorf("logged %d times that aggregation does not change a report, want once for each of the two:\n%s", n, through.logged())
 	}
 
 	if n := gauge(t, "aggregation_reports_foreign"); n != 2 {

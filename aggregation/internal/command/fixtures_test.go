@@ -4,194 +4,29 @@
 package command
 
 import (
-	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
-
-var (
-	config *rest.Config
-	hub    client.Client
-)
-
-func TestMain(m *testing.M) {
-	testkit.Main(m, func(c *rest.Config) (err error) {
-		config = c
-		ctrl.SetLogger(logr.Discard()) // each process is given its own
-		scheme := runtime.NewScheme()
-		if err := errors.Join(corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
-			return err
-		}
-		hub, err = client.New(config, client.Options{Scheme: scheme})
-		return err
-	})
-}
-
-// eventually waits until check has no objection; name says what is waited for.
-func eventually(t *testing.T, name string, check func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited for %s: %v", name, err)
-		case <-tick.C:
-		}
-	}
-}
-
-// process is a running aggregation.
-type process struct {
-	stop context.CancelFunc
-	done chan struct{}
-	err  error
-}
-
-// start runs the binary's command against the test hub, seen through wire.
-func start(t *testing.T, through *tap, args ...string) *process {
-	t.Helper()
-	c := New()
-	var o boot.Options
-	fs := flag.NewFlagSet("aggregation", flag.ContinueOnError)
-	o.BindFlags(fs, Program())
-	c.BindFlags(fs)
-	args = append([]string{"--metrics-bind-address=0", "--health-probe-bind-address=0", "--leader-election-namespace=default"}, args...)
-	if err := errors.Join(fs.Parse(args), o.Validate(), c.Validate()); err != nil {
-		t.Fatal(err)
-	}
-	log, level, err := boot.NewLogger(through.log(t), "info")
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := &boot.Env{Program: Program(), Options: o, Config: rest.CopyConfig(config), Log: log, Level: level}
-	env.Config.Wrap(through.wrap)
-	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{stop: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(p.done)
-		p.err = c.Run(ctx, env)
-	}()
-	t.Cleanup(func() { p.end(t) })
-	return p
-}
-
-// end stops the process and waits for it.
-func (p *process) end(t *testing.T) {
-	t.Helper()
-	p.stop()
-	<-p.done
-	if p.err != nil {
-		t.Errorf("the process ended with: %v", p.err)
-	}
-}
-
-// tap sits between a process and the API server: it notes writes and breaks what
-// it is told to.
-type tap struct {
-	mu     sync.Mutex
-	writes []string
-	broken func(*http.Request) *http.Response
-	lines  strings.Builder
-}
-
-func (p *tap) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		p.mu.Lock()
-		broken := p.broken
-		if isReport := strings.Contains(r.URL.Path, "/multiclusterapplicationsetreports"); isReport && r.Method != http.MethodGet {
-			p.writes = append(p.writes, r.Method+" "+r.URL.Path) // a POST names no report
-		}
-		p.mu.Unlock()
-		if broken != nil {
-			if response := broken(r); response != nil {
-				response.Request = r
-				return response, nil
-			}
-		}
-		return next.RoundTrip(r)
-	})
-}
-
-// breakWith answers requests in the API server's place; nil mends.
-func (p *tap) breakWith(broken func(*http.Request) *http.Response) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.broken = broken
-}
-
-// log returns where the process logs to.
-func (p *tap) log(*testing.T) io.Writer { return (*logWriter)(p) }
-
-func (p *tap) logged() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lines.String()
-}
-
-type logWriter tap
-
-func (w *logWriter) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.lines.Write(b)
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// answer is what an API server says when it fails.
-func answer(code int, reason metav1.StatusReason) *http.Response {
-	body := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":"injected"}`, reason, code)
-	return &http.Response{
-		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
-	}
-}
 
 // world is what one test has on the hub.
 type world struct {
 	t         *testing.T
 	namespace string
 }
-
-var (
-	worlds   int
-	workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
-)
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -348,19 +183,4 @@ func (w *world) passed() {
 	marks++
 	w.lone(fmt.Sprintf("mark-%d", marks))
 	w.row(fmt.Sprintf("mark-%d", marks), "Healthy Synced")
-}
-
-var marks int
-
-// writesOf returns the writes of one report.
-func (p *tap) writesOf(namespace, name string) []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var of []string
-	for _, w := range p.writes {
-		if strings.HasSuffix(w, "/namespaces/"+namespace+"/multiclusterapplicationsetreports/"+name) {
-			of = append(of, w)
-		}
-	}
-	return of
 }

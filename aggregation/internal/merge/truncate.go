@@ -10,52 +10,52 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// limits are the lengths, in characters, that messages are shortened to: few steps,
+// messageLimits are the lengths, in characters, that messages are shortened to: few steps,
 // so that a report near its budget does not rewrite every message on every change.
 // What is shorter than the last says too little to be worth its row.
-var limits = [...]int{1024, 768, 512, 384, 256, 192, 128, 96, 64}
+var messageLimits = [...]int{1024, 768, 512, 384, 256, 192, 128, 96, 64}
 
 const ellipsis = "…"
 
-// fitRows shortens messages, then leaves rows out, until the rest fits into budget.
-func fitRows(rows []*Row, budget int) []*Row {
-	if limit, fits := limitFor(rows, budget); fits {
+// truncateRows shortens messages, then leaves rows out, until the rest fits into budget.
+func truncateRows(rows []*Row, budget int) []*Row {
+	if limit, fits := longestLimit(rows, budget); fits {
 		return shorten(rows, limit)
 	}
-	rows = leaveOut(rows, budget)
-	limit, _ := limitFor(rows, budget) // a huge row that is gone needs nobody's room any more
+	rows = dropRows(rows, budget)
+	limit, _ := longestLimit(rows, budget) // a huge row that was dropped leaves room for longer messages
 	return shorten(rows, limit)
 }
 
-// limitFor returns the largest of limits under which rows fit into budget, or the
+// longestLimit returns the largest of messageLimits under which rows fit into budget, or the
 // last one when they do under none.
-func limitFor(rows []*Row, budget int) (limit int, fits bool) {
-	var totals [len(limits)]int
+func longestLimit(rows []*Row, budget int) (limit int, fits bool) {
+	var totals [len(messageLimits)]int
 	for _, r := range rows {
 		r.addShortened(&totals)
 	}
-	for i, limit := range limits {
+	for i, limit := range messageLimits {
 		if totals[i] <= budget {
 			return limit, true
 		}
 	}
-	return limits[len(limits)-1], false
+	return messageLimits[len(messageLimits)-1], false
 }
 
-// leaveOut keeps the rows that fit once all messages are as short as they get: the
+// dropRows keeps the rows that fit once all messages are as short as they get: the
 // worst first, and among equals the first. A row that does not fit takes no room
 // away from those after it.
-func leaveOut(rows []*Row, budget int) []*Row {
+func dropRows(rows []*Row, budget int) []*Row {
 	keep := make([]bool, len(rows))
 	kept := 0
-	for grade := range grades {
+	for priority := range priorities {
 		for i, r := range rows {
-			if r.grade() != grade {
+			if r.priority() != priority {
 				continue
 			}
-			var totals [len(limits)]int
+			var totals [len(messageLimits)]int
 			r.addShortened(&totals)
-			if needs := totals[len(limits)-1]; needs <= budget {
+			if needs := totals[len(messageLimits)-1]; needs <= budget {
 				budget -= needs
 				keep[i] = true
 				kept++
@@ -71,11 +71,11 @@ func leaveOut(rows []*Row, budget int) []*Row {
 	return out
 }
 
-// grades is the number of values of grade.
-const grades = 3
+// priorities is the number of values of priority.
+const priorities = 3
 
-// grade says how much a reader would miss the row: 0 most, 2 least.
-func (r *Row) grade() int {
+// priority returns how much a reader would miss the row: 0 most, 2 least.
+func (r *Row) priority() int {
 	switch {
 	case r.HealthStatus != argocd.HealthHealthy:
 		return 0
@@ -87,7 +87,7 @@ func (r *Row) grade() int {
 }
 
 // addShortened adds the bytes of the row, and of the comma after it, under each limit.
-func (r *Row) addShortened(totals *[len(limits)]int) {
+func (r *Row) addShortened(totals *[len(messageLimits)]int) {
 	for i := range totals {
 		totals[i] += r.bytes + 1
 	}
@@ -98,15 +98,15 @@ func (r *Row) addShortened(totals *[len(limits)]int) {
 
 // savings subtracts from totals what shortening a message to each limit saves. It
 // walks the message once.
-func savings(message string, totals *[len(limits)]int) {
-	const last = len(limits) - 1
-	if len(message) <= limits[last] {
+func savings(message string, totals *[len(messageLimits)]int) {
+	const last = len(messageLimits) - 1
+	if len(message) <= messageLimits[last] {
 		return
 	}
-	var at [len(limits)]int // bytes of the JSON up to each limit
+	var at [len(messageLimits)]int // bytes of the JSON up to each limit
 	step, runes, bytes := last, 0, 0
 	for i := 0; i < len(message); runes++ {
-		if step >= 0 && runes == limits[step] {
+		if step >= 0 && runes == messageLimits[step] {
 			at[step] = bytes
 			step--
 		}

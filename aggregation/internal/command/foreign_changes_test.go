@@ -52,7 +52,7 @@ func noResources(r *v1alpha1.MulticlusterApplicationSetReport) error {
 }
 
 // Without a search service nobody but the report itself could say what search said.
-func TestStrangersContentIsNoKnowledge(t *testing.T) {
+func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	a := w.lone("guestbook")
@@ -74,7 +74,7 @@ func TestStrangersContentIsNoKnowledge(t *testing.T) {
 }
 
 // The schema lets others write fields into a row that no row has.
-func TestStrangersFieldsInRowsGo(t *testing.T) {
+func TestUnknownFieldsInRowsAreRemoved(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	w.lone("guestbook")
@@ -155,8 +155,8 @@ func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
 	})
 }
 
-// A tool that prunes labels does not make a report somebody else's.
-func TestReportThatLostItsLabelIsOurs(t *testing.T) {
+// A tool that prunes labels does not make a report foreign.
+func TestReportWithoutItsLabelIsRepaired(t *testing.T) {
 	w := newWorld(t)
 	first := start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	a := w.lone("guestbook")
