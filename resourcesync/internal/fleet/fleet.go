@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet tells which managed clusters and ApplicationSets there are on the
+// Package fleet lists which managed clusters and ApplicationSets there are on the
 // hub, from the manager's cache of their metadata.
 package fleet
 
@@ -23,7 +23,7 @@ import (
 
 var managedClusters = schema.GroupVersion(clusterv1.GroupVersion)
 
-// Search itself asks for the last one, of whoever asks it; the blank line below keeps
+// Search itself checks the last one, of each of its clients; the blank line below keeps
 // these out of the type's comment, where controller-gen does not look.
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
@@ -47,7 +47,7 @@ type View struct {
 	Sets map[intermediate.Key]bool
 }
 
-// View returns what there is now. An error tells nothing about what is there. It is
+// View returns what there is now. An error says nothing about what exists. It is
 // asked for with every poll and changes nothing that it lists, which is why it
 // lists the cache's own objects.
 func (r *Reader) View(ctx context.Context) (View, error) {

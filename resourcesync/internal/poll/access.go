@@ -16,33 +16,33 @@ import (
 )
 
 // advice is what gives the account the one right that it needs. It is granted by
-// the manifests of this project; whoever changes them reads this in the log.
+// the manifests of this project; an operator who changes them finds this in the log.
 const advice = "grant the ServiceAccount \"get\" on searches/allManagedData in search.open-cluster-management.io by a ClusterRoleBinding"
 
 // adviceFineGrained is for the one configuration in which that right gives nothing.
 const adviceFineGrained = "with fine-grained RBAC (annotation fine-grained-rbac of the search operator) that right gives nothing: " +
 	"grant the ServiceAccount UserPermissions for argoproj.io/applications and every deployed kind"
 
-// checkAccess looks now and then whether the account sees what it should: search
+// checkAccess checks now and then whether the account sees what it should: search
 // hides what an account may not see without a word. It returns an error as long as
-// the account sees nothing at all of a fleet; have tells that it sees Applications.
+// the account sees nothing at all of a fleet; have is true when it sees Applications.
 func (p *Poller) checkAccess(ctx context.Context, view fleet.View, have bool, until time.Time) error {
 	if p.accessDue() {
-		p.askAccess(ctx, view, until)
+		p.readAccess(ctx, view, until)
 	}
-	p.blind = nil
+	p.accessError = nil
 	if have || len(view.Clusters) == 0 || p.seen == nil || slices.ContainsFunc(view.Clusters, func(c string) bool { return p.seen[c] }) {
 		return nil
 	}
-	p.blind = &search.Error{Kind: search.KindAccess, Detail: fmt.Sprintf("search shows none of %d managed clusters", len(view.Clusters))}
+	p.accessError = &search.Error{Kind: search.KindAccess, Detail: fmt.Sprintf("search shows none of %d managed clusters", len(view.Clusters))}
 	failures.WithLabelValues(string(search.KindAccess)).Inc()
-	return p.blind
+	return p.accessError
 }
 
-// accessDue tells whether it is time to look. A cluster that may yet be read needs
+// accessDue reports whether it is time to look. A cluster that may yet be read needs
 // to know, since an empty answer about one that the account does not see is none.
 func (p *Poller) accessDue() bool {
-	if p.seen == nil || p.blind != nil || time.Since(p.accessAt) >= accessEvery {
+	if p.seen == nil || p.accessError != nil || time.Since(p.accessAt) >= accessEvery {
 		return true
 	}
 	for c := range p.unread.process {
@@ -53,38 +53,38 @@ func (p *Poller) accessDue() bool {
 	return false
 }
 
-// askAccess asks which clusters the account sees. When search does not tell, what it
-// said before stays.
-func (p *Poller) askAccess(ctx context.Context, view fleet.View, until time.Time) {
+// readAccess asks which clusters the account sees. When search does not answer, what
+// was seen before stays.
+func (p *Poller) readAccess(ctx context.Context, view fleet.View, until time.Time) {
 	var r *search.Result
-	if err := p.try(ctx, until, attempts, func() (err error) { r, err = p.Search.Clusters(ctx); return err }); err != nil {
-		return // the batches tell what is wrong
+	if err := p.retry(ctx, until, attempts, func() (err error) { r, err = p.Search.Clusters(ctx); return err }); err != nil {
+		return // the batches report what is wrong
 	}
 	p.reportAccess(view, r)
 }
 
-// reportAccess says what the account does not see or should not see, once.
+// reportAccess logs what the account does not see or should not see, once.
 func (p *Poller) reportAccess(view fleet.View, r *search.Result) {
 	p.accessAt = time.Now()
 	p.seen = make(map[string]bool, len(r.Items))
 	for i := range r.Items {
 		p.seen[r.Items[i].Name] = true
 	}
-	said, keys := judgeAccess(view, p.seen)
-	if said == p.said {
+	advised, keys := accessAdvice(view, p.seen)
+	if advised == p.loggedAdvice {
 		return
 	}
-	p.said = said
-	if said == "" {
+	p.loggedAdvice = advised
+	if advised == "" {
 		p.Log.Info("search shows every managed cluster again")
 		return
 	}
-	p.Log.Error(nil, said, keys...)
+	p.Log.Error(nil, advised, keys...)
 }
 
-// judgeAccess compares the clusters that search shows with those that exist. It
+// accessAdvice compares the clusters that search shows with those that exist. It
 // returns what an operator should do, "" when all is well.
-func judgeAccess(view fleet.View, seen map[string]bool) (advised string, keys []any) {
+func accessAdvice(view fleet.View, seen map[string]bool) (advised string, keys []any) {
 	var hidden, hub []string
 	for _, c := range view.Clusters {
 		if !seen[c] {

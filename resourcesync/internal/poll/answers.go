@@ -20,10 +20,10 @@ type answer struct {
 	objects  bool // it had relations
 }
 
-// last returns the answer that all of what is known of a batch comes from, or the
+// lastAnswer returns the answer that all of what is known of a batch comes from, or the
 // zero one when there is no such answer: another batch, a second read or a doubt
 // has had its say about one of the clusters since.
-func (p *Poller) last(batch []string) answer {
+func (p *Poller) lastAnswer(batch []string) answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.answers[batch[0]]
@@ -38,14 +38,14 @@ func (p *Poller) last(batch []string) answer {
 	return *a
 }
 
-// repeated does what accepting the same answer again would do: what it left out is
+// acceptUnchanged does what accepting the same answer again would do: what it left out is
 // held already.
-func (p *Poller) repeated(a answer, now time.Time) {
+func (p *Poller) acceptUnchanged(a answer, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tally.objects = p.tally.objects || a.objects
+	p.outcome.objects = p.outcome.objects || a.objects
 	for _, c := range a.clusters {
-		p.tally.answered[c] = true
+		p.outcome.answered[c] = true
 		state, known := p.known[c]
 		if !known {
 			continue
@@ -54,15 +54,15 @@ func (p *Poller) repeated(a answer, now time.Time) {
 		if state.StaleSince != nil {
 			state.StaleSince = nil
 			p.known[c] = state
-			p.touch(state.Applications)
+			p.markDirty(state.Applications)
 		}
 	}
 }
 
-// remember keeps the digest of an answer that has been accepted for each of its
+// recordAnswer keeps the digest of an answer that has been accepted for each of its
 // clusters, so that it need not be decoded again. Whatever is done to a cluster
-// afterwards forgets it, see [Poller.unremember].
-func (p *Poller) remember(a answer) {
+// afterwards forgets it, see [Poller.forgetAnswerLocked].
+func (p *Poller) recordAnswer(a answer) {
 	if a.digest == (search.Digest{}) {
 		return
 	}
@@ -73,6 +73,6 @@ func (p *Poller) remember(a answer) {
 	}
 }
 
-// unremember makes sure that the next answer about a cluster is decoded and judged.
-// It comes with every change of what is known of it; mu is held.
-func (p *Poller) unremember(cluster string) { delete(p.answers, cluster) }
+// forgetAnswerLocked makes sure that the next answer about a cluster is decoded and judged.
+// It comes with every change of what is known of it; The caller holds mu.
+func (p *Poller) forgetAnswerLocked(cluster string) { delete(p.answers, cluster) }

@@ -186,24 +186,24 @@ func TestAnOddAnswerMakesTheLastOneNew(t *testing.T) {
 func TestLast(t *testing.T) {
 	p := &Poller{answers: map[string]*answer{}}
 	digest := func(n int) search.Digest { return search.Digest{Count: n} }
-	p.remember(answer{clusters: []string{"a", "b", "c"}, digest: digest(1)})
-	p.remember(answer{clusters: []string{"d"}, digest: digest(2)})
-	p.remember(answer{clusters: []string{"e"}})
+	p.recordAnswer(answer{clusters: []string{"a", "b", "c"}, digest: digest(1)})
+	p.recordAnswer(answer{clusters: []string{"d"}, digest: digest(2)})
+	p.recordAnswer(answer{clusters: []string{"e"}})
 	steps := []struct {
 		reason string
 		change func()
 		want   map[string]search.Digest // by the names of the batch
 	}{
 		{"the whole list counts", func() {}, map[string]search.Digest{"a b c": digest(1), "d": digest(2), "a b": {}, "b c": {}, "a b c d": {}, "e": {}, "x": {}}},
-		{"another batch has told of b", func() { p.remember(answer{clusters: []string{"b"}, digest: digest(3)}) }, map[string]search.Digest{"a b c": {}, "b": digest(3), "d": digest(2)}},
-		{"d is not what it was", func() { p.unremember("d") }, map[string]search.Digest{"d": {}, "b": digest(3)}},
-		{"what was is told once more", func() { p.remember(answer{clusters: []string{"a", "b", "c"}, digest: digest(1)}) }, map[string]search.Digest{"a b c": digest(1), "b": {}}},
-		{"one of them is not what it was", func() { p.unremember("c") }, map[string]search.Digest{"a b c": {}}},
+		{"another batch has told of b", func() { p.recordAnswer(answer{clusters: []string{"b"}, digest: digest(3)}) }, map[string]search.Digest{"a b c": {}, "b": digest(3), "d": digest(2)}},
+		{"d is not what it was", func() { p.forgetAnswerLocked("d") }, map[string]search.Digest{"d": {}, "b": digest(3)}},
+		{"what was is told once more", func() { p.recordAnswer(answer{clusters: []string{"a", "b", "c"}, digest: digest(1)}) }, map[string]search.Digest{"a b c": digest(1), "b": {}}},
+		{"one of them is not what it was", func() { p.forgetAnswerLocked("c") }, map[string]search.Digest{"a b c": {}}},
 	}
 	for _, s := range steps {
 		s.change()
 		for batch, want := range s.want {
-			if got := p.last(strings.Fields(batch)).digest; got != want {
+			if got := p.lastAnswer(strings.Fields(batch)).digest; got != want {
 				t.Errorf("%s: %v of batch %q, want %v", s.reason, got, batch, want)
 			}
 		}

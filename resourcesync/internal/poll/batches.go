@@ -15,11 +15,11 @@ import (
 const (
 	inFlight     = 2               // requests at once; more make the server slower, not the poll faster
 	batchObjects = 10_000          // resources expected in one answer: some 4 MB
-	healAfter    = 5 * time.Minute // until a cluster that failed is asked about together with more
+	recoverAfter = 5 * time.Minute // until a cluster that failed is asked about together with more
 	retryAfter   = 6               // intervals at most until a cluster that fails alone is asked about again
 	// hopeless is how many requests may fail in a poll before the first good answer:
 	// then search is what fails, and smaller requests would only add to its load.
-	hopeless = 8
+	giveUpAfter = 8
 )
 
 // suspect is a cluster whose batch has failed. It is asked about in ever smaller
@@ -31,7 +31,7 @@ type suspect struct {
 	retryAt  time.Time // when it is asked about again; alone
 	failed   bool      // in this poll
 	before   int       // size before this poll
-	said     bool      // that it cannot be read
+	logged   bool      // that it cannot be read
 }
 
 // batch is some clusters to ask about at once.
@@ -90,7 +90,7 @@ func (p *Poller) cut(clusters []string, size int) []batch {
 	return out
 }
 
-// divisible tells whether a smaller request may succeed where this one failed.
+// divisible reports whether a smaller request may succeed where this one failed.
 func divisible(err error) bool {
 	switch search.KindOf(err) {
 	case search.KindTooLarge, search.KindTimeout, search.KindStatement, search.KindIncomplete, search.KindGraphQL, search.KindMalformed:
@@ -100,8 +100,8 @@ func divisible(err error) bool {
 	}
 }
 
-// suspectAll notes that a batch has failed.
-func (p *Poller) suspectAll(clusters []string, now time.Time) {
+// markSuspects records that a batch has failed.
+func (p *Poller) markSuspects(clusters []string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range clusters {
@@ -131,17 +131,17 @@ func (p *Poller) updateSuspects() {
 		return
 	}
 	now := time.Now()
-	outage := p.tally.good == 0
+	outage := p.outcome.good == 0
 	for c, s := range p.suspects {
 		switch {
 		case s.failed && outage:
 			s.failures, s.retryAt = 0, time.Time{}
-			if p.tally.bad >= hopeless {
+			if p.outcome.bad >= giveUpAfter {
 				s.size = s.before
 			}
-		case p.tally.answered[c]:
+		case p.outcome.answered[c]:
 			s.failures, s.retryAt = 0, time.Time{}
-			if now.Sub(s.failedAt) >= healAfter {
+			if now.Sub(s.failedAt) >= recoverAfter {
 				s.size, s.failedAt = 2*s.size, now
 				if s.size > p.Options.BatchSize {
 					delete(p.suspects, c)
@@ -152,16 +152,16 @@ func (p *Poller) updateSuspects() {
 	}
 }
 
-// givenUp tells whether search fails altogether in this poll, which is a failure even
+// givenUp reports whether search fails altogether in this poll, which is a failure even
 // if it should answer to a request that is still under way.
 func (p *Poller) givenUp() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tally.good > 0 || p.tally.bad < hopeless {
+	if p.outcome.good > 0 || p.outcome.bad < giveUpAfter {
 		return false
 	}
-	if p.tally.err == nil {
-		p.tally.err = p.tally.first
+	if p.outcome.err == nil {
+		p.outcome.err = p.outcome.first
 	}
 	return true
 }

@@ -44,7 +44,7 @@ func TestOneClusterCostsItselfOnly(t *testing.T) {
 				w := newWorld(t)
 				w.grow(98)
 				w.poll()
-				w.failing(kind, "c2")
+				w.failingKind(kind, "c2")
 				w.polls(4)
 				if got := w.stale(); !slices.Equal(got, []string{"c2/app"}) {
 					t.Errorf("stale %v", got)
@@ -55,8 +55,8 @@ func TestOneClusterCostsItselfOnly(t *testing.T) {
 				if got := w.asked - asked; got < 12*6 || got > 12*8 {
 					t.Errorf("%d requests in 12 polls: the next poll begins anew", got)
 				}
-				if w.poller.failing != "" {
-					t.Errorf("one cluster makes every poll fail: %s", w.poller.failing)
+				if w.poller.failingKind != "" {
+					t.Errorf("one cluster makes every poll fail: %s", w.poller.failingKind)
 				}
 				if len(w.problems) != 1 || !contains(w.problems, `"cluster"="c2"`) || !contains(w.problems, "remedy") {
 					t.Errorf("said %q", w.problems)
@@ -113,7 +113,7 @@ func TestAnOutageIsNoReasonToAskMore(t *testing.T) {
 		for range 10 {
 			asked := w.asked
 			w.poll()
-			if got := w.asked - asked; got > attempts*(hopeless+1) {
+			if got := w.asked - asked; got > attempts*(giveUpAfter+1) {
 				t.Errorf("%d requests of a poll that cannot succeed", got)
 			}
 		}
@@ -148,7 +148,7 @@ func TestASmallOutageEndsAtOnce(t *testing.T) {
 
 func TestATooLargeClusterIsNamedWithItsRemedy(t *testing.T) {
 	in(t, func(w *world) {
-		w.failing(search.KindTooLarge, "c2")
+		w.failingKind(search.KindTooLarge, "c2")
 		w.problems = nil
 		w.polls(10)
 		if len(w.problems) != 1 || !contains(w.problems, "--search-max-answer") || !contains(w.problems, `"cluster"="c2"`) {

@@ -130,7 +130,7 @@ func BenchmarkPoll(b *testing.B) {
 	p.restore()
 	p.poll(b.Context())
 	if len(p.known) != benchClusters || len(p.written) != benchApps {
-		b.Fatalf("%d clusters, %d reports: %s", len(p.known), len(p.written), p.failing)
+		b.Fatalf("%d clusters, %d reports: %s", len(p.known), len(p.written), p.failingKind)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -153,7 +153,7 @@ func BenchmarkBareQueries(b *testing.B) {
 		for first := range s.batches {
 			batches = append(batches, first)
 		}
-		each(batches, inFlight, func(first string) {
+		forEach(batches, inFlight, func(first string) {
 			response, err := c.Post(server.URL, "application/json", bytes.NewReader(fmt.Appendf(nil, `{"values":["%s"]}`, first)))
 			if err != nil {
 				b.Error(err)

@@ -34,7 +34,7 @@ func newBudget() budget {
 	return budget{limit: maxKnown, level: maxCluster, sizes: map[string]int{}, cut: map[string]translate.Cut{}}
 }
 
-// set notes what a cluster takes and what of it did not fit.
+// set records what a cluster takes and what of it did not fit.
 func (r *budget) set(cluster string, apps []translate.Application, cut translate.Cut) {
 	r.total -= r.sizes[cluster]
 	delete(r.sizes, cluster)
@@ -48,8 +48,8 @@ func (r *budget) set(cluster string, apps []translate.Application, cut translate
 	}
 }
 
-// lower lowers the level until all fit, with some to spare; mu is held.
-func (r *budget) lower(p *Poller) {
+// lowerLocked lowers the level until all fit, with some to spare. The caller holds mu.
+func (r *budget) lowerLocked(p *Poller) {
 	r.level = min(r.level, translate.Level(slices.Collect(maps.Values(r.sizes)), r.limit/10*9))
 	for c, size := range r.sizes {
 		if size <= r.level {
@@ -60,7 +60,7 @@ func (r *budget) lower(p *Poller) {
 		before := r.cut[c]
 		cut.Applications += before.Applications
 		cut.Resources += before.Resources
-		p.touch(state.Applications)
+		p.markDirty(state.Applications)
 		state.Applications = apps
 		p.known[c] = state
 		r.set(c, apps, cut)
@@ -75,7 +75,7 @@ func (r *budget) raise(p *Poller) {
 	}
 	r.level = min(2*r.level, maxCluster)
 	for c := range r.cut {
-		p.unremember(c)
+		p.forgetAnswerLocked(c)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestGreedyClustersCannotCrowdOthersOut(t *testing.T) {
 				t.Errorf("%s: %v", key, rows[key])
 			}
 		}
-		if cut, clusters := p.budget.left(); len(clusters) != 12 || cut.Resources == 0 || !contains(w.problems, "left out") || !contains(w.problems, "n000") || !contains(w.problems, "remedy") {
+		if cut, clusters := p.budget.left(); len(clusters) != 12 || cut.Resources == 0 || !contains(w.problems, "leave out the rest") || !contains(w.problems, "n000") || !contains(w.problems, "remedy") {
 			t.Errorf("%d clusters, %+v, said %q", len(clusters), cut, w.problems)
 		}
 		said := len(w.problems)

@@ -35,7 +35,7 @@ func (w *world) speaksForAllBut(reason string, want ...string) {
 }
 
 // failing fails every request about a cluster.
-func (w *world) failing(kind search.Kind, clusters ...string) {
+func (w *world) failingKind(kind search.Kind, clusters ...string) {
 	w.bent = func(asked []string, _ *search.Result) error {
 		if slices.ContainsFunc(asked, func(c string) bool { return slices.Contains(clusters, c) }) {
 			return &search.Error{Kind: kind}
@@ -48,7 +48,7 @@ func TestANewPodSpeaksForWhatItHasRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.view.Clusters = []string{"c1", "c2", "idle"} // the last has no Application
-		w.failing(search.KindTimeout, "c2")
+		w.failingKind(search.KindTimeout, "c2")
 		w.poll()
 		w.speaksForAllBut("one cluster was not read", "c2")
 		gauge(t, "an unread cluster is stale", clustersStale, 1)
@@ -63,7 +63,7 @@ func TestANewPodSpeaksForWhatItHasRead(t *testing.T) {
 		w.expect("all", both(ab, fresh))
 		gauge(t, "read", clustersStale, 0)
 		w.restart()
-		w.failing(search.KindTimeout, "c2")
+		w.failingKind(search.KindTimeout, "c2")
 		w.poll()
 		w.speaksForAllBut("what an earlier run has read is in the report")
 		w.expect("all", both(ab, fresh))
@@ -88,7 +88,7 @@ func TestALostReportSpeaksForWhatIsReadAgain(t *testing.T) {
 			w.view.Sets[other] = true
 			lose(t, w)
 			w.restart()
-			w.failing(search.KindTimeout, "c2")
+			w.failingKind(search.KindTimeout, "c2")
 			w.poll()
 			w.speaksForAllBut(reason, "c2")
 			if r, err := w.store.Read(other.Namespace, other.Name); err != nil || len(r.UnreadClusters) != 0 || len(r.Applications) != 1 {
@@ -148,7 +148,7 @@ func TestASearchThatWasThereIsMissed(t *testing.T) {
 		w.restart()
 		w.problems = nil
 		w.polls(4)
-		if !contains(w.problems, "poll failed") {
+		if !contains(w.problems, "poll of search failed") {
 			t.Errorf("said %q", w.logs)
 		}
 		w.expect("dated", both(ab, 50*time.Second))

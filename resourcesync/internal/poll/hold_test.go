@@ -42,8 +42,8 @@ func TestWhatIsHeldHoldsNothingElse(t *testing.T) {
 		gauge(t, "clusters held", clusterStates.WithLabelValues("held"), 1)
 		gauge(t, "a held resource is no stale cluster", clustersStale, 0)
 		gauge(t, "nor a failure", failures.WithLabelValues("incomplete"), errors)
-		if since := float64(time.Now().Unix()) - testutil.ToFloat64(lastSuccess); since > 10 || w.poller.failing != "" {
-			t.Errorf("polls count as failed for %v s: %q", since, w.poller.failing)
+		if since := float64(time.Now().Unix()) - testutil.ToFloat64(lastSuccess); since > 10 || w.poller.failingKind != "" {
+			t.Errorf("polls count as failed for %v s: %q", since, w.poller.failingKind)
 		}
 	})
 }
@@ -173,8 +173,8 @@ func TestAHiddenClusterIsKeptForGood(t *testing.T) {
 		w.expect("an hour later", want)
 		gauge(t, "stale", clustersStale, 1)
 		gauge(t, "hidden", clusterStates.WithLabelValues("hidden"), 1)
-		if since := float64(time.Now().Unix()) - testutil.ToFloat64(lastSuccess); since > 10 || w.poller.failing != "" {
-			t.Errorf("polls count as failed for %v s: %q", since, w.poller.failing)
+		if since := float64(time.Now().Unix()) - testutil.ToFloat64(lastSuccess); since > 10 || w.poller.failingKind != "" {
+			t.Errorf("polls count as failed for %v s: %q", since, w.poller.failingKind)
 		}
 		w.hidden["c2"] = false
 		w.poll()

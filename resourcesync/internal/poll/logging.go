@@ -9,36 +9,37 @@ import (
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 )
 
-// say logs a failure when it is of another kind than the one before, and its end.
-func (p *Poller) say(err error) {
+// logFailure logs a failure when its kind differs from that of the last one, and
+// recovery once.
+func (p *Poller) logFailure(err error) {
 	if err == nil {
-		if p.failing != "" {
-			p.Log.Info("search answers")
+		if p.failingKind != "" {
+			p.Log.Info("search answers again")
 		}
-		p.failing = ""
+		p.failingKind = ""
 		return
 	}
 	kind := kindOf(err)
-	if kind == p.failing {
-		p.Log.V(1).Info("still failing", "kind", kind, "error", err.Error())
+	if kind == p.failingKind {
+		p.Log.V(1).Info("poll of search still fails", "kind", kind, "error", err.Error())
 		return
 	}
-	p.failing = kind
+	p.failingKind = kind
 	if p.absent() {
-		p.Log.Info("there is no search service here: reports come from feedback alone; it is looked for again now and then",
-			"every", p.Options.ProbeInterval.String(), "reason", err.Error())
+		p.Log.Info("no search service found; reports are built from feedback alone until one answers",
+			"probeInterval", p.Options.ProbeInterval.String(), "reason", err.Error())
 		return
 	}
 	keys := []any{"kind", kind}
 	if kind == string(search.KindAccess) {
 		keys = append(keys, "remedy", advice+"; "+adviceFineGrained)
 	}
-	p.Log.Error(err, "poll failed; what is known is kept and dated", keys...)
+	p.Log.Error(err, "poll of search failed; reports keep their data and show since when it is stale", keys...)
 }
 
-// absent tells whether search has never been there.
+// absent reports whether search has never been there.
 func (p *Poller) absent() bool {
-	return !p.reached && (p.failing == string(search.KindAbsent) || p.failing == string(search.KindUnreachable))
+	return !p.reached && (p.failingKind == string(search.KindAbsent) || p.failingKind == string(search.KindUnreachable))
 }
 
 // kindOf names a failure of a poll: a kind of search's, or "other" for one on this
@@ -50,44 +51,44 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// odd notes rows that were left out; mu is held.
-func (p *Poller) odd(rows []string) {
-	p.tally.oddRows += len(rows)
-	if room := maxNamed - len(p.tally.odd); room > 0 {
-		p.tally.odd = append(p.tally.odd, rows[:min(room, len(rows))]...)
+// addOddLocked records rows that were left out. The caller holds mu.
+func (p *Poller) addOddLocked(rows []string) {
+	p.outcome.oddRows += len(rows)
+	if room := maxNamed - len(p.outcome.odd); room > 0 {
+		p.outcome.odd = append(p.outcome.odd, rows[:min(room, len(rows))]...)
 	}
 }
 
 // maxNamed is how many odd rows are named: enough to find the fault.
 const maxNamed = 20
 
-// logOdd names the rows that were left out when they are others than before.
+// logOdd names the rows that were left out when they differ from those logged last.
 func (p *Poller) logOdd() {
-	oddRows.Set(float64(p.tally.oddRows))
-	slices.Sort(p.tally.odd)
-	said := names(p.tally.odd)
-	if said != p.oddSaid && said != "" {
-		p.Log.Info("rows of search are not what they should be and were left out", "rows", said, "number", p.tally.oddRows)
+	oddRows.Set(float64(p.outcome.oddRows))
+	slices.Sort(p.outcome.odd)
+	text := names(p.outcome.odd)
+	if text != p.loggedOdd && text != "" {
+		p.Log.Info("left malformed rows of search out of the reports", "rows", text, "number", p.outcome.oddRows)
 	}
-	p.oddSaid = said
+	p.loggedOdd = text
 }
 
-// logHeld tells what is held from this poll on.
+// logHeld logs what is held from this poll on.
 func (p *Poller) logHeld() {
-	if len(p.tally.held) == 0 {
+	if len(p.outcome.held) == 0 {
 		return
 	}
-	slices.Sort(p.tally.held)
-	p.Log.Info("search leaves out what nothing proves to be gone; it stays in the reports until that is proven or has lasted "+believeAfter.String(),
-		"clusters", names(p.tally.held))
+	slices.Sort(p.outcome.held)
+	p.Log.Info("search no longer returns some resources; reports keep them until search confirms that they are gone, or for "+acceptAbsenceAfter.String(),
+		"clusters", names(p.outcome.held))
 }
 
-// logLeftOut tells what does not fit, when the clusters are others than before.
+// logLeftOut logs what does not fit, when the clusters differ from those logged last.
 func (p *Poller) logLeftOut(clusters []string) {
-	said := names(clusters)
-	if said != p.leftSaid && said != "" {
-		p.Log.Error(nil, "managed clusters have more Applications and resources than fit into the reports; the rest is left out",
-			"clusters", said, "remedy", "see what is deployed there; Applications of many thousand resources are better split")
+	text := names(clusters)
+	if text != p.loggedLeftOut && text != "" {
+		p.Log.Error(nil, "managed clusters have more Applications and resources than fit into the reports, which leave out the rest",
+			"clusters", text, "remedy", "split Applications of many thousand resources")
 	}
-	p.leftSaid = said
+	p.loggedLeftOut = text
 }

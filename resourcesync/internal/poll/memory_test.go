@@ -123,7 +123,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	}
 	p.restore()
 	p.unread.begin(nil)
-	p.tally = tally{started: time.Now(), answered: map[string]bool{}}
+	p.outcome = outcome{started: time.Now(), answered: map[string]bool{}}
 	for c := 0; p.budget.total < maxKnown-1<<20; c++ {
 		name := fmt.Sprintf("cluster-%04d", c)
 		p.accept(name, crowd(name, 10, 30), time.Now())
@@ -134,8 +134,8 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	m.group.Add(2)
 	view := fleet.View{Clusters: []string{"fat-0", "fat-1"}}
 	p.readAll(t.Context(), view.Clusters, time.Now().Add(time.Minute))
-	if p.tally.good != 2 || m.rows < 60_000 {
-		t.Fatalf("%d good answers with %d rows: %v", p.tally.good, m.rows, p.tally.first)
+	if p.outcome.good != 2 || m.rows < 60_000 {
+		t.Fatalf("%d good answers with %d rows: %v", p.outcome.good, m.rows, p.outcome.first)
 	}
 	if m.peak > memoryLimit-reserve {
 		t.Errorf("%d MiB are alive, want at most %d", m.peak>>20, (memoryLimit-reserve)>>20)

@@ -68,8 +68,8 @@ func init() {
 	failures.WithLabelValues("write")
 }
 
-// measure sets the gauges after a poll.
-func (p *Poller) measure(view fleet.View) {
+// updateMetrics sets the gauges after a poll.
+func (p *Poller) updateMetrics(view fleet.View) {
 	stale, holding, resources, applications := 0, 0, 0, 0
 	for _, state := range p.known {
 		if state.StaleSince != nil {

@@ -20,7 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Searcher asks search; [search.Client] is one.
+// Searcher queries search; [search.Client] is one.
 type Searcher interface {
 	ClustersWithApplications(ctx context.Context) ([]string, error)
 	Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error)
@@ -28,7 +28,7 @@ type Searcher interface {
 	Clusters(ctx context.Context) (*search.Result, error)
 }
 
-// Fleet tells what there is on the hub; [fleet.Reader] is one.
+// Fleet lists clusters and ApplicationSets of the hub; [fleet.Reader] is one.
 type Fleet interface {
 	View(ctx context.Context) (fleet.View, error)
 }
@@ -55,13 +55,13 @@ type Options struct {
 }
 
 const (
-	attempts     = 3 // tries of one request within a poll
-	firstBackoff = 250 * time.Millisecond
-	pollGap      = time.Second     // between the end of a poll and the start of the next
-	accessEvery  = 5 * time.Minute // search itself remembers access rights that long
-	believeAfter = 5 * time.Minute // how long an absence without proof must last
-	reviewEvery  = time.Minute     // how often a cluster is asked for what is held of it
-	staleAfter   = 3               // intervals without an answer until data is dated
+	attempts           = 3 // tries of one request within a poll
+	firstBackoff       = 250 * time.Millisecond
+	pollGap            = time.Second     // between the end of a poll and the start of the next
+	accessEvery        = 5 * time.Minute // search itself remembers access rights that long
+	acceptAbsenceAfter = 5 * time.Minute // how long an unconfirmed absence must last until it is accepted
+	reviewEvery        = time.Minute     // how often search is queried for the held objects of a cluster
+	staleAfter         = 3               // intervals without an answer until data is marked stale
 )
 
 // Poller keeps the intermediate reports. Its fields are set before Start.
@@ -76,30 +76,30 @@ type Poller struct {
 	known    map[string]translate.Cluster // by managed cluster
 	readAt   map[string]time.Time         // when a cluster's answer was last good
 	bare     map[string]time.Time         // since when a cluster's first answers look as if relations failed
-	reviewed map[string]time.Time         // when a cluster was last asked for what is held of it
+	reviewed map[string]time.Time         // when the held objects of a cluster were last queried
 	dirty    map[intermediate.Key]bool    // reports that may differ from their files
 	answers  map[string]*answer           // by managed cluster: what is known of it comes from
 	suspects map[string]*suspect          // clusters that are asked about in smaller batches
 	budget   budget                       // what the clusters may take and take
 	unread   unread
-	tally    tally // of this poll
+	outcome  outcome // of this poll
 
-	rows     map[intermediate.Key]bool        // ApplicationSets with Applications; nil: not counted yet
-	written  map[intermediate.Key]fingerprint // what the files hold
-	files    files
-	late     map[intermediate.Key]bool // reports that could not be written in this poll
-	reached  bool                      // search has answered since the start
-	failing  string                    // what was last said to be wrong
-	oddSaid  string                    // the odd rows last named
-	leftSaid string                    // the clusters last named for what does not fit
-	seen     map[string]bool           // clusters that search shows the account; nil: cannot be told
-	accessAt time.Time                 // when seen was last asked for
-	blind    error                     // the account sees nothing
-	said     string                    // the last advice about access
+	rows          map[intermediate.Key]bool        // ApplicationSets with Applications; nil: not counted yet
+	written       map[intermediate.Key]fingerprint // what the files hold
+	files         files
+	late          map[intermediate.Key]bool // reports that could not be written in this poll
+	reached       bool                      // search has answered since the start
+	failingKind   string                    // the kind of failure that was last logged
+	loggedOdd     string                    // the odd rows last logged
+	loggedLeftOut string                    // the clusters last logged for what does not fit
+	seen          map[string]bool           // clusters that search shows the account; nil: cannot be told
+	accessAt      time.Time                 // when seen was last asked for
+	accessError   error                     // set while the account sees nothing
+	loggedAdvice  string                    // the advice about access last logged
 }
 
-// tally is what happened in one poll.
-type tally struct {
+// outcome is the result of one poll.
+type outcome struct {
 	started  time.Time
 	objects  bool            // some answer had objects
 	answered map[string]bool // clusters with a good answer
@@ -147,65 +147,65 @@ func (p *Poller) poll(ctx context.Context) {
 	started := time.Now()
 	view, err := p.Fleet.View(ctx)
 	if err != nil {
-		p.say(err) // the hub cannot be read: nothing is concluded from that
+		p.logFailure(err) // the hub cannot be read: nothing is concluded from that
 		return
 	}
 	p.forget(view.Clusters)
 	p.unread.begin(view.Clusters)
-	p.tally = tally{started: started, answered: map[string]bool{}}
+	p.outcome = outcome{started: started, answered: map[string]bool{}}
 	p.budget.raise(p)
-	err = p.ask(ctx, view, started.Add(p.Options.Interval))
+	err = p.readSearch(ctx, view, started.Add(p.Options.Interval))
 	if ctx.Err() != nil {
 		return // stopping: half a poll says nothing about search
 	}
-	p.date()
+	p.markStale()
 	err = errors.Join(err, p.publish(view))
-	p.say(err)
+	p.logFailure(err)
 	p.logOdd()
-	p.measure(view)
+	p.updateMetrics(view)
 	pollSeconds.Observe(time.Since(started).Seconds())
 	if err == nil {
-		p.succeeded(started)
+		p.recordSuccess(started)
 	}
 }
 
-// succeeded keeps when the last poll was good, for a program that starts over.
-func (p *Poller) succeeded(at time.Time) {
+// recordSuccess stores when a poll last succeeded, across restarts of the container.
+func (p *Poller) recordSuccess(at time.Time) {
 	lastSuccess.Set(float64(at.Unix()))
 	if err := p.Files.SetLastSuccess(at); err != nil {
 		failures.WithLabelValues("write").Inc()
-		p.Log.V(1).Info("time of the last good poll cannot be kept", "error", err.Error())
+		p.Log.V(1).Info("cannot store the time of the last successful poll", "error", err.Error())
 	}
 }
 
-// ask reads every cluster that has pulled Applications, had some or was never read.
+// readSearch reads every cluster that has pulled Applications, had some or was never read.
 // The error is the first failure of search as a whole; what did not fail is taken
 // over all the same.
-func (p *Poller) ask(ctx context.Context, view fleet.View, until time.Time) error {
+func (p *Poller) readSearch(ctx context.Context, view fleet.View, until time.Time) error {
 	var have []string
-	err := p.try(ctx, until, attempts, func() (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
+	err := p.retry(ctx, until, attempts, func() (err error) { have, err = p.Search.ClustersWithApplications(ctx); return err })
 	if err != nil {
 		return err
 	}
 	p.reached = true
-	blind := p.checkAccess(ctx, view, len(have) > 0, until)
+	accessError := p.checkAccess(ctx, view, len(have) > 0, until)
 	missing := p.readAll(ctx, p.targets(view.Clusters, have), until)
-	p.confirm(ctx, view, missing, until)
-	p.review(ctx, until)
+	p.verify(ctx, view, missing, until)
+	p.reviewHeld(ctx, until)
 	p.updateSuspects()
 	switch {
-	case p.tally.err != nil:
-		return errors.Join(blind, p.tally.err)
-	case p.tally.good == 0:
-		return errors.Join(blind, p.tally.first)
+	case p.outcome.err != nil:
+		return errors.Join(accessError, p.outcome.err)
+	case p.outcome.good == 0:
+		return errors.Join(accessError, p.outcome.first)
 	}
-	return errors.Join(blind, p.relations())
+	return errors.Join(accessError, p.checkRelations())
 }
 
-// relations returns an error when no answer has shown any object although there
+// checkRelations returns an error when no answer has shown any object although there
 // have been some: then it is not the Applications that have none.
-func (p *Poller) relations() error {
-	if p.tally.objects || p.tally.good == 0 {
+func (p *Poller) checkRelations() error {
+	if p.outcome.objects || p.outcome.good == 0 {
 		return nil
 	}
 	lacking := len(p.bare)
@@ -219,7 +219,7 @@ func (p *Poller) relations() error {
 	}
 	failures.WithLabelValues(string(search.KindIncomplete)).Inc()
 	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf(
-		"no resource of any Application, on %d clusters that should have some: search's statement for relations fails, or fine-grained RBAC does not grant the account the deployed kinds", lacking)}
+		"search returned no resource of any Application on %d clusters that should have some: its query for relations fails, or fine-grained RBAC does not grant the account the deployed kinds", lacking)}
 }
 
 // targets are the clusters to ask about: those that exist and have Applications, are
@@ -240,24 +240,24 @@ func (p *Poller) targets(exist, have []string) []string {
 	return out
 }
 
-// date marks what is known of clusters whose last good answer is some polls old.
+// markStale dates what is known of clusters whose last good answer is some polls old.
 // A failure now and then is no reason to write every report twice.
-func (p *Poller) date() {
+func (p *Poller) markStale() {
 	grace := staleAfter * p.Options.Interval
 	var dated []string
 	for c, state := range p.known {
 		at := p.readAt[c]
-		if state.StaleSince != nil || !at.Before(p.tally.started) || p.tally.started.Sub(at) < grace {
+		if state.StaleSince != nil || !at.Before(p.outcome.started) || p.outcome.started.Sub(at) < grace {
 			continue
 		}
 		since := at.UTC().Truncate(time.Second)
 		state.StaleSince = &since
 		p.known[c] = state
-		p.touch(state.Applications)
+		p.markDirty(state.Applications)
 		dated = append(dated, c)
 	}
 	if len(dated) > 0 {
 		slices.Sort(dated)
-		p.Log.Info("search has not told of managed clusters for some polls; what is known of them is kept and dated", "clusters", names(dated))
+		p.Log.Info("search has not answered for managed clusters for several polls; reports keep their data and show since when it is stale", "clusters", names(dated))
 	}
 }

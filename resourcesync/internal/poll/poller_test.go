@@ -92,7 +92,7 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 		w.down = nil
 		w.poll()
 		w.poll()
-		if len(w.logs) != 2 || !strings.Contains(w.logs[0], "database") || !strings.Contains(w.logs[1], "search answers") {
+		if len(w.logs) != 2 || !strings.Contains(w.logs[0], "database") || !strings.Contains(w.logs[1], "search answers again") {
 			t.Errorf("said %q", w.logs)
 		}
 	})
@@ -237,8 +237,8 @@ func TestDoubtEndsWithTheFault(t *testing.T) {
 			w.poll()
 			w.expect("nothing is believed while no Application has any object", both("(ConfigMap/a) (ConfigMap/b) ", fresh))
 		}
-		if testutil.ToFloat64(lastSuccess) != success || w.poller.failing != string(search.KindIncomplete) {
-			t.Errorf("relations that fail everywhere are a success (%q)", w.poller.failing)
+		if testutil.ToFloat64(lastSuccess) != success || w.poller.failingKind != string(search.KindIncomplete) {
+			t.Errorf("relations that fail everywhere are a success (%q)", w.poller.failingKind)
 		}
 		w.bent = nil
 		w.poll()

@@ -20,7 +20,7 @@ import (
 // fingerprint is of the bytes of a report; zero: of a file that cannot be read.
 type fingerprint [sha256.Size]byte
 
-func printOf(r *intermediate.Report) (print fingerprint, size int, err error) {
+func fingerprintOf(r *intermediate.Report) (print fingerprint, size int, err error) {
 	r.SchemaVersion = intermediate.SchemaVersion
 	data, err := json.Marshal(r)
 	return sha256.Sum256(data), len(data), err
@@ -62,7 +62,7 @@ func (p *Poller) restore() {
 	p.files = files{sizes: map[intermediate.Key]int{}, cut: map[intermediate.Key]int{}, refused: map[intermediate.Key]bool{}}
 	success, err := p.Files.LastSuccess()
 	if err != nil {
-		p.Log.Error(err, "time of the last good poll cannot be told")
+		p.Log.Error(err, "cannot read the time of the last successful poll")
 	}
 	if !success.IsZero() {
 		p.reached = true
@@ -70,12 +70,12 @@ func (p *Poller) restore() {
 	}
 	keys, err := p.Files.List()
 	if err != nil {
-		p.Log.Error(err, "some intermediate reports cannot be told")
+		p.Log.Error(err, "cannot list intermediate reports")
 	}
 	for _, k := range keys {
 		if err := p.restoreReport(k, success); err != nil && !errors.Is(err, intermediate.ErrNone) {
 			p.written[k] = fingerprint{}
-			p.Log.Error(err, "intermediate report cannot be read; it is replaced when search has answered", "applicationset", k.String())
+			p.Log.Error(err, "cannot read an intermediate report; it is replaced once search has answered", "applicationset", k.String())
 		}
 	}
 	for c, state := range p.known {
@@ -94,7 +94,7 @@ func (p *Poller) restoreReport(k intermediate.Key, success time.Time) error {
 			return err
 		}
 	}
-	print, size, err := printOf(r)
+	print, size, err := fingerprintOf(r)
 	if err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (p *Poller) restoreReport(k intermediate.Key, success time.Time) error {
 // ApplicationSets that are gone. What fails is tried again with the next poll.
 func (p *Poller) publish(view fleet.View) error {
 	if len(p.dirty) > 0 || p.rows == nil {
-		p.count() // nothing of what is known changes without a report that may differ
+		p.countRows() // nothing of what is known changes without a report that may differ
 	}
-	errs := []error{p.lookForFiles()}
+	errs := []error{p.checkFiles()}
 	for k := range p.written {
 		if !view.Sets[k] {
 			errs = append(errs, p.remove(k))
@@ -127,7 +127,7 @@ func (p *Poller) publish(view fleet.View) error {
 	}
 	failed := map[intermediate.Key]bool{}
 	p.late = failed
-	if wanted := p.wanted(view); len(wanted) > 0 {
+	if wanted := p.reportsToWrite(view); len(wanted) > 0 {
 		for _, r := range translate.Reports(wanted, p.known) {
 			if err := p.write(r); err != nil {
 				failed[intermediate.Key{Namespace: r.Namespace, Name: r.Name}] = true
@@ -139,8 +139,8 @@ func (p *Poller) publish(view fleet.View) error {
 	return errors.Join(errs...)
 }
 
-// count looks at what is known for what every publication asks.
-func (p *Poller) count() {
+// countRows finds the ApplicationSets that have Applications.
+func (p *Poller) countRows() {
 	p.rows = map[intermediate.Key]bool{}
 	for _, c := range p.known {
 		for i := range c.Applications {
@@ -149,9 +149,9 @@ func (p *Poller) count() {
 	}
 }
 
-// lookForFiles forgets the files that somebody else has removed, so that they are
-// written again.
-func (p *Poller) lookForFiles() error {
+// checkFiles forgets the files that aggregation or an operator has removed, so that
+// they are written again.
+func (p *Poller) checkFiles() error {
 	keys, err := p.Files.List()
 	if err != nil {
 		return err
@@ -169,9 +169,9 @@ func (p *Poller) lookForFiles() error {
 	return nil
 }
 
-// wanted are the ApplicationSets whose report may differ from its file: those with
+// reportsToWrite are the ApplicationSets whose report may differ from its file: those with
 // Applications, and those that had some, since "none any more" is worth a report.
-func (p *Poller) wanted(view fleet.View) []intermediate.Key {
+func (p *Poller) reportsToWrite(view fleet.View) []intermediate.Key {
 	var out []intermediate.Key
 	for k := range view.Sets {
 		print, exists := p.written[k]
@@ -188,14 +188,14 @@ func (p *Poller) write(r *intermediate.Report) error {
 	k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
 	r.UnreadClusters = p.unread.of(k)
 	cut := shorten(r)
-	print, size, err := printOf(r)
+	print, size, err := fingerprintOf(r)
 	if err != nil {
 		return fmt.Errorf("encode intermediate report of ApplicationSet %s: %w", k, err)
 	}
 	if print == p.written[k] {
 		return nil
 	}
-	if p.refuse(k, size) {
+	if p.exceedsSpace(k, size) {
 		return nil
 	}
 	if err := p.Files.Write(r); err != nil {
@@ -212,17 +212,17 @@ func (p *Poller) write(r *intermediate.Report) error {
 	return nil
 }
 
-// refuse tells whether there is no room for a report, the file that it replaces
+// exceedsSpace reports whether there is no space for a report, the file that it replaces
 // being there until it is written. The container's volume is not to be filled: the
 // kubelet would evict the pod, and deliveries with it.
-func (p *Poller) refuse(k intermediate.Key, size int) bool {
+func (p *Poller) exceedsSpace(k intermediate.Key, size int) bool {
 	if size <= intermediate.MaxReportBytes && p.files.total+size <= intermediate.MaxDirectoryBytes {
 		delete(p.files.refused, k)
 		return false
 	}
 	if !p.files.refused[k] {
 		p.files.refused[k] = true
-		p.Log.Error(nil, "there is no room for an intermediate report; the one before stays, if there is one", "applicationset", k.String(), "bytes", size,
+		p.Log.Error(nil, "no space for an intermediate report; the previous one stays", "applicationset", k.String(), "bytes", size,
 			"directory", p.files.total, "remedy", "spread the Applications over more ApplicationSets or hubs")
 	}
 	p.late[k] = true

@@ -39,15 +39,15 @@ func (p *Poller) readAll(ctx context.Context, clusters []string, until time.Time
 		known++
 	}
 	read := func(b batch) {
-		p.read(ctx, b.clusters, until, func(clusters []string, r reply) { p.take(clusters, r, found) })
+		p.readBatch(ctx, b.clusters, until, func(clusters []string, r reply) { p.acceptReply(clusters, r, found) })
 	}
-	each(batches[:known], inFlight, read)
-	each(batches[known:], 1, read)
+	forEach(batches[:known], inFlight, read)
+	forEach(batches[known:], 1, read)
 	return found
 }
 
-// take accepts an answer for the clusters of which it leaves nothing out.
-func (p *Poller) take(clusters []string, r reply, found *missing) {
+// acceptReply accepts an answer for the clusters of which it leaves nothing out.
+func (p *Poller) acceptReply(clusters []string, r reply, found *missing) {
 	whole := true
 	for _, c := range clusters {
 		fresh := r.apps[c]
@@ -64,14 +64,14 @@ func (p *Poller) take(clusters []string, r reply, found *missing) {
 			found.clusters[c] = reading{apps: fresh, at: r.asked}
 			found.mu.Unlock()
 			p.mu.Lock()
-			p.unremember(c)
+			p.forgetAnswerLocked(c)
 			p.mu.Unlock()
 		case silence:
 			whole = false
 		}
 	}
 	if whole {
-		p.remember(answer{clusters: clusters, digest: r.digest, objects: r.objects})
+		p.recordAnswer(answer{clusters: clusters, digest: r.digest, objects: r.objects})
 	}
 }
 
@@ -99,15 +99,15 @@ func (p *Poller) doubt(cluster string, fresh []translate.Application) doubt {
 		return nothing
 	case len(fresh) == 0 && !p.seen[cluster]:
 		return silence
-	case withoutRelations(fresh):
+	case lacksRelations(fresh):
 		return absence
 	}
 	return nothing
 }
 
-// withoutRelations tells whether a first answer about a cluster shows no object at all
+// lacksRelations reports whether a first answer about a cluster shows no object at all
 // where there should be some: a failed statement for relations looks like that.
-func withoutRelations(apps []translate.Application) bool {
+func lacksRelations(apps []translate.Application) bool {
 	bare := false
 	for i := range apps {
 		if len(apps[i].Resources) > 0 {
@@ -126,21 +126,21 @@ type reply struct {
 	objects bool          // it had relations
 }
 
-// read asks for one batch and hands the answer over unless it is known already. A
+// readBatch asks for one batch and hands the answer over unless it is known already. A
 // batch that fails is asked for in halves, now if there is time, else from the next
 // poll on.
-func (p *Poller) read(ctx context.Context, clusters []string, until time.Time, take func([]string, reply)) {
+func (p *Poller) readBatch(ctx context.Context, clusters []string, until time.Time, take func([]string, reply)) {
 	if p.givenUp() || ctx.Err() != nil {
 		return
 	}
 	var r *search.Result
 	var asked time.Time
-	last := p.last(clusters)
+	last := p.lastAnswer(clusters)
 	tries := attempts
 	if len(clusters) == 1 && p.failedAlone(clusters[0]) {
 		tries = 1
 	}
-	err := p.try(ctx, until, tries, func() (err error) {
+	err := p.retry(ctx, until, tries, func() (err error) {
 		asked = time.Now()
 		r, err = p.Search.Applications(ctx, clusters, last.digest)
 		return err
@@ -151,52 +151,52 @@ func (p *Poller) read(ctx context.Context, clusters []string, until time.Time, t
 	if err != nil {
 		n := len(clusters)
 		halve := n > 1 && divisible(err) && (time.Now().Before(until) || search.KindOf(err) == search.KindTooLarge)
-		p.failed(clusters, err, halve)
+		p.recordFailure(clusters, err, halve)
 		if halve {
-			p.read(ctx, clusters[:n/2], until, take)
-			p.read(ctx, clusters[n/2:], until, take)
+			p.readBatch(ctx, clusters[:n/2], until, take)
+			p.readBatch(ctx, clusters[n/2:], until, take)
 		}
 		return
 	}
 	p.mu.Lock()
-	p.tally.good++
+	p.outcome.good++
 	p.mu.Unlock()
 	if r.Unchanged {
-		p.repeated(last, asked)
+		p.acceptUnchanged(last, asked)
 		return
 	}
 	take(clusters, p.decoded(r, asked))
 }
 
-// failed notes a failed request. A single cluster that cannot be read is no failure
+// recordFailure records a failed request. A single cluster that cannot be read is no failure
 // of search, unless nothing else can be read either, and a batch that is halved
 // leaves it to its halves.
-func (p *Poller) failed(clusters []string, err error, halved bool) {
+func (p *Poller) recordFailure(clusters []string, err error, halved bool) {
 	if divisible(err) {
-		p.suspectAll(clusters, time.Now())
+		p.markSuspects(clusters, time.Now())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tally.bad++
+	p.outcome.bad++
 	err = fmt.Errorf("read %d clusters from %s on: %w", len(clusters), clusters[0], err)
-	if p.tally.first == nil {
-		p.tally.first = err
+	if p.outcome.first == nil {
+		p.outcome.first = err
 	}
 	switch {
 	case len(clusters) == 1 && divisible(err):
-		if s := p.suspects[clusters[0]]; !s.said {
-			s.said = true
-			p.Log.Error(err, "managed cluster cannot be read from search; what is known of it is kept and dated, and it is asked about less often", "cluster", clusters[0], "remedy", remedy(err))
+		if s := p.suspects[clusters[0]]; !s.logged {
+			s.logged = true
+			p.Log.Error(err, "cannot read a managed cluster from search; reports keep its data and show since when it is stale, and search is queried for it less often", "cluster", clusters[0], "remedy", remedy(err))
 		}
-	case !halved && p.tally.err == nil:
-		p.tally.err = err
+	case !halved && p.outcome.err == nil:
+		p.outcome.err = err
 	}
 }
 
 // remedy is what helps a cluster that cannot be read.
 func remedy(err error) string {
 	if search.KindOf(err) == search.KindTooLarge {
-		return "raise --search-max-answer and the container's memory limit with it, or see what so many objects are doing there"
+		return "raise --search-max-answer and the container's memory limit with it, or reduce the objects of the Applications there"
 	}
 	return "see the log of search-api and the search collector add-on of that cluster"
 }
@@ -216,16 +216,16 @@ func (p *Poller) decoded(r *search.Result, asked time.Time) reply {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(odd) > 0 {
-		p.odd(odd)
+		p.addOddLocked(odd)
 		out.digest = search.Digest{}
 	}
-	p.tally.objects = p.tally.objects || out.objects
+	p.outcome.objects = p.outcome.objects || out.objects
 	return out
 }
 
-// try repeats a request that may succeed a moment later, with growing and random
+// retry repeats a request that may succeed a moment later, with growing and random
 // pauses, while the interval lasts.
-func (p *Poller) try(ctx context.Context, until time.Time, tries int, request func() error) error {
+func (p *Poller) retry(ctx context.Context, until time.Time, tries int, request func() error) error {
 	backoff := wait.Backoff{Duration: firstBackoff / 2, Factor: 2, Jitter: 2, Steps: tries} // half to one and a half of firstBackoff
 	for n := 1; ; n++ {
 		err := request()
@@ -242,8 +242,8 @@ func (p *Poller) try(ctx context.Context, until time.Time, tries int, request fu
 	}
 }
 
-// each calls work for every element, some at a time.
-func each[T any](list []T, atOnce int, work func(T)) {
+// forEach calls work for every element, some at a time.
+func forEach[T any](list []T, atOnce int, work func(T)) {
 	var group errgroup.Group
 	group.SetLimit(atOnce)
 	for _, e := range list {

@@ -20,7 +20,7 @@ func (p *Poller) forget(exist []string) {
 	}
 	for c, state := range p.known {
 		if !there[c] {
-			p.touch(state.Applications)
+			p.markDirty(state.Applications)
 			delete(p.known, c)
 			p.budget.set(c, nil, translate.Cut{})
 		}
@@ -41,18 +41,18 @@ func forget[T any](m map[string]T, there map[string]bool) {
 func (p *Poller) accept(cluster string, fresh []translate.Application, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tally.answered[cluster] = true
+	p.outcome.answered[cluster] = true
 	p.unread.done(cluster)
 	delete(p.bare, cluster)
-	p.replace(cluster, fresh, now)
+	p.replaceLocked(cluster, fresh, now)
 }
 
-// replace changes what is known of a cluster; mu is held.
-func (p *Poller) replace(cluster string, fresh []translate.Application, now time.Time) {
-	p.unremember(cluster)
+// replaceLocked changes what is known of a cluster. The caller holds mu.
+func (p *Poller) replaceLocked(cluster string, fresh []translate.Application, now time.Time) {
+	p.forgetAnswerLocked(cluster)
 	before, known := p.known[cluster]
 	if len(fresh) == 0 {
-		p.touch(before.Applications)
+		p.markDirty(before.Applications)
 		delete(p.known, cluster)
 		delete(p.readAt, cluster)
 		p.budget.set(cluster, nil, translate.Cut{})
@@ -61,17 +61,17 @@ func (p *Poller) replace(cluster string, fresh []translate.Application, now time
 	p.readAt[cluster] = now
 	fresh, cut := translate.Limit(cluster, fresh, p.budget.level)
 	if !known || before.StaleSince != nil || !equal(before.Applications, fresh) {
-		p.touch(before.Applications)
-		p.touch(fresh)
+		p.markDirty(before.Applications)
+		p.markDirty(fresh)
 		p.known[cluster] = translate.Cluster{Applications: fresh}
 	}
 	p.budget.set(cluster, fresh, cut)
 	if p.budget.total > p.budget.limit {
-		p.budget.lower(p)
+		p.budget.lowerLocked(p)
 	}
 }
 
-func (p *Poller) touch(apps []translate.Application) {
+func (p *Poller) markDirty(apps []translate.Application) {
 	for i := range apps {
 		p.dirty[apps[i].Set] = true
 	}
@@ -92,12 +92,12 @@ type unread struct {
 	process map[string]bool
 	// restored are, by report of an earlier run, the clusters that it had not read.
 	restored map[intermediate.Key]map[string]bool
-	// changed tells that a cluster has been read since reports were last compared.
+	// changed is true when a cluster has been read since reports were last compared.
 	changed bool
 }
 
-// begin notes the fleet at the first poll. A cluster that joins it later had nothing
-// that anybody could have known.
+// begin records the fleet at the first poll. A cluster that joins later had nothing
+// that an earlier run could have read.
 func (u *unread) begin(clusters []string) {
 	if u.process != nil {
 		return

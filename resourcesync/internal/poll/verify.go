@@ -22,18 +22,18 @@ const (
 	namesAtOnce  = 500 // names in one question for objects
 )
 
-// confirm reads the clusters whose answers leave something out a second time, a few
+// verify reads the clusters whose answers leave something out a second time, a few
 // at once. What is proven to be gone goes; the rest is held, each thing for itself,
 // beside all that the answers do say.
-func (p *Poller) confirm(ctx context.Context, view fleet.View, found *missing, until time.Time) {
+func (p *Poller) verify(ctx context.Context, view fleet.View, found *missing, until time.Time) {
 	if len(found.clusters) == 0 || !sleep(ctx, min(time.Second, p.Options.Interval/10)) {
 		return
 	}
 	visible := p.visible(ctx, view, until)
 	clusters := slices.Sorted(maps.Keys(found.clusters))
-	each(slices.Collect(slices.Chunk(clusters, confirmGroup)), inFlight, func(group []string) {
+	forEach(slices.Collect(slices.Chunk(clusters, confirmGroup)), inFlight, func(group []string) {
 		second := map[string]reading{}
-		p.read(ctx, group, until, func(clusters []string, r reply) {
+		p.readBatch(ctx, group, until, func(clusters []string, r reply) {
 			for _, c := range clusters {
 				second[c] = reading{apps: r.apps[c], at: r.asked}
 			}
@@ -43,13 +43,13 @@ func (p *Poller) confirm(ctx context.Context, view fleet.View, found *missing, u
 				return
 			}
 			again, is := second[c]
-			p.judge(ctx, c, found.clusters[c], again, is, visible[c], until)
+			p.verifyCluster(ctx, c, found.clusters[c], again, is, visible[c], until)
 		}
 	})
 }
 
-// judge decides on a cluster after its second read, if there was one.
-func (p *Poller) judge(ctx context.Context, cluster string, first, second reading, confirmed, visible bool, until time.Time) {
+// verifyCluster decides on a cluster after its second read, if there was one.
+func (p *Poller) verifyCluster(ctx context.Context, cluster string, first, second reading, confirmed, visible bool, until time.Time) {
 	p.mu.Lock()
 	state, known := p.known[cluster]
 	p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *Poller) judge(ctx context.Context, cluster string, first, second readin
 	switch {
 	case len(last.apps) == 0 && !visible:
 		return // it looks the same when the account does not see it: that is no answer
-	case !known && withoutRelations(last.apps) && !p.outlasts(cluster, last.at):
+	case !known && lacksRelations(last.apps) && !p.outlasts(cluster, last.at):
 		return // not yet read
 	case !known:
 		p.accept(cluster, last.apps, last.at)
@@ -74,7 +74,7 @@ func (p *Poller) judge(ctx context.Context, cluster string, first, second readin
 			failures.WithLabelValues(string(search.KindIncomplete)).Inc() // two reads a second apart differ
 		}
 		gone.Applications = both.Applications
-		gone.Resources = p.vanished(ctx, cluster, both.Resources, until)
+		gone.Resources = p.confirmedGone(ctx, cluster, both.Resources, until)
 	}
 	n := len(absent.Resources) - len(gone.Resources) + len(absent.Applications) - len(gone.Applications)
 	maps.Copy(gone.Applications, stillAbsent(state.Applications, last.apps))
@@ -82,7 +82,7 @@ func (p *Poller) judge(ctx context.Context, cluster string, first, second readin
 	p.accept(cluster, merged, last.at)
 	if n > 0 {
 		p.mu.Lock()
-		p.tally.held = append(p.tally.held, fmt.Sprintf("%s: %d", cluster, n))
+		p.outcome.held = append(p.outcome.held, fmt.Sprintf("%s: %d", cluster, n))
 		p.mu.Unlock()
 	}
 }
@@ -102,7 +102,7 @@ func stillAbsent(known, fresh []translate.Application) map[translate.Identity]bo
 	return gone
 }
 
-// outlasts tells whether a cluster's answers have looked for long as if relations
+// outlasts reports whether a cluster's answers have looked for long as if relations
 // failed, while others have some: then there may well be none.
 func (p *Poller) outlasts(cluster string, now time.Time) bool {
 	p.mu.Lock()
@@ -112,12 +112,12 @@ func (p *Poller) outlasts(cluster string, now time.Time) bool {
 		p.bare[cluster] = now
 		return false
 	}
-	return p.tally.objects && now.Sub(since) >= believeAfter
+	return p.outcome.objects && now.Sub(since) >= acceptAbsenceAfter
 }
 
-// vanished returns those of the resources that are not on the cluster any more. It
+// confirmedGone returns those of the resources that are not on the cluster any more. It
 // asks for the objects themselves, not for relations.
-func (p *Poller) vanished(ctx context.Context, cluster string, resources map[intermediate.Resource]bool, until time.Time) map[intermediate.Resource]bool {
+func (p *Poller) confirmedGone(ctx context.Context, cluster string, resources map[intermediate.Resource]bool, until time.Time) map[intermediate.Resource]bool {
 	gone := map[intermediate.Resource]bool{}
 	var ask []intermediate.Resource
 	for r := range resources {
@@ -132,7 +132,7 @@ func (p *Poller) vanished(ctx context.Context, cluster string, resources map[int
 			kinds[r.Kind], names[r.Name] = true, true
 		}
 		var result *search.Result
-		err := p.try(ctx, until, attempts, func() (err error) {
+		err := p.retry(ctx, until, attempts, func() (err error) {
 			result, err = p.Search.Objects(ctx, cluster, slices.Sorted(maps.Keys(kinds)), slices.Sorted(maps.Keys(names)))
 			return err
 		})
@@ -149,16 +149,16 @@ func (p *Poller) vanished(ctx context.Context, cluster string, resources map[int
 	return gone
 }
 
-// searchable tells whether search takes a value as it is: not as a pattern and not
+// searchable reports whether search takes a value as it is: not as a pattern and not
 // as a comparison. Values come from managed clusters.
 func searchable(value string) bool {
 	return value != "" && !strings.Contains(value, "*") && !strings.ContainsAny(value[:1], "!=<>")
 }
 
-// review looks at what is held of the clusters that have answered in this poll. It
+// reviewHeld looks at what is held of the clusters that have answered in this poll. It
 // goes when it is proven to be gone or when it has been left out for long enough: an
 // object may well stay when it leaves its Application.
-func (p *Poller) review(ctx context.Context, until time.Time) {
+func (p *Poller) reviewHeld(ctx context.Context, until time.Time) {
 	now := time.Now()
 	var due []string
 	for c, state := range p.known {
@@ -169,26 +169,26 @@ func (p *Poller) review(ctx context.Context, until time.Time) {
 		}
 		if at, ok := p.reviewed[c]; !ok {
 			p.reviewed[c] = now // it has just been asked about
-		} else if p.tally.answered[c] && (now.Sub(at) >= reviewEvery || now.Sub(oldest) >= believeAfter) {
+		} else if p.outcome.answered[c] && (now.Sub(at) >= reviewEvery || now.Sub(oldest) >= acceptAbsenceAfter) {
 			due = append(due, c)
 		}
 	}
 	slices.Sort(due)
-	each(due, inFlight, func(c string) { p.reviewCluster(ctx, c, now, until) })
+	forEach(due, inFlight, func(c string) { p.reviewCluster(ctx, c, now, until) })
 }
 
 func (p *Poller) reviewCluster(ctx context.Context, cluster string, now, until time.Time) {
 	p.mu.Lock()
 	apps, at := p.known[cluster].Applications, p.readAt[cluster]
-	objects, last := p.tally.objects, p.reviewed[cluster]
+	objects, last := p.outcome.objects, p.reviewed[cluster]
 	p.mu.Unlock()
 	held, _ := translate.Held(apps)
 	var gone translate.Absence
 	if objects {
-		gone = translate.Expired(apps, now.Add(-believeAfter))
+		gone = translate.Expired(apps, now.Add(-acceptAbsenceAfter))
 	}
 	if now.Sub(last) >= reviewEvery {
-		for r := range p.vanished(ctx, cluster, held.Resources, until) {
+		for r := range p.confirmedGone(ctx, cluster, held.Resources, until) {
 			if gone.Resources == nil {
 				gone.Resources = map[intermediate.Resource]bool{}
 			}
@@ -205,7 +205,7 @@ func (p *Poller) reviewCluster(ctx context.Context, cluster string, now, until t
 	}
 	// What the last answer said is still what is known, but for what was held.
 	a := p.answers[cluster]
-	p.replace(cluster, translate.Release(apps, gone), at)
+	p.replaceLocked(cluster, translate.Release(apps, gone), at)
 	if a != nil {
 		p.answers[cluster] = a
 	}
@@ -213,11 +213,11 @@ func (p *Poller) reviewCluster(ctx context.Context, cluster string, now, until t
 
 // visible returns the clusters that the account sees; none when that cannot be told.
 func (p *Poller) visible(ctx context.Context, view fleet.View, until time.Time) map[string]bool {
-	if !p.accessAt.Before(p.tally.started) {
+	if !p.accessAt.Before(p.outcome.started) {
 		return p.seen // asked for in this poll
 	}
-	p.askAccess(ctx, view, until)
-	if p.accessAt.Before(p.tally.started) {
+	p.readAccess(ctx, view, until)
+	if p.accessAt.Before(p.outcome.started) {
 		return nil
 	}
 	return p.seen

@@ -52,7 +52,7 @@ func readAll(r io.Reader, b []byte) ([]byte, error) {
 	}
 }
 
-// decodeError tells why an answer that was read could not be decoded.
+// decodeError reports why an answer that was read could not be decoded.
 func decodeError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer ends early"}

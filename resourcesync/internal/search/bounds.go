@@ -35,7 +35,7 @@ func (it *Item) check(field *string, value string) error {
 		if len(value) > maxMissing {
 			return fmt.Errorf("%d bytes, want at most %d", len(value), maxMissing)
 		}
-		return nil // JSON, looked through by whoever decodes it
+		return nil // JSON, which its decoder checks
 	}
 	if len(value) > limit {
 		return fmt.Errorf("%d bytes, want at most %d", len(value), limit)

@@ -94,7 +94,7 @@ func (c *Client) post(ctx context.Context, q graphQLRequest, read func(body []by
 	return readBody(limited, read)
 }
 
-// statusError tells the failures apart that the server shows by its status.
+// statusError returns the error of an HTTP status, by kind.
 func statusError(status int, body io.Reader) error {
 	head, _ := io.ReadAll(io.LimitReader(body, 4096))
 	text := string(head)
@@ -138,7 +138,7 @@ func message(body []byte) string {
 	return m.Message
 }
 
-// connectionError tells why there was no answer at all.
+// connectionError reports why there was no answer at all.
 func connectionError(err error) error {
 	e := &Error{Kind: KindUnreachable, Err: err}
 	var (

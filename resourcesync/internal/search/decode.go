@@ -29,9 +29,9 @@ type graphQLError struct {
 // decode reads a response. A broken one is an error, an odd row is not.
 func decode(body []byte) (*answer, error) { return walk(body, newDecoder()) }
 
-// glance is decode without the rows: it returns the digests of results that decode
+// scan is decode without the rows: it returns the digests of results that decode
 // would return, or ones that are equal to no digest that decode returns.
-func glance(body []byte) (*answer, error) { return walk(body, nil) }
+func scan(body []byte) (*answer, error) { return walk(body, nil) }
 
 func walk(body []byte, rows *decoder) (*answer, error) {
 	s := &stream{lexer: newLexer(body), rows: rows}
@@ -130,7 +130,7 @@ func (s *stream) result(r *Result, name string) error {
 // row adds a row to a sum and, decoded, to a list.
 func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
 	if s.rows == nil {
-		raw, err := s.glance()
+		raw, err := s.scan()
 		if err == nil {
 			sum.add(raw)
 		}

@@ -167,7 +167,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(s.body())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, _ = glance(data)
+		_, _ = scan(data)
 		a, err := decode(data)
 		if KindOf(err) == KindIncomplete && json.Valid(data) {
 			t.Error("a whole answer looks cut")
@@ -182,7 +182,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		if r, err := only(a, nil); err == nil && r.Digest != (Digest{}) {
 			if again := unchanged(data, r.Digest); again != nil && again.Count != len(r.Items) {
-				t.Errorf("%d rows at a glance, %d decoded", again.Count, len(r.Items))
+				t.Errorf("%d rows scanned, %d decoded", again.Count, len(r.Items))
 			}
 		}
 		if err := a.failure(len(a.results)); err != nil {

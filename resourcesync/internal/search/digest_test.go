@@ -156,7 +156,7 @@ func TestDigestOfEveryOtherByte(t *testing.T) {
 	}
 }
 
-// Rows that a glance cuts in the wrong place: what it costs is time.
+// Rows that a scan cuts in the wrong place: what it costs is time.
 func TestGlanceMayBeWrong(t *testing.T) {
 	row := func(text string) string { return fmt.Sprintf(`{"_uid":"c/1","x":%s,"cluster":"c"}`, text) }
 	texts := []string{`"}"`, `"]}"`, `"},{"`, `"]},{"`, `"x\\"`, `"x\"}"`, `"\\\"},{"`, `{"y":"z"}`, `[{"y":"z"}]`, `[["z"],{}]`, `{}`, `1`, `null`}

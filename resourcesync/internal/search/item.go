@@ -195,7 +195,7 @@ func (d *decoder) text(raw []byte) (string, error) {
 // longText is the length in bytes from which on texts are not shared.
 const longText = 128
 
-// plain tells whether a text is ASCII without escapes, as most are.
+// plain reports whether a text is ASCII without escapes, as most are.
 func plain(text []byte) bool {
 	for _, c := range text {
 		if c < ' ' || c == '\\' || c >= utf8.RuneSelf {

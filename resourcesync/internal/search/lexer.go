@@ -19,7 +19,7 @@ import (
 type lexer struct {
 	buf    []byte
 	pos    int // what is before has been consumed
-	escape int // the first backslash that [lexer.glance] has not passed
+	escape int // the first backslash that [lexer.scan] has not passed
 }
 
 func newLexer(body []byte) *lexer { return &lexer{buf: body, escape: -1} }
@@ -74,11 +74,11 @@ func (l *lexer) value() ([]byte, error) {
 	return raw, nil
 }
 
-// glance consumes a row like value, at the speed of memory: it takes the first
+// scan consumes a row like value, at the speed of memory: it takes the first
 // brace for the row's end that follows a quote or a bracket, as it does in every
 // row of texts and lists of texts. A text such as "}, {" makes it wrong, which
 // costs its caller the time to look again: see [Digest].
-func (l *lexer) glance() ([]byte, error) {
+func (l *lexer) scan() ([]byte, error) {
 	if _, err := l.next(); err != nil {
 		return nil, err
 	}

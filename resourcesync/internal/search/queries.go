@@ -121,9 +121,9 @@ func unchanged(body []byte, last Digest) *Result {
 	if last == (Digest{}) {
 		return nil
 	}
-	r, err := only(glance(body))
+	r, err := only(scan(body))
 	if err != nil || r.Digest != last {
-		return nil // decoding tells what is the matter
+		return nil // decoding reports what is wrong
 	}
 	r.Unchanged = true
 	return r
@@ -191,7 +191,7 @@ func related(r *Result) error {
 	return nil
 }
 
-// IsCluster tells the row of a managed cluster from an object on one.
+// IsCluster reports whether a row is a managed cluster, not an object on one.
 func (it *Item) IsCluster() bool {
 	return it.Kind == "Cluster" && strings.HasPrefix(it.UID, "cluster__")
 }

@@ -63,7 +63,7 @@ func (t *transport) dial(ctx context.Context, network, address string) (net.Conn
 	return d.DialContext(ctx, network, address)
 }
 
-// rootsError tells that there are no roots to verify a server with.
+// rootsError means that there are no roots to verify a server with.
 type rootsError struct{ err error }
 
 func (e *rootsError) Error() string { return "load roots: " + e.err.Error() }

@@ -54,7 +54,7 @@ type Result struct {
 	// Digest is that of the answer, zero when a row of it is odd or when the server
 	// reports any error with it.
 	Digest Digest
-	// Unchanged tells that the digest is the one that the caller has brought along.
+	// Unchanged: the digest is the one that the caller passed.
 	// There are neither Items nor Related nor Odd then: they were not decoded.
 	Unchanged bool
 }

@@ -24,7 +24,7 @@ type Application struct {
 	Resources []intermediate.Resource
 	// Conditions are its errors and warnings, sorted by type.
 	Conditions []intermediate.Condition
-	// Bare tells that no object on the cluster was found to belong to it, although
+	// Bare: no object on the cluster was found to belong to it, although
 	// its own status does not say that anything is missing or unknown.
 	Bare bool
 	// Held are those of Resources that answers leave out while nothing proves that
@@ -114,7 +114,7 @@ func hosting(s string) (intermediate.Key, bool) {
 	return intermediate.Key{Namespace: parts[1], Name: parts[2]}, true
 }
 
-// explained tells whether an Application without any object may be right: it says
+// explained reports whether an Application without any object may be right: it says
 // itself that it misses something, or that it could not tell.
 func explained(it *search.Item) bool {
 	if it.Missing != "" || it.Health == "Missing" || it.Sync == "Unknown" || it.Sync == "" {

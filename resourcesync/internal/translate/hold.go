@@ -34,7 +34,7 @@ func newAbsence() Absence {
 	return Absence{Applications: map[Identity]bool{}, Resources: map[intermediate.Resource]bool{}}
 }
 
-// Empty tells that nothing is left out.
+// Empty reports whether nothing is left out.
 func (a Absence) Empty() bool { return len(a.Applications)+len(a.Resources) == 0 }
 
 // Both returns what a and b leave out.

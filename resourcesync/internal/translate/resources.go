@@ -42,8 +42,8 @@ func missingResources(text string) ([]missing, error) {
 	return list, nil
 }
 
-// possible tells whether there can be such a resource at all. The text is written
-// on the managed cluster by whoever may write the Application's status there.
+// possible reports whether there can be such a resource at all. The text is written
+// on the managed cluster by any client that may write the Application's status there.
 func (m *missing) possible() bool {
 	const longest = 253
 	for _, part := range []string{m.Group, m.Version, m.Namespace, m.Name} {
