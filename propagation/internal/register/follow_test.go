@@ -73,7 +73,7 @@ func TestLeavesWithDeletion(t *testing.T) {
 	testkit.Edit(t, hub.client, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
 }
 
-// What happened while nobody looked is made good at the start, and a settled hub
+// What changed while no propagation ran is repaired at the start, and a settled hub
 // is not written to.
 func TestRestart(t *testing.T) {
 	a := newArgo(t)

@@ -68,7 +68,7 @@ func (g *conditional) wrap(c client.WithWatch) client.Client {
 }
 
 // Every write is one of the Secret that was seen, so that neither a stale cache nor
-// a second replica costs anybody a Secret.
+// a second replica deletes or duplicates a Secret.
 func TestWritesAreConditional(t *testing.T) {
 	a := newArgo(t)
 	var g conditional
@@ -80,7 +80,7 @@ func TestWritesAreConditional(t *testing.T) {
 	a.registered(other, nil)
 	testkit.Edit(t, hub.client, cluster, func(c *clusterv1.ManagedCluster) { c.Labels["v"] = "2" })
 	a.labelled(name, map[string]string{"v": "2"})
-	testkit.Edit(t, hub.client, secret, func(s *corev1.Secret) { s.Labels = nil }) // mended over a live read
+	testkit.Edit(t, hub.client, secret, func(s *corev1.Secret) { s.Labels = nil }) // repaired after a live read
 	a.labelled(name, map[string]string{"v": "2"})
 	testkit.Edit(t, hub.client, cluster, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
 	a.absent(name)
@@ -112,7 +112,7 @@ func behind(old *corev1.Secret, reads *atomic.Int64) func(client.WithWatch) clie
 	}
 }
 
-// A cache that still has our Secret, while somebody has put one of theirs under its
+// A cache that still has our Secret, while another client has put one of its own under its
 // name, neither deletes nor changes theirs.
 func TestStaleCacheCostsNobodyASecret(t *testing.T) {
 	for kind, leave := range map[string]func(*clusterv1.ManagedCluster){
@@ -124,19 +124,19 @@ func TestStaleCacheCostsNobodyASecret(t *testing.T) {
 			_, stop := a.start(nil)
 			name := unique("c")
 			cluster := a.cluster(name, nil)
-			ours := a.registered(name, nil)
+			isOwn := a.registered(name, nil)
 			stop()
-			if err := hub.client.Delete(context.Background(), ours); err != nil {
+			if err := hub.client.Delete(context.Background(), isOwn); err != nil {
 				t.Fatal(err)
 			}
 			theirs := &corev1.Secret{StringData: map[string]string{"name": "theirs"}}
-			theirs.Namespace, theirs.Name = ours.Namespace, ours.Name
+			theirs.Namespace, theirs.Name = isOwn.Namespace, isOwn.Name
 			a.create(theirs)
 			testkit.Edit(t, hub.client, cluster, leave)
 
 			var reads atomic.Int64
 			reads.Store(3)
-			a.start(behind(ours, &reads))
+			a.start(behind(isOwn, &reads))
 			testkit.Eventually(t, "the stale reads", func() error {
 				if n := reads.Load(); n >= 0 {
 					return fmt.Errorf("%d are left", n)

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// recheck is how often a Secret that is not ours is looked at again; its going
-	// away is not seen, since only Secrets with our label are watched.
-	recheck = time.Minute
+	// foreignRecheck is how often a Secret of another writer is read again; no event
+	// tells of its deletion, since only Secrets with our label are watched.
+	foreignRecheck = time.Minute
 	// conflictDelay lets the cache see the change that a write ran into.
 	conflictDelay = 50 * time.Millisecond
 
@@ -45,7 +45,7 @@ type Reconciler struct {
 	instanceLabel string
 	recorder      events.EventRecorder
 
-	told sync.Map // names of clusters whose Secret is known to be somebody else's
+	foreign sync.Map // names of clusters whose Secret has another writer, as logged
 }
 
 // Reconcile makes the Secret of one ManagedCluster what it should be.
@@ -63,8 +63,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if !registrable(cluster) {
-		r.told.Delete(request.Name)
-		return quiet(r.remove(ctx, secret))
+		r.foreign.Delete(request.Name)
+		return requeueOnConflict(r.remove(ctx, secret))
 	}
 	if secret == nil {
 		return r.create(ctx, cluster)
@@ -73,18 +73,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 func (r *Reconciler) create(ctx context.Context, cluster *clusterv1.ManagedCluster) (ctrl.Result, error) {
-	want := wanted(cluster, r.namespace, r.instanceLabel)
+	want := secretFor(cluster, r.namespace, r.instanceLabel)
 	err := r.client.Create(ctx, want, client.FieldOwner(fieldOwner))
 	if err == nil {
-		r.told.Delete(cluster.Name)
+		r.foreign.Delete(cluster.Name)
 		ctrl.LoggerFrom(ctx).Info("registered cluster with Argo CD", "secret", want.Name)
 		return ctrl.Result{}, nil
 	}
 	if !apierrors.IsAlreadyExists(err) {
 		return ctrl.Result{}, fmt.Errorf("create Secret %s/%s: %w", r.namespace, want.Name, err)
 	}
-	// The cache is behind, or the Secret lost the label that it is cached by, or it
-	// is somebody else's.
+	// The cache is behind, the Secret lost the label that it is cached by, or another
+	// writer (an operator, the cluster import of RHACM) made it.
 	secret, err := r.secret(ctx, r.live, cluster.Name)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -96,26 +96,26 @@ func (r *Reconciler) create(ctx context.Context, cluster *clusterv1.ManagedClust
 }
 
 func (r *Reconciler) update(ctx context.Context, cluster *clusterv1.ManagedCluster, secret *corev1.Secret) (ctrl.Result, error) {
-	if !ours(secret) {
-		r.tell(ctx, cluster, secret)
-		return ctrl.Result{RequeueAfter: recheck}, nil
+	if !isOwn(secret) {
+		r.recordForeign(ctx, cluster, secret)
+		return ctrl.Result{RequeueAfter: foreignRecheck}, nil
 	}
-	r.told.Delete(cluster.Name)
-	patch, err := mend(secret, wanted(cluster, r.namespace, r.instanceLabel), cluster.Labels)
+	r.foreign.Delete(cluster.Name)
+	patch, err := repairPatch(secret, secretFor(cluster, r.namespace, r.instanceLabel), cluster.Labels)
 	if err != nil || patch == nil {
 		return ctrl.Result{}, err
 	}
 	target := &corev1.Secret{}
 	target.Namespace, target.Name = secret.Namespace, secret.Name
 	if err := r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner)); err != nil {
-		return quiet(fmt.Errorf("patch Secret %s/%s: %w", secret.Namespace, secret.Name, err))
+		return requeueOnConflict(fmt.Errorf("patch Secret %s/%s: %w", secret.Namespace, secret.Name, err))
 	}
 	return ctrl.Result{}, nil
 }
 
 // remove deletes the Secret as it was seen, and only if it is ours.
 func (r *Reconciler) remove(ctx context.Context, secret *corev1.Secret) error {
-	if secret == nil || !ours(secret) {
+	if secret == nil || !isOwn(secret) {
 		return nil
 	}
 	err := r.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
@@ -125,11 +125,11 @@ func (r *Reconciler) remove(ctx context.Context, secret *corev1.Secret) error {
 	if err != nil {
 		return fmt.Errorf("delete Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
-	ctrl.LoggerFrom(ctx).Info("took cluster off Argo CD", "secret", secret.Name)
+	ctrl.LoggerFrom(ctx).Info("unregistered cluster from Argo CD", "secret", secret.Name)
 	return nil
 }
 
-// secret returns the Secret of a cluster's name, whoever's it is, or nil.
+// secret returns the Secret of a cluster's name, whoever wrote it, or nil.
 func (r *Reconciler) secret(ctx context.Context, reader client.Reader, cluster string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: r.namespace, Name: secretName(cluster)}
@@ -142,18 +142,19 @@ func (r *Reconciler) secret(ctx context.Context, reader client.Reader, cluster s
 	return secret, nil
 }
 
-// tell says once that a cluster's Secret is somebody else's.
-func (r *Reconciler) tell(ctx context.Context, cluster *clusterv1.ManagedCluster, secret *corev1.Secret) {
-	if _, known := r.told.LoadOrStore(cluster.Name, true); known {
+// recordForeign logs once, and records an Event, that another writer has the name of
+// a cluster's Secret.
+func (r *Reconciler) recordForeign(ctx context.Context, cluster *clusterv1.ManagedCluster, secret *corev1.Secret) {
+	if _, known := r.foreign.LoadOrStore(cluster.Name, true); known {
 		return
 	}
-	const note = "Secret %s/%s was not written by multicluster-integrations and is left alone; remove or rename it to have this cluster registered with Argo CD"
-	ctrl.LoggerFrom(ctx).Info("cluster is not registered with Argo CD: its Secret is somebody else's", "secret", secret.Name)
+	const note = "propagation does not register this cluster with Argo CD, since Secret %s/%s was created by another writer; delete or rename that Secret"
+	ctrl.LoggerFrom(ctx).Info("cannot register cluster with Argo CD: another writer created its Secret; delete or rename that", "secret", secret.Name)
 	r.recorder.Eventf(cluster, nil, corev1.EventTypeWarning, reasonSecretUsed, actionRegister, note, secret.Namespace, secret.Name)
 }
 
-// quiet turns a write that raced with another into another look.
-func quiet(err error) (ctrl.Result, error) {
+// requeueOnConflict has the cluster reconciled again soon when a write met another one.
+func requeueOnConflict(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	}

@@ -36,14 +36,14 @@ func registrable(cluster *clusterv1.ManagedCluster) bool {
 		!contract.IsHub(cluster.Name, cluster.Labels)
 }
 
-// ours reports whether a Secret was written by this package.
-func ours(secret *corev1.Secret) bool {
+// isOwn reports whether a Secret was written by this package.
+func isOwn(secret *corev1.Secret) bool {
 	return secret.Annotations[contract.RegisteredByAnnotation] == contract.RegisteredBy
 }
 
-// wanted returns the Secret of a cluster. instanceLabel is the label that Argo CD is
+// secretFor returns the Secret of a cluster. instanceLabel is the label that Argo CD is
 // configured to track resources by, empty for its default.
-func wanted(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string) *corev1.Secret {
+func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string) *corev1.Secret {
 	labels := make(map[string]string, len(cluster.Labels)+3)
 	for key, value := range cluster.Labels {
 		if !argocdOwned(key, instanceLabel) {
@@ -73,18 +73,18 @@ func wanted(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string) 
 }
 
 // argocdOwned reports whether Argo CD reads a label as its own. On a ManagedCluster
-// it speaks of the ManagedCluster: copied to the Secret, the label that tracks
+// it is about the ManagedCluster: copied to the Secret, the label that tracks
 // resources would make the Secret part of the Application that manages the
 // ManagedCluster, which then prunes it, since it is not in git.
 func argocdOwned(key, instanceLabel string) bool {
 	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix)
 }
 
-// stale reports whether a label that the cluster does not give its Secret was given
-// to it before. Those of others stay. Versions that kept no list copied every label
+// copiedBefore reports whether a label that the cluster does not give its Secret was
+// copied to it before. Labels of other writers stay. Versions that kept no list copied every label
 // and left no other there, but for those that Argo CD adds itself: of these only what
 // the cluster still says was copied.
-func stale(is *corev1.Secret, cluster map[string]string) func(key string) bool {
+func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string) bool {
 	list, listed := is.Annotations[contract.CopiedLabelsAnnotation]
 	copied := strings.Split(list, ",")
 	return func(key string) bool {
@@ -99,10 +99,10 @@ func stale(is *corev1.Secret, cluster map[string]string) func(key string) bool {
 	}
 }
 
-// mend returns the merge patch that makes is the Secret that want is, or nil.
+// repairPatch returns the merge patch that makes the Secret is equal to want, or nil.
 // cluster are the labels of the ManagedCluster.
-func mend(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
-	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, stale(is, cluster))
+func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
+	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, copiedBefore(is, cluster))
 	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, func(string) bool { return false })
 	data := difference(is.Data, want.Data, bytes.Equal, func(string) bool { return true })
 	if len(labels) == 0 && len(annotations) == 0 && len(data) == 0 {
@@ -127,7 +127,7 @@ func mend(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
 }
 
 // difference returns what turns is into want, nil values for what has to go.
-func difference[V any](is, want map[string]V, same func(a, b V) bool, stale func(key string) bool) map[string]any {
+func difference[V any](is, want map[string]V, same func(a, b V) bool, copiedBefore func(key string) bool) map[string]any {
 	change := map[string]any{}
 	for key, value := range want {
 		if current, there := is[key]; !there || !same(current, value) {
@@ -135,7 +135,7 @@ func difference[V any](is, want map[string]V, same func(a, b V) bool, stale func
 		}
 	}
 	for key := range is {
-		if _, there := want[key]; !there && stale(key) {
+		if _, there := want[key]; !there && copiedBefore(key) {
 			change[key] = nil
 		}
 	}

@@ -20,7 +20,7 @@ import (
 
 func TestNamesStayLegal(t *testing.T) {
 	for _, name := range []string{"c", strings.Repeat("c", 63), strings.Repeat("c.", 126) + "c"} {
-		s := wanted(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, "argocd", "")
+		s := secretFor(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}, "argocd", "")
 		if errs := validation.IsDNS1123Subdomain(s.Name); len(errs) > 0 {
 			t.Errorf("Secret of a name of %d characters: %v", len(name), errs)
 		}
@@ -50,10 +50,10 @@ func TestTrimKeepsNoSecrets(t *testing.T) {
 
 func BenchmarkMendUnchanged(b *testing.B) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c1", Labels: map[string]string{"a": "1", "b": "2"}}}
-	is := wanted(cluster, "argocd", "")
+	is := secretFor(cluster, "argocd", "")
 	b.ReportAllocs()
 	for b.Loop() {
-		if patch, err := mend(is, wanted(cluster, "argocd", ""), cluster.Labels); err != nil || patch != nil {
+		if patch, err := repairPatch(is, secretFor(cluster, "argocd", ""), cluster.Labels); err != nil || patch != nil {
 			b.Fatal(err, string(patch))
 		}
 	}
@@ -85,7 +85,7 @@ func TestMendLabels(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c", Labels: texts(c.cluster)}}
-			want := wanted(cluster, "argocd", "")
+			want := secretFor(cluster, "argocd", "")
 			is := want.DeepCopy()
 			is.Labels = texts(c.is)
 			for _, key := range []string{argocd.SecretTypeLabel, contract.RegisteredLabel, contract.RegisteredNameLabel} {
@@ -95,7 +95,7 @@ func TestMendLabels(t *testing.T) {
 			if c.copied == earlier {
 				delete(is.Annotations, contract.CopiedLabelsAnnotation)
 			}
-			raw, err := mend(is, want, cluster.Labels)
+			raw, err := repairPatch(is, want, cluster.Labels)
 			if err != nil {
 				t.Fatal(err)
 			}

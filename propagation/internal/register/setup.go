@@ -59,8 +59,8 @@ func Caches(namespace string) map[client.Object]cache.ByObject {
 	}
 }
 
-// trim forgets what a Secret holds but for the names; the other keys stay, to be
-// seen and removed.
+// trim drops the values of a Secret but for name and server; the other keys stay, so
+// that they are seen and removed.
 func trim(in any) (any, error) {
 	secret, ok := in.(*corev1.Secret)
 	if !ok {
@@ -108,7 +108,8 @@ var clusterChanged = predicate.Funcs{
 	},
 }
 
-// clusterOf tells by a Secret's name whose it is: its labels may have been edited.
+// clusterOf returns the cluster of a Secret, by the Secret's name: another client may
+// have changed its labels.
 func clusterOf(_ context.Context, secret client.Object) []reconcile.Request {
 	cluster, ok := strings.CutSuffix(secret.GetName(), nameSuffix)
 	if !ok || cluster == "" {
