@@ -88,7 +88,7 @@ func awaitWell(t *testing.T, where, name string) {
 	t.Helper()
 	await(t, name+" to be well on "+where, func() (bool, string) {
 		a, ok := view.Application(where, name)
-		return ok && a.Well(""), fmt.Sprintf("found: %t: %s", ok, a)
+		return ok && a.SyncedAndHealthy(""), fmt.Sprintf("found: %t: %s", ok, a)
 	})
 }
 

@@ -107,7 +107,7 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 		t.Fatalf("the hub Application is gone before its workload: %v", err)
 	}
 	if !configMapIsThere(t, cluster, name) {
-		t.Error("the workload is gone although nobody was there to prune it")
+		t.Error("the workload is gone although Argo CD was not there to prune it")
 	}
 	if err := argo.Start(t.Context()); err != nil {
 		t.Fatal(err)

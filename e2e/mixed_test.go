@@ -38,7 +38,7 @@ func TestFieldOfANewerArgoCD(t *testing.T) {
 		patch(t, a, `{"spec":{"syncPolicy":{"automated":{"enabled":null}}}}`)
 		await(t, "the hub to be well again", func() (bool, string) {
 			hub, _ := view.Application("hub", name)
-			return hub.Well("") && len(hub.Conditions) == 0, hub.String()
+			return hub.SyncedAndHealthy("") && len(hub.Conditions) == 0, hub.String()
 		})
 	})
 }

@@ -89,6 +89,6 @@ func awaitPath(t *testing.T, cluster, path string) {
 	version := strings.TrimPrefix(path, "rolling-")
 	await(t, name+" to be well with "+path, func() (bool, string) {
 		a, _ := view.Application("hub", name)
-		return a.Well("") && configMapValue(t, cluster, "rolling", "version") == version, a.String()
+		return a.SyncedAndHealthy("") && configMapValue(t, cluster, "rolling", "version") == version, a.String()
 	})
 }

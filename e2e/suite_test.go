@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/e2e/story"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
 // The fleet is started once; every test leaves it as it found it. It is a mixed one:
 // the hub and cluster1 run the newest parts, cluster2 the oldest supported ones.
 var (
 	fleet *env.Fleet
-	view  *story.View
+	view  *scenario.View
 )
 
 func TestMain(m *testing.M) {
@@ -58,10 +58,10 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	if view, err = story.Watch(ctx, fleet); err != nil {
+	if view, err = scenario.Watch(ctx, fleet); err != nil {
 		return 1, err
 	}
-	if err := story.Prepare(ctx, fleet); err != nil {
+	if err := scenario.Prepare(ctx, fleet); err != nil {
 		return 1, err
 	}
 	code = m.Run()

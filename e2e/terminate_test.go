@@ -10,7 +10,7 @@ import (
 )
 
 // neverHealthy is a Deployment whose pods no node takes, and a ConfigMap that is
-// not synced before it is healthy: a sync of the two runs until somebody ends it.
+// not synced before it is healthy: a sync of the two runs until a user terminates it.
 const neverHealthy = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: stuck, annotations: {argocd.argoproj.io/sync-wave: "0"}}

@@ -31,7 +31,7 @@ func TestClusterUnavailable(t *testing.T) {
 		a, _ := view.Application("hub", name)
 		return a.Health == argocd.HealthUnknown && strings.Contains(a.Message(), "Unreachable"), a.String()
 	})
-	if there, _ := view.Application(cluster, name); !there.Well("") {
+	if there, _ := view.Application(cluster, name); !there.SyncedAndHealthy("") {
 		t.Errorf("only the hub should have changed its mind, yet on %s: %s", cluster, there)
 	}
 	lease(t, cluster, 60)
@@ -43,7 +43,7 @@ func TestClusterUnavailable(t *testing.T) {
 	}
 	await(t, name+" to be well on the hub again", func() (bool, string) {
 		a, _ := view.Application("hub", name)
-		return a.Well("") && len(a.Conditions) == 0, a.String()
+		return a.SyncedAndHealthy("") && len(a.Conditions) == 0, a.String()
 	})
 }
 

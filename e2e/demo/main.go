@@ -1,9 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo tells the story of the pull model on a fleet of real parts: it
-// starts the fleet, delivers the example by pull and shows what becomes of it. Its
-// exit status is 0 only if every step came true.
+// Command demo shows the pull model on a fleet of real parts: it starts the fleet,
+// delivers the example by pull and shows its state. Its exit status is 0 only if every
+// step succeeded.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/e2e/story"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
 func main() {
@@ -28,7 +28,7 @@ func main() {
 	defer stop()
 	err := run(env.WithParent(ctx), *keep, *mixed)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "\nthe demo did not come true: %v\n", err)
+		fmt.Fprintf(os.Stderr, "\nthe demo failed: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
 }
@@ -49,7 +49,7 @@ func run(ctx context.Context, keep, mixed bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end(ctx, fleet, err, screen)) }()
-	if err := tell(ctx, fleet, screen); err != nil {
+	if err := runScenario(ctx, fleet, screen); err != nil {
 		return err
 	}
 	if keep {
@@ -59,11 +59,11 @@ func run(ctx context.Context, keep, mixed bool) (err error) {
 	return nil
 }
 
-// tell runs the story with a table that follows it.
-func tell(ctx context.Context, fleet *env.Fleet, screen *screen) error {
+// runScenario runs the scenario with a table of the Applications beside it.
+func runScenario(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
-	view, err := story.Watch(watching, fleet)
+	view, err := scenario.Watch(watching, fleet)
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func tell(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 		defer close(following)
 		follow(watching, view, screen)
 	}()
-	defer func() { cancel(); <-following; screen.settle() }()
+	defer func() { cancel(); <-following; screen.release() }()
 
-	s := story.New(fleet, view, screen.print)
+	s := scenario.New(fleet, view, screen.print)
 	began := time.Now()
 	for i, step := range s.Steps() {
 		screen.print(fmt.Sprintf("\n[%d/%d] %s", i+1, len(s.Steps()), step.Title))
@@ -82,8 +82,8 @@ func tell(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
-	screen.print(measured(s.Journeys()))
-	screen.print(fmt.Sprintf("Every step came true, in %s.", time.Since(began).Round(100*time.Millisecond)))
+	screen.print(measured(s.Latencies()))
+	screen.print(fmt.Sprintf("All steps succeeded, in %s.", time.Since(began).Round(100*time.Millisecond)))
 	return nil
 }
 
@@ -92,7 +92,7 @@ func tell(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 func end(ctx context.Context, fleet *env.Fleet, failure error, screen *screen) error {
 	if failure != nil && ctx.Err() == nil {
 		if kept, err := fleet.KeepLogs(); err == nil {
-			screen.print("The logs are kept in " + kept)
+			screen.print("The logs are in " + kept)
 		}
 	}
 	return fleet.Stop()

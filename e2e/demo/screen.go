@@ -45,8 +45,8 @@ func (s *screen) show(block []string) {
 	s.draw()
 }
 
-// settle leaves the block where it is and starts below it.
-func (s *screen) settle() {
+// release leaves the block where it is and starts below it.
+func (s *screen) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.block, s.drawn = nil, 0

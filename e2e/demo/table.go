@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/story"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
 const (
 	// redraw is how often the ages in the table move on.
 	redraw = 500 * time.Millisecond
-	// calm bounds how often changes redraw it.
-	calm      = 50 * time.Millisecond
+	// redrawGap bounds how often changes redraw it.
+	redrawGap = 50 * time.Millisecond
 	rowFormat = "  %-20s %-9s %-10s %-12s %-9s %-5s %s"
 	// messageLength is how much of a message a line shows without a terminal.
 	messageLength = 160
@@ -25,7 +25,7 @@ const (
 
 // follow shows the hub's Applications until ctx ends: as a table on a terminal,
 // otherwise as one line per change.
-func follow(ctx context.Context, view *story.View, screen *screen) {
+func follow(ctx context.Context, view *scenario.View, screen *screen) {
 	rows := map[string]*row{}
 	tick := time.NewTicker(redraw)
 	defer tick.Stop()
@@ -45,7 +45,7 @@ func follow(ctx context.Context, view *story.View, screen *screen) {
 			return
 		case <-tick.C:
 		case <-changed:
-			pause(ctx, calm)
+			pause(ctx, redrawGap)
 		}
 	}
 }
@@ -66,7 +66,7 @@ type row struct {
 }
 
 // update takes the Applications into rows and returns a line for every change.
-func update(rows map[string]*row, applications []story.Application, now time.Time) []string {
+func update(rows map[string]*row, applications []scenario.Application, now time.Time) []string {
 	var lines []string
 	seen := map[string]bool{}
 	for _, a := range applications {
@@ -86,7 +86,7 @@ func update(rows map[string]*row, applications []story.Application, now time.Tim
 	return lines
 }
 
-func line(a story.Application, age string) string {
+func line(a scenario.Application, age string) string {
 	health := cmp.Or(a.Health, "-")
 	if a.Deleting {
 		health = "(deleting)"
@@ -95,11 +95,11 @@ func line(a story.Application, age string) string {
 	if len(message) > messageLength {
 		message = message[:messageLength] + "..."
 	}
-	return strings.TrimRight(fmt.Sprintf(rowFormat, a.Name, a.Target, cmp.Or(a.Sync, "-"), health, cmp.Or(story.Short(a.Revision), "-"), age, message), " ")
+	return strings.TrimRight(fmt.Sprintf(rowFormat, a.Name, a.Target, cmp.Or(a.Sync, "-"), health, cmp.Or(scenario.Short(a.Revision), "-"), age, message), " ")
 }
 
 // table returns the block of the terminal: a heading and a row per Application.
-func table(rows map[string]*row, applications []story.Application, now time.Time) []string {
+func table(rows map[string]*row, applications []scenario.Application, now time.Time) []string {
 	lines := make([]string, 0, 2+len(applications))
 	lines = append(lines, "", fmt.Sprintf(rowFormat, "APPLICATION", "CLUSTER", "SYNC", "HEALTH", "REVISION", "AGE", "MESSAGE"))
 	for _, a := range applications {

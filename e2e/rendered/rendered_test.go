@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/e2e/story"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
@@ -168,7 +168,7 @@ func prepare(t *testing.T) {
 	for _, c := range fleet.Managed {
 		must(t, c.ApplyFiles(t.Context(), env.Rendered("managed")))
 	}
-	must(t, fleet.Hub.ApplyFiles(t.Context(), story.Examples("hub"), env.Rendered("hub")))
+	must(t, fleet.Hub.ApplyFiles(t.Context(), scenario.Examples("hub"), env.Rendered("hub")))
 	must(t, env.Wait(t.Context(), "the placement to decide", func(ctx context.Context) (bool, string) {
 		var decisions clusterv1beta1.PlacementDecisionList
 		if err := fleet.Hub.Client.List(ctx, &decisions, client.InNamespace(env.ArgoCDNamespace)); err != nil {

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package story
+package scenario
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Application is what people look at in an Application, on whichever cluster it is.
+// Application is what a user reads of an Application, on the hub or a managed cluster.
 type Application struct {
 	Namespace, Name string
 	// Target is the managed cluster that a hub Application names.
@@ -30,8 +30,8 @@ type Condition struct {
 	Message string `json:"message"`
 }
 
-// newApplication reads an Application. A status that cannot be read is told as a
-// condition, so that whoever waits says why.
+// newApplication reads an Application. A status that cannot be read becomes a
+// condition, so that the error of a wait names the cause.
 func newApplication(a *argocd.Application) Application {
 	var status struct {
 		Sync           struct{ Status, Revision string }
@@ -52,14 +52,14 @@ func newApplication(a *argocd.Application) Application {
 	}
 }
 
-// Well reports whether the Application is Synced to a revision, or to any when it
+// SyncedAndHealthy reports whether the Application is Synced to a revision, or to any when it
 // is empty, and Healthy.
-func (a Application) Well(revision string) bool {
+func (a Application) SyncedAndHealthy(revision string) bool {
 	return a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy && (revision == "" || a.Revision == revision)
 }
 
 // Message returns the first error or warning, or what a last operation that
-// failed said about it; it is empty when all is well.
+// failed said about it; it is empty without any.
 func (a Application) Message() string {
 	for _, c := range a.Conditions {
 		return c.Type + ": " + c.Message

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package story
+package scenario
 
 import (
 	"context"
@@ -19,20 +19,21 @@ const guestbookPath = "guestbook/guestbook.yaml"
 
 var errNoReport = errors.New("there is no report")
 
-// reason is what a Kubernetes API server says about the commit of [Story.Break].
+// reason is what a Kubernetes API server answers to the commit of [Scenario.Break].
 const reason = "immutable"
 
-// Change pushes another colour and waits until it is well everywhere.
-func (s *Story) Change(ctx context.Context) error {
+// Change pushes another colour and waits until it is synced and healthy everywhere.
+func (s *Scenario) Change(ctx context.Context) error {
 	content, err := s.fleet.Git.Read(guestbookPath)
 	if err != nil {
 		return err
 	}
-	return s.paint(ctx, content, "blue", "green", "from a commit to the report")
+	return s.pushColor(ctx, content, "blue", "green", "from a commit to the report")
 }
 
-// paint pushes content with another colour and waits for it to be well everywhere.
-func (s *Story) paint(ctx context.Context, content, from, to, title string) error {
+// pushColor pushes content with another colour and waits until it is synced and healthy
+// everywhere.
+func (s *Scenario) pushColor(ctx context.Context, content, from, to, title string) error {
 	painted, err := replaceAll(content, map[string]string{"color: " + from: "color: " + to})
 	if err != nil {
 		return err
@@ -42,13 +43,13 @@ func (s *Story) paint(ctx context.Context, content, from, to, title string) erro
 	if err != nil {
 		return err
 	}
-	s.sayf("pushed %s", Short(revision))
-	return s.travel(ctx, title, began, s.commitMarks(revision))
+	s.logf("pushed %s", Short(revision))
+	return s.measure(ctx, title, began, s.commitStages(revision))
 }
 
 // Break pushes a commit that changes what a Deployment may not change, and waits
 // until the API server's reason is on every hub Application and in the report.
-func (s *Story) Break(ctx context.Context) error {
+func (s *Scenario) Break(ctx context.Context) error {
 	content, err := s.fleet.Git.Read(guestbookPath)
 	if err != nil {
 		return err
@@ -66,8 +67,8 @@ func (s *Story) Break(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.sayf("pushed %s: it changes the selector of a Deployment, which no API server accepts", Short(revision))
-	err = s.travel(ctx, "from a commit that cannot sync to its error in the report", began, func(cluster string) []mark {
+	s.logf("pushed %s: it changes the selector of a Deployment, which no API server accepts", Short(revision))
+	err = s.measure(ctx, "from a commit that cannot sync to its error in the report", began, func(cluster string) []mark {
 		name := application(cluster)
 		return []mark{
 			{"Argo CD on the managed cluster fails", s.fails(cluster, name, revision)},
@@ -88,59 +89,59 @@ func (s *Story) Break(ctx context.Context) error {
 	}
 	for _, c := range s.fleet.Managed {
 		row, _ := s.view.ReportRow(ApplicationSet, application(c.Name))
-		s.sayf("%s, in the report: %s", c.Name, row.Message())
+		s.logf("%s, in the report: %s", c.Name, row.Message())
 	}
-	return s.searched(ctx)
+	return s.awaitIntermediateReport(ctx)
 }
 
-// searched waits until search has told the error, too, beside the resources: it
-// comes by another way, through the intermediate report.
-func (s *Story) searched(ctx context.Context) error {
+// awaitIntermediateReport waits until search has reported the error, too, beside the
+// resources: that comes through the intermediate report.
+func (s *Scenario) awaitIntermediateReport(ctx context.Context) error {
 	store := intermediate.NewStore(s.fleet.IntermediateDir(0))
 	_, err := s.view.Await(ctx, "the intermediate report to have resources and the error of every Application", func() (bool, string) {
 		report, err := store.Read(env.ArgoCDNamespace, ApplicationSet)
 		if err != nil {
 			return false, err.Error()
 		}
-		told := 0
+		count := 0
 		for i := range report.Applications {
 			a := &report.Applications[i]
 			if len(a.Resources) > 0 && slices.ContainsFunc(a.Conditions, func(c intermediate.Condition) bool { return strings.Contains(c.Message, reason) }) {
-				told++
+				count++
 			}
 		}
-		return told == len(s.fleet.Managed), fmt.Sprintf("%d Applications, %d of them with both", len(report.Applications), told)
+		return count == len(s.fleet.Managed), fmt.Sprintf("%d Applications, %d of them with both", len(report.Applications), count)
 	})
 	return err
 }
 
-// fails holds when an Application says why the revision did not sync.
-func (s *Story) fails(where, name, revision string) func() (bool, string) {
+// fails returns a check that an Application has the reason why the revision did not sync.
+func (s *Scenario) fails(where, name, revision string) func() (bool, string) {
 	return func() (bool, string) {
 		a, ok := s.view.Application(where, name)
 		if !ok {
 			return false, "no Application " + name + " on " + where
 		}
-		told := strings.Contains(a.PhaseMessage, reason)
+		count := strings.Contains(a.PhaseMessage, reason)
 		for _, c := range a.Conditions {
-			told = told || strings.Contains(c.Message, reason)
+			count = count || strings.Contains(c.Message, reason)
 		}
-		return told && a.Revision == revision, a.String()
+		return count && a.Revision == revision, a.String()
 	}
 }
 
-// Mend pushes the guestbook as it was, with a third colour, and waits until every
-// error is gone and the new revision is well everywhere. Argo CD looks at it only
-// when it has given up on the broken one.
-func (s *Story) Mend(ctx context.Context) error {
-	return s.paint(ctx, s.original, "green", "red", "from the commit that mends to the report")
+// Fix pushes the guestbook as it was, with a third colour, and waits until every error
+// is gone and the new revision is synced and healthy everywhere. Argo CD syncs it only
+// once it has given up on the broken one.
+func (s *Scenario) Fix(ctx context.Context) error {
+	return s.pushColor(ctx, s.original, "green", "red", "from the commit that fixes it to the report")
 }
 
 // replaceAll replaces texts that have to be there.
 func replaceAll(content string, replacements map[string]string) (string, error) {
 	for old, replacement := range replacements {
 		if !strings.Contains(content, old) {
-			return "", fmt.Errorf("the guestbook does not say %q", old)
+			return "", fmt.Errorf("the guestbook manifest does not contain %q", old)
 		}
 		content = strings.ReplaceAll(content, old, replacement)
 	}

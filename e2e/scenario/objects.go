@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package story
+package scenario
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 )
 
 // all returns the objects of a kind on a cluster, sorted by name. They are shared:
-// nobody may change them.
+// callers must not change them.
 func all[T client.Object](v *View, cluster string) []T {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -52,10 +52,10 @@ func (v *View) Application(cluster, name string) (a Application, ok bool) {
 	return Application{}, false
 }
 
-// Works returns the ManifestWorks on the hub, which nobody may change.
+// Works returns the ManifestWorks on the hub, which callers must not change.
 func (v *View) Works() []*workv1.ManifestWork { return all[*workv1.ManifestWork](v, hub) }
 
-// Report returns the report of an ApplicationSet, which nobody may change, or nil.
+// Report returns the report of an ApplicationSet, which callers must not change, or nil.
 func (v *View) Report(name string) *v1alpha1.MulticlusterApplicationSetReport {
 	for _, report := range all[*v1alpha1.MulticlusterApplicationSetReport](v, hub) {
 		if report.Name == name {
@@ -91,8 +91,7 @@ func rowOf(c v1alpha1.ClusterCondition, namespace, name string) Application {
 	return row
 }
 
-// everywhere describes where an Application is and how it fares, for a wait that
-// did not come true.
+// everywhere describes where an Application is and its state, for a wait that timed out.
 func (v *View) everywhere(name, cluster string) string {
 	var text []string
 	for _, where := range []string{hub, cluster} {

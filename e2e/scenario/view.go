@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package story
+package scenario
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // hub is the hub's name in a fleet.
 const hub = "hub"
 
-// View watches what the story is about, on all clusters of a fleet. It is safe
+// View watches the objects of a scenario on all clusters of a fleet. It is safe
 // for concurrent use.
 type View struct {
 	fleet *env.Fleet
@@ -97,7 +97,7 @@ func placeOf(cluster string, o client.Object) place {
 	return place{cluster: cluster, kind: fmt.Sprintf("%T", o), key: client.ObjectKeyFromObject(o)}
 }
 
-// change does it and wakes up everybody who waits.
+// change runs do and wakes up all waiters.
 func (v *View) change(do func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package story
+package scenario
 
 import (
 	"context"
@@ -24,8 +24,8 @@ import (
 // Withdraw deletes the ApplicationSet and the standalone Application, and waits
 // until hub and managed clusters hold nothing of them: no Application, no work, no
 // workload, no report and no intermediate report. The AppProject that travelled
-// along stays on the managed clusters on purpose: others may use it.
-func (s *Story) Withdraw(ctx context.Context) error {
+// along stays on the managed clusters on purpose: other Applications may use it.
+func (s *Scenario) Withdraw(ctx context.Context) error {
 	began := time.Now()
 	if err := s.withdrawNotes(ctx); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *Story) Withdraw(ctx context.Context) error {
 		return fmt.Errorf("delete the ApplicationSet: %w", err)
 	}
 	_, err := s.view.Await(ctx, "nothing to be left", func() (bool, string) {
-		left, err := s.Left(ctx)
+		left, err := s.Remaining(ctx)
 		if err != nil {
 			return false, err.Error()
 		}
@@ -45,16 +45,16 @@ func (s *Story) Withdraw(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.sayf("gone in %s: Applications, ManifestWorks, workloads and the report (the AppProject stays, others may use it)",
+	s.logf("gone in %s: Applications, ManifestWorks, workloads and the report (the AppProject stays, since other Applications may use it)",
 		time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
-// Left lists what the story has put on the clusters and not withdrawn yet.
-func (s *Story) Left(ctx context.Context) ([]string, error) {
-	left := s.leftOnHub()
+// Remaining lists what the scenario has put on the clusters and not withdrawn yet.
+func (s *Scenario) Remaining(ctx context.Context) ([]string, error) {
+	left := s.remainingOnHub()
 	for _, c := range s.fleet.Managed {
-		more, err := s.leftOn(ctx, c)
+		more, err := s.remainingOn(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func (s *Story) Left(ctx context.Context) ([]string, error) {
 	return left, nil
 }
 
-func (s *Story) leftOnHub() []string {
+func (s *Scenario) remainingOnHub() []string {
 	var left []string
 	for _, a := range s.view.Applications(hub) {
 		left = append(left, "hub Application "+a.Name)
@@ -86,7 +86,7 @@ func (s *Story) leftOnHub() []string {
 	return left
 }
 
-func (s *Story) leftOn(ctx context.Context, c *env.Cluster) ([]string, error) {
+func (s *Scenario) remainingOn(ctx context.Context, c *env.Cluster) ([]string, error) {
 	var left []string
 	for _, list := range []client.ObjectList{
 		&argocd.ApplicationList{}, &appsv1.DeploymentList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},

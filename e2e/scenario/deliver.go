@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package story
+package scenario
 
 import (
 	"context"
@@ -25,8 +25,8 @@ import (
 func Examples(name string) string { return filepath.Join(testkit.Root(), "deploy", "examples", name) }
 
 // Prepare applies the examples but the ApplicationSet, and waits until the
-// placement has decided and Argo CD knows every cluster: an ApplicationSet that
-// comes before either is not looked at again for three minutes.
+// placement has decided and Argo CD knows every cluster: the ApplicationSet
+// controller reconciles one that comes before either again only after three minutes.
 func Prepare(ctx context.Context, fleet *env.Fleet) error {
 	for _, c := range fleet.Managed {
 		if err := c.ApplyFiles(ctx, Examples("managed")); err != nil {
@@ -58,9 +58,9 @@ func prepared(ctx context.Context, fleet *env.Fleet) (bool, string) {
 		fmt.Sprintf("%d decisions and %d cluster Secrets for %d clusters", decided, len(secrets.Items), len(fleet.Managed))
 }
 
-// Deliver applies the examples as they are and waits until the guestbook is well
-// on every managed cluster, on the hub and in the report.
-func (s *Story) Deliver(ctx context.Context) error {
+// Deliver applies the examples as they are and waits until the guestbook is
+// synced and healthy on every managed cluster, on the hub and in the report.
+func (s *Scenario) Deliver(ctx context.Context) error {
 	if err := Prepare(ctx, s.fleet); err != nil {
 		return err
 	}
@@ -68,10 +68,10 @@ func (s *Story) Deliver(ctx context.Context) error {
 	if err := s.fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")); err != nil {
 		return err
 	}
-	return s.travel(ctx, "from the ApplicationSet to the report", began, s.deliveryMarks)
+	return s.measure(ctx, "from the ApplicationSet to the report", began, s.deliveryStages)
 }
 
-func (s *Story) deliveryMarks(cluster string) []mark {
+func (s *Scenario) deliveryStages(cluster string) []mark {
 	name := application(cluster)
 	return []mark{
 		{"a hub Application is generated", func() (bool, string) {
@@ -83,14 +83,14 @@ func (s *Story) deliveryMarks(cluster string) []mark {
 			_, ok := s.view.Application(cluster, name)
 			return ok, s.view.everywhere(name, cluster)
 		}},
-		{"synced and healthy there", s.well(cluster, name, "")},
-		{"the hub Application says so", s.well(hub, name, "")},
+		{"synced and healthy there", s.syncedAndHealthy(cluster, name, "")},
+		{"the hub Application says so", s.syncedAndHealthy(hub, name, "")},
 		{"the report says so", s.reported(name, "")},
 	}
 }
 
-// workOf holds when a ManifestWork for a hub Application is in a cluster's namespace.
-func (s *Story) workOf(name, cluster string) (bool, string) {
+// workOf reports whether a ManifestWork for a hub Application is in a cluster's namespace.
+func (s *Scenario) workOf(name, cluster string) (bool, string) {
 	for _, work := range s.view.Works() {
 		if work.Namespace == cluster && work.Annotations[contract.HubNameAnnotation] == name {
 			return true, ""
@@ -100,8 +100,8 @@ func (s *Story) workOf(name, cluster string) (bool, string) {
 	return false, "no ManifestWork in the namespace " + cluster + " for " + a.String()
 }
 
-// Show tells the report.
-func (s *Story) Show(context.Context) error {
+// Show prints the report.
+func (s *Scenario) Show(context.Context) error {
 	report := s.view.Report(ApplicationSet)
 	if report == nil {
 		return errNoReport
@@ -112,6 +112,6 @@ func (s *Story) Show(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.say(string(text))
+	s.log(string(text))
 	return nil
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package story
+package scenario
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// notes is an Application that no ApplicationSet owns: what a person applies by hand.
+// notes is an Application that no ApplicationSet owns: what a user applies by hand.
 //
 //go:embed notes.yaml
 var notes []byte
@@ -33,14 +33,14 @@ const (
 )
 
 // Move delivers a standalone Application to the first managed cluster, points it
-// at the second, and waits until it is well there and gone from the first, its
+// at the second, and waits until it is synced and healthy there and gone from the first, its
 // ConfigMap included.
-func (s *Story) Move(ctx context.Context) error {
+func (s *Scenario) Move(ctx context.Context) error {
 	from, to := s.fleet.Managed[0], s.fleet.Managed[1]
 	if err := s.point(ctx, from.Name); err != nil {
 		return err
 	}
-	s.sayf("the Application %s goes to %s", notesName, from.Name)
+	s.logf("the Application %s goes to %s", notesName, from.Name)
 	if err := s.arrived(ctx, from); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Story) Move(ctx context.Context) error {
 	if err := s.point(ctx, to.Name); err != nil {
 		return err
 	}
-	s.sayf("now it goes to %s", to.Name)
+	s.logf("now it goes to %s", to.Name)
 	if err := s.arrived(ctx, to); err != nil {
 		return err
 	}
@@ -61,12 +61,12 @@ func (s *Story) Move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.sayf("moved in %s, and nothing of it is left on %s", time.Since(began).Round(time.Millisecond), from.Name)
+	s.logf("moved in %s, and nothing of it is left on %s", time.Since(began).Round(time.Millisecond), from.Name)
 	return nil
 }
 
 // point applies the standalone Application with a target.
-func (s *Story) point(ctx context.Context, cluster string) error {
+func (s *Scenario) point(ctx context.Context, cluster string) error {
 	o := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(notes, &o.Object); err != nil {
 		return err
@@ -77,12 +77,12 @@ func (s *Story) point(ctx context.Context, cluster string) error {
 	return s.fleet.Hub.Apply(ctx, o)
 }
 
-func (s *Story) arrived(ctx context.Context, at *env.Cluster) error {
-	_, err := s.view.Await(ctx, notesName+" to be well on "+at.Name, func() (bool, string) {
+func (s *Scenario) arrived(ctx context.Context, at *env.Cluster) error {
+	_, err := s.view.Await(ctx, notesName+" to be synced and healthy on "+at.Name, func() (bool, string) {
 		there, delivered := s.view.Application(at.Name, notesName)
 		onHub, _ := s.view.Application(hub, notesName)
 		exists, _, saw := configMap(ctx, at)
-		return delivered && there.Well("") && onHub.Well("") && exists, s.view.everywhere(notesName, at.Name) + "; " + saw
+		return delivered && there.SyncedAndHealthy("") && onHub.SyncedAndHealthy("") && exists, s.view.everywhere(notesName, at.Name) + "; " + saw
 	})
 	return err
 }
@@ -95,7 +95,7 @@ func configMap(ctx context.Context, c *env.Cluster) (there, gone bool, saw strin
 }
 
 // withdrawNotes deletes the standalone Application.
-func (s *Story) withdrawNotes(ctx context.Context) error {
+func (s *Scenario) withdrawNotes(ctx context.Context) error {
 	o := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: notesName}}
 	return client.IgnoreNotFound(s.fleet.Hub.Client.Delete(ctx, o))
 }

@@ -11,27 +11,27 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/e2e/story"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// measured returns how long every hop took, by cluster.
-func measured(journeys []story.Journey) string {
+// measured returns how long every stage took, by cluster.
+func measured(latencies []scenario.Latency) string {
 	var b strings.Builder
-	for _, j := range journeys {
-		if len(j.Hops) == 0 {
+	for _, j := range latencies {
+		if len(j.Stages) == 0 {
 			continue
 		}
-		clusters := slices.Sorted(maps.Keys(j.Hops[0].Took))
+		clusters := slices.Sorted(maps.Keys(j.Stages[0].Took))
 		fmt.Fprintf(&b, "\nLatency %s:\n  %-54s", j.Title, "")
 		for _, c := range clusters {
 			fmt.Fprintf(&b, "%12s", c)
 		}
 		total := map[string]time.Duration{}
-		for _, hop := range j.Hops {
-			fmt.Fprintf(&b, "\n  %-54s", hop.Name)
+		for _, stage := range j.Stages {
+			fmt.Fprintf(&b, "\n  %-54s", stage.Name)
 			for _, c := range clusters {
-				fmt.Fprintf(&b, "%12s", hop.Took[c].Round(time.Millisecond))
-				total[c] += hop.Took[c]
+				fmt.Fprintf(&b, "%12s", stage.Took[c].Round(time.Millisecond))
+				total[c] += stage.Took[c]
 			}
 		}
 		fmt.Fprintf(&b, "\n  %-54s", "in all")
@@ -43,7 +43,7 @@ func measured(journeys []story.Journey) string {
 	return b.String()
 }
 
-// invitation tells how to look around in a fleet that stays.
+// invitation returns the commands to explore a fleet that stays up.
 func invitation(fleet *env.Fleet) string {
 	var b strings.Builder
 	b.WriteString("\nThe fleet stays up until Ctrl-C. Try, from the repository's root:\n\n")

@@ -1,0 +1,115 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Latency is how long a change took, stage by stage.
+type Latency struct {
+	Title  string
+	Stages []Stage
+}
+
+// Stage is one part of a change; Took is the time since the stage before it.
+type Stage struct {
+	Name string
+	// Took is by managed cluster.
+	Took map[string]time.Duration
+}
+
+// Latencies returns what was measured so far.
+func (s *Scenario) Latencies() []Latency { return s.latencies }
+
+// mark is the end of a stage, and the check that it is reached.
+type mark struct {
+	name  string
+	holds func() (bool, string)
+}
+
+// measure watches all marks of every managed cluster at the same time, until all are
+// reached, and records how long each stage took since began.
+func (s *Scenario) measure(ctx context.Context, title string, began time.Time, marksFor func(cluster string) []mark) error {
+	var mu sync.Mutex
+	passed := map[string]map[int]time.Time{}
+	group, ctx := errgroup.WithContext(ctx)
+	var names []string
+	for _, c := range s.fleet.Managed {
+		marks := marksFor(c.Name)
+		passed[c.Name] = map[int]time.Time{}
+		names = names[:0]
+		for i, m := range marks {
+			names = append(names, m.name)
+			group.Go(func() error {
+				at, err := s.view.Await(ctx, fmt.Sprintf("%s: %s", c.Name, m.name), m.holds)
+				mu.Lock()
+				defer mu.Unlock()
+				passed[c.Name][i] = at
+				return err
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	latency := Latency{Title: title}
+	for i, name := range names {
+		stage := Stage{Name: name, Took: map[string]time.Duration{}}
+		for cluster, at := range passed {
+			before := began
+			if i > 0 {
+				before = at[i-1]
+			}
+			stage.Took[cluster] = max(0, at[i].Sub(before))
+		}
+		latency.Stages = append(latency.Stages, stage)
+	}
+	s.latencies = append(s.latencies, latency)
+	return nil
+}
+
+// commitStages are the places that a commit passes until the report has it.
+func (s *Scenario) commitStages(revision string) func(cluster string) []mark {
+	return func(cluster string) []mark {
+		name := application(cluster)
+		return []mark{
+			{"Argo CD on the managed cluster sees the commit", func() (bool, string) {
+				a, ok := s.view.Application(cluster, name)
+				return ok && a.Revision == revision, s.view.everywhere(name, cluster)
+			}},
+			{"synced and healthy on the managed cluster", s.syncedAndHealthy(cluster, name, revision)},
+			{"the hub Application says so", s.syncedAndHealthy(hub, name, revision)},
+			{"the report says so", s.reported(name, revision)},
+		}
+	}
+}
+
+// syncedAndHealthy returns a check of an Application on a managed cluster or the hub.
+func (s *Scenario) syncedAndHealthy(where, name, revision string) func() (bool, string) {
+	return func() (bool, string) {
+		a, ok := s.view.Application(where, name)
+		if !ok {
+			return false, "no Application " + name + " on " + where
+		}
+		return a.SyncedAndHealthy(revision) && len(a.Conditions) == 0, a.String()
+	}
+}
+
+// reported returns a check that the report has the Application as synced and healthy at
+// the revision.
+func (s *Scenario) reported(name, revision string) func() (bool, string) {
+	return func() (bool, string) {
+		row, ok := s.view.ReportRow(ApplicationSet, name)
+		if !ok {
+			return false, "no row in the report"
+		}
+		return row.SyncedAndHealthy(revision) && len(row.Conditions) == 0, row.String()
+	}
+}

@@ -1,0 +1,27 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
+)
+
+// TestScenario asserts what the demo shows: every step's promise comes true.
+func TestScenario(t *testing.T) {
+	s := scenario.New(fleet, view, func(line string) { t.Log(line) })
+	for _, step := range s.Steps() {
+		t.Log(step.Title)
+		if err := step.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, latency := range s.Latencies() {
+		t.Log(latency.Title)
+		for _, stage := range latency.Stages {
+			t.Log(stage.Name, stage.Took)
+		}
+	}
+}
