@@ -13,14 +13,14 @@ import (
 
 // Policy is the audit policy: a line for every finished request of the accounts
 // of a namespace, and for the start of every watch; and for everybody's requests in
-// the yards, namespaces whose yardstick is to cost the server what the others cost.
-func Policy(namespace string, yards []string) ([]byte, error) {
+// baselines, namespaces whose requests are to cost the server what the others cost.
+func Policy(namespace string, baselines []string) ([]byte, error) {
 	const level = "Metadata"
 	return json.Marshal(map[string]any{
 		"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": []string{"RequestReceived"},
 		"rules": []map[string]any{
 			{"level": level, "userGroups": []string{"system:serviceaccounts:" + namespace}},
-			{"level": level, "namespaces": yards},
+			{"level": level, "namespaces": baselines},
 			{"level": "None"},
 		},
 	})

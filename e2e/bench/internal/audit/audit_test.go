@@ -96,7 +96,7 @@ func TestPolicyIsReadable(t *testing.T) {
 			UserGroups, Namespaces []string
 		}
 	}
-	raw, err := Policy(ours, []string{"yard"})
+	raw, err := Policy(ours, []string{"baseline"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestPolicyIsReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if policy.Kind != "Policy" || len(policy.Rules) != 3 || policy.Rules[0].UserGroups[0] != "system:serviceaccounts:"+ours ||
-		policy.Rules[1].Namespaces[0] != "yard" || policy.Rules[2].Level != "None" {
+		policy.Rules[1].Namespaces[0] != "baseline" || policy.Rules[2].Level != "None" {
 		t.Errorf("got %+v", policy)
 	}
 }

@@ -29,7 +29,7 @@ type Row struct {
 	// Comparison and Target are what it must reach.
 	Comparison Comparison `json:"comparison,omitempty"`
 	Target     float64    `json:"target,omitempty"`
-	// Beside is what the value was measured beside: the yardstick and the absolutes.
+	// Beside is what the value was measured beside: the baseline and the absolutes.
 	Beside string `json:"beside,omitempty"`
 }
 

@@ -52,8 +52,8 @@ type bench struct {
 	apps     []*application
 	revision int
 	degraded bool // agents report trouble from now on
-	// works that the yardsticks write; nobody follows them
-	yard yard
+	// works that the baseline writes; no binary delivers or mirrors them
+	baseline baseline
 }
 
 // application is a simulated Application and its work.
@@ -129,7 +129,7 @@ func (b *bench) measure(ctx context.Context) error {
 func (b *bench) start(ctx context.Context) error {
 	policy := filepath.Join(b.folder, "audit-policy.json")
 	log := filepath.Join(b.folder, "audit.log")
-	rules, err := audit.Policy(env.ProductNamespace, yardNamespaceNames())
+	rules, err := audit.Policy(env.ProductNamespace, baselineNamespaceNames())
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (b *bench) start(ctx context.Context) error {
 	}
 	fleet, err := env.Start(ctx, env.Options{
 		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServer: server,
-		DefaultGC: true, // as on a hub, where nobody sets it
+		DefaultGC: true, // as on a hub, where operators do not set it
 	})
 	if err != nil {
 		return err

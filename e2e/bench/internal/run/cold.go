@@ -17,7 +17,7 @@ import (
 // cold measures how fast propagation delivers Applications that are all there when
 // it starts, between two halves of the same server's own limit.
 func (b *bench) cold(ctx context.Context) error {
-	if err := b.prepareYard(ctx); err != nil {
+	if err := b.prepareBaseline(ctx); err != nil {
 		return err
 	}
 	if err := b.halt(ctx, env.Propagation, env.Aggregation, env.ResourceSync); err != nil {
@@ -28,8 +28,8 @@ func (b *bench) cold(ctx context.Context) error {
 		return err
 	}
 	fresh := len(b.apps) - before
-	half := min(yardWorks, fresh)
-	if err := b.createYard(ctx, half); err != nil {
+	half := min(baselineWorks, fresh)
+	if err := b.createBaseline(ctx, half); err != nil {
 		return err
 	}
 	mark := b.audit.Mark()
@@ -48,19 +48,19 @@ func (b *bench) cold(ctx context.Context) error {
 		return err
 	}
 	wait()
-	// It goes on with what can wait, which is not to disturb the yardstick.
+	// It goes on with what can wait, which is not to disturb the baseline.
 	if err := b.halt(ctx, env.Propagation); err != nil {
 		return err
 	}
-	if err := b.createYard(ctx, half); err != nil {
+	if err := b.createBaseline(ctx, half); err != nil {
 		return err
 	}
-	if err := b.mirrorYard(ctx, min(yardApplications, fresh)); err != nil {
+	if err := b.mirrorBaseline(ctx, min(baselineApplications, fresh)); err != nil {
 		return err
 	}
 	first, last := span(created)
-	delivered := pace{done: fresh, took: last.Sub(first)}
-	limit := b.yard.created.perSecond()
+	delivered := throughput{done: fresh, took: last.Sub(first)}
+	limit := b.baseline.created.perSecond()
 	b.row(figure.Row{
 		What: "cold delivery against the server's own limit", Value: delivered.perSecond() / limit, Unit: "×", Comparison: figure.AtLeast, Target: 0.7,
 		Beside: fmt.Sprintf("%.0f against %.0f ManifestWorks/s, %d of them; ready after %s, first one after %s",

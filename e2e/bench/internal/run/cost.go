@@ -38,7 +38,7 @@ func (b *bench) cost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.quiet(ctx, time.Second); err != nil {
+	if err := b.awaitNoWrites(ctx, time.Second); err != nil {
 		return err
 	}
 	after, err := b.usages(followers...)
@@ -68,7 +68,7 @@ func (b *bench) cost(ctx context.Context) error {
 	}
 	b.results.Costs = append(b.results.Costs, c)
 	b.say("  %d Applications: CPU ms per change %v, memory MiB %v", c.Applications, c.CPU, c.Memory)
-	return b.settle(ctx)
+	return b.awaitStatuses(ctx)
 }
 
 // serverUsages reads what the API server and etcd have used.

@@ -47,7 +47,7 @@ func (b *bench) grow(ctx context.Context) error {
 		if err := b.reportAll(ctx, b.apps[first*b.Size.Sets:]); err != nil {
 			return err
 		}
-		if err := b.settle(ctx); err != nil {
+		if err := b.awaitStatuses(ctx); err != nil {
 			return err
 		}
 		if err := b.cost(ctx); err != nil {

@@ -46,7 +46,7 @@ func (b *bench) idle(ctx context.Context) error {
 	if err := b.polls(ctx, 2); err != nil {
 		return err
 	}
-	if err := b.settle(ctx); err != nil {
+	if err := b.awaitStatuses(ctx); err != nil {
 		return err
 	}
 	b.memory()
@@ -76,7 +76,7 @@ func (b *bench) idleWithoutSearch(ctx context.Context) error {
 	if _, err := b.resume(ctx, env.ResourceSync); err != nil {
 		return err
 	}
-	if err := b.quiet(ctx, silence); err != nil {
+	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
 	used, _, err := b.watchIdle(ctx, env.ResourceSync)

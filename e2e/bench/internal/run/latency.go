@@ -45,7 +45,7 @@ func (b *bench) latency(ctx context.Context) error {
 		What: "ManifestWork status patch to report row, p99", Value: reported.Percentile(99) / 1000, Unit: "s", Comparison: figure.AtMost, Target: 1.2,
 		Beside: fmt.Sprintf("p50 %.0f ms, at %d changes/s; the server's own patch-to-watch p99 was %.0f ms", reported.Percentile(50), latencyRate, own.Percentile(99)),
 	})
-	return b.settle(ctx)
+	return b.awaitStatuses(ctx)
 }
 
 // time sends changes at [latencyRate] and waits until each was seen in every place,
@@ -96,13 +96,13 @@ func (b *bench) burst(ctx context.Context) error {
 		Value: float64(writes), Comparison: figure.AtMost, Target: 5,
 		Beside: fmt.Sprintf("one report of %d rows; all written %s after the first change", len(apps), round(took)),
 	})
-	return b.settle(ctx)
+	return b.awaitStatuses(ctx)
 }
 
 // writesOfBurst sends changes at once and returns how often the report of their
 // ApplicationSet was written, and when for the last time.
 func (b *bench) writesOfBurst(ctx context.Context, set string, changes []change) (writes int, took time.Duration, err error) {
-	if err := b.quiet(ctx, silence); err != nil {
+	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return 0, 0, err
 	}
 	mark := b.audit.Mark()
@@ -113,7 +113,7 @@ func (b *bench) writesOfBurst(ctx context.Context, set string, changes []change)
 	if err != nil {
 		return 0, 0, err
 	}
-	if err := b.quiet(ctx, silence); err != nil {
+	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return 0, 0, err
 	}
 	all, err := b.audit.Since(mark, by(env.Aggregation, "update", "multiclusterapplicationsetreports"))

@@ -174,7 +174,7 @@ func (b *bench) report(ctx context.Context, a *application, revision string) err
 	return b.hub.Merge(ctx, simulate.WorksIn(a.cluster)+"/"+a.work+"/status", simulate.WorkStatus(a.set, a.cluster, a.generation, feedback))
 }
 
-// nextRevision returns a revision that nobody has seen.
+// nextRevision returns a revision that no Application has had.
 func (b *bench) nextRevision() string {
 	b.revision++
 	return simulate.Revision(b.revision)

@@ -31,7 +31,7 @@ var watched = map[string][]string{
 	},
 }
 
-// restart starts the binaries over a fleet that is settled.
+// restart starts the binaries over a fleet in which nothing changes.
 func (b *bench) restart(ctx context.Context) error {
 	if err := b.measureBytes(ctx); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (b *bench) restart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := b.quiet(ctx, silence); err != nil {
+		if err := b.awaitNoWrites(ctx, silence); err != nil {
 			return err
 		}
 		writes, kinds, err := b.writesSince(mark, name)
@@ -64,7 +64,7 @@ func (b *bench) restart(ctx context.Context) error {
 			Beside: fmt.Sprintf("%s against %s, start of the process included", round(ready), round(bare)),
 		})
 	}
-	return b.settle(ctx)
+	return b.awaitStatuses(ctx)
 }
 
 func listed(kinds map[string]int) string {

@@ -87,7 +87,7 @@ func TestStopwatch(t *testing.T) {
 }
 
 func TestPace(t *testing.T) {
-	var p pace
+	var p throughput
 	if p.perSecond() != 0 {
 		t.Error("nothing done in no time is a rate")
 	}

@@ -23,7 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// What resourcesync asks, as it was seen on the wire. The yardstick asks the same.
+// What resourcesync asks, as it was seen on the wire. The baseline asks the same.
 const (
 	queryClusters     = "query resourcesyncValues($property: String!, $query: SearchInput, $limit: Int) { searchComplete(property: $property, query: $query, limit: $limit) }"
 	queryApplications = "query resourcesync($input: [SearchInput]) { searchResult: search(input: $input) { count items related { kind items } } }"
@@ -36,8 +36,8 @@ const bareRounds = 9
 
 // bareSearch compares resourcesync's polls with what search itself needs for their
 // queries. The two take turns, half an interval apart, so that neither finds the
-// machine fresher, and one that something else holds up does not decide. Nobody
-// asks resourcesync for its metrics while it polls.
+// machine fresher, and one that something else holds up does not decide. No
+// metrics are read from resourcesync while it polls.
 func (b *bench) bareSearch(ctx context.Context) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(b.search.CA())

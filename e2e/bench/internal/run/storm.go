@@ -14,13 +14,13 @@ import (
 )
 
 // storms is how many storms there are at most, each of its own Applications. Garbage
-// collection makes the API server's pace uneven over some ten seconds.
+// collection makes the API server's rate uneven over some ten seconds.
 const storms = 2
 
 // struck is what one storm did, or several together.
 type struck struct {
 	storms            int
-	mirrored, sent    pace
+	mirrored, sent    throughput
 	patches           int // successful ones of hub Applications
 	refused, reported int // propagation's failed writes, and writes of reports
 }
@@ -29,12 +29,12 @@ type struck struct {
 // once, between stretches of the same server's own limit.
 func (b *bench) storm(ctx context.Context) error {
 	// Agents that stay silent for a while have their Applications called Unknown.
-	if err := b.settle(ctx); err != nil {
+	if err := b.awaitStatuses(ctx); err != nil {
 		return err
 	}
 	silent := b.apps[b.Size.at(len(b.Size.Stages)-2)*b.Size.Sets:]
-	half := b.yard.works / 2
-	if err := b.patchYard(ctx, 0, half); err != nil {
+	half := b.baseline.works / 2
+	if err := b.patchBaseline(ctx, 0, half); err != nil {
 		return err
 	}
 	var all struck
@@ -48,33 +48,33 @@ func (b *bench) storm(ctx context.Context) error {
 			return err
 		}
 		other := half * ((i + 1) % 2) // the halves take turns
-		if err := b.patchYard(ctx, other, half); err != nil {
+		if err := b.patchBaseline(ctx, other, half); err != nil {
 			return err
 		}
 	}
-	limit := b.yard.patched.perSecond()
+	limit := b.baseline.patched.perSecond()
 	b.row(figure.Row{
 		What: "storm of first statuses against the server's own limit", Value: all.mirrored.perSecond() / limit, Unit: "×", Comparison: figure.AtLeast, Target: 0.5,
 		Beside: fmt.Sprintf("%.0f changes/s against %.0f patches/s; %d changes, %d at once, sent in %s, mirrored in %s",
 			all.mirrored.perSecond(), limit, all.mirrored.done, all.mirrored.done/all.storms, round(all.sent.took), round(all.mirrored.took)),
 	})
-	both := 1 / (1/limit + 1/b.yard.mirrored.perSecond())
+	both := 1 / (1/limit + 1/b.baseline.mirrored.perSecond())
 	b.row(figure.Row{
 		What: "the same if nobody but the unthrottled client made both patches of each change", Value: both / limit, Unit: "×",
 		Beside: fmt.Sprintf("%.0f patches/s of Applications and %.0f patches/s of ManifestWorks are %.0f changes/s: what a storm could reach at most",
-			b.yard.mirrored.perSecond(), limit, both),
+			b.baseline.mirrored.perSecond(), limit, both),
 	})
 	b.row(figure.Row{
 		What: "writes per change in the storm", Value: float64(all.patches) / float64(all.mirrored.done), Comparison: figure.AtMost, Target: 1,
 		Beside: fmt.Sprintf("%d refused or in conflict; %d writes of %d reports meanwhile", all.refused, all.reported, b.Size.Sets),
 	})
-	if err := b.clearYard(ctx); err != nil {
+	if err := b.clearBaseline(ctx); err != nil {
 		return err
 	}
 	if err := b.reportAll(ctx, silent); err != nil {
 		return err
 	}
-	return b.settle(ctx)
+	return b.awaitStatuses(ctx)
 }
 
 // strike reports the first status of Applications, all at once, and adds what came
@@ -93,7 +93,7 @@ func (b *bench) strike(ctx context.Context, hit []*application, all *struck) err
 	if _, err := b.await(ctx, "propagation to mirror every status", mark, len(hit), match); err != nil {
 		return err
 	}
-	if err := b.quiet(ctx, silence); err != nil {
+	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
 	waitPropagation()

@@ -47,7 +47,7 @@ func (b *bench) wide(ctx context.Context) error {
 		return err
 	}
 	path := simulate.Reports + "/" + wideSet
-	if err := b.quiet(ctx, silence); err != nil {
+	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
 	err = env.WaitFor(ctx, patience, "the wide report to count every cluster", func(ctx context.Context) (bool, string) {

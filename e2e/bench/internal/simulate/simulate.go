@@ -134,8 +134,8 @@ func Application(set, setUID, cluster string) []byte {
 	})
 }
 
-// YardApplication returns an Application of the usual size that nobody delivers.
-func YardApplication(namespace, name string) []byte {
+// BaselineApplication returns an Application of the usual size that the product does not deliver.
+func BaselineApplication(namespace, name string) []byte {
 	return encode(object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
 		"metadata": object{"namespace": namespace, "name": name, "annotations": object{"argocd.argoproj.io/skip-reconcile": "true"}},

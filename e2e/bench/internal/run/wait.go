@@ -17,7 +17,7 @@ import (
 const (
 	// patience bounds a wait that ought to end.
 	patience = 5 * time.Minute
-	// silence is how long nobody writes before a fleet counts as settled. Once nothing
+	// silence is how long the product writes nothing before a fleet is idle. Once nothing
 	// changes any more, no report is held back for as long.
 	silence = 4 * time.Second
 )
@@ -29,10 +29,10 @@ func decode(body []byte, out any) error {
 	return nil
 }
 
-// quiet waits until the product has written nothing for a while.
-func (b *bench) quiet(ctx context.Context, silence time.Duration) error {
+// awaitNoWrites waits until the product has written nothing for a while.
+func (b *bench) awaitNoWrites(ctx context.Context, silence time.Duration) error {
 	began := time.Now()
-	return env.WaitFor(ctx, patience, "the product to be quiet", func(context.Context) (bool, string) {
+	return env.WaitFor(ctx, patience, "the product to write nothing", func(context.Context) (bool, string) {
 		last := b.audit.Last(write)
 		if last.Before(began) {
 			last = began
@@ -41,17 +41,17 @@ func (b *bench) quiet(ctx context.Context, silence time.Duration) error {
 	})
 }
 
-// settle waits until every hub Application says what its managed cluster reported.
-func (b *bench) settle(ctx context.Context) error {
-	if err := b.quiet(ctx, silence); err != nil {
+// awaitStatuses waits until every hub Application has what its managed cluster reported.
+func (b *bench) awaitStatuses(ctx context.Context) error {
+	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
-	return env.WaitFor(ctx, patience, "every hub Application to be right", func(ctx context.Context) (bool, string) {
+	return env.WaitFor(ctx, patience, "every hub Application to have the reported status", func(ctx context.Context) (bool, string) {
 		wrong, example, err := b.wrong(ctx)
 		if err != nil {
 			return false, err.Error()
 		}
-		return wrong == 0, fmt.Sprintf("%d of %d are wrong: %s", wrong, len(b.apps), example)
+		return wrong == 0, fmt.Sprintf("%d of %d differ: %s", wrong, len(b.apps), example)
 	})
 }
 

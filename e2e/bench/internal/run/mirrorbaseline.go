@@ -12,15 +12,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 )
 
-// yardApplications is the most Applications of the yardstick.
-const yardApplications = 1000
+// baselineApplications is the most Applications of the baseline.
+const baselineApplications = 1000
 
-// mirrorYard times the patches that make Applications say a first status. The product
+// mirrorBaseline times the patches that make Applications say a first status. The product
 // watches Applications in all namespaces, so it must not run.
-func (b *bench) mirrorYard(ctx context.Context, n int) error {
-	at := simulate.ApplicationsIn(yardNamespace(0))
+func (b *bench) mirrorBaseline(ctx context.Context, n int) error {
+	at := simulate.ApplicationsIn(baselineNamespace(0))
 	err := hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
-		return b.hub.Create(ctx, at, simulate.YardApplication(yardNamespace(0), yardName(i)))
+		return b.hub.Create(ctx, at, simulate.BaselineApplication(baselineNamespace(0), baselineName(i)))
 	})
 	if err != nil {
 		return err
@@ -28,12 +28,12 @@ func (b *bench) mirrorYard(ctx context.Context, n int) error {
 	status := simulate.ApplicationStatus(b.nextRevision())
 	began := time.Now()
 	err = hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
-		return b.hub.Merge(ctx, at+"/"+yardName(i), status)
+		return b.hub.Merge(ctx, at+"/"+baselineName(i), status)
 	})
 	if err != nil {
 		return err
 	}
-	b.yard.mirrored.add(n, time.Since(began))
+	b.baseline.mirrored.add(n, time.Since(began))
 	_, err = b.hub.Discard(ctx, http.MethodDelete, at, "", nil)
 	return err
 }

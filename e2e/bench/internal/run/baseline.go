@@ -1,0 +1,155 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's, less
+// the labels by which the product would see them.
+type baseline struct {
+	template map[string]any
+	works    int
+	created  throughput
+	patched  throughput
+	mirrored throughput // patches of Applications
+}
+
+// throughput is how much was done in how long.
+type throughput struct {
+	done int
+	took time.Duration
+}
+
+func (p *throughput) add(done int, took time.Duration) {
+	p.done += done
+	p.took += took
+}
+
+// perSecond returns the rate, 0 when nothing was done.
+func (p throughput) perSecond() float64 {
+	if p.took <= 0 {
+		return 0
+	}
+	return float64(p.done) / p.took.Seconds()
+}
+
+const (
+	// baselineNamespaces spread the baseline's works as clusters would.
+	baselineNamespaces = 10
+	// baselineWorks is the most works that each half of a baseline writes.
+	baselineWorks = 2500
+)
+
+func baselineNamespaceNames() []string {
+	names := make([]string, baselineNamespaces)
+	for i := range names {
+		names[i] = baselineNamespace(i)
+	}
+	return names
+}
+
+func baselineNamespace(i int) string { return fmt.Sprintf("base-%d", i%baselineNamespaces) }
+
+func baselineName(i int) string { return fmt.Sprintf("base-%05d", i) }
+
+// prepareBaseline takes a delivered work as the template.
+func (b *bench) prepareBaseline(ctx context.Context) error {
+	a := b.apps[0]
+	var work map[string]any
+	if err := b.hub.Get(ctx, simulate.WorksIn(a.cluster)+"/"+a.work, &work); err != nil {
+		return err
+	}
+	delete(work, "status")
+	if m, ok := work["metadata"].(map[string]any); ok {
+		// the labels keep their length and lose their meaning
+		work["metadata"] = map[string]any{"annotations": m["annotations"], "labels": disguise(m["labels"])}
+	}
+	b.baseline.template = work
+	for i := range baselineNamespaces {
+		if err := b.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(baselineNamespace(i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func disguise(labels any) map[string]any {
+	out := map[string]any{}
+	if all, ok := labels.(map[string]any); ok {
+		for key, value := range all {
+			out["x"+key[1:]] = value
+		}
+	}
+	return out
+}
+
+// createBaseline creates n more works and times it.
+func (b *bench) createBaseline(ctx context.Context, n int) error {
+	first := b.baseline.works
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		if m, ok := b.baseline.template["metadata"].(map[string]any); ok {
+			m["namespace"], m["name"] = baselineNamespace(first+i), baselineName(first+i)
+		}
+		body, err := json.Marshal(b.baseline.template)
+		if err != nil {
+			return err
+		}
+		bodies[i] = body
+	}
+	began := time.Now()
+	err := hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
+		return b.hub.Create(ctx, simulate.WorksIn(baselineNamespace(first+i)), bodies[i])
+	})
+	b.baseline.created.add(n, time.Since(began))
+	b.baseline.works += n
+	return err
+}
+
+// patchBaseline gives n of the works a status, from first on, and times it.
+func (b *bench) patchBaseline(ctx context.Context, first, n int) error {
+	bodies := make([][]byte, n)
+	for i := range bodies {
+		bodies[i] = simulate.WorkStatus("set00", "cluster0000", 1, simulate.Healthy(b.nextRevision()))
+	}
+	began := time.Now()
+	err := hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
+		return b.hub.Merge(ctx, simulate.WorksIn(baselineNamespace(first+i))+"/"+baselineName(first+i)+"/status", bodies[i])
+	})
+	b.baseline.patched.add(n, time.Since(began))
+	return err
+}
+
+// clearBaseline deletes the works and waits until they are gone.
+func (b *bench) clearBaseline(ctx context.Context) error {
+	for i := range baselineNamespaces {
+		if _, err := b.hub.Discard(ctx, http.MethodDelete, simulate.WorksIn(baselineNamespace(i)), "", nil); err != nil {
+			return err
+		}
+	}
+	return env.Wait(ctx, "the baseline's works to be gone", func(ctx context.Context) (bool, string) {
+		for i := range baselineNamespaces {
+			var list struct {
+				Items []struct{} `json:"items"`
+			}
+			if err := b.hub.Metadata(ctx, simulate.WorksIn(baselineNamespace(i))+"?limit=1", &list); err != nil {
+				return false, err.Error()
+			}
+			if len(list.Items) > 0 {
+				return false, baselineNamespace(i) + " has some"
+			}
+		}
+		return true, ""
+	})
+}
