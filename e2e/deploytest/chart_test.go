@@ -25,7 +25,7 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		{"aggregation.args={leader-elect}", "aggregation", "not a flag"},
 		{"image.pullPolicy=Sometimes", "pullPolicy", "no such policy"},
 		{"image.registry=registry.example.com/", "registry", "the slash is the chart's"},
-		{"reportsSizeLimit=64", "reportsSizeLimit", "64 bytes are meant by nobody"},
+		{"reportsSizeLimit=64", "reportsSizeLimit", "64 bytes can only be a mistake"},
 		{"networkPolicy=false", "networkPolicy", "the switch is called enabled"},
 	}
 	for _, c := range cases {

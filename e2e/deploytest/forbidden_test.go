@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// attempt is what somebody would do who has taken over a container.
+// attempt is what an attacker would do who has taken over a container.
 type attempt struct{ verb, path, content, reason string }
 
 var attempts = []attempt{

@@ -49,7 +49,7 @@ func accountOfSecret(t *testing.T, objects []*unstructured.Unstructured, name st
 	for _, o := range objects {
 		if o.GetKind() == "Secret" && o.GetName() == name {
 			if kind, _, _ := unstructured.NestedString(o.Object, "type"); kind != "kubernetes.io/service-account-token" {
-				t.Errorf("Secret %s is of type %q: nobody fills it", name, kind)
+				t.Errorf("Secret %s is of type %q: no controller fills it", name, kind)
 			}
 			return o.GetAnnotations()["kubernetes.io/service-account.name"]
 		}

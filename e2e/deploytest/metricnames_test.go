@@ -62,7 +62,7 @@ func registeredMetrics(t *testing.T) map[string]bool {
 }
 
 // metricName returns the name in a prometheus.…Opts literal. A name that is put
-// together at run time fails the test, since nobody could search for it.
+// together at run time fails the test, since no reader could search for it.
 func metricName(t *testing.T, path string, n ast.Node) (string, bool) {
 	t.Helper()
 	literal, ok := n.(*ast.CompositeLit)

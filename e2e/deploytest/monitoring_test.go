@@ -98,7 +98,7 @@ func panels(t *testing.T) []panel {
 
 // Every metric in an alert or a panel is one that the code registers, or one that
 // controller-runtime and Prometheus are known to give; and every metric of ours is
-// shown somewhere, or nobody would look at it.
+// shown somewhere, or no operator would see it.
 func TestMonitoringNamesTheCodesMetrics(t *testing.T) {
 	known := registeredMetrics(t)
 	used := map[string]bool{}

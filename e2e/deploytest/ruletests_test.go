@@ -121,7 +121,7 @@ var closed = []string{"kind", "component", "result", "action", "le"}
 var target = []string{"pod", "service"}
 
 // checkSeries holds every series that the tests of the alerts feed against what the
-// running binaries give: a test with a series that nobody emits proves nothing.
+// running binaries give: a test with a series that no binary emits proves nothing.
 func checkSeries(t *testing.T, families map[string]*family) {
 	t.Helper()
 	seen := map[string]bool{}

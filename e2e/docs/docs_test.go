@@ -85,7 +85,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// A module that nobody updates grows old unseen.
+// A module that no tool updates grows old unseen.
 func TestEveryModuleIsUpdated(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
 	if err != nil {

@@ -72,7 +72,7 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 	}
 }
 
-// A package that the page does not name is one that nobody finds.
+// A package that the page does not name is one that no reader finds.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	page := read(t, "docs/architecture.md")
 	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation)/internal|shared)/\w+`)

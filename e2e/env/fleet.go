@@ -76,7 +76,7 @@ func Start(ctx context.Context, options Options) (*Fleet, error) {
 	starting, done := f.bind(ctx)
 	defer done()
 	if err := f.start(starting); err != nil {
-		if ctx.Err() != nil { // the caller gave up: nobody wants to read logs
+		if ctx.Err() != nil { // the caller gave up: no logs are needed
 			return nil, errors.Join(fmt.Errorf("start the fleet: %w", context.Cause(ctx)), f.Stop())
 		}
 		if failure := f.Err(); failure != nil {

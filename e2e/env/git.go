@@ -82,7 +82,7 @@ func (r *Repository) Read(path string) (string, error) {
 	return string(content), err
 }
 
-// git runs git in the working copy, without the configuration of whoever runs us.
+// git runs git in the working copy, without the configuration of the user.
 func (r *Repository) git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.work

@@ -44,7 +44,7 @@ func startGitFront(ctx context.Context, port int, certificate tls.Certificate, b
 		Handler:           &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(backend) }},
 		ReadHeaderTimeout: 10 * time.Second,
 	}
-	context.AfterFunc(ctx, func() { _, _ = proxy.Close(), inner.Close() }) // whoever is still connected is ending too
+	context.AfterFunc(ctx, func() { _, _ = proxy.Close(), inner.Close() }) // clients that are still connected are ending too
 	go func() { _ = proxy.Serve(listener) }()
 	go func() { _ = inner.Serve(g) }()
 	return nil

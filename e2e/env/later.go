@@ -22,7 +22,7 @@ func (f *Fleet) StartProduct(ctx context.Context, name string, arguments ...stri
 	return f.Process(name + "-0")
 }
 
-// FreePort returns a port that nobody on this machine uses, for the caller's own use.
+// FreePort returns a port that is free on this machine, for the caller's own use.
 func (f *Fleet) FreePort() (int, error) { return f.port() }
 
 // Flag returns the value of a command-line argument "--name=value" of the process,

@@ -39,7 +39,7 @@ type Options struct {
 	// Cluster Management, each with CRDs of their own; nil: none. The hub has the newest.
 	Old []string
 	// HubOnly starts the hub's API server with all CRDs and the product, and
-	// nothing else: no managed cluster, no controller of anybody else's.
+	// nothing else: no managed cluster, no controller but the product's.
 	HubOnly bool
 	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD; "": those of the newest
 	// parts.
@@ -55,10 +55,10 @@ type Options struct {
 	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no
 	// Argo CD on the managed clusters.
 	Rendered bool
-	// DefaultGC leaves Go's garbage collector as processes have it when nobody sets
+	// DefaultGC leaves Go's garbage collector as processes have it when GOGC does not set
 	// GOGC. Otherwise it saves memory and costs time.
 	DefaultGC bool
-	// Progress is told what happens while the fleet starts; nil: nobody is.
+	// Progress is told what happens while the fleet starts; nil: nothing is.
 	Progress func(line string)
 }
 

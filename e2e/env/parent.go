@@ -25,7 +25,7 @@ func WithParent(ctx context.Context) context.Context {
 			case <-tick.C:
 			}
 		}
-		cancel(errors.New("whoever started this program is gone"))
+		cancel(errors.New("the parent process of this program has ended"))
 	}()
 	return ctx
 }

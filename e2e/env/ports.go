@@ -25,7 +25,7 @@ type ports struct {
 	held []net.Listener
 }
 
-// take returns n ports that nobody uses and no other fleet reserves.
+// take returns n ports that are free and that no other fleet reserves.
 func (p *ports) take(n int) ([]int, error) {
 	top := firstEphemeralPort()
 	span := top - lowestPort

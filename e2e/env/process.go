@@ -18,7 +18,7 @@ import (
 )
 
 // Process is one process of the fleet. It may be stopped, killed and started
-// again; only an end that nobody asked for is a failure of the fleet.
+// again; only an end that was not requested is a failure of the fleet.
 type Process struct {
 	// Name tells the process from every other, for example "cluster1-work-agent".
 	Name string

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// beyondFloat is a number that only survives where nobody takes it for a float.
+// beyondFloat is a number that only survives where no decoder takes it for a float.
 const beyondFloat = int64(1)<<53 + 1
 
 // fill returns a value that has every field which a schema knows.

@@ -112,7 +112,7 @@ func TestFaults(t *testing.T) {
 		"wrong hub":          {"the first managed cluster is taken for the hub", search.Faults{PseudoNodeFirst: true}, "", 200, shape{Count: 6, Items: 6, Related: 18, Nodes: 3}},
 		"one cluster":        {"an account with a right on one cluster", search.Faults{}, "reader-one", 200, shape{Count: 2, Items: 2, Related: 6, Nodes: 1}},
 		"no right":           {"nothing, and no error", search.Faults{}, "reader-none", 200, shape{NullRelated: true}},
-		"somebody else's":    {"faults can be limited", search.Faults{Status: 500, Only: func(r search.Request) bool { return r.Names("other") }}, "", 200, whole},
+		"another request":    {"faults can be limited", search.Faults{Status: 500, Only: func(r search.Request) bool { return r.Names("other") }}, "", 200, whole},
 		"ours":               {"faults can be limited", search.Faults{Status: 500, Only: func(r search.Request) bool { return r.Names("cluster0003") }}, "", 500, shape{}},
 		"break-off in words": {"not JSON at all", search.Faults{NotJSON: true}, "", 200, shape{}},
 	} {

@@ -24,7 +24,7 @@ var names = []string{
 	"search-search-api.open-cluster-management.svc.cluster.local",
 }
 
-// validity of the certificates; nobody runs the stand-in for longer.
+// validity of the certificates; no test runs the stand-in for longer.
 const validity = 24 * time.Hour
 
 // identity is a certificate and the authority that signed it.

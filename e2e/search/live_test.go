@@ -123,7 +123,7 @@ func TestAccess(t *testing.T) {
 		})
 	}
 	if got := try(t, server, "notatoken", smallClusters...); got.status != 403 {
-		t.Errorf("status %d for the token of nobody, want 403", got.status)
+		t.Errorf("status %d for the token of no account, want 403", got.status)
 	}
 }
 

@@ -60,7 +60,7 @@ type Options struct {
 	// when zero, AccessCache one about a caller's access, 5 minutes when zero.
 	TokenCache, AccessCache time.Duration
 
-	// Log gets what goes wrong that nobody asked for.
+	// Log gets failures that no request is answered with.
 	Log logr.Logger
 }
 

@@ -243,7 +243,7 @@ func TestWatchUnmatched(t *testing.T) {
 	}
 }
 
-// TestWatchStranger greets with the token of nobody: the connection ends.
+// TestWatchStranger greets with the token of no account: the connection ends.
 func TestWatchStranger(t *testing.T) {
 	server := serve(t, search.Options{})
 	s := dial(t, server, "graphql-transport-ws", "notatoken")

@@ -24,7 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// platform holds the choices of whoever installs the plugin. Applications have no
+// platform holds the choices of the operator who installs the plugin. Applications have no
 // say in them.
 type platform struct {
 	argocdNamespace string

@@ -4,7 +4,7 @@
 // Package argocd is the project's own view of Argo CD's objects. An Application
 // is carried, not understood: spec, operation and status stay the bytes that the
 // user or a newer Argo CD wrote, so nothing is lost on the way and nothing is
-// decoded that nobody reads.
+// decoded that no reader uses.
 //
 // +kubebuilder:object:generate=true
 package argocd

@@ -62,7 +62,7 @@ func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error
 	if o.MetricsSecure {
 		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
 	} else {
-		options.Metrics.ExtraHandlers = nil // nobody is asked who they are, so nobody may change the level
+		options.Metrics.ExtraHandlers = nil // no client is authenticated, so none may change the level
 	}
 	mgr, err := ctrl.NewManager(env.Config, options)
 	if err != nil {

@@ -51,9 +51,9 @@ func TestManagerIsReadyOnlyWithSyncedCaches(t *testing.T) {
 
 func TestManagerStaysUnreadyWithoutRights(t *testing.T) {
 	health := freeAddress(t)
-	nobody := rest.CopyConfig(config)
-	nobody.Impersonate.UserName = "nobody"
-	start(t, nobody, Options{HealthProbeBindAddress: health, MetricsBindAddress: "0"})
+	unauthorized := rest.CopyConfig(config)
+	unauthorized.Impersonate.UserName = "nobody"
+	start(t, unauthorized, Options{HealthProbeBindAddress: health, MetricsBindAddress: "0"})
 	eventually(t, "alive", func() error { return get(plain, "http://"+health+"/healthz", 200) })
 	if err := get(plain, "http://"+health+"/readyz", 500); err != nil {
 		t.Error(err)

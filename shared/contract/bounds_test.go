@@ -65,9 +65,9 @@ func TestFeedbackIsBounded(t *testing.T) {
 		"times": {reason: "what is no time, or no sane one, was not reported", values: []workv1.FeedbackValue{
 			str("operationStateStartedAt", "2026-11-20T09:30:00."+digits+"Z"), str("operationStateFinishedAt", "2026-11-20T9:30:00Z"), str("reconciledAt", "2026-11-20T09:30:00,5Z"), good,
 		}, want: Feedback{Sync: "Synced"}, rejected: Rejected{InvalidTime: 3}},
-		"time":   {reason: "any precision and zone that somebody writes is one", values: []workv1.FeedbackValue{str("reconciledAt", "2026-11-20T09:30:00.123456789+05:30")}, want: Feedback{ReconciledAt: "2026-11-20T09:30:00.123456789+05:30"}},
-		"many":   {reason: "of more values than anybody asked for the first count", values: many, want: Feedback{Sync: "Synced"}, rejected: Rejected{TooMany: 1}},
-		"strays": {reason: "a value that nobody asked for costs nothing", values: []workv1.FeedbackValue{str("stray", long), raw("conditionOther", long), good}, want: Feedback{Sync: "Synced"}},
+		"time":   {reason: "a time may have any precision and zone", values: []workv1.FeedbackValue{str("reconciledAt", "2026-11-20T09:30:00.123456789+05:30")}, want: Feedback{ReconciledAt: "2026-11-20T09:30:00.123456789+05:30"}},
+		"many":   {reason: "of more values than the work asks for the first count", values: many, want: Feedback{Sync: "Synced"}, rejected: Rejected{TooMany: 1}},
+		"strays": {reason: "a value that the work does not ask for costs nothing", values: []workv1.FeedbackValue{str("stray", long), raw("conditionOther", long), good}, want: Feedback{Sync: "Synced"}},
 		"raw":    {reason: "a huge JSON value is not decoded", values: []workv1.FeedbackValue{raw("conditionSyncError", `["`+long+`"]`), good}, want: Feedback{Sync: "Synced"}, rejected: Rejected{TooLong: 1}},
 		"list":   {reason: "a message of a list is bounded, too", values: []workv1.FeedbackValue{raw("conditionSyncError", `["a\u0000b","c"]`)}, want: Feedback{Conditions: []Condition{{Type: "SyncError", Message: "a b"}}}, rejected: Rejected{InvalidText: 1}},
 	}

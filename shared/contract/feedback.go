@@ -31,7 +31,7 @@ const (
 
 // Names of the feedback values that a work asks for while it carries a request:
 // which request the Application on the managed cluster was last applied with, who
-// owns its .operation (nobody: it has run), and its refresh annotation.
+// owns its .operation (no manager: it has run), and its refresh annotation.
 const (
 	FeedbackRequest        = "request"
 	FeedbackOperationOwner = "operationOwner"

@@ -83,7 +83,7 @@ func TestRead(t *testing.T) {
 		"garbage":         {reason: "a file of zeros after a crash", content: "\x00\x00\x00\x00", errPart: "decode"},
 		"nothing in it":   {reason: "a file that was never filled", content: " ", errPart: "decode"},
 		"no version":      {reason: "some other JSON", content: `{"namespace":"a","name":"b"}`, errPart: "schemaVersion 0"},
-		"someone else's":  {reason: "a copied or renamed file must not speak for another", content: `{"schemaVersion":1,"namespace":"a","name":"other"}`, errPart: "is of ApplicationSet a/other"},
+		"of another":      {reason: "a copied or renamed file must not speak for another", content: `{"schemaVersion":1,"namespace":"a","name":"other"}`, errPart: "is of ApplicationSet a/other"},
 		"type mismatch":   {reason: "a list where a text belongs", content: `{"schemaVersion":1,"namespace":["a"],"name":"b"}`, errPart: "decode"},
 		"two reports":     {reason: "an appended second document", content: `{"schemaVersion":1,"namespace":"a","name":"b"}{}`, errPart: "decode"},
 		"key differs":     {reason: "an empty namespace is not the file's", content: `{"schemaVersion":1,"name":"b"}`, errPart: "no report"},

@@ -69,7 +69,7 @@ func TestDecode(t *testing.T) {
 		},
 		"broken":      {reason: "a connection may break within an event", stream: `{"type":"ADDED","object":{"meta`, err: "unexpected EOF"},
 		"brokenLine":  {reason: "also at the end of a line", stream: "{\"type\":\"ADDED\",\n", err: "EOF"},
-		"noJSON":      {reason: "nobody guesses", stream: "<html>\n", err: "decode watch event"},
+		"noJSON":      {reason: "the decoder does not guess", stream: "<html>\n", err: "decode watch event"},
 		"unknownType": {reason: "nor skips", stream: `{"type":"MOVED","object":{}}` + "\n", err: `unknown type "MOVED"`},
 		"noObject":    {reason: "an event is about something", stream: `{"type":"ADDED"}` + "\n", err: "without an object"},
 		"wrongShape":  {reason: "an object of another shape is not passed on half", stream: `{"type":"ADDED","object":{"status":"x"}}` + "\n", err: "decode watch event"},

@@ -31,7 +31,7 @@ type Source struct {
 
 // NewSource returns the source of a custom resource's objects in all namespaces that match
 // labels. What the API server sends is decoded as a T, which may leave out what
-// nobody reads, and object makes the kind's own Go type of it, with name, namespace,
+// no handler reads, and object makes the kind's own Go type of it, with name, namespace,
 // UID, resource version and annotations (a bookmark has nothing else). The labels
 // must be the cache's own selector for the kind; nil selects all.
 func NewSource[T any, O client.Object](config *rest.Config, resource schema.GroupVersionResource, selector labels.Selector, object func(*T) O) (Source, error) {

@@ -169,9 +169,9 @@ func contents(t *testing.T, c cache.Cache) []workv1.ManifestWork {
 
 // A refusal reaches the Reflector as the API server's own error.
 func TestRefused(t *testing.T) {
-	nobody := rest.CopyConfig(config)
-	nobody.Impersonate.UserName = "nobody"
-	if w, err := source(t, nobody).watch(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+	unauthorized := rest.CopyConfig(config)
+	unauthorized.Impersonate.UserName = "nobody"
+	if w, err := source(t, unauthorized).watch(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("got %v, %v; want a refusal", w, err)
 	}
 }

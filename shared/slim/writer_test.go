@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 		"there":         {"two cannot have one name", work("default", "there", ""), creation, metav1.StatusReasonAlreadyExists},
 		"nowhere":       {"there is no such namespace", work("no-such-namespace", "x", ""), creation, metav1.StatusReasonNotFound},
 		"invalid":       {"a name follows rules", work("default", "Not A Name", ""), creation, metav1.StatusReasonInvalid},
-		"stale":         {"somebody else wrote since", stale, replacement, metav1.StatusReasonConflict},
+		"stale":         {"another client wrote since", stale, replacement, metav1.StatusReasonConflict},
 		"not there yet": {"what is not there cannot be replaced", work("default", "absent", ""), replacement, metav1.StatusReasonNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -302,7 +302,7 @@ func TestSettle(t *testing.T) {
 			previous: of(func(o *Observation) { o.Operation = ahead }), current: Observation{Sync: "OutOfSync", Reported: true, Work: "next"},
 		},
 		"restarted": {
-			reason:   "after a restart nobody knows whose operation the hub shows; none is shown for the moment, or for good",
+			reason:   "after a restart it is unknown whose operation the hub shows; none is shown for the moment, or for good",
 			previous: of(func(o *Observation) { o.Work = "" }), current: Observation{Sync: "Unknown", Reported: true, Work: "work"},
 			revision: "53e28ff2",
 		},

@@ -69,7 +69,7 @@ func bounded(conditions []metav1.Condition, rejected *contract.Rejected, types .
 	for _, t := range types {
 		if c := condition(conditions, t); c != nil {
 			bounded := metav1.Condition{Type: t, Status: c.Status, ObservedGeneration: c.ObservedGeneration, LastTransitionTime: c.LastTransitionTime}
-			if c.Status != metav1.ConditionTrue { // nobody asks why something is as it should be
+			if c.Status != metav1.ConditionTrue { // no message shows the reason of a condition that is true
 				bounded.Reason, bounded.Message = contract.Token(c.Reason, rejected), contract.Message(c.Message, rejected)
 			}
 			kept = append(kept, bounded)

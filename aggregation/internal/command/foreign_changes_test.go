@@ -51,7 +51,7 @@ func noResources(r *v1alpha1.MulticlusterApplicationSetReport) error {
 	return nil
 }
 
-// Without a search service nobody but the report itself could say what search said.
+// Without a search service only the report itself could hold what search said.
 func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
@@ -230,7 +230,7 @@ func TestNextApplicationSetStartsFromNothing(t *testing.T) {
 		gone(w)
 		again(w)
 	})
-	t.Run("gone while nobody looked", func(t *testing.T) {
+	t.Run("gone while aggregation did not run", func(t *testing.T) {
 		w := newWorld(t)
 		dir := t.TempDir()
 		first := start(t, &tap{}, "--intermediate-dir="+dir)

@@ -90,7 +90,7 @@ func TestReportGoesWithItsApplicationSet(t *testing.T) {
 	}
 }
 
-// Reports whose ApplicationSet went while nobody looked go at the next start, and
+// Reports whose ApplicationSet went while aggregation did not run go at the next start, and
 // only on a positive answer.
 func TestOnlyAPositiveAnswerDeletes(t *testing.T) {
 	isSet := func(r *http.Request, name string) bool {

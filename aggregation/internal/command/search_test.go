@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// One managed cluster that reports a megabyte costs nobody else his row.
+// One managed cluster that reports a megabyte costs no other cluster its row.
 func TestHugeFeedbackCostsItsOwnRowOnly(t *testing.T) {
 	w := newWorld(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())

@@ -54,7 +54,7 @@ func TestPrune(t *testing.T) {
 		"still there":   {why: "nothing to do", report: report, file: true},
 		"gone":          {why: "report and file go", hub: hub{get: notFound}, report: report, gone: true, deleted: true},
 		"no report":     {why: "the file goes alone", hub: hub{get: notFound}, gone: true},
-		"report gone":   {why: "someone else was faster", hub: hub{get: notFound, delete: apierrors.NewNotFound(sets, key.Name)}, report: report, gone: true},
+		"report gone":   {why: "another client was faster", hub: hub{get: notFound, delete: apierrors.NewNotFound(sets, key.Name)}, report: report, gone: true},
 		"cannot delete": {why: "the file tells that there is something left to do", hub: hub{get: notFound, delete: apierrors.NewForbidden(sets, key.Name, nil)}, report: report, gone: true, file: true, err: true},
 		"report is new": {why: "what was not seen is not deleted", hub: hub{get: notFound, delete: apierrors.NewConflict(sets, key.Name, nil)}, report: report, gone: true, file: true, err: true},
 		"forbidden":     {why: "a refusal is not an answer", hub: hub{get: apierrors.NewForbidden(sets, key.Name, nil)}, report: report, file: true, err: true},
@@ -80,7 +80,7 @@ func TestPrune(t *testing.T) {
 			}
 			for _, o := range test.hub.deleted {
 				if p := o.Preconditions; p == nil || *p.UID != "u" || *p.ResourceVersion != "7" {
-					t.Error("a report is deleted that nobody looked at")
+					t.Error("a report is deleted that was not read")
 				}
 			}
 		})

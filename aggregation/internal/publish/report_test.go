@@ -59,7 +59,7 @@ func TestMetadataFor(t *testing.T) {
 			have := metav1.ObjectMeta{
 				Namespace: "argocd", Name: "guestbook", UID: "1", ResourceVersion: "2", Labels: test.labels, Annotations: test.annotations,
 				Finalizers: []string{"example.com/theirs"}, OwnerReferences: []metav1.OwnerReference{{Name: "theirs"}},
-				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "someone"}},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 			}
 			before, want := *have.DeepCopy(), *have.DeepCopy()
 			want.Labels, want.Annotations, want.ManagedFields = test.wantLabels, test.wantRemarks, nil

@@ -32,7 +32,7 @@ func (l *life) killAll() {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
-			return // ECHILD: nobody is left
+			return // ECHILD: no child is left
 		}
 	}
 }

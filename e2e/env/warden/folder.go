@@ -14,7 +14,7 @@ import (
 const lockName = "lock"
 
 // makeFolder makes a locked folder. The lock gets its name only once it is held,
-// so that nobody takes a folder in the making for an abandoned one.
+// so that no other program takes a folder in the making for an abandoned one.
 func makeFolder(parent, prefix string) (folder string, lock *os.File, err error) {
 	folder, err = os.MkdirTemp(parent, prefix)
 	if err != nil {
@@ -35,8 +35,8 @@ func makeFolder(parent, prefix string) (folder string, lock *os.File, err error)
 	return folder, lock, os.Rename(lock.Name(), filepath.Join(folder, lockName))
 }
 
-// sweep removes folders that nobody holds any more. What it cannot read or
-// remove belongs to somebody else.
+// sweep removes folders that no process holds any more. What it cannot read or
+// remove belongs to another user.
 func sweep(parent, prefix string) {
 	if parent == "" {
 		parent = os.TempDir()

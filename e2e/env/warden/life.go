@@ -135,7 +135,7 @@ func begin(s *Spec) (*exec.Cmd, error) {
 func (l *life) report(r report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.reports.Encode(r) // nobody listens any more: the pipe is about to close
+	_ = l.reports.Encode(r) // the program does not read any more: the pipe is about to close
 }
 
 func (l *life) signal(id int, s syscall.Signal) {

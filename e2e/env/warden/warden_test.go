@@ -91,7 +91,7 @@ func TestNothingSurvives(t *testing.T) {
 		sweeps bool
 	}{
 		"the program is killed": {
-			reason: "nobody can run a clean-up of its own after SIGKILL",
+			reason: "no program can run a clean-up of its own after SIGKILL",
 			kill:   func(parent int, _ family) error { return syscall.Kill(parent, syscall.SIGKILL) },
 		},
 		"the program is interrupted": {
@@ -116,7 +116,7 @@ func TestNothingSurvives(t *testing.T) {
 			_ = parent.Wait() // it was killed
 			watched := f.Processes
 			if c.sweeps {
-				watched = f.Processes[2:] // the direct child; what it had started is nobody's any more
+				watched = f.Processes[2:] // the direct child; what it had started has no parent any more
 				t.Cleanup(func() {
 					for _, pid := range f.Processes[:2] {
 						_ = syscall.Kill(pid, syscall.SIGKILL) // it may be gone

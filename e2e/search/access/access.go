@@ -10,7 +10,7 @@ import (
 	"errors"
 )
 
-// ErrInvalidToken says that nobody has this token.
+// ErrInvalidToken says that no account has this token.
 var ErrInvalidToken = errors.New("invalid token")
 
 // Grant is what a caller may see.
@@ -28,7 +28,7 @@ type Grant struct {
 // Reviewer tells callers apart.
 type Reviewer interface {
 	// Authenticate returns the caller that a token stands for. It returns
-	// ErrInvalidToken for a token of nobody, and any other error when the
+	// ErrInvalidToken for a token of no account, and any other error when the
 	// caller could not be established.
 	Authenticate(ctx context.Context, token string) (Caller, error)
 	// Authorize returns what a caller may see of clusters.

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watched is what is watched on one cluster: kinds are added as somebody asks
+// watched is what is watched on one cluster: kinds are added as they are asked
 // for them. It is used from one goroutine.
 type watched struct {
 	mapper  *restmapper.DeferredDiscoveryRESTMapper

@@ -13,7 +13,7 @@ import (
 func edge(from, to string) table.Edge { return table.Edge{From: from, To: to} }
 
 // TestTokenRotation replaces the token before the old one is withdrawn, as a
-// kubelet does: nobody notices.
+// kubelet does: no request fails.
 func TestTokenRotation(t *testing.T) {
 	w := start(t)
 	w.witness.always(all(whole, fresh))
@@ -54,7 +54,7 @@ func TestCARotation(t *testing.T) {
 	w.eventually("all is new again", func(s state) bool { return s.stale() == 0 })
 }
 
-// TestCABundle trusts both authorities while the server changes over: nobody
+// TestCABundle trusts both authorities while the server changes over: no request
 // notices.
 func TestCABundle(t *testing.T) {
 	w := start(t)

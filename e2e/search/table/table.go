@@ -86,7 +86,7 @@ func (t *Table) unrelate(from, to string) {
 }
 
 // Replace makes rows and edges all there is of a part, which is a name of the
-// caller's choice. Rows that did not change are not touched and nobody is told
+// caller's choice. Rows that did not change are not touched and no watcher is told
 // of them.
 func (t *Table) Replace(part string, rows []Row, edges []Edge) {
 	t.mu.Lock()

@@ -27,7 +27,7 @@ type Scope struct {
 	// PseudoNodeFirst makes the service take the first managed cluster for the
 	// hub: its objects are hidden from a Managed caller and the hub's are shown.
 	PseudoNodeFirst bool
-	// Hidden lists clusters of which nothing is shown to anybody.
+	// Hidden lists clusters of which nothing is shown to any account.
 	Hidden map[string]bool
 }
 

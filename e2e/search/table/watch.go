@@ -46,7 +46,7 @@ type subscriber struct {
 }
 
 // Watch returns the changes of rows that match, and a function that ends them.
-// A row that stops matching sends nothing, and events that nobody fetches are
+// A row that stops matching sends nothing, and events that no client fetches are
 // dropped. A nil query matches everything.
 func (t *Table) Watch(q *Query) (<-chan Event, func(), error) {
 	matches := func(*entry) bool { return true }

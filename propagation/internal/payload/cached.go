@@ -70,8 +70,8 @@ func MarkGeneration(current, want *workv1.ManifestWork, withSpec bool, base stri
 }
 
 // MarkStored notes, on the wanted work, that the API server stores the wanted spec
-// as what current has, be it that its CRD does not know a field: so that nobody has
-// to write it again to find out, be it after a restart.
+// as what current has, be it that its CRD does not know a field: so that propagation need
+// not write it again to find out, not even after a restart.
 func MarkStored(current, want *workv1.ManifestWork, hash string, same, withSpec bool) {
 	is := current.Annotations[HashAnnotation]
 	switch {

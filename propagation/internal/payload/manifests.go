@@ -42,10 +42,10 @@ var hubOnlyKeys = map[string]bool{
 	corev1.LastAppliedConfigAnnotation:   true,
 }
 
-// deliveredFinalizers are those that the Argo CD of a managed cluster removes when it
+// argoCDFinalizers are those that the Argo CD of a managed cluster removes when it
 // has done what they ask for (v2.14 and v3, pkg/apis/application/v1alpha1). Another
 // one, of a controller of the hub or with a suffix that Argo CD does not know, would
-// be removed by nobody there, and the Application would hang in its deletion.
+// not be removed by any controller there, and the Application would hang in its deletion.
 var argoCDFinalizers = []string{
 	argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer,
 	argocd.PostDeleteFinalizer, argocd.PostDeleteCleanupFinalizer,

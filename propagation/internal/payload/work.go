@@ -70,7 +70,7 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) (orphans []workv1.Orphan
 		id := workv1.ResourceIdentifier{Resource: "namespaces", Name: DeliveredNamespace(p.Application)}
 		add(spec, manifest, workv1.ManifestConfigOption{
 			ResourceIdentifier: id,
-			// whoever made the namespace before us, or labels it later, is not disturbed
+			// a namespace that exists, or that another client labels later, is not changed
 			UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly},
 			FeedbackScrapeType: workv1.FeedbackPollType,
 		})

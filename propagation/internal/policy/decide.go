@@ -20,7 +20,7 @@ type Inputs struct {
 	// Cluster is nil when there is no such ManagedCluster.
 	Cluster *clusterv1.ManagedCluster
 	// Bound: a PlacementDecision in the Application's namespace selects the cluster,
-	// or nobody asks for one.
+	// or no label asks for one.
 	Bound bool
 	// HubProject is the hub's AppProject of the name that the Application gives, nil
 	// when there is none; Project is the same when it is to travel.

@@ -58,7 +58,7 @@ const (
 type Decision struct {
 	// Deliver: it belongs on its cluster. Otherwise its works are withdrawn.
 	Deliver bool
-	// Refusal says why it is not delivered; empty when nobody asked for delivery.
+	// Refusal says why it is not delivered; empty when no label asks for delivery.
 	Refusal Message
 	// Severity is that of the refusal.
 	Severity Severity

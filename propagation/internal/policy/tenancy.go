@@ -92,7 +92,7 @@ func namespaceAllowed(in Inputs) *Decision {
 // Application's namespace. That holds for every project, "default" included, which
 // does not travel itself: what the hub's forbids must not be had for being forgotten.
 // A project that the hub does not have does not travel either. The managed cluster's
-// own then judges the namespace, unless the Application leaves it: then nobody would.
+// own then judges the namespace, unless the Application leaves it: then no project would.
 func projectAllowed(in Inputs) *Decision {
 	if in.inArgoCDNamespace() {
 		return nil
@@ -104,7 +104,7 @@ func projectAllowed(in Inputs) *Decision {
 			return nil // at home, or a slip that is spoken of elsewhere
 		}
 		return refuse(ReasonProjectDenied,
-			"not delivered: there is no AppProject %q in namespace %q of the hub, and without one nobody judges an Application that leaves its namespace; create it with %q in spec.sourceNamespaces, or choose another project",
+			"not delivered: there is no AppProject %q in namespace %q of the hub, and an Application that leaves its namespace needs one; create it with %q in spec.sourceNamespaces, or choose another project",
 			name, in.ArgoCDNamespace, in.Application.Namespace)
 	}
 	allowed, err := sourceAllowed(in.HubProject.Spec, in.Application.Namespace)

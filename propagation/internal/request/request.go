@@ -22,7 +22,7 @@ import (
 //
 // Each step follows from what is stored, so a crash between any two repeats none
 // of them. Done is what the managed cluster proves: an Application that was
-// applied with this very request and whose .operation nobody owns any more. The
+// applied with this very request and whose .operation has no field manager any more. The
 // work keeps the request until then, because taking an operation out of a work
 // takes it out of the Application there, be it waiting or running. It does not run
 // again meanwhile: the agent leaves an Application alone whose manifest has not
@@ -47,7 +47,7 @@ type Request struct {
 // ClaimCondition on a hub Application names the request that is under way.
 const ClaimCondition = "PullDeliveryRequest"
 
-// Terminating reports whether somebody on the hub asked to end the operation.
+// Terminating reports whether a user of the hub asked to terminate the operation.
 func Terminating(app *argocd.Application) bool {
 	var status struct {
 		OperationState struct {

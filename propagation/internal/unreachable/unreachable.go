@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package unreachable marks the ManifestWorks of rendered mode while their cluster
-// is not available. Nobody else tells a ManifestWork: its status stays what the
+// is not available. No other controller marks a ManifestWork: its status stays what the
 // agent said last, and the hub's Argo CD would show an old Healthy for as long as
 // the cluster is away. Argo CD's health check reads the mark as Unknown.
 package unreachable

@@ -129,12 +129,12 @@ func TestMarks(t *testing.T) {
 	}
 
 	stop()
-	available(t, "m1", metav1.ConditionTrue, since.Add(time.Hour)) // while nobody looks
+	available(t, "m1", metav1.ConditionTrue, since.Add(time.Hour)) // while propagation does not run
 	_, stop = start(t)
 	marks(t, "m1", "early", "")
 	marks(t, "m1", "late", "")
 
-	// Argo CD, or anybody, may take the mark off; it comes back while it is true.
+	// Argo CD, or another client, may remove the mark; it comes back while it is true.
 	available(t, "m1", metav1.ConditionFalse, since.Add(2*time.Hour))
 	marks(t, "m1", "early", "2026-11-21T12:00:00Z")
 	testkit.Edit(t, hub.client, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "m1", Name: "early"}}, func(w *workv1.ManifestWork) {

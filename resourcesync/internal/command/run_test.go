@@ -79,7 +79,7 @@ func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(searching))
 	address := server.Listener.Addr().String()
-	if err := server.Listener.Close(); err != nil { // nobody is there yet
+	if err := server.Listener.Close(); err != nil { // search is not there yet
 		t.Fatal(err)
 	}
 	health := freeAddress(t)

@@ -116,7 +116,7 @@ func TestWhatComesBetweenIsNotForgotten(t *testing.T) {
 		{
 			"one Application was odd",
 			bend(func(r *search.Result) {
-				r.Items = append(r.Items, search.Item{UID: "c1/odd", Cluster: "c1", Kind: "Application", Name: "odd", Hosting: "nobody's"})
+				r.Items = append(r.Items, search.Item{UID: "c1/odd", Cluster: "c1", Kind: "Application", Name: "odd", Hosting: "other"})
 			}),
 			both(ab, fresh),
 			map[int]int{50: 1, 1: 2},
@@ -237,7 +237,7 @@ func TestARestartDecodesEverything(t *testing.T) {
 func TestOddAnswersAreDecodedEachTime(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error {
-			r.Items = append(r.Items, search.Item{UID: "c1/odd", Cluster: "c1", Kind: "Application", Name: "odd", Hosting: "nobody's"})
+			r.Items = append(r.Items, search.Item{UID: "c1/odd", Cluster: "c1", Kind: "Application", Name: "odd", Hosting: "other"})
 			return nil
 		}
 		for range 3 {

@@ -61,7 +61,7 @@ func (fatServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		uids = append(uids, `"`+uid+`"`)
 		put(`{"_hostingResource":"ApplicationSet/argocd/guestbook","_uid":"%s","cluster":"%s","kind":"Application","name":"app-%d","namespace":"argocd"},`, uid, cluster, a)
 	}
-	// The last row closes the list; it is counted, though it is nobody's.
+	// The last row closes the list; it is counted, though no Application has it.
 	put(`{"_uid":"%s/last","cluster":"%s","kind":"Application","name":"last","namespace":"argocd"}],"related":[`, cluster, cluster)
 	put(`{"kind":"Cluster","items":[{"_uid":"cluster__%s","kind":"Cluster","name":"%s","cluster":"%s","_relatedUids":[%s]}]},{"kind":"ConfigMap","items":[`, cluster, cluster, cluster, strings.Join(uids, ","))
 	for o := 0; written < maxAnswer-1024; o++ {
@@ -146,7 +146,7 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 	}
 }
 
-// crowd returns Applications with resources whose names nobody else has.
+// crowd returns Applications with resources whose names are unique.
 func crowd(cluster string, apps, resources int) []translate.Application {
 	var out []translate.Application
 	for a := range apps {

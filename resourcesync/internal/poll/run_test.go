@@ -72,7 +72,7 @@ func TestBatches(t *testing.T) {
 			t.Errorf("%d rows", got)
 		}
 		if w.asked != 7 || w.most != 1 {
-			t.Errorf("%d requests, %d at once; want 7, one at a time while nobody knows what they weigh", w.asked, w.most)
+			t.Errorf("%d requests, %d at once; want 7, one at a time while their size is unknown", w.asked, w.most)
 		}
 		w.poll()
 		if w.asked != 14 || w.most != 2 {

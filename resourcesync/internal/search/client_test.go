@@ -130,7 +130,7 @@ func TestTransportFailures(t *testing.T) {
 		"cut with a clean end": {"a proxy that gives up", answers(emptyAnswer[:30]), KindIncomplete},
 		"empty":                {"nothing at all", answers(""), KindIncomplete},
 		"not JSON":             {"a login page", answers("<html>"), KindMalformed},
-		"two answers":          {"what follows is nobody's", answers(emptyAnswer + emptyAnswer), KindMalformed},
+		"two answers":          {"what follows the answer belongs to no request", answers(emptyAnswer + emptyAnswer), KindMalformed},
 		"a list":               {"JSON, but no answer", answers("[]"), KindMalformed},
 		"null":                 {"JSON, but no answer", answers("null"), KindMalformed},
 		"no data":              {"neither data nor errors", answers("{}"), KindMalformed},

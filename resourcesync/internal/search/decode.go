@@ -158,7 +158,7 @@ func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
 // maxOdd is how many odd rows are named: enough to find the fault.
 const maxOdd = 10
 
-// ignore skips a value that nobody reads.
+// ignore skips a value that is not read.
 func (s *stream) ignore() error {
 	_, err := s.value()
 	return err

@@ -67,7 +67,7 @@ func TestItem(t *testing.T) {
 		"all": {"every property that is read", `{"_uid":"c/u","cluster":"c","kind":"K","apigroup":"g","apiversion":"v1","namespace":"n","name":"m","_ownerUID":"c/o","_relatedUids":["c/1","c/2"],"_hubClusterResource":"true","_hostingResource":"ApplicationSet/a/b","healthStatus":"H","syncStatus":"S","_missingResources":"[]","_conditionXError":"m","_conditionYWarning":"w"}`,
 			Item{UID: "c/u", Cluster: "c", Kind: "K", APIGroup: "g", APIVersion: "v1", Namespace: "n", Name: "m", OwnerUID: "c/o", RelatedUIDs: []string{"c/1", "c/2"}, OnHub: true,
 				Hosting: "ApplicationSet/a/b", Health: "H", Sync: "S", Missing: "[]", Conditions: []Condition{{"XError", "m"}, {"YWarning", "w"}}}, false},
-		"unknown":        {"what nobody reads may be anything", `{"name":"m","x":{"name":"no"},"y":[{"name":"no"}],"z":1.5e3,"t":true,"n":null}`, Item{Name: "m"}, false},
+		"unknown":        {"what is not read may be anything", `{"name":"m","x":{"name":"no"},"y":[{"name":"no"}],"z":1.5e3,"t":true,"n":null}`, Item{Name: "m"}, false},
 		"case":           {"a user's column may differ in case only", `{"Name":"no","NAME":"no","name":"m"}`, Item{Name: "m"}, false},
 		"escapes":        {"quotes, newlines, runes", `{"name":"a\"b\\","_conditionXError":"l1\nl2\tü\u00fc\ud83d\ude00","kind":"<a&b>"}`, Item{Name: `a"b\`, Conditions: []Condition{{"XError", "l1\nl2\tüü😀"}}, Kind: "<a&b>"}, false},
 		"tricky":         {"brackets and quotes inside texts", `{"x":"}],{[\"","y":[["\"]"],{"a":"}"}],"name":"m"}`, Item{Name: "m"}, false},

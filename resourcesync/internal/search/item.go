@@ -49,7 +49,7 @@ func (d *decoder) item(raw []byte) (Item, error) {
 	return it, err
 }
 
-// field returns where the property goes, nil for one that nobody reads.
+// field returns where the property goes, nil for one that is not read.
 func (it *Item) field(key []byte) *string {
 	switch string(key) {
 	case "_uid":

@@ -12,7 +12,7 @@ import (
 )
 
 // lexer walks the JSON of an answer. An answer has megabytes, nine tenths of which
-// nobody reads: it looks for the end of a value without understanding it, several
+// the poll does not read: it looks for the end of a value without understanding it, several
 // times faster than encoding/json, which scans each value three times on its way
 // into a type. What is read is checked where it is read; what is skipped only has
 // to have an end.

@@ -54,7 +54,7 @@ func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
 	for i := range r.Items {
 		it := &r.Items[i]
 		if it.OnHub || it.Hosting == "" {
-			continue // not pulled: the hub's own, or nobody's
+			continue // not pulled: the hub's own, or without an ApplicationSet
 		}
 		set, ok := hosting(it.Hosting)
 		if !ok || it.Cluster == "" || it.Namespace == "" || it.Name == "" {

@@ -14,7 +14,7 @@ func TestAny(t *testing.T) {
 		patterns     []string
 		want         bool
 	}{
-		"none":         {reason: "nobody is let in by an empty list", text: "team-a"},
+		"none":         {reason: "an empty list admits no namespace", text: "team-a"},
 		"exact":        {reason: "a name is itself", patterns: []string{"other", "team-a"}, text: "team-a", want: true},
 		"longer":       {reason: "and nothing that begins with it", patterns: []string{"team-a"}, text: "team-a-evil"},
 		"star":         {reason: "everybody", patterns: []string{"*"}, text: "team-a", want: true},
@@ -27,8 +27,8 @@ func TestAny(t *testing.T) {
 		"anywhere":     {reason: "an expression without anchors is found anywhere, as with Argo CD", patterns: []string{"/team/"}, text: "my-team-a", want: true},
 		"lookahead":    {reason: "everybody but one, as in Argo CD's documentation", patterns: []string{"/^((?!kube-system).)*$/"}, text: "kube-system"},
 		"lookaheadYes": {reason: "the others", patterns: []string{"/^((?!kube-system).)*$/"}, text: "team-a", want: true},
-		"broken":       {reason: "what is no pattern lets nobody in", patterns: []string{"[", "/(/", "/", "//x", ""}, text: "team-a"},
-		"endless":      {reason: "an expression that does not come to an end lets nobody in", patterns: []string{"/^(a+)+$/"}, text: strings.Repeat("a", 62) + "b"},
+		"broken":       {reason: "what is no pattern admits no namespace", patterns: []string{"[", "/(/", "/", "//x", ""}, text: "team-a"},
+		"endless":      {reason: "an expression that does not terminate admits no namespace", patterns: []string{"/^(a+)+$/"}, text: strings.Repeat("a", 62) + "b"},
 		"emptyRegex":   {reason: "an empty expression is found in everything, as with Argo CD", patterns: []string{"//"}, text: "team-a", want: true},
 		"noNegation":   {reason: "an exclamation mark is a character here", patterns: []string{"!team-b"}, text: "team-a"},
 	} {

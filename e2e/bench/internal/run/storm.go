@@ -60,7 +60,7 @@ func (b *bench) storm(ctx context.Context) error {
 	})
 	both := 1 / (1/limit + 1/b.baseline.mirrored.perSecond())
 	b.row(figure.Row{
-		What: "the same if nobody but the unthrottled client made both patches of each change", Value: both / limit, Unit: "×",
+		What: "the same if the unthrottled client alone made both patches of each change", Value: both / limit, Unit: "×",
 		Beside: fmt.Sprintf("%.0f patches/s of Applications and %.0f patches/s of ManifestWorks are %.0f changes/s: what a storm could reach at most",
 			b.baseline.mirrored.perSecond(), limit, both),
 	})

@@ -101,7 +101,7 @@ func Decided(clusters []string) []byte {
 	return encode(object{"status": object{"decisions": decisions}})
 }
 
-// Set returns an ApplicationSet; nobody here generates from it.
+// Set returns an ApplicationSet; no controller here generates from it.
 func Set(name string) []byte {
 	return encode(object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",

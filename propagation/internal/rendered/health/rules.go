@@ -54,7 +54,7 @@ func Rules(kind schema.GroupKind, healthyWhen string) []workv1.ConditionRule {
 }
 
 // ScrapeType returns how the agent learns of a change: it watches workloads, whose
-// health changes while somebody waits for it, and polls what else there is. An
+// health changes while a sync waits for it, and polls what else there is. An
 // agent has 50 watches, each for one resource in one namespace.
 func ScrapeType(kind schema.GroupKind) workv1.FeedbackScrapeType {
 	if rules[kind].workload {

@@ -39,7 +39,7 @@ func configs(items []item) []workv1.ManifestConfigOption {
 		general = append(general, workv1.ManifestConfigOption{
 			ResourceIdentifier: workv1.ResourceIdentifier{Group: i.resource.Group, Resource: i.resource.Resource, Namespace: "*", Name: "*"},
 			// The fields that a manifest does not name belong to others, such as an
-			// autoscaler; those that it names are taken back from whoever has them.
+			// autoscaler; those that it names are taken over from their field managers.
 			UpdateStrategy: &workv1.UpdateStrategy{
 				Type:            workv1.UpdateStrategyTypeServerSideApply,
 				ServerSideApply: &workv1.ServerSideApplyConfig{Force: true, FieldManager: "work-agent"},

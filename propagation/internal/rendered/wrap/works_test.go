@@ -243,7 +243,7 @@ func TestCreatedNamespace(t *testing.T) {
 	own := workv1.ResourceIdentifier{Resource: "namespaces", Name: "a"}
 	first := works[0].Spec.ManifestConfigs[0]
 	if first.ResourceIdentifier != own || first.UpdateStrategy.Type != workv1.UpdateStrategyTypeCreateOnly {
-		t.Errorf("the namespace may be somebody's already, but would be updated: %+v", first)
+		t.Errorf("the namespace may exist already, but would be updated: %+v", first)
 	}
 	if rules := works[0].Spec.DeleteOption.SelectivelyOrphan.OrphaningRules; len(rules) != 1 || rules[0] != workv1.OrphaningRule(own) {
 		t.Errorf("the namespace would go with the work: %+v", rules)
