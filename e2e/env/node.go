@@ -6,9 +6,12 @@ package env
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // NodeName is the node of every managed cluster. Pods name it themselves: there
@@ -26,10 +29,18 @@ func (f *Fleet) startNode(ctx context.Context, c *Cluster) error {
 	if err != nil {
 		return err
 	}
-	p, err := f.run(ctx, command{name: c.Name + "-kwok", args: []string{
+	stages, err := filepath.Glob(filepath.Join(testkit.Root(), "bin", "kwok-stages", "*.yaml"))
+	if err != nil {
+		return err
+	}
+	args := []string{
 		binary, "--kubeconfig=" + c.Kubeconfig, "--manage-all-nodes=true", "--node-lease-duration-seconds=0",
 		"--server-address=" + local(port), "--cidr=10.0.0.1/24", "--node-ip=127.0.0.1",
-	}})
+	}
+	for _, stage := range stages {
+		args = append(args, "--config="+stage)
+	}
+	p, err := f.run(ctx, command{name: c.Name + "-kwok", args: args})
 	if err != nil {
 		return err
 	}

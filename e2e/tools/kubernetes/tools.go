@@ -3,11 +3,12 @@
 
 //go:build tools
 
-// Package kubernetes pins the Kubernetes binaries of the fleet.
+// Package kubernetes pins the Kubernetes binaries of the fleet, and kwok, which is built with the same libraries.
 package kubernetes
 
 import (
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
 	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "sigs.k8s.io/kwok/cmd/kwok"
 )

@@ -20,11 +20,14 @@ type copyRule struct {
 	glob string
 	// to is the folder the files are copied to.
 	to string
+	// templates says that the files are wanted although they are Go templates.
+	templates bool
 }
 
 const (
 	ocmModule     = "open-cluster-management.io/ocm"
 	ocmAPIModule  = "open-cluster-management.io/api"
+	kwokModule    = "sigs.k8s.io/kwok"
 	argocdModule  = "github.com/argoproj/argo-cd/v3"
 	argocd2Module = "github.com/argoproj/argo-cd/v2"
 
@@ -65,8 +68,15 @@ func managedCRDs(toolModule, argocd string) []copyRule {
 	}
 }
 
-// copyFiles follows the rules of p into the folder target, which it creates, telling m how far it is. Templates are left
-// out.
+// kwokStages lists what kwok is told about how nodes and pods live; it knows nothing of it by itself.
+func kwokStages() []copyRule {
+	stage := func(glob string) copyRule {
+		return copyRule{toolModule: "kubernetes", module: kwokModule, glob: "kustomize/stage/" + glob, templates: true}
+	}
+	return []copyRule{stage("node/fast/node-*.yaml"), stage("node/heartbeat/node-*.yaml"), stage("pod/fast/pod-*.yaml")}
+}
+
+// copyFiles follows the rules of p into the folder target, which it creates, telling m how far it is.
 func (b *builder) copyFiles(ctx context.Context, p part, target string, m *meter) error {
 	files := 0
 	for _, rule := range p.copies {
@@ -74,7 +84,7 @@ func (b *builder) copyFiles(ctx context.Context, p part, target string, m *meter
 		if err != nil {
 			return err
 		}
-		copied, err := copyMatches(filepath.Join(dir, filepath.FromSlash(rule.glob)), filepath.Join(target, rule.to))
+		copied, err := copyMatches(filepath.Join(dir, filepath.FromSlash(rule.glob)), filepath.Join(target, rule.to), rule.templates)
 		if err != nil {
 			return err
 		}
@@ -87,8 +97,9 @@ func (b *builder) copyFiles(ctx context.Context, p part, target string, m *meter
 	return nil
 }
 
-// copyMatches copies the files that match glob and are no templates into the folder to, and returns how many there were.
-func copyMatches(glob, to string) (int, error) {
+// copyMatches copies the files that match glob into the folder to, templates among them if they are wanted, and returns how
+// many there were.
+func copyMatches(glob, to string, templates bool) (int, error) {
 	matches, err := filepath.Glob(glob)
 	if err != nil {
 		return 0, fmt.Errorf("look for %s: %w", glob, err)
@@ -102,7 +113,7 @@ func copyMatches(glob, to string) (int, error) {
 		if err != nil {
 			return copied, err
 		}
-		if bytes.Contains(content, []byte("{{ ")) {
+		if !templates && bytes.Contains(content, []byte("{{ ")) {
 			continue
 		}
 		if err := os.WriteFile(filepath.Join(to, filepath.Base(match)), content, fileMode); err != nil {
