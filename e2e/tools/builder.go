@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 const (
@@ -26,6 +27,9 @@ type builder struct {
 	out   io.Writer
 	// toolchains remembers what the go command says about itself, by tool module.
 	toolchains map[string]string
+	// processor is the processor time that go commands have taken. Unlike the time by the clock it does not depend on what
+	// else the machine does.
+	processor time.Duration
 }
 
 func newBuilder(root, bin string, out io.Writer) *builder {
@@ -131,6 +135,7 @@ func (b *builder) make(ctx context.Context, p part, print string, m *meter) erro
 		return b.take(ctx, p, path, print, m)
 	}
 	m.start()
+	before := b.processor
 	if err := os.MkdirAll(b.scratch(), dirMode); err != nil {
 		return err
 	}
@@ -167,7 +172,8 @@ func (b *builder) make(ctx context.Context, p part, print string, m *meter) erro
 	if err := writeFile(b.stampFile(p), b.scratch(), text); err != nil {
 		return err
 	}
-	m.finish(fmt.Sprintf("built in %s, %.1f MB", m.elapsed(), float64(bytes)/1e6))
+	m.finish(fmt.Sprintf("built in %s, %s of processor time, %.1f MB",
+		m.elapsed(), (b.processor - before).Round(time.Second), float64(bytes)/1e6))
 	return nil
 }
 

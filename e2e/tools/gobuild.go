@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -35,8 +36,7 @@ func (b *builder) goBuild(ctx context.Context, p part, target string, m *meter) 
 	if err != nil {
 		return err
 	}
-	args := append([]string{"build"}, commonFlags...)
-	args = append(args, "-ldflags="+flags, "-o", target)
+	args := append(slices.Clone(commonFlags), "-ldflags="+flags)
 	if p.tags != "" {
 		args = append(args, "-tags="+p.tags)
 	}
@@ -49,7 +49,18 @@ func (b *builder) goBuild(ctx context.Context, p part, target string, m *meter) 
 		args = append(args, "-modfile="+modfile)
 	}
 	watch := &goOutput{main: p.pkg, report: m.update}
-	return b.goCommand(ctx, dir, io.Discard, watch, append(args, p.pkg)...)
+	if watch.total, err = b.stalePackages(ctx, dir, watch, append(args, p.pkg)); err != nil {
+		return err
+	}
+	return b.goCommand(ctx, dir, io.Discard, watch, slices.Concat([]string{"build", "-o", target}, args, []string{p.pkg})...)
+}
+
+// stalePackages counts the packages that the go command would compile for a build with args, downloading what they need.
+func (b *builder) stalePackages(ctx context.Context, dir string, watch *goOutput, args []string) (int, error) {
+	var out bytes.Buffer
+	list := slices.Concat([]string{"list", "-deps", "-f={{if .Stale}}{{.ImportPath}}{{end}}"}, args)
+	err := b.goCommand(ctx, dir, &out, watch, list...)
+	return len(strings.Fields(out.String())), err
 }
 
 // linkerFlags returns the linker flags of p: no symbol tables, which nobody reads and which are a third of the size, and the
@@ -116,6 +127,9 @@ func (b *builder) goCommand(ctx context.Context, dir string, stdout io.Writer, s
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = stopGrace
 	err := cmd.Run()
+	if state := cmd.ProcessState; state != nil {
+		b.processor += state.UserTime() + state.SystemTime() // that of the compilers and the linker is part of it
+	}
 	if ctx.Err() != nil {
 		if cmd.Process != nil {
 			// A compiler may have started just when the interrupt came; an empty group is no error worth telling.

@@ -16,6 +16,8 @@ const keptLines = 30
 type goOutput struct {
 	// main is the package whose name, once it comes, means that only it and the linking are left.
 	main string
+	// total is how many packages there are to compile; 0 while nobody has counted them.
+	total int
 	// report is called with a text about how far the build is, if it is not nil.
 	report func(string)
 
@@ -64,11 +66,12 @@ func isPackage(line string) bool {
 
 // progress says in a few words how far the build is.
 func (o *goOutput) progress() string {
+	packages := fmt.Sprintf("%d of %d packages compiled", o.compiled, max(o.total, o.compiled))
 	switch {
 	case o.linking:
-		return fmt.Sprintf("%d packages compiled, linking", o.compiled)
+		return packages + ", linking"
 	case o.compiled > 0:
-		return fmt.Sprintf("%d packages compiled", o.compiled)
+		return packages
 	case o.downloaded > 0:
 		return fmt.Sprintf("%d modules downloaded", o.downloaded)
 	}

@@ -65,7 +65,7 @@ func TestWithVersion(t *testing.T) {
 
 func TestGoOutput(t *testing.T) {
 	var last string
-	o := &goOutput{main: "example.org/cmd", report: func(text string) { last = text }}
+	o := &goOutput{main: "example.org/cmd", total: 4, report: func(text string) { last = text }}
 	say := func(text string) {
 		t.Helper()
 		if n, err := o.Write([]byte(text)); n != len(text) || err != nil {
@@ -74,11 +74,11 @@ func TestGoOutput(t *testing.T) {
 	}
 	steps := []struct{ reason, text, want string }{
 		{"downloads come first", "go: downloading example.org/a v1.0.0\ngo: downloading example.org/b v1.0.0\n", "2 modules downloaded"},
-		{"each package is one line", "example.org/a\nexample.org/b\n", "2 packages compiled"},
-		{"half a line is no package yet", "example.org/", "2 packages compiled"},
-		{"the other half makes it one", "c\n", "3 packages compiled"},
-		{"errors are not counted", "# example.org/a\na.go:3:1: undefined: x\n", "3 packages compiled"},
-		{"after the main package only linking is left", "example.org/cmd\n", "4 packages compiled, linking"},
+		{"each package is one line", "example.org/a\nexample.org/b\n", "2 of 4 packages compiled"},
+		{"half a line is no package yet", "example.org/", "2 of 4 packages compiled"},
+		{"the other half makes it one", "c\n", "3 of 4 packages compiled"},
+		{"errors are not counted", "# example.org/a\na.go:3:1: undefined: x\n", "3 of 4 packages compiled"},
+		{"after the main package only linking is left", "example.org/cmd\n", "4 of 4 packages compiled, linking"},
 	}
 	for _, step := range steps {
 		say(step.text)
