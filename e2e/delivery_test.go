@@ -5,6 +5,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,25 +13,31 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // An operation asked for on the hub runs once on the managed cluster, however often
 // propagation restarts around it.
-func TestSyncOnce(t *testing.T) { onEachCluster(t, syncOnce) }
+func TestSyncOnce(t *testing.T) {
+	onEachCluster(t, func(t *testing.T, cluster string) {
+		t.Helper()
+		syncOnce(t, "sync-once-"+cluster, cluster, restartPropagation)
+	})
+}
 
-func syncOnce(t *testing.T, cluster string) {
+// syncOnce does the same whatever begin does to propagation: once after the operation
+// was asked for, and once after it is over.
+func syncOnce(t *testing.T, name, cluster string, begin func(*testing.T)) {
 	t.Helper()
-	name := "sync-once-" + cluster
 	a := create(t, name, cluster, false)
 	await(t, name+" to be OutOfSync on the hub", func() (bool, string) {
 		seen, _ := view.Application("hub", name)
 		return seen.Sync == argocd.SyncOutOfSync, seen.String()
 	})
 	patch(t, a, `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`)
-	restart(t, "propagation-0")
-	restart(t, "propagation-1")
+	begin(t)
 	awaitWell(t, "hub", name)
 	await(t, "the hub to have no operation left", func() (bool, string) {
 		hub := &argocd.Application{}
@@ -38,8 +45,7 @@ func syncOnce(t *testing.T, cluster string) {
 		return err == nil && len(hub.Operation) == 0, fmt.Sprintf("%v %s", err, hub.Operation)
 	})
 	first := operationOf(t, cluster, name)
-	restart(t, "propagation-0")
-	restart(t, "propagation-1")
+	begin(t)
 	// What propagation does for another Application after it has started again, it
 	// has also had the time to do for this one.
 	create(t, name+"-after", cluster, true)
@@ -67,15 +73,20 @@ func operationOf(t *testing.T, cluster, name string) operation {
 	return operation{len(status.History), status.OperationState.StartedAt}
 }
 
-func restart(t *testing.T, name string) {
+// restartPropagation kills both replicas of propagation and starts them again.
+func restartPropagation(t *testing.T) {
 	t.Helper()
-	p := process(t, name)
-	if err := p.Kill(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, p := range propagation(t) {
+		if err := errors.Join(p.Kill(t.Context()), p.Start(t.Context())); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := p.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// propagation returns the replicas of propagation.
+func propagation(t *testing.T) []*env.Process {
+	t.Helper()
+	return []*env.Process{process(t, env.Propagation+"-0"), process(t, env.Propagation+"-1")}
 }
 
 // The hub Application keeps its finalizer until the managed cluster has proven that
@@ -146,14 +157,16 @@ func worksOf(name string) []*workv1.ManifestWork {
 }
 
 // A restart over a settled fleet writes nothing: no work changes.
-func TestRestartWritesNothing(t *testing.T) {
-	const name = "settled"
-	create(t, name, "cluster1", true)
+func TestRestartWritesNothing(t *testing.T) { onEachCluster(t, restartWritesNothing) }
+
+func restartWritesNothing(t *testing.T, cluster string) {
+	t.Helper()
+	name := "settled-" + cluster
+	create(t, name, cluster, true)
 	awaitWell(t, "hub", name)
 	before := workOf(t, name)
-	restart(t, "propagation-0")
-	restart(t, "propagation-1")
-	create(t, name+"-after", "cluster1", true)
+	restartPropagation(t)
+	create(t, name+"-after", cluster, true)
 	awaitWell(t, "hub", name+"-after")
 	after := workOf(t, name)
 	if after.Generation != before.Generation || fmt.Sprint(after.Annotations, after.Labels) != fmt.Sprint(before.Annotations, before.Labels) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,15 +24,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// survivor is a Deployment with pods that run.
+// survivor is a Deployment with pods that run. Its name is NAME.
 const survivor = `apiVersion: apps/v1
 kind: Deployment
-metadata: {name: survivor}
+metadata: {name: NAME}
 spec:
   replicas: 2
-  selector: {matchLabels: {app: survivor}}
+  selector: {matchLabels: {app: NAME}}
   template:
-    metadata: {labels: {app: survivor}}
+    metadata: {labels: {app: NAME}}
     spec: {nodeName: ` + env.NodeName + `, containers: [{name: c, image: "example.invalid/survivor:v1"}]}
 `
 
@@ -39,56 +40,67 @@ spec:
 // propagation is down: a restore, kubectl replace --force, a regenerated
 // ApplicationSet. What runs on the managed cluster are the same objects throughout.
 func TestRecreatedApplicationKeepsWhatRuns(t *testing.T) {
-	const name, cluster = "survivor", "cluster1"
+	onEachCluster(t, recreatedApplicationKeepsWhatRuns)
+}
+
+func recreatedApplicationKeepsWhatRuns(t *testing.T, cluster string) {
+	t.Helper()
+	name := "survivor-" + cluster
 	a := create(t, name, cluster, true)
-	if _, err := fleet.Git.Commit(t.Context(), "Survive", map[string]string{name + "/config.yaml": survivor}); err != nil {
+	content := map[string]string{name + "/config.yaml": strings.ReplaceAll(survivor, "NAME", name)}
+	if _, err := fleet.Git.Commit(t.Context(), "Survive", content); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the Deployment to be there", func() (bool, string) {
-		return deploymentIsThere(t, cluster, name), "it is not"
+	await(t, "the Deployment and its pods to be there", func() (bool, string) {
+		found := slices.Sorted(maps.Keys(running(t, cluster, name)))
+		return len(found) == 4, fmt.Sprint(found)
 	})
 	awaitWell(t, "hub", name)
 	before := running(t, cluster, name)
-	if len(before) < 3 {
-		t.Fatalf("only these run: %v", slices.Sorted(maps.Keys(before)))
-	}
 	same := func() {
 		t.Helper()
+		awaitAdoption(t, a, cluster)
 		if after := running(t, cluster, name); !maps.Equal(before, after) {
 			t.Fatalf("what runs has changed from %v to %v", before, after)
 		}
 	}
 	for range 25 {
 		a = again(t, a)
-		awaitAdoption(t, a, cluster)
 		same()
 	}
-	replicas := []*env.Process{process(t, env.Propagation+"-0"), process(t, env.Propagation+"-1")}
 	for range 5 {
-		for _, p := range replicas {
-			if err := p.Stop(t.Context()); err != nil {
-				t.Fatal(err)
+		withoutPropagation(t, func() {
+			for range 5 {
+				a = again(t, a)
 			}
-			afterwards(t, "start "+p.Name+" again", func(ctx context.Context) error {
-				if p.PID() != 0 {
-					return nil
-				}
-				return p.Start(ctx)
-			})
-		}
-		for range 5 {
-			a = again(t, a)
-		}
-		for _, p := range replicas {
-			if err := errors.Join(p.Start(t.Context()), p.AwaitReady(t.Context())); err != nil {
-				t.Fatal(err)
-			}
-		}
-		awaitAdoption(t, a, cluster)
+		})
 		same()
 	}
 	awaitWell(t, "hub", name)
 	same()
+}
+
+// withoutPropagation does something while no replica of propagation runs.
+func withoutPropagation(t *testing.T, do func()) {
+	t.Helper()
+	replicas := propagation(t)
+	for _, p := range replicas {
+		if err := p.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		afterwards(t, "start "+p.Name+" again", func(ctx context.Context) error {
+			if p.PID() != 0 {
+				return nil
+			}
+			return p.Start(ctx)
+		})
+	}
+	do()
+	for _, p := range replicas {
+		if err := errors.Join(p.Start(t.Context()), p.AwaitReady(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // again deletes a hub Application without its finalizer and makes it again at once.

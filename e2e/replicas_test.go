@@ -26,8 +26,11 @@ func TestLeaderIsKilled(t *testing.T) {
 				return p.Start(ctx)
 			})
 		}
-		create(t, round.name, "cluster1", true)
-		awaitWell(t, "hub", round.name)
+		for _, c := range fleet.Managed {
+			name := round.name + "-" + c.Name
+			create(t, name, c.Name, true)
+			awaitWell(t, "hub", name)
+		}
 		for _, binary := range []string{env.Propagation, env.Aggregation} {
 			if err := process(t, binary+round.killed).Start(t.Context()); err != nil {
 				t.Fatal(err)

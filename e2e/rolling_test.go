@@ -4,9 +4,11 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -28,58 +30,136 @@ const rollingName = "rolling"
 // Argo CD's own ApplicationSet controller rolls a change over two groups of
 // clusters, one after the other, by nothing but the status that propagation writes.
 func TestRollingSync(t *testing.T) {
-	if _, err := fleet.Git.Commit(t.Context(), "Add what rolls", map[string]string{
-		"rolling-v1/config.yaml": config("v1"), "rolling-v2/config.yaml": config("v2"), "rolling-bad/config.yaml": neverHealthy,
-	}); err != nil {
-		t.Fatal(err)
+	for name, test := range map[string]struct {
+		first, second string
+		// meanwhile happens while the change is held by the first group.
+		meanwhile func(*testing.T)
+	}{
+		"the newest parts first": {"cluster1", "cluster2", func(*testing.T) {}},
+		// No group goes on, and none starts again, because another build of propagation
+		// writes the status.
+		"the oldest parts first, and an upgrade meanwhile": {"cluster2", "cluster1", downgradeAndUpgrade},
+	} {
+		t.Run(name, func(t *testing.T) { roll(t, test.first, test.second, test.meanwhile) })
 	}
-	set := applyRolling(t, "rolling-v1")
-	afterwards(t, "delete "+rollingName, func(ctx context.Context) error {
-		if err := fleet.Hub.Client.Delete(ctx, set); client.IgnoreNotFound(err) != nil {
-			return err
-		}
-		return env.Wait(ctx, "the Applications of "+rollingName+" to go", func(ctx context.Context) (bool, string) {
-			_, one := view.Application("hub", "rolling-cluster1")
-			_, two := view.Application("hub", "rolling-cluster2")
-			err := fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(set), set.DeepCopy())
-			return !one && !two && apierrors.IsNotFound(err), fmt.Sprintf("on cluster1: %t, on cluster2: %t, the ApplicationSet: %v", one, two, err)
-		})
-	})
-	awaitPath(t, "cluster1", "rolling-v1")
-	awaitPath(t, "cluster2", "rolling-v1")
+}
+
+func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
+	t.Helper()
+	set := startRolling(t, first, second)
 
 	// The first group never gets well with this: the second must not see it.
-	applyRolling(t, "rolling-bad")
+	applyRolling(t, set, "rolling-bad")
 	await(t, "the first group to be at it", func() (bool, string) {
-		a, _ := view.Application("hub", "rolling-cluster1")
+		a, _ := view.Application("hub", "rolling-"+first)
 		return a.Health == argocd.HealthProgressing && a.Phase == argocd.OperationRunning, a.String()
 	})
-	if configMapIsThere(t, "cluster2", "stuck-after") || deploymentIsThere(t, "cluster2", "stuck") {
+	before := operationOf(t, first, "rolling-"+first)
+	meanwhile(t)
+	if after := operationOf(t, first, "rolling-"+first); after != before {
+		t.Errorf("the operation of the first group was %v and is %v", before, after)
+	}
+	if configMapIsThere(t, second, "stuck-after") || deploymentIsThere(t, second, "stuck") {
 		t.Error("the second group got the change before the first was well")
 	}
 
 	// Changes wait for the operation, which waits for ever: a person ends it.
-	applyRolling(t, "rolling-v2")
-	patch(t, &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "rolling-cluster1"}}, terminating)
-	awaitPath(t, "cluster1", "rolling-v2")
-	awaitPath(t, "cluster2", "rolling-v2")
+	applyRolling(t, set, "rolling-v2")
+	patch(t, &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "rolling-" + first}}, terminating)
+	awaitPath(t, first, "rolling-v2")
+	awaitPath(t, second, "rolling-v2")
 }
 
-func config(version string) string {
-	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: rolling}\ndata: {version: " + version + "}\n"
+// The ApplicationSet controller of Argo CD 3.x deletes the groups in the order that
+// the ApplicationSet asks for: the Applications of one have to be gone from the hub
+// before those of the next are deleted.
+func TestDeletionOrder(t *testing.T) {
+	for _, order := range [][2]string{{"cluster1", "cluster2"}, {"cluster2", "cluster1"}} {
+		t.Run(order[1]+" before "+order[0], func(t *testing.T) { deletionOrder(t, order[0], order[1]) })
+	}
+}
+
+func deletionOrder(t *testing.T, first, second string) {
+	t.Helper()
+	set := startRolling(t, first, second)
+	argo := process(t, second+"-argocd")
+	if err := argo.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.Hub.Client.Delete(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	// It has to look twice, since the first time it goes no further in any case.
+	waits := "application rolling-" + second + " has been marked for deletion, but object not removed yet"
+	await(t, "the controller to wait for rolling-"+second, func() (bool, string) {
+		log, err := os.ReadFile(process(t, "hub-applicationsets").Log)
+		return bytes.Contains(log, []byte(waits)), fmt.Sprint(err)
+	})
+	if a, there := view.Application("hub", "rolling-"+first); !there || a.Deleting {
+		t.Errorf("the first group is there: %t, and being deleted: %t, before the second is gone", there, a.Deleting)
+	}
+	if err := argo.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := rollingGone(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range []string{first, second} {
+		if configMapIsThere(t, cluster, rollingName) {
+			t.Errorf("the workload is left on %s", cluster)
+		}
+	}
+}
+
+// startRolling applies the ApplicationSet for two groups of one cluster each, waits
+// until it is rolled out, and removes it when the test ends.
+func startRolling(t *testing.T, first, second string) *unstructured.Unstructured {
+	t.Helper()
+	if _, err := fleet.Git.Commit(t.Context(), "Add what rolls", map[string]string{
+		"rolling-v1/config.yaml": config(t, "v1"), "rolling-v2/config.yaml": config(t, "v2"), "rolling-bad/config.yaml": neverHealthy,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	set := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(strings.NewReplacer("FIRST", first, "SECOND", second).Replace(rolling)), &set.Object); err != nil {
+		t.Fatal(err)
+	}
+	applyRolling(t, set, "rolling-v1")
+	afterwards(t, "delete "+rollingName, func(ctx context.Context) error {
+		if err := fleet.Hub.Client.Delete(ctx, set); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		return rollingGone(ctx, set)
+	})
+	awaitPath(t, first, "rolling-v1")
+	awaitPath(t, second, "rolling-v1")
+	return set
+}
+
+func config(t *testing.T, version string) string {
+	t.Helper()
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {version: %s, test: %q}\n", rollingName, version, t.Name())
 }
 
 // applyRolling applies the ApplicationSet with a path in git.
-func applyRolling(t *testing.T, path string) *unstructured.Unstructured {
+func applyRolling(t *testing.T, set *unstructured.Unstructured, path string) {
 	t.Helper()
-	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(rolling, "PATH", path)), &o.Object); err != nil {
+	if err := unstructured.SetNestedField(set.Object, path, "spec", "template", "spec", "source", "path"); err != nil {
 		t.Fatal(err)
 	}
-	if err := fleet.Hub.Apply(t.Context(), o); err != nil {
+	if err := fleet.Hub.Apply(t.Context(), set.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	return o
+}
+
+// rollingGone waits until the ApplicationSet and its Applications are gone.
+func rollingGone(ctx context.Context, set *unstructured.Unstructured) error {
+	return env.Wait(ctx, "the Applications of "+rollingName+" to go", func(ctx context.Context) (bool, string) {
+		_, one := view.Application("hub", "rolling-cluster1")
+		_, two := view.Application("hub", "rolling-cluster2")
+		err := fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(set), set.DeepCopy())
+		return !one && !two && apierrors.IsNotFound(err), fmt.Sprintf("on cluster1: %t, on cluster2: %t, the ApplicationSet: %v", one, two, err)
+	})
 }
 
 // awaitPath waits until a cluster's Application is well with the content of a path.

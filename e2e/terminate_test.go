@@ -30,17 +30,28 @@ const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
 
 // An operation that runs on the managed cluster is terminated from the hub, in the
 // way of Argo CD's command line: by a phase in the status.
-func TestTerminate(t *testing.T) {
-	const name = "terminate"
-	a := create(t, name, "cluster1", false)
+func TestTerminate(t *testing.T) { onEachCluster(t, terminate) }
+
+func terminate(t *testing.T, cluster string) {
+	t.Helper()
+	name := "terminate-" + cluster
+	a := stuck(t, name, cluster)
+	patch(t, a, terminating)
+	awaitPhase(t, cluster, name, argocd.OperationFailed)
+	awaitPhase(t, "hub", name, argocd.OperationFailed)
+}
+
+// stuck makes an Application whose operation runs until somebody ends it, as the hub
+// says as well when stuck returns.
+func stuck(t *testing.T, name, cluster string) *argocd.Application {
+	t.Helper()
+	a := create(t, name, cluster, false)
 	if _, err := fleet.Git.Commit(t.Context(), "Get stuck", map[string]string{name + "/config.yaml": neverHealthy}); err != nil {
 		t.Fatal(err)
 	}
 	patch(t, a, `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`)
 	awaitPhase(t, "hub", name, argocd.OperationRunning)
-	patch(t, a, terminating)
-	awaitPhase(t, "cluster1", name, argocd.OperationFailed)
-	awaitPhase(t, "hub", name, argocd.OperationFailed)
+	return a
 }
 
 func awaitPhase(t *testing.T, where, name, phase string) {

@@ -18,8 +18,11 @@ import (
 
 // A cluster that the hub hears nothing of is Unknown there, with the reason, and
 // true again when it is back.
-func TestClusterUnavailable(t *testing.T) {
-	const name, cluster = "unheard", "cluster2"
+func TestClusterUnavailable(t *testing.T) { onEachCluster(t, clusterUnavailable) }
+
+func clusterUnavailable(t *testing.T, cluster string) {
+	t.Helper()
+	name := "unheard-" + cluster
 	create(t, name, cluster, true)
 	awaitWell(t, "hub", name)
 	lease(t, cluster, 1) // the hub gives up after five of them

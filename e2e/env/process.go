@@ -75,6 +75,22 @@ func (p *Process) Start(ctx context.Context) error {
 	return nil
 }
 
+// StartAs starts the process as another build of its binary, which it keeps when it is
+// started again.
+func (p *Process) StartAs(ctx context.Context, binary string) error {
+	p.mu.Lock()
+	p.spec.Args = append([]string{binary}, p.spec.Args[1:]...)
+	p.mu.Unlock()
+	return p.Start(ctx)
+}
+
+// Binary returns the path of the build that the process runs.
+func (p *Process) Binary() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.spec.Args[0]
+}
+
 // watch fails the fleet when the process ends without having been told to.
 func (p *Process) watch(running *warden.Process) {
 	<-running.Ended()

@@ -1,0 +1,127 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// previousPropagation is the environment variable with the path of a propagation of an
+// earlier version. Without it, the hub changes between two builds of this checkout.
+const previousPropagation = "PREVIOUS_PROPAGATION"
+
+// An operation asked for on the hub runs once on the managed cluster although another
+// build of propagation takes over before it is over, and this one again after it.
+func TestSyncOnceAcrossAnUpgrade(t *testing.T) {
+	onEachCluster(t, func(t *testing.T, cluster string) {
+		t.Helper()
+		restoreBuild(t)
+		syncOnce(t, "upgrade-sync-"+cluster, cluster, exchangeBuild)
+	})
+}
+
+// An operation that runs on the managed cluster while the hub is upgraded goes on as
+// the one that it is, and the hub can still end it.
+func TestUpgradeWhileAnOperationRuns(t *testing.T) { onEachCluster(t, upgradeWhileAnOperationRuns) }
+
+func upgradeWhileAnOperationRuns(t *testing.T, cluster string) {
+	t.Helper()
+	name := "upgrade-stuck-" + cluster
+	a := stuck(t, name, cluster)
+	before := operationOf(t, cluster, name)
+	downgradeAndUpgrade(t)
+	// What propagation does for another Application after it has started, it has also
+	// had the time to do for this one.
+	create(t, name+"-after", cluster, true)
+	awaitWell(t, "hub", name+"-after")
+	if after := operationOf(t, cluster, name); after != before {
+		t.Errorf("the operation was %v and is %v", before, after)
+	}
+	if hub, _ := view.Application("hub", name); hub.Phase != argocd.OperationRunning {
+		t.Errorf("the operation runs, and the hub says %s", hub)
+	}
+	patch(t, a, terminating)
+	awaitPhase(t, cluster, name, argocd.OperationFailed)
+	awaitPhase(t, "hub", name, argocd.OperationFailed)
+}
+
+// downgradeAndUpgrade takes both replicas of propagation to the previous build, and
+// back to that of this checkout.
+func downgradeAndUpgrade(t *testing.T) {
+	t.Helper()
+	restoreBuild(t)
+	exchangeBuild(t)
+	exchangeBuild(t)
+}
+
+// exchangeBuild takes propagation to the other of the two builds as a rolling update
+// does: one replica after the other, each ready before the next ends.
+func exchangeBuild(t *testing.T) {
+	t.Helper()
+	previous, err := previousBuild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range propagation(t) {
+		next := previous
+		if p.Binary() == previous {
+			next = thisBuild()
+		}
+		if err := startAs(t.Context(), p, next); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// restoreBuild has propagation run the build of this checkout when the test has ended,
+// however it ends.
+func restoreBuild(t *testing.T) {
+	t.Helper()
+	afterwards(t, "restore propagation", func(ctx context.Context) error {
+		for _, p := range propagation(t) {
+			if p.Binary() == thisBuild() {
+				continue
+			}
+			if err := startAs(ctx, p, thisBuild()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func startAs(ctx context.Context, p *env.Process, binary string) error {
+	if err := p.Stop(ctx); err != nil {
+		return err
+	}
+	return errors.Join(p.StartAs(ctx, binary), p.AwaitReady(ctx))
+}
+
+func thisBuild() string { return filepath.Join(testkit.Root(), "bin", "product", env.Propagation) }
+
+// previousBuild returns the path of the build to upgrade from.
+var previousBuild = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(previousPropagation); path != "" {
+		return filepath.Abs(path)
+	}
+	target := filepath.Join(fleet.Folder(), "previous", env.Propagation)
+	cmd := exec.CommandContext(fleet.Context(), "go", "build", "-o", target,
+		"-ldflags=-s -w -X open-cluster-management.io/multicluster-integrations/shared/boot.Revision=previous", ".")
+	cmd.Dir = filepath.Join(testkit.Root(), env.Propagation)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the previous propagation: %w\n%s", err, out)
+	}
+	return target, nil
+})
