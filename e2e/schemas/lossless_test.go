@@ -51,7 +51,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	fleet, err := env.Start(ctx, env.Options{
-		HubOnly: true, ArgoCDCRDs: crds, Product: []string{env.Propagation},
+		HubOnly: true, ArgoCDCRDs: crds, Product: []string{env.Propagation, env.Aggregation},
 		Arguments: map[string][]string{env.Propagation: {"--cluster-binding=none", "--deliver-project"}},
 	})
 	if err != nil {
