@@ -88,6 +88,8 @@ func TestPlanRequest(t *testing.T) {
 		"afterRunning":      {reason: "an earlier one in the work runs first", app: asking(one, ""), claim: op, work: work("operation-0-1", "operation-0-1", "agent", yes), step: StepHold, id: "operation-0-1", replaced: true},
 		"afterDone":         {reason: "and when it has run, this one is sent", app: asking(one, ""), claim: op, work: work("operation-0-1", "operation-0-1", "", yes), step: StepSend, id: op},
 		"afterRefused":      {reason: "or could not be applied", app: asking(one, ""), claim: op, work: work("operation-0-1", "", "", no), step: StepSend, id: op},
+		"afterRefusedLater": {reason: "one that was applied once may be running, whatever was refused since", app: asking(one, ""), claim: op, work: work("operation-0-1", "operation-0-1", "agent", no), step: StepHold, id: "operation-0-1", replaced: true},
+		"afterSeenAfterAll": {reason: "or of which the cluster says that it has seen it, away or not", app: asking(one, ""), claim: op, work: work("operation-0-1", "operation-0-1", "agent", yes), unseen: true, step: StepHold, id: "operation-0-1", replaced: true},
 		"afterUnseen":       {reason: "or waits for a cluster that is away", app: asking(one, ""), claim: op, work: work("operation-0-1", "", "", yes), unseen: true, step: StepSend, id: "operation-0-1", replaced: true},
 		"earlierVersion":    {reason: "a claim without a hash is taken for what is there", app: asking(one, ""), claim: "operation-0123456789", work: work("operation-0123456789", "operation-0123456789", "", yes), step: StepFinish, id: "operation-0123456789", done: []string{KindOperation}},
 	} {
