@@ -28,6 +28,13 @@ type Store struct {
 // NewStore returns the store in dir, which need not exist yet for a reader.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
+// Missing reports whether there positively is no such directory, and so nobody who
+// writes reports.
+func (s *Store) Missing() bool {
+	_, err := os.Stat(s.dir)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // Read returns the report of an ApplicationSet. The error is [ErrNone] when there
 // is none, and anything else when there is one that cannot be used. A report of a
 // newer schema version is read too: what this version does not know is ignored. A

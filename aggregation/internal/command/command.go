@@ -56,7 +56,7 @@ func New() *Command { return &Command{} }
 
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
-	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports that resourcesync writes; it may be missing or empty")
+	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports that resourcesync writes; it may be empty, or missing on a hub without search")
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
 	fs.DurationVar(&c.pace.Min, "report-write-delay", 100*time.Millisecond, "how long a single change of a small report waits for further ones before the report is written")
 	fs.DurationVar(&c.pace.Max, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; longer during bursts of changes, up to thirty times this")
@@ -116,6 +116,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 			Index:       x,
 			WaitForSync: feed.WaitForSync,
 			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store},
+			Store:       store,
 		}),
 	); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +72,29 @@ func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 	w.report(a, degraded)
 	w.row("guestbook", "Degraded Synced")
 	w.says("guestbook", "without a stranger's resources after a change", noResources)
+}
+
+// Nor does it say anything after a restart where search cannot have said it: what a
+// stranger wrote while nobody looked is mended.
+func TestStrangersContentIsNoMemoryWithoutSearch(t *testing.T) {
+	w := newWorld(t)
+	missing := "--intermediate-dir=" + filepath.Join(t.TempDir(), "missing")
+	first := start(t, &tap{}, missing)
+	w.lone("guestbook")
+	w.row("guestbook", "Healthy Synced")
+	first.end(t)
+	r, err := w.read("guestbook")
+	w.must(err)
+	r.Statuses.Resources = []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Secret", Name: "made-up"}}
+	r.Statuses.ClusterConditions[0].Conditions = []v1alpha1.Condition{{Type: "MadeUpError", Message: "call 555"}}
+	w.must(hub.Update(t.Context(), r))
+	start(t, &tap{}, missing)
+	w.says("guestbook", "without a stranger's resources and conditions", func(r *v1alpha1.MulticlusterApplicationSetReport) error {
+		if made := r.Statuses.ClusterConditions[0].Conditions; len(made) > 0 {
+			return fmt.Errorf("conditions %v", made)
+		}
+		return noResources(r)
+	})
 }
 
 // The schema lets others write fields into a row that no row has.

@@ -20,6 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
@@ -33,6 +34,7 @@ type Reconciler struct {
 	writer client.Writer
 	index  *index.Index
 	pruner *prune.Pruner
+	store  *intermediate.Store
 	events events.EventRecorder
 	pacer  *pacer
 	limit  int
@@ -121,7 +123,9 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*sto
 }
 
 // load reads a report. Only what it says when this process first meets it can be
-// knowledge that this process lacks; what others write afterwards is none.
+// knowledge that this process lacks, and only what search once said: without a
+// directory for intermediate reports nobody ever says it, so that whatever differs from
+// what is known was written by others.
 func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *storedReport) (*storedReport, error) {
 	report, statuses, err := readReport(ctx, r.live, key)
 	if err != nil {
@@ -137,7 +141,7 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *
 		// What changed cannot be seen: a field in a row that is not of the API.
 		report.rewrite = report.rewrite || known.content.Equal(&report.content)
 	}
-	if first && report.own && statuses != nil {
+	if first && report.own && statuses != nil && !r.store.Missing() {
 		r.index.Remember(key, statuses)
 	}
 	r.tracker.keep(key, report)

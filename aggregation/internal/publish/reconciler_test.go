@@ -106,7 +106,7 @@ func newBench(t *testing.T) *bench {
 	b.Reconciler = &Reconciler{
 		cached: b.cache, live: b.server, writer: b.server, index: b.index, events: events.NewFakeRecorder(10),
 		pruner: &prune.Pruner{Live: b.server, Writer: b.server, Store: intermediate.NewStore(t.TempDir())},
-		pacer:  newPacer(Pace{}), limit: 1 << 20, tracker: newTracker(),
+		store:  intermediate.NewStore(t.TempDir()), pacer: newPacer(Pace{}), limit: 1 << 20, tracker: newTracker(),
 	}
 	b.cacheCatchesUp()
 	b.reconcile()

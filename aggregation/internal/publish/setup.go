@@ -25,6 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
@@ -46,6 +47,8 @@ type Options struct {
 	WaitForSync func(context.Context) error
 	// Pruner removes the reports of ApplicationSets that are gone.
 	Pruner *prune.Pruner
+	// Store has the intermediate reports.
+	Store *intermediate.Store
 }
 
 // NewClient makes the client that the manager is meant to have: it writes reports
@@ -62,6 +65,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		writer:  mgr.GetClient(),
 		index:   o.Index,
 		pruner:  o.Pruner,
+		store:   o.Store,
 		events:  mgr.GetEventRecorder("multicluster-integrations-aggregation"),
 		pacer:   o.Queue.pacer,
 		limit:   o.SizeLimit,
