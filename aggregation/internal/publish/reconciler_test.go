@@ -5,7 +5,10 @@ package publish
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +53,17 @@ func (s *server) Get(_ context.Context, _ client.ObjectKey, into client.Object, 
 		s.report.ObjectMeta.DeepCopyInto(&o.ObjectMeta)
 	}
 	return nil
+}
+
+func (s *server) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
+	report, ok := o.(*v1alpha1.MulticlusterApplicationSetReport)
+	if !ok {
+		return errors.New("not a report")
+	}
+	s.applied++
+	report.UID = "created"
+	report.DeepCopyInto(&s.report)
+	return s.refuse
 }
 
 func (s *server) Update(_ context.Context, o client.Object, _ ...client.UpdateOption) error {
@@ -117,13 +131,18 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) feedback(health string) {
 	b.t.Helper()
+	b.feedbackOf("app", health)
+}
+
+func (b *bench) feedbackOf(app, health string) {
+	b.t.Helper()
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "a", Name: "app-abcde", Labels: map[string]string{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"},
-		Annotations: map[string]string{contract.HostingAnnotation: guestbook.String(), contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: "app"},
+		Namespace: "a", Name: app + "-abcde", Labels: map[string]string{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"},
+		Annotations: map[string]string{contract.HostingAnnotation: guestbook.String(), contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: app},
 	}}
 	w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue}}
 	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
-		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: "argocd", Name: "app"},
+		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: "argocd", Name: app},
 		StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{
 			{Name: contract.FeedbackHealthStatus, Value: workv1.FieldValue{Type: workv1.String, String: &health}},
 			{Name: contract.FeedbackSyncStatus, Value: workv1.FieldValue{Type: workv1.String, String: ptr.To("Synced")}},
@@ -229,4 +248,30 @@ func TestBacksOffWhileTheCacheIsBehind(t *testing.T) {
 	if wait := b.reconcile().RequeueAfter; wait != retryFirst {
 		t.Errorf("after a success the first wait is %s, want %s", wait, retryFirst)
 	}
+}
+
+// A report leaves room for what the API server is going to write into its metadata, and
+// for what others have written there.
+func TestReportLeavesRoomForMetadata(t *testing.T) {
+	const limit, room = 16 << 10, 1 << 10
+	b := newBench(t)
+	for i := range 200 {
+		b.feedbackOf(fmt.Sprintf("app-%d", i), "Degraded")
+	}
+	b.limit = limit
+	fits := func(when string, rows int) {
+		t.Helper()
+		data, err := json.Marshal(b.server.report)
+		if got := len(b.server.report.Statuses.ClusterConditions); err != nil || len(data) > limit-room || got < rows {
+			t.Errorf("%s it has %d bytes and %d rows (error %v); want at least %d within %d less %d", when, len(data), got, err, rows, limit, room)
+		}
+	}
+	if err := b.create(t.Context(), guestbook, b.index.View(guestbook), batch{}); err != nil {
+		t.Fatal(err)
+	}
+	fits("new", 40)
+	b.server.report.Annotations["example.com/theirs"] = strings.Repeat("x", 6<<10)
+	b.cacheCatchesUp()
+	b.reconcile()
+	fits("with a large annotation", 20)
 }
