@@ -275,3 +275,30 @@ func TestReportLeavesRoomForMetadata(t *testing.T) {
 	b.reconcile()
 	fits("with a large annotation", 20)
 }
+
+// After an outage, however long, no report waits for longer than half a minute.
+func TestTriesAgainSoon(t *testing.T) {
+	limiter := controllerOptions(&Reconciler{}).RateLimiter
+	if limiter == nil {
+		t.Fatal("controller-runtime's own rate limiter waits up to 1000 seconds")
+	}
+	var longest time.Duration
+	for range 50 {
+		longest = max(longest, limiter.When(reconcile.Request{NamespacedName: guestbook}))
+	}
+	if longest != 30*time.Second {
+		t.Errorf("the longest wait is %s", longest)
+	}
+}
+
+// Resources that no report lists are not taken for a list without them.
+func TestOddResourcesAreWrittenAgain(t *testing.T) {
+	b := newBench(t)
+	b.tracker = newTracker() // a restart
+	b.server.report.Statuses.Resources = []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Pod", Name: "made-up"}}
+	b.reconcile()
+	b.expect("a stranger's resources are mended", "Healthy", 2)
+	if got := b.server.report.Statuses.Resources; len(got) > 0 {
+		t.Errorf("resources %v", got)
+	}
+}

@@ -71,16 +71,20 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		limit:   o.SizeLimit,
 		tracker: newTracker(),
 	}
-	c, err := controller.New("report", mgr, controller.Options{
-		Reconciler:              r,
-		MaxConcurrentReconciles: 2,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMost),
-		SkipNameValidation:      ptr.To(true), // a test runs a leader and a standby in one process
-	})
+	c, err := controller.New("report", mgr, controllerOptions(r))
 	if err != nil {
 		return fmt.Errorf("create the report controller: %w", err)
 	}
 	return c.Watch(&eventSource{reconciler: r, cache: mgr.GetCache(), queue: o.Queue, waitForSync: o.WaitForSync})
+}
+
+func controllerOptions(r *Reconciler) controller.Options {
+	return controller.Options{
+		Reconciler:              r,
+		MaxConcurrentReconciles: 2,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryMost),
+		SkipNameValidation:      ptr.To(true), // a test runs a leader and a standby in one process
+	}
 }
 
 // eventSource is the controller's source: the index, the ApplicationSets and the
