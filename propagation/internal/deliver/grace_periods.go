@@ -8,18 +8,51 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // gracePeriods remembers since when something has been missing: what is gone for a moment
-// only must not cost a deployment. A restart starts every grace period anew.
+// only, as when a hub is restored or an object is made again, must not cost a deployment.
+// A restart starts every grace period anew.
 type gracePeriods struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]map[string]time.Time
 }
 
-// applicationGone is what is missing when it is the Application itself; otherwise it
-// is the binding to the cluster of that name.
-const applicationGone = ""
+// What is missing when it is not the binding to the cluster of that name.
+const (
+	applicationGone   = ""         // the Application itself
+	projectPermission = "/project" // the AppProject's, to Applications of the namespace
+)
+
+// mayComeBack returns what a refused Application is missing, if others grant it and may
+// be about to grant it again; the author's own wishes and slips are none of that.
+func mayComeBack(app *argocd.Application, v policy.Decision) (what string, ok bool) {
+	switch v.Refusal.Reason {
+	case policy.ReasonNotBound:
+		return app.Annotations[contract.ClusterAnnotation], true
+	case policy.ReasonProjectDenied:
+		return projectPermission, true
+	}
+	return "", false
+}
+
+// decided ends the grace periods of what a decision has found. A refusal for another
+// reason says nothing of the project: a tenant must not gain time by one.
+func (g *gracePeriods) decided(app *argocd.Application, in policy.Inputs, v policy.Decision) {
+	key := client.ObjectKeyFromObject(app)
+	g.found(key, applicationGone)
+	if in.Bound {
+		g.found(key, app.Annotations[contract.ClusterAnnotation])
+	}
+	if v.Deliver || v.Keep {
+		g.found(key, projectPermission)
+	}
+}
 
 // missing notes that what an Application needs is missing and returns for how long
 // it has been.

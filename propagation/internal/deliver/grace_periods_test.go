@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,41 @@ func TestGraces(t *testing.T) {
 	g.found(app, "two")
 	if len(g.since) > 0 {
 		t.Errorf("%v is kept for nothing", g.since)
+	}
+}
+
+// What a decision has found ends a grace period; what a tenant can make it say does not.
+func TestGracesByDecision(t *testing.T) {
+	begin := time.Unix(1000, 0)
+	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", Annotations: map[string]string{contract.ClusterAnnotation: "one"}}}
+	refused := func(reason string, keep bool) policy.Decision {
+		return policy.Decision{Refusal: policy.Message{Reason: reason}, Keep: keep}
+	}
+	for name, c := range map[string]struct {
+		reason           string
+		bound            bool
+		decision         policy.Decision
+		binding, project bool // goes on
+	}{
+		"delivered": {reason: "nothing is missing", bound: true, decision: policy.Decision{Deliver: true}},
+		"slip":      {reason: "a slip is looked at when all else is there", bound: true, decision: refused(policy.ReasonInvalidTarget, true)},
+		"project":   {reason: "the binding is there", bound: true, decision: refused(policy.ReasonProjectDenied, false), project: true},
+		"unbound":   {reason: "who names another cluster gains no time for the project", decision: refused(policy.ReasonNotBound, false), binding: true, project: true},
+		"namespace": {reason: "nor who asks for another namespace", bound: true, decision: refused(policy.ReasonNamespaceDenied, false), project: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var g gracePeriods
+			key := client.ObjectKeyFromObject(app)
+			for _, what := range []string{applicationGone, "one", projectPermission} {
+				g.missing(key, what, begin)
+			}
+			g.decided(app, policy.Inputs{Bound: c.bound}, c.decision)
+			for what, goesOn := range map[string]bool{applicationGone: false, "one": c.binding, projectPermission: c.project} {
+				if got := g.missing(key, what, begin.Add(time.Minute)) > 0; got != goesOn {
+					t.Errorf("%s: the grace of %q goes on: %t", c.reason, what, got)
+				}
+			}
+		})
 	}
 }
 
@@ -227,28 +263,42 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 
 // abandon-on-delete needs no answer of anybody.
 func TestAbandonReadsNothing(t *testing.T) {
-	startReading(t, func(client.Client) client.Client { return unreadable{} })
+	var silent atomic.Bool
+	startReading(t, func(c client.Client) client.Client { return unreadable{c, &silent} })
 	p := newPlace(t)
-	app := p.deploy("guestbook", func(a *argocd.Application) {
+	abandoned := func(a *argocd.Application) {
 		a.Finalizers = []string{argocd.ResourcesFinalizer}
 		a.Annotations[contract.AbandonAnnotation] = "true"
-	})
+	}
+	app, never := p.deploy("guestbook", abandoned), p.deploy("never", abandoned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = "nowhere" })
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
-	remove(t, app)
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	silent.Store(true)
+	for _, a := range []*argocd.Application{app, never} {
+		remove(t, a)
+		eventually(t, "the Application to be gone", func() error { return gone(a) })
+	}
 	pruned(t, work)
 }
 
-// unreadable is a client that cannot read.
-type unreadable struct{ client.Client }
-
-func (unreadable) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
-	return errors.New("no answer")
+// unreadable is a client that cannot read while the API server is silent.
+type unreadable struct {
+	client.Client
+	silent *atomic.Bool
 }
 
-func (unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
-	return errors.New("no answer")
+func (u unreadable) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if u.silent.Load() {
+		return errors.New("no answer")
+	}
+	return u.Client.Get(ctx, key, o, opts...)
+}
+
+func (u unreadable) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if u.silent.Load() {
+		return errors.New("no answer")
+	}
+	return u.Client.List(ctx, list, opts...)
 }
 
 // A ManagedCluster on its way out may still run something; one that is gone does not.

@@ -27,7 +27,8 @@ type Options struct {
 	AppNamespaces policy.AppNamespaces
 	// Binding is [BindingPlacement] or [BindingNone].
 	Binding string
-	// BindingGrace is how long a lost binding must stay lost before it counts.
+	// BindingGrace is how long a lost binding, or a project's lost permission, must stay
+	// lost before it counts.
 	BindingGrace time.Duration
 	// RecreateGrace is how long a deleted Application must stay away before its copy
 	// goes, when nothing held up its deletion.
@@ -48,7 +49,7 @@ type Options struct {
 func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.Var(&o.AppNamespaces, "allowed-app-namespaces", "comma-separated `hub=target` pairs of namespaces: where Applications outside the Argo CD namespace may be delivered to besides their own namespace; hub may have *, ? and [sets], target is a namespace on the managed cluster; without any they stay in their namespace")
 	fs.StringVar(&o.Binding, "cluster-binding", BindingPlacement, "what lets a namespace deliver to a cluster: placement (a PlacementDecision in the namespace selects it) or none (everybody may)")
-	fs.DurationVar(&o.BindingGrace, "binding-grace", 5*time.Minute, "how long no PlacementDecision must select a cluster before what was delivered there is withdrawn; minutes, since a restore of the hub, or a Placement or ManagedClusterSetBinding that is made again, brings the decisions back late and first without their status")
+	fs.DurationVar(&o.BindingGrace, "binding-grace", 5*time.Minute, "how long no PlacementDecision must select a cluster, or the AppProject must not take the Application's namespace, before what was delivered there is withdrawn; minutes, since a restore of the hub, or a Placement or ManagedClusterSetBinding that is made again, brings the decisions back late and first without their status")
 	fs.DurationVar(&o.RecreateGrace, "recreate-grace", 5*time.Second, "how long a deleted Application must stay away before what it delivered is withdrawn, if it has no finalizer; one that is made again in time (kubectl replace --force, a regenerated ApplicationSet) keeps its copy running")
 	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 20, "how many Applications are delivered, and how many are mirrored, at a time")
 	fs.BoolVar(&o.Namespace, "deliver-namespace", true, "create the Application's namespace on the managed cluster")

@@ -25,7 +25,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // How long to wait before another look, by what is waited for. Changes of what we
@@ -118,16 +117,15 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case app.DeletionTimestamp != nil:
 		return r.reconcileDelete(ctx, app, works)
 	}
-	r.gracePeriods.found(req.NamespacedName, applicationGone)
 	w, err := r.readInputs(ctx, r.cached(), app)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	v := policy.Decide(w)
+	r.gracePeriods.decided(app, w, v)
 	if !v.Deliver {
 		return r.withdrawRefused(ctx, app, works, v)
 	}
-	r.gracePeriods.found(req.NamespacedName, app.Annotations[contract.ClusterAnnotation])
 	return r.deliver(ctx, w, works, v.Warnings)
 }
 

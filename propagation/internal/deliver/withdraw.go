@@ -16,7 +16,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Reasons of withdrawals that are no refusals, as in metrics.
@@ -61,8 +60,8 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 		if v.Keep {
 			return r.keepDelivered(ctx, app, c, v)
 		}
-		if v.Refusal.Reason == policy.ReasonNotBound {
-			missing := r.gracePeriods.missing(client.ObjectKeyFromObject(app), app.Annotations[contract.ClusterAnnotation], r.now())
+		if what, ok := mayComeBack(app, v); ok {
+			missing := r.gracePeriods.missing(client.ObjectKeyFromObject(app), what, r.now())
 			if left := r.options.BindingGrace - missing; left > 0 {
 				return r.waitForBinding(ctx, app, c, v, missing, left)
 			}
@@ -99,7 +98,7 @@ func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application,
 	return ctrl.Result{RequeueAfter: wait}, r.updateConditions(ctx, app, v)
 }
 
-// waitForBinding waits out the grace period of a lost binding.
+// waitForBinding waits out the grace period of a lost binding, or of what is as good as one.
 func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (ctrl.Result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
 	if err != nil {
