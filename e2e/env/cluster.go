@@ -118,9 +118,14 @@ func (c *Cluster) writeKubeconfig(user string, auth *clientcmdapi.AuthInfo) (str
 	config.AuthInfos[user] = auth
 	config.Contexts[c.Name] = &clientcmdapi.Context{Cluster: c.Name, AuthInfo: user}
 	config.CurrentContext = c.Name
-	path := filepath.Join(c.folder, user+".kubeconfig")
+	path := kubeconfigFile(c, user)
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		return "", fmt.Errorf("write the kubeconfig of %s for %s: %w", c.Name, user, err)
 	}
 	return path, nil
+}
+
+// kubeconfigFile returns the path of a user's kubeconfig.
+func kubeconfigFile(c *Cluster, user string) string {
+	return filepath.Join(c.folder, user+".kubeconfig")
 }

@@ -5,6 +5,7 @@ package env
 
 import (
 	"context"
+	"fmt"
 	"strings"
 )
 
@@ -16,10 +17,39 @@ func (f *Fleet) StartProduct(ctx context.Context, name string, arguments ...stri
 	if err != nil {
 		return nil, err
 	}
-	if err := f.startReplica(ctx, name, identity, 0, arguments...); err != nil {
+	if err := f.startReplica(ctx, name, f.options.Sources, identity, 0, arguments...); err != nil {
 		return nil, err
 	}
 	return f.Process(name + "-0")
+}
+
+// StartPod starts the product's binaries once more, as if in a pod of its own: sources
+// says for each from which checkout. number, past those of the other pods, tells its
+// processes ("propagation-<number>") and its folder of intermediate reports from
+// theirs. It returns when all are ready.
+func (f *Fleet) StartPod(ctx context.Context, number int, sources map[string]string) error {
+	stages := make([]stage, 0, len(sources))
+	for name, root := range sources {
+		stages = append(stages, func(ctx context.Context) error {
+			return f.startReplica(ctx, name, root, kubeconfigFile(f.Hub, name), number)
+		})
+	}
+	return parallel(ctx, stages...)
+}
+
+// StopPod asks the binaries of a pod to end, and waits for them.
+func (f *Fleet) StopPod(ctx context.Context, number int) error {
+	stages := make([]stage, 0, len(f.options.Product))
+	for _, name := range f.options.Product {
+		stages = append(stages, func(ctx context.Context) error {
+			p, err := f.Process(fmt.Sprintf("%s-%d", name, number))
+			if err != nil {
+				return err
+			}
+			return p.Stop(ctx)
+		})
+	}
+	return parallel(ctx, stages...)
 }
 
 // FreePort returns a port that is free on this machine, for the caller's own use.

@@ -44,6 +44,9 @@ type Options struct {
 	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD; "": those of the newest
 	// parts.
 	ArgoCDCRDs string
+	// Sources is the root of the checkout whose CRD, roles and binaries (below
+	// bin/product) of the product the fleet starts with; "": this one's.
+	Sources string
 	// Product lists the binaries to start; nil: all three.
 	Product []string
 	// Replicas is how many of each binary run, as if in that many pods; 0: one.
@@ -85,6 +88,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.ArgoCDCRDs == "" {
 		o.ArgoCDCRDs = newest.crds("argocd")
+	}
+	if o.Sources == "" {
+		o.Sources = testkit.Root()
 	}
 	o.Replicas = max(o.Replicas, 1)
 	if o.Progress == nil {

@@ -69,7 +69,7 @@ func (f *Fleet) startProduct(ctx context.Context) error {
 				return fmt.Errorf("give %s its identity: %w", name, err)
 			}
 			for replica := range f.options.Replicas {
-				if err := f.startReplica(ctx, name, identity, replica); err != nil {
+				if err := f.startReplica(ctx, name, f.options.Sources, identity, replica); err != nil {
 					return err
 				}
 			}
@@ -92,7 +92,7 @@ func (f *Fleet) productIdentity(ctx context.Context, name string) (kubeconfig st
 	if err := f.Hub.Client.Create(ctx, account); err != nil {
 		return "", err
 	}
-	roles, err := ReadObjects(filepath.Join(testkit.Root(), "deploy", "base", "rbac", name+".yaml"))
+	roles, err := ReadObjects(Roles(f.options.Sources, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("its roles are not generated, run `make generate` first: %w", err)
 	}
@@ -114,6 +114,11 @@ func (f *Fleet) productIdentity(ctx context.Context, name string) (kubeconfig st
 	return f.identity(ctx, f.Hub, ProductNamespace, name, shortLife)
 }
 
+// Roles returns the path of a binary's roles in the checkout at root.
+func Roles(root, name string) string {
+	return filepath.Join(root, "deploy", "base", "rbac", name+".yaml")
+}
+
 func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount) (client.Object, error) {
 	reference := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.GetKind(), Name: role.GetName()}
 	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}}
@@ -127,16 +132,16 @@ func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount)
 	return nil, fmt.Errorf("%s %s: want roles only", role.GetKind(), role.GetName())
 }
 
-// startReplica starts one replica of a binary. Replicas of the same number share
-// a pod's folder.
-func (f *Fleet) startReplica(ctx context.Context, name, kubeconfig string, replica int, more ...string) error {
+// startReplica starts one replica of a binary of the checkout at sources. Replicas of
+// the same number share a pod's folder.
+func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig string, replica int, more ...string) error {
 	ports, err := f.takePorts(2)
 	if err != nil {
 		return err
 	}
-	binary, err := part(filepath.Join("product", name))
-	if err != nil {
-		return err
+	binary := filepath.Join(sources, "bin", "product", name)
+	if _, err := os.Stat(binary); err != nil {
+		return fmt.Errorf("%s is not built: %w", name, err)
 	}
 	intermediate := f.IntermediateDir(replica)
 	if err := os.MkdirAll(intermediate, 0o700); err != nil {

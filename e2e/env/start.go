@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"golang.org/x/sync/errgroup"
-
-	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // start brings everything up: the backing first, then every cluster at the same
@@ -86,7 +84,7 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 		func(ctx context.Context) error { return f.Hub.install(ctx, newest.crds("ocm-hub")) },
 		func(ctx context.Context) error { return f.Hub.install(ctx, f.options.ArgoCDCRDs) },
 		func(ctx context.Context) error {
-			return f.Hub.install(ctx, filepath.Join(testkit.Root(), "deploy", "base", "crd"))
+			return f.Hub.install(ctx, filepath.Join(f.options.Sources, "deploy", "base", "crd"))
 		},
 		func(ctx context.Context) error { return f.Hub.applyInstall(ctx, "namespaces-hub.yaml", "ocm-hub.yaml") },
 	)

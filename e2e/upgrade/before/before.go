@@ -1,0 +1,170 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package before makes the release before this checkout, the one that
+// deploy/release/previous names, from the checkout's history: its sources, and the
+// product's binaries built from them.
+package before
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// RequiredVariable makes it an error, when it is set, that the history lacks the
+// release before: continuous integration must not test less without anybody noticing.
+const RequiredVariable = "PREVIOUS_REQUIRED"
+
+// Release is the release before this checkout.
+type Release struct {
+	// Version is what its containers report.
+	Version string
+	// Root has its sources, and its binaries below bin/product after [Release.Build].
+	Root string
+	// Missing says why the history does not have it, as in a shallow clone or an unpacked
+	// archive; empty: it has. Then Root is this checkout, which stands in for it.
+	Missing string
+}
+
+// Open returns the release before, its sources unpacked below bin/before once.
+func Open(ctx context.Context) (*Release, error) {
+	root := testkit.Root()
+	version, revision, err := read(filepath.Join(root, "deploy", "release", "previous"))
+	if err != nil {
+		return nil, err
+	}
+	commit, missing := resolve(ctx, root, revision)
+	if missing != nil {
+		err := fmt.Errorf("%s is not in this checkout's history, `git fetch --unshallow --tags` brings it: %w", revision, missing)
+		if os.Getenv(RequiredVariable) != "" {
+			return nil, err
+		}
+		return &Release{Version: version, Root: root, Missing: err.Error()}, nil
+	}
+	r := &Release{Version: version, Root: filepath.Join(root, "bin", "before", commit[:12])}
+	release, err := lock(filepath.Join(root, "bin", "before"))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if _, err := os.Stat(r.Root); err == nil {
+		return r, nil
+	}
+	unfinished := r.Root + ".tmp"
+	if err := errors.Join(os.RemoveAll(unfinished), archive(ctx, root, commit, unfinished)); err != nil {
+		return nil, fmt.Errorf("unpack %s: %w", revision, err)
+	}
+	return r, os.Rename(unfinished, r.Root)
+}
+
+// Build builds the product's binaries of the release, or of this checkout where that
+// stands in.
+func (r *Release) Build(ctx context.Context) error {
+	if r.Missing != "" {
+		return env.Build(ctx)
+	}
+	release, err := lock(filepath.Dir(r.Root))
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, name := range []string{env.Propagation, env.ResourceSync, env.Aggregation} {
+		cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", filepath.Join(r.Root, "bin", "product", name), ".")
+		cmd.Dir = filepath.Join(r.Root, name)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s %s: %w\n%s", name, r.Version, err, out)
+		}
+	}
+	return nil
+}
+
+// read returns the version and the revision of the one line that is no comment.
+func read(path string) (version, revision string, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", err
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(content)); lines.Scan(); {
+		if fields := strings.Fields(lines.Text()); len(fields) == 2 && fields[0] != "#" {
+			return fields[0], fields[1], nil
+		}
+	}
+	return "", "", fmt.Errorf("%s has no line with a version and a tag or commit", path)
+}
+
+// resolve returns the commit of a revision that the checkout at root has.
+func resolve(ctx context.Context, root, revision string) (string, error) {
+	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
+		return "", err // not even when a folder above it is of some other repository
+	}
+	cmd := exec.CommandContext(ctx, "git", "-C", root, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// archive unpacks a commit into a folder.
+func archive(ctx context.Context, root, commit, folder string) error {
+	cmd := exec.CommandContext(ctx, "git", "-C", root, "archive", "--format=tar", commit)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, errs.Bytes())
+	}
+	files := tar.NewReader(bytes.NewReader(out))
+	for {
+		header, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := unpack(files, header, filepath.Join(folder, filepath.FromSlash(header.Name))); err != nil {
+			return err
+		}
+	}
+}
+
+func unpack(from io.Reader, header *tar.Header, path string) error {
+	switch header.Typeflag {
+	case tar.TypeDir:
+		return os.MkdirAll(path, 0o755)
+	case tar.TypeReg:
+		content, err := io.ReadAll(from)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, content, header.FileInfo().Mode().Perm())
+	}
+	return nil // a commit's own header
+}
+
+// lock waits for other programs that use the folder, which it makes, and keeps them out
+// until release.
+func lock(folder string) (release func(), err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, err
+	}
+	file, err := os.Create(filepath.Join(folder, ".lock"))
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", folder, err), file.Close())
+	}
+	return func() { _ = file.Close() }, nil // and with it the lock
+}

@@ -1,0 +1,96 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// step is a pod that takes the place of the one before it: each container is of the
+// release before, or of this checkout where now says so.
+type step struct {
+	reason                                 string
+	propagation, resourcesync, aggregation bool
+}
+
+const now = true
+
+// Between them, each container meets each of the others in the other version, newer and
+// older than itself.
+var steps = []step{
+	{"resourcesync writes what an older aggregation reads", false, now, false},
+	{"aggregation follows, and reads an older propagation's works", false, now, now},
+	{"propagation follows: all of it is upgraded", now, now, now},
+	{"resourcesync goes back, under a newer aggregation", now, false, now},
+	{"aggregation goes back, and reads a newer propagation's works", now, false, false},
+	{"propagation goes back: all of it is as it was", false, false, false},
+}
+
+func (s step) sources() map[string]string {
+	of := map[bool]string{false: release.Root, now: testkit.Root()}
+	return map[string]string{env.Propagation: of[s.propagation], env.ResourceSync: of[s.resourcesync], env.Aggregation: of[s.aggregation]}
+}
+
+// The product moves from the release before to this checkout and back, container by
+// container, as a Deployment does it: the next pod is ready before the last one goes.
+// All the time one group of clusters waits for another in a rollout, and at each step
+// something is asked for that has to be done, once.
+func TestUpgradeAndBack(t *testing.T) {
+	deliver(t)
+	rolling := startRollout(t)
+	w := watch(t)
+
+	install(t, testkit.Root())
+	for i, s := range steps {
+		t.Logf("%d: %s", i+1, s.reason)
+		resume := operate(t)
+		if err := fleet.StartPod(t.Context(), i+1, s.sources()); err != nil {
+			t.Fatal(err)
+		}
+		if err := fleet.StopPod(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+		resume()
+		awaitOperation(t, i+1)
+		awaitCommit(t, i+1)
+		rolling.stands(t)
+	}
+	install(t, release.Root)
+
+	w.check(t)
+	rolling.goesOn(t)
+}
+
+// install applies the CRD and the roles of a checkout, which come before the pod.
+func install(t *testing.T, root string) {
+	t.Helper()
+	crds, err := env.ReadObjects(filepath.Join(root, "deploy", "base", "crd"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range crds {
+		there := &unstructured.Unstructured{}
+		there.SetGroupVersionKind(crd.GroupVersionKind())
+		if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(crd), there); err != nil {
+			t.Fatal(err)
+		}
+		there.Object["spec"] = crd.Object["spec"]
+		if err := fleet.Hub.Client.Update(t.Context(), there); err != nil {
+			t.Fatal(fmt.Errorf("replace CRD %s: %w", crd.GetName(), err))
+		}
+	}
+	for _, name := range []string{env.Propagation, env.ResourceSync, env.Aggregation} {
+		if err := fleet.Hub.ApplyFiles(t.Context(), env.Roles(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
