@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -38,6 +40,51 @@ func TestRestrictedPodSecurity(t *testing.T) {
 			_, stderr, err := try(t, tool("kubectl"), "--kubeconfig", kubeconfig, "create", "--dry-run=server", "-f", writeJSON(t, pod))
 			if err == nil || !strings.Contains(stderr, "violates PodSecurity") {
 				t.Errorf("a pod that may run as root was admitted: %v %s", err, stderr)
+			}
+		})
+	}
+}
+
+// OpenShift's constraint restricted-v2 assigns user, group and SELinux label from the
+// namespace's own ranges, and admits no pod that asks for its own, nor other kinds of
+// volumes than these.
+func TestRestrictedSecurityContextConstraint(t *testing.T) {
+	volumes := []string{"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"}
+	for _, v := range variants {
+		t.Run(v.overlay, func(t *testing.T) {
+			deployment := find(t, kustomize(t, v.overlay), "Deployment")
+			pod := field(t, deployment.Object, "spec", "template", "spec").(map[string]any)
+			contexts := []any{pod["securityContext"]}
+			for _, c := range containers(t, deployment) {
+				contexts = append(contexts, c["securityContext"])
+				if dropped := field(t, c, "securityContext", "capabilities", "drop"); !cmp.Equal(dropped, []any{"ALL"}) {
+					t.Errorf("%s drops %v, want ALL", c["name"], dropped)
+				}
+				if c["securityContext"].(map[string]any)["allowPrivilegeEscalation"] != false {
+					t.Errorf("%s may gain privileges", c["name"])
+				}
+			}
+			for _, context := range contexts {
+				for _, assigned := range []string{"runAsUser", "runAsGroup", "fsGroup", "supplementalGroups", "seLinuxOptions"} {
+					if value, set := context.(map[string]any)[assigned]; set {
+						t.Errorf("%s is %v, and OpenShift assigns it", assigned, value)
+					}
+				}
+			}
+			if seccomp := field(t, pod, "securityContext", "seccompProfile", "type"); seccomp != "RuntimeDefault" {
+				t.Errorf("seccomp profile %v", seccomp)
+			}
+			for _, host := range []string{"hostNetwork", "hostPID", "hostIPC", "hostUsers"} {
+				if value, set := pod[host]; set {
+					t.Errorf("%s is %v", host, value)
+				}
+			}
+			for _, each := range pod["volumes"].([]any) {
+				for kind := range each.(map[string]any) {
+					if kind != "name" && !slices.Contains(volumes, kind) {
+						t.Errorf("a volume is a %s", kind)
+					}
+				}
 			}
 		})
 	}

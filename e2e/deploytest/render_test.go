@@ -32,8 +32,8 @@ var variants = []struct {
 }{
 	{"ocm", nil},
 	{"ha", []string{"replicas=2"}},
-	{"rhacm", []string{"argocd.namespace=openshift-gitops", "openshift.serviceCA=true", "search.networkPolicy=true"}},
-	{"rhacm-ha", []string{"argocd.namespace=openshift-gitops", "openshift.serviceCA=true", "search.networkPolicy=true", "replicas=2"}},
+	{"rhacm", []string{"argocd.namespace=openshift-gitops", "openshift.serviceCA=true", "rhacm.namespace=open-cluster-management", "search.networkPolicy=true"}},
+	{"rhacm-ha", []string{"argocd.namespace=openshift-gitops", "openshift.serviceCA=true", "rhacm.namespace=open-cluster-management", "search.networkPolicy=true", "replicas=2"}},
 }
 
 func deployPath(elements ...string) string {

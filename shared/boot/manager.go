@@ -38,6 +38,15 @@ type Kinds struct {
 // NewManager returns a manager with the binary's probes, metrics and lease.
 func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error) {
 	o := env.Options
+	other, err := newBeside(env)
+	if err != nil {
+		return nil, err
+	}
+	if other != nil {
+		if err := other.check(ctx); err != nil {
+			return nil, err
+		}
+	}
 	options := ctrl.Options{
 		Scheme:                        kinds.Scheme,
 		Cache:                         kinds.Cache,
@@ -71,6 +80,11 @@ func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error
 	for _, o := range kinds.Warm {
 		if _, err := mgr.GetCache().GetInformer(ctx, o, cache.BlockUntilSynced(false)); err != nil {
 			return nil, fmt.Errorf("watch %T: %w", o, err)
+		}
+	}
+	if other != nil {
+		if err := mgr.Add(other); err != nil {
+			return nil, err
 		}
 	}
 	ready := &readiness{cache: mgr.GetCache()}

@@ -22,6 +22,9 @@ type Options struct {
 	LogLevel               string
 	PrintVersion           bool
 
+	// RefuseBeside names a Deployment beside which the binary does not work.
+	RefuseBeside string
+
 	LeaderElect             bool
 	LeaderElectionNamespace string
 	LeaseDuration           time.Duration
@@ -43,6 +46,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
 	if p.LeaseName == "" {
 		return
 	}
+	fs.StringVar(&o.RefuseBeside, "refuse-beside", "", "namespace/name of a Deployment that does the same work, such as the one that comes with RHACM: while it runs, this binary stops and says so; empty: nothing is looked for")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", false, "work only while holding the Lease "+p.LeaseName+"; needed with more than one replica")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; empty: the pod's own")
 	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a standby waits for a silent leader")
@@ -56,6 +60,10 @@ func (o *Options) Validate() error {
 		address("metrics-bind-address", o.MetricsBindAddress, "0"),
 		address("health-probe-bind-address", o.HealthProbeBindAddress, "0"),
 		address("pprof-bind-address", o.PprofBindAddress, ""),
+	}
+	if o.RefuseBeside != "" {
+		_, err := parseBeside(o.RefuseBeside)
+		errs = append(errs, err)
 	}
 	if _, err := parseLevel(o.LogLevel); err != nil {
 		errs = append(errs, err)

@@ -1,0 +1,143 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+const (
+	// besidePeriod is how often the other Deployment is looked at. Until it is seen, both
+	// work.
+	besidePeriod = 30 * time.Second
+	besideReason = "RefusedBeside"
+	// partOfLabel is on every object of ours.
+	partOfLabel, partOf = "app.kubernetes.io/part-of", "multicluster-integrations"
+)
+
+var errBeside = errors.New("does the same work")
+
+// parseBeside returns the Deployment that a value of --refuse-beside names.
+func parseBeside(value string) (client.ObjectKey, error) {
+	namespace, name, ok := strings.Cut(value, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return client.ObjectKey{}, fmt.Errorf("--refuse-beside %q: want the namespace and name of a Deployment, namespace/name", value)
+	}
+	return client.ObjectKey{Namespace: namespace, Name: name}, nil
+}
+
+// beside keeps a binary from working while a Deployment of somebody else's runs that
+// does the same: each would undo what the other writes.
+type beside struct {
+	client  client.Client
+	key     client.ObjectKey
+	program string
+	log     logr.Logger
+	period  time.Duration
+}
+
+var _ manager.LeaderElectionRunnable = &beside{}
+
+// newBeside returns nothing when nothing is to be looked for.
+func newBeside(env *Env) (*beside, error) {
+	if env.Options.RefuseBeside == "" {
+		return nil, nil //nolint:nilnil // there is no guard, and that is no error
+	}
+	key, err := parseBeside(env.Options.RefuseBeside)
+	if err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	if err := eventsv1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register types: %w", err)
+	}
+	c, err := client.New(rest.CopyConfig(env.Config), client.Options{Scheme: scheme})
+	if err != nil {
+		return nil, fmt.Errorf("look for Deployment %s: %w", key, err)
+	}
+	return &beside{client: c, key: key, program: env.Program.Name, log: env.Log.WithName("beside"), period: besidePeriod}, nil
+}
+
+// NeedLeaderElection says no: also a standby must not take over.
+func (b *beside) NeedLeaderElection() bool { return false }
+
+// Start ends with an error when the other Deployment has come back.
+func (b *beside) Start(ctx context.Context) error {
+	tick := time.NewTicker(b.period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		switch err := b.check(ctx); {
+		case errors.Is(err, errBeside):
+			return err
+		case err != nil && ctx.Err() == nil:
+			b.log.Error(err, "cannot look at what must not run beside this")
+		}
+	}
+}
+
+// check returns an error when the other Deployment runs, or when that cannot be told.
+func (b *beside) check(ctx context.Context) error {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("apps/v1")
+	o.SetKind("Deployment")
+	err := b.client.Get(ctx, b.key, o)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("look for Deployment %s: grant get on it, as deploy/overlays/rhacm does, or take --refuse-beside away: %w", b.key, err)
+	case err != nil:
+		return fmt.Errorf("look for Deployment %s: %w", b.key, err)
+	}
+	if o.GetLabels()[partOfLabel] == partOf || !runs(o) {
+		return nil
+	}
+	refusal := fmt.Errorf("%s does not run beside Deployment %s, which %w: switch that one off, or take --refuse-beside away where it is something else",
+		b.program, b.key, errBeside)
+	return errors.Join(refusal, b.record(ctx, o, refusal))
+}
+
+// runs reports whether a Deployment has pods or is to get some.
+func runs(o *unstructured.Unstructured) bool {
+	wanted, set, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
+	there, _, _ := unstructured.NestedInt64(o.Object, "status", "replicas")
+	return !set || wanted > 0 || there > 0
+}
+
+// record says the refusal in an Event on the other Deployment, one for each binary,
+// however often that starts again.
+func (b *beside) record(ctx context.Context, o *unstructured.Unstructured, refusal error) error {
+	err := b.client.Create(ctx, &eventsv1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Namespace: b.key.Namespace, Name: b.key.Name + ".refused-by-" + b.program},
+		EventTime:           metav1.NowMicro(),
+		ReportingController: partOf + "/" + b.program, ReportingInstance: b.program,
+		Type: corev1.EventTypeWarning, Reason: besideReason, Action: "Refuse",
+		Regarding: corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: b.key.Namespace, Name: b.key.Name, UID: o.GetUID()},
+		Note:      refusal.Error(),
+	})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("record Event %s: %w", besideReason, err)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package boot
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// deployment makes a Deployment in a namespace of the test's own.
+func deployment(t *testing.T, c client.Client, labels map[string]string, replicas, running int32) *appsv1.Deployment {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "beside-"}}
+	if err := c.Create(t.Context(), ns); err != nil {
+		t.Fatal(err)
+	}
+	selector := map[string]string{"app": "other"}
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "multicluster-integrations", Labels: labels},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: selector}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: selector}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.invalid/c:v1"}}},
+		}},
+	}
+	if err := c.Create(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	d.Status.Replicas = running
+	if err := c.Status().Update(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func guard(t *testing.T, config *rest.Config, name string) *beside {
+	t.Helper()
+	b, err := newBeside(&Env{Program: program, Config: config, Options: Options{RefuseBeside: name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func admin(t *testing.T) client.Client {
+	t.Helper()
+	c, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestRefusesToRunBeside(t *testing.T) {
+	c := admin(t)
+	for name, tc := range map[string]struct {
+		reason            string
+		labels            map[string]string
+		replicas, running int32
+		refused           bool
+	}{
+		"runs":        {reason: "two of them undo each other's writes", replicas: 1, running: 1, refused: true},
+		"is to run":   {reason: "its pods come any moment", replicas: 1, refused: true},
+		"still runs":  {reason: "its last pod works until it is gone", running: 1, refused: true},
+		"scaled down": {reason: "nobody works there"},
+		"is ours":     {reason: "another replica of ours waits for the Lease", labels: map[string]string{partOfLabel: partOf}, replicas: 2, running: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := deployment(t, c, tc.labels, tc.replicas, tc.running)
+			b := guard(t, config, d.Namespace+"/"+d.Name)
+			err := errors.Join(b.check(t.Context()), b.check(t.Context())) // as after a restart
+			if errors.Is(err, errBeside) != tc.refused || err != nil && !tc.refused {
+				t.Errorf("%s: got %v", tc.reason, err)
+			}
+			var events eventsv1.EventList
+			if err := c.List(t.Context(), &events, client.InNamespace(d.Namespace)); err != nil {
+				t.Fatal(err)
+			}
+			if want := map[bool]int{true: 1}[tc.refused]; len(events.Items) != want {
+				t.Fatalf("%d Events, want %d", len(events.Items), want)
+			}
+			if tc.refused && (events.Items[0].Regarding.UID != d.UID || !strings.Contains(events.Items[0].Note, "switch that one off")) {
+				t.Errorf("the Event says: %v", events.Items[0])
+			}
+		})
+	}
+}
+
+func TestBesideNothing(t *testing.T) {
+	if err := guard(t, config, "nowhere/multicluster-integrations").check(t.Context()); err != nil {
+		t.Errorf("a Deployment that is not there: %v", err)
+	}
+	nobody := rest.CopyConfig(config)
+	nobody.Impersonate.UserName = "nobody"
+	if err := guard(t, nobody, "nowhere/multicluster-integrations").check(t.Context()); err == nil || !strings.Contains(err.Error(), "grant get on it") {
+		t.Errorf("without the right to look: %v", err)
+	}
+	if b := guard(t, nobody, ""); b != nil {
+		t.Errorf("without the flag there is a guard: %v", b)
+	}
+	if _, err := NewManager(t.Context(), &Env{Program: program, Config: nobody, Options: Options{RefuseBeside: "a/b"}}, Kinds{}); err == nil {
+		t.Error("a manager was made though nobody could look")
+	}
+}
+
+// A manager that runs stops when the other Deployment comes back.
+func TestStopsBesideWhatComesBack(t *testing.T) {
+	c := admin(t)
+	d := deployment(t, c, nil, 0, 0)
+	b := guard(t, config, d.Namespace+"/"+d.Name)
+	b.period = 10 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- b.Start(ctx) }()
+	testkit.Edit(t, c, d, func(d *appsv1.Deployment) { *d.Spec.Replicas = 1 })
+	if err := <-stopped; !errors.Is(err, errBeside) {
+		t.Errorf("got %v", err)
+	}
+}
