@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/e2e/story"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/e2e/upgrade/before"
 )
 
 var (
 	fleet   *env.Fleet
-	view    *story.View
+	view    *scenario.View
 	release *before.Release
 )
 
@@ -47,10 +47,10 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	if view, err = story.Watch(ctx, fleet); err != nil {
+	if view, err = scenario.Watch(ctx, fleet); err != nil {
 		return 1, err
 	}
-	if err := story.Prepare(ctx, fleet); err != nil {
+	if err := scenario.Prepare(ctx, fleet); err != nil {
 		return 1, err
 	}
 	if code = m.Run(); code != 0 {

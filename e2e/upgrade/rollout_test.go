@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/e2e/story"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -29,7 +29,7 @@ import (
 
 // Names of what runs while the product is upgraded.
 const (
-	guestbook = story.ApplicationSet // follows a commit at each step, into the report
+	guestbook = scenario.ApplicationSet // follows a commit at each step, into the report
 	rollout   = "rolling"            // waits in the middle of a rollout
 	once      = "once"               // is asked for an operation at each step
 )
@@ -77,7 +77,7 @@ func commit(t *testing.T, message string, files map[string]string) string {
 func deliver(t *testing.T) {
 	t.Helper()
 	revision := commit(t, "Add what is synced on demand", map[string]string{once + "/config.yaml": configMap(once, "v1")})
-	if err := fleet.Hub.ApplyFiles(t.Context(), story.Examples("guestbook-app-set.yaml")); err != nil {
+	if err := fleet.Hub.ApplyFiles(t.Context(), scenario.Examples("guestbook-app-set.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	a := &argocd.Application{Spec: json.RawMessage(`{"project":"guestbook","source":{"repoURL":"` + env.RepositoryURL + `","targetRevision":"main","path":"` + once + `"},
@@ -101,7 +101,7 @@ func awaitReported(t *testing.T, revision, resource string) {
 	t.Helper()
 	for _, c := range fleet.Managed {
 		name := c.Name + "-" + guestbook
-		await(t, name+" to be well at "+story.Short(revision)+" in the report", func() (bool, string) {
+		await(t, name+" to be well at "+scenario.Short(revision)+" in the report", func() (bool, string) {
 			hub, _ := view.Application("hub", name)
 			row, _ := view.ReportRow(guestbook, name)
 			return hub.Well(revision) && row.Well(revision), "hub: " + hub.String() + ", report: " + row.String()
@@ -228,7 +228,7 @@ func startRollout(t *testing.T) rolls {
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", "rolling-cluster1")
 		row, _ := view.ReportRow(rollout, "rolling-cluster1")
-		at := func(a story.Application) bool {
+		at := func(a scenario.Application) bool {
 			return a.Health == argocd.HealthProgressing && a.Phase == argocd.OperationRunning
 		}
 		return at(a) && at(row), "hub: " + a.String() + ", report: " + row.String()
