@@ -30,8 +30,8 @@ import (
 // Names of what runs while the product is upgraded.
 const (
 	guestbook = scenario.ApplicationSet // follows a commit at each step, into the report
-	rollout   = "rolling"            // waits in the middle of a rollout
-	once      = "once"               // is asked for an operation at each step
+	rollout   = "rolling"               // waits in the middle of a rollout
+	once      = "once"                  // is asked for an operation at each step
 )
 
 // neverHealthy is a Deployment whose pods no node takes, and a ConfigMap that is not
@@ -104,7 +104,7 @@ func awaitReported(t *testing.T, revision, resource string) {
 		await(t, name+" to be well at "+scenario.Short(revision)+" in the report", func() (bool, string) {
 			hub, _ := view.Application("hub", name)
 			row, _ := view.ReportRow(guestbook, name)
-			return hub.Well(revision) && row.Well(revision), "hub: " + hub.String() + ", report: " + row.String()
+			return hub.SyncedAndHealthy(revision) && row.SyncedAndHealthy(revision), "hub: " + hub.String() + ", report: " + row.String()
 		})
 	}
 	await(t, "the report to list "+resource, func() (bool, string) {
@@ -204,7 +204,7 @@ func awaitOperation(t *testing.T, asked int) {
 	await(t, "the operation to be done", func() (bool, string) {
 		a := get(t, "hub", once)
 		seen, _ := view.Application("hub", once)
-		return len(a.Operation) == 0 && seen.Well("") && seen.Phase == argocd.OperationSucceeded, fmt.Sprintf("%s %s", seen, a.Operation)
+		return len(a.Operation) == 0 && seen.SyncedAndHealthy("") && seen.Phase == argocd.OperationSucceeded, fmt.Sprintf("%s %s", seen, a.Operation)
 	})
 	if ran := len(operationsOf(t, "cluster1", once).History); ran != asked {
 		t.Errorf("the managed cluster ran %d operations, %d were asked for", ran, asked)
@@ -255,7 +255,7 @@ func awaitVersion(t *testing.T, cluster, version string) {
 	t.Helper()
 	await(t, "the rollout to bring "+version+" to "+cluster, func() (bool, string) {
 		a, _ := view.Application("hub", "rolling-"+cluster)
-		return a.Well("") && versionOn(t, cluster) == version, a.String() + ", there: " + versionOn(t, cluster)
+		return a.SyncedAndHealthy("") && versionOn(t, cluster) == version, a.String() + ", there: " + versionOn(t, cluster)
 	})
 }
 
