@@ -5,6 +5,7 @@ package slim
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -27,6 +28,17 @@ import (
 type Source struct {
 	kind  reflect.Type
 	watch toolscache.WatchFuncWithContext
+	list  func(context.Context, metav1.ListOptions, any) error
+}
+
+// Watch opens a watch, for a Reflector whose store is not an informer's.
+func (s Source) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return s.watch(ctx, options)
+}
+
+// List decodes a list into a type of the caller's own, for the same.
+func (s Source) List(ctx context.Context, options metav1.ListOptions, into any) error {
+	return s.list(ctx, options, into)
 }
 
 // NewSource returns the source of a custom resource's objects in all namespaces that match
@@ -40,7 +52,20 @@ func NewSource[T any, O client.Object](config *rest.Config, resource schema.Grou
 		return Source{}, fmt.Errorf("make a client for %s: %w", resource.GroupResource(), err)
 	}
 	parameters := runtime.NewParameterCodec(answers)
-	return Source{kind: reflect.TypeFor[O](), watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	list := func(ctx context.Context, options metav1.ListOptions, into any) error {
+		if selector != nil {
+			options.LabelSelector = selector.String()
+		}
+		data, err := requests.Get().Resource(resource.Resource).SpecificallyVersionedParams(&options, parameters, core).DoRaw(ctx)
+		if err != nil {
+			return err // as below
+		}
+		if err := json.Unmarshal(data, into); err != nil {
+			return fmt.Errorf("decode the list of %s: %w", resource.GroupResource(), err)
+		}
+		return nil
+	}
+	return Source{kind: reflect.TypeFor[O](), list: list, watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 		options.Watch = true
 		if selector != nil {
 			options.LabelSelector = selector.String()

@@ -1,0 +1,253 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package hubapps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
+)
+
+// Watch knows the Applications once it runs. It is a manager's runnable and works
+// without a lease. The right to list and watch Applications is not in the generated
+// role: only who turns the page on grants it (deploy/components/page).
+type Watch struct {
+	changed func(namespace string)
+	pulled  *store
+	rest    *store
+	run     []func(context.Context)
+}
+
+// NewWatch returns a watch of the Applications of a hub. Changed is called with the
+// namespace of one that has something else to say; it must not block.
+func NewWatch(config *rest.Config, changed func(namespace string)) (*Watch, error) {
+	pull, err := labels.NewRequirement(contract.PullLabel, selection.Exists, nil)
+	if err != nil {
+		return nil, fmt.Errorf("select pulled Applications: %w", err)
+	}
+	w := &Watch{changed: changed, pulled: newStore(changed), rest: newStore(changed)}
+	return w, errors.Join(
+		w.follow(config, labels.NewSelector().Add(*pull), w.pulled),
+		w.follow(config, labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"}), w.rest),
+	)
+}
+
+// NeedLeaderElection is false: every replica shows the page.
+func (w *Watch) NeedLeaderElection() bool { return false }
+
+// Start follows the Applications until ctx ends.
+func (w *Watch) Start(ctx context.Context) error {
+	var all sync.WaitGroup
+	for _, run := range w.run {
+		all.Go(func() { run(ctx) })
+	}
+	all.Wait()
+	return nil
+}
+
+// Synced reports whether all Applications have been looked at. It stays false where
+// the account may not read them.
+func (w *Watch) Synced() bool { return w.pulled.synced.Load() && w.rest.synced.Load() }
+
+// Applications returns those with something to say in the namespaces that are allowed,
+// in no order.
+func (w *Watch) Applications(allowed func(namespace string) bool) []Application {
+	return append(w.pulled.list(allowed), w.rest.list(allowed)...)
+}
+
+func (w *Watch) follow(config *rest.Config, selector labels.Selector, into *store) error {
+	source, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), selector, decode)
+	if err != nil {
+		return err
+	}
+	lw := &toolscache.ListWatch{
+		ListWithContextFunc:  lister{source}.list,
+		WatchFuncWithContext: source.Watch,
+	}
+	r := toolscache.NewReflectorWithOptions(lw, &object{}, into, toolscache.ReflectorOptions{Name: "page", TypeDescription: "Application"})
+	w.run = append(w.run, r.RunWithContext)
+	return nil
+}
+
+// object is an Application as far as it is read, and the little of it that is kept
+// between two events is less still.
+type object struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	status   appStatus
+	set      string
+	rendered bool
+}
+
+type appStatus struct {
+	Health     struct{ Status string } `json:"health"`
+	Sync       struct{ Status string } `json:"sync"`
+	Conditions []condition             `json:"conditions"`
+}
+
+type condition struct {
+	Type               string      `json:"type"`
+	Message            string      `json:"message"`
+	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
+}
+
+type sent struct {
+	Metadata slim.Meta `json:"metadata"`
+	Status   appStatus `json:"status"`
+}
+
+func decode(s *sent) *object {
+	m := &s.Metadata.ObjectMeta
+	o := &object{status: s.Status, ObjectMeta: metav1.ObjectMeta{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+		Annotations: map[string]string{},
+	}}
+	// The second is of a bookmark, which tells the end of the first list.
+	for _, key := range []string{contract.ClusterAnnotation, metav1.InitialEventsAnnotationKey} {
+		if value, ok := m.Annotations[key]; ok {
+			o.Annotations[key] = value
+		}
+	}
+	o.rendered = m.Labels[contract.RenderedLabel] == "true"
+	o.set = (&argocd.Application{ObjectMeta: *m}).OwningApplicationSet()
+	return o
+}
+
+// DeepCopyObject makes it an object of Kubernetes; it is never changed, so it is its
+// own copy.
+func (o *object) DeepCopyObject() runtime.Object { return o }
+
+// objects is a list of [object].
+type objects struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []*object
+}
+
+// DeepCopyObject is as that of an object.
+func (o *objects) DeepCopyObject() runtime.Object { return o }
+
+// lister lists where the API server cannot send a first list as a watch.
+type lister struct{ source slim.Source }
+
+func (l lister) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	var list struct {
+		Metadata metav1.ListMeta `json:"metadata"`
+		Items    []sent          `json:"items"`
+	}
+	if err := l.source.List(ctx, o, &list); err != nil {
+		return nil, err
+	}
+	all := &objects{ListMeta: list.Metadata, Items: make([]*object, len(list.Items))}
+	for i := range list.Items {
+		all.Items[i] = decode(&list.Items[i])
+	}
+	return all, nil
+}
+
+// store is a reflector's: it keeps Applications that have something to say.
+type store struct {
+	changed func(namespace string)
+	synced  atomic.Bool
+
+	mu   sync.Mutex
+	apps map[types.NamespacedName]Application
+}
+
+func newStore(changed func(string)) *store {
+	return &store{changed: changed, apps: map[types.NamespacedName]Application{}}
+}
+
+func (s *store) Add(o any) error { return s.Update(o) }
+
+func (s *store) Update(o any) error {
+	app, ok := o.(*object)
+	if !ok {
+		return fmt.Errorf("a %T came in the place of an Application", o)
+	}
+	now, says := classify(app)
+	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
+	s.mu.Lock()
+	before, said := s.apps[key]
+	if says {
+		s.apps[key] = now
+	} else {
+		delete(s.apps, key)
+	}
+	s.mu.Unlock()
+	if says != said || now != before {
+		s.changed(key.Namespace)
+	}
+	return nil
+}
+
+func (s *store) Delete(o any) error {
+	app, ok := o.(*object)
+	if !ok {
+		return fmt.Errorf("a %T came in the place of an Application", o)
+	}
+	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
+	s.mu.Lock()
+	_, said := s.apps[key]
+	delete(s.apps, key)
+	s.mu.Unlock()
+	if said {
+		s.changed(key.Namespace)
+	}
+	return nil
+}
+
+func (s *store) Replace(all []any, _ string) error {
+	apps := map[types.NamespacedName]Application{}
+	namespaces := map[string]struct{}{}
+	for _, o := range all {
+		if app, ok := o.(*object); ok {
+			if a, says := classify(app); says {
+				apps[types.NamespacedName{Namespace: a.Namespace, Name: a.Name}] = a
+				namespaces[a.Namespace] = struct{}{}
+			}
+		}
+	}
+	s.mu.Lock()
+	for key := range s.apps {
+		namespaces[key.Namespace] = struct{}{}
+	}
+	s.apps = apps
+	s.mu.Unlock()
+	s.synced.Store(true)
+	for namespace := range namespaces {
+		s.changed(namespace)
+	}
+	return nil
+}
+
+func (s *store) Resync() error { return nil }
+
+func (s *store) list(allowed func(string) bool) []Application {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make([]Application, 0, len(s.apps))
+	for key, a := range s.apps {
+		if allowed(key.Namespace) {
+			all = append(all, a)
+		}
+	}
+	return all
+}

@@ -1,0 +1,52 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Cluster is one managed cluster, as far as a viewer's ApplicationSets are on it.
+type Cluster struct {
+	Name   string
+	Counts Counts
+	Sets   int
+}
+
+// Clusters returns the clusters of ApplicationSets, the worst first: by the share that is
+// not healthy, then by size, then by name.
+func Clusters(sets []*Set) []Cluster {
+	all := map[string]*Cluster{}
+	for _, s := range sets {
+		for i, r := range s.Rows {
+			c := all[r.Cluster]
+			if c == nil {
+				c = &Cluster{Name: r.Cluster}
+				all[r.Cluster] = c
+			}
+			c.Counts.Add(r)
+			if i == 0 || s.Rows[i-1].Cluster != r.Cluster {
+				c.Sets++
+			}
+		}
+	}
+	clusters := make([]Cluster, 0, len(all))
+	for _, c := range all {
+		clusters = append(clusters, *c)
+	}
+	slices.SortFunc(clusters, func(a, b Cluster) int {
+		x, y := a.Counts.NotHealthy()*b.Counts.Applications, b.Counts.NotHealthy()*a.Counts.Applications
+		return cmp.Or(cmp.Compare(y, x), cmp.Compare(b.Counts.Applications, a.Counts.Applications), cmp.Compare(a.Name, b.Name))
+	})
+	return clusters
+}
+
+// Total returns the sum over ApplicationSets.
+func Total(sets []*Set) (c Counts) {
+	for _, s := range sets {
+		c.merge(s.Counts)
+	}
+	return c
+}

@@ -1,0 +1,140 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// Source is where the fleet is read from. It is safe for concurrent use.
+type Source interface {
+	// Sets returns the ApplicationSets there are.
+	Sets() []types.NamespacedName
+	// Rows returns the rows of one, sorted by [merge.Compare], and what it deploys.
+	// Neither ever changes.
+	Rows(types.NamespacedName) ([]*merge.Row, []v1alpha1.ResourceRef)
+	// Cluster returns what is known about a ManagedCluster.
+	Cluster(name string) status.Cluster
+}
+
+// Fleet is all ApplicationSets. It looks at one when it is asked for and has changed
+// since, and holds nothing until it is asked. It is safe for concurrent use.
+type Fleet struct {
+	source Source
+
+	marks   sync.Mutex
+	looking bool
+	changed map[types.NamespacedName]struct{}
+
+	build sync.Mutex
+	sets  map[types.NamespacedName]*Set
+}
+
+// NewFleet returns a fleet that is read from source.
+func NewFleet(source Source) *Fleet { return &Fleet{source: source} }
+
+// Changed says that an ApplicationSet is different now. It does not ask the source.
+func (f *Fleet) Changed(key types.NamespacedName) {
+	f.marks.Lock()
+	defer f.marks.Unlock()
+	if f.looking {
+		f.changed[key] = struct{}{}
+	}
+}
+
+// Release forgets everything, until somebody asks again.
+func (f *Fleet) Release() {
+	f.build.Lock()
+	defer f.build.Unlock()
+	f.marks.Lock()
+	defer f.marks.Unlock()
+	f.looking, f.changed, f.sets = false, nil, nil
+}
+
+// Namespaces returns those that have ApplicationSets, sorted.
+func (f *Fleet) Namespaces() []string {
+	var all []string
+	for _, key := range f.source.Sets() {
+		all = append(all, key.Namespace)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Sets returns the ApplicationSets in the namespaces that are allowed, by name.
+func (f *Fleet) Sets(allowed func(namespace string) bool) []*Set {
+	keys := f.source.Sets()
+	slices.SortFunc(keys, compareKeys)
+	f.build.Lock()
+	defer f.build.Unlock()
+	if len(f.sets) > len(keys) {
+		f.dropGone(keys)
+	}
+	keys = slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return !allowed(key.Namespace) })
+	sets := make([]*Set, 0, len(keys))
+	for _, key := range keys {
+		sets = append(sets, f.set(key))
+	}
+	return sets
+}
+
+// dropGone forgets ApplicationSets that are not among sorted keys.
+func (f *Fleet) dropGone(keys []types.NamespacedName) {
+	for key := range f.sets {
+		if _, found := slices.BinarySearchFunc(keys, key, compareKeys); !found {
+			delete(f.sets, key)
+		}
+	}
+}
+
+// Set returns one ApplicationSet; nil when there is none.
+func (f *Fleet) Set(key types.NamespacedName) *Set {
+	if !slices.Contains(f.source.Sets(), key) {
+		return nil
+	}
+	f.build.Lock()
+	defer f.build.Unlock()
+	return f.set(key)
+}
+
+// set returns what is known about an ApplicationSet, as it is now.
+func (f *Fleet) set(key types.NamespacedName) *Set {
+	before := f.sets[key]
+	// The mark goes first: a change during the look marks it again.
+	if !f.takeMark(key) && before != nil {
+		return before
+	}
+	rows, resources := f.source.Rows(key)
+	if f.sets == nil {
+		f.sets = map[types.NamespacedName]*Set{}
+	}
+	now := newSet(key, rows, resources, before)
+	if len(rows) == 0 {
+		delete(f.sets, key) // it may be gone, and then nobody would delete it
+		return now
+	}
+	f.sets[key] = now
+	return now
+}
+
+func (f *Fleet) takeMark(key types.NamespacedName) bool {
+	f.marks.Lock()
+	defer f.marks.Unlock()
+	if !f.looking {
+		f.looking, f.changed = true, map[types.NamespacedName]struct{}{}
+	}
+	_, changed := f.changed[key]
+	delete(f.changed, key)
+	return changed
+}
+
+// Cluster returns what is known about a ManagedCluster.
+func (f *Fleet) Cluster(name string) status.Cluster { return f.source.Cluster(name) }

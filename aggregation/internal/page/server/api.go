@@ -1,0 +1,198 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+)
+
+// The data of the page as JSON. Fields are added, never changed.
+type (
+	apiList[T any] struct {
+		Items []T `json:"items"`
+		Total int `json:"total"`
+		// Next is the address of the next page.
+		Next string `json:"next,omitempty"`
+	}
+	apiSet struct {
+		Namespace string    `json:"namespace"`
+		Name      string    `json:"name"`
+		Clusters  int       `json:"clusters"`
+		Counts    apiCounts `json:"counts"`
+	}
+	apiCounts struct {
+		Applications int            `json:"applications"`
+		Health       map[string]int `json:"health"`
+		Sync         map[string]int `json:"sync"`
+		Stale        int            `json:"stale"`
+	}
+	apiRow struct {
+		Cluster     string               `json:"cluster"`
+		Namespace   string               `json:"namespace"`
+		Application string               `json:"application"`
+		Health      string               `json:"health"`
+		Sync        string               `json:"sync"`
+		Revision    string               `json:"revision,omitempty"`
+		Phase       string               `json:"phase,omitempty"`
+		StartedAt   string               `json:"startedAt,omitempty"`
+		Conditions  []v1alpha1.Condition `json:"conditions,omitempty"`
+		Stale       bool                 `json:"stale,omitempty"`
+		Since       string               `json:"since,omitempty"`
+		Work        string               `json:"work"`
+		Links       map[string]string    `json:"links,omitempty"`
+	}
+	apiError struct {
+		Hash     string   `json:"hash"`
+		Type     string   `json:"type"`
+		Text     string   `json:"text"`
+		Count    int      `json:"count"`
+		Sets     int      `json:"sets"`
+		Clusters int      `json:"clusters"`
+		Examples []apiRow `json:"examples"`
+	}
+	apiApplication struct {
+		Namespace string        `json:"namespace"`
+		Name      string        `json:"name"`
+		Cluster   string        `json:"cluster,omitempty"`
+		Set       string        `json:"set,omitempty"`
+		State     hubapps.State `json:"state"`
+		Message   string        `json:"message,omitempty"`
+		Health    string        `json:"health,omitempty"`
+		Sync      string        `json:"sync,omitempty"`
+	}
+)
+
+func answerJSON(make page) func(*visit) {
+	return func(v *visit) {
+		value, err := make(v)
+		if err != nil {
+			code := http.StatusInternalServerError
+			if p, ok := err.(*problem); ok { //nolint:errorlint // made by this package and never wrapped
+				code = p.code
+			}
+			writeError(v.w, code, err)
+			return
+		}
+		writeJSON(v.w, http.StatusOK, value)
+	}
+}
+
+// part returns one page of a list, each item as the API says it.
+func part[T, U any](v *visit, all []T, q model.Query, convert func(T) U) apiList[U] {
+	p := model.Slice(len(all), q)
+	list := apiList[U]{Total: len(all), Items: []U{}}
+	for _, item := range all[max(0, p.From-1):p.To] {
+		list.Items = append(list.Items, convert(item))
+	}
+	if p.Number < p.Last {
+		next := v.r.URL.Query()
+		next.Set("page", strconv.Itoa(p.Number+1))
+		list.Next = v.r.URL.EscapedPath() + "?" + next.Encode()
+	}
+	return list
+}
+
+func (s *Server) apiSets(v *visit) (any, error) {
+	q, err := v.query()
+	if err != nil {
+		return nil, err
+	}
+	sets := s.sets(v)
+	slices.SortFunc(sets, model.CompareSets)
+	return part(v, sets, q, func(set *model.Set) apiSet {
+		c := apiCounts{Applications: set.Counts.Applications, Health: map[string]int{}, Sync: map[string]int{}, Stale: set.Counts.Stale}
+		for i, name := range model.Healths {
+			c.Health[name] = set.Counts.Health[i]
+		}
+		for i, name := range model.Syncs {
+			c.Sync[name] = set.Counts.Sync[i]
+		}
+		return apiSet{set.Key.Namespace, set.Key.Name, set.Clusters, c}
+	}), nil
+}
+
+func (s *Server) apiRows(v *visit) (any, error) {
+	set, err := s.set(v)
+	if err != nil {
+		return nil, err
+	}
+	return s.apiItems(v, model.Items([]*model.Set{set}, ""))
+}
+
+func (s *Server) apiCluster(v *visit) (any, error) {
+	items := model.Items(s.sets(v), v.r.PathValue("cluster"))
+	if len(items) == 0 {
+		return nil, notFound("there is no cluster of that name with an Application that you may see")
+	}
+	return s.apiItems(v, items)
+}
+
+func (s *Server) apiItems(v *visit, items []model.Item) (any, error) {
+	q, err := v.query()
+	if err != nil {
+		return nil, err
+	}
+	items = slices.Clone(model.Filter(items, q))
+	model.Sort(items, q)
+	return part(v, items, q, s.apiRow), nil
+}
+
+func (s *Server) apiRow(i model.Item) apiRow {
+	id := model.IdentityOf(i.Row)
+	row := apiRow{
+		Cluster: i.Row.Cluster, Namespace: id.Namespace, Application: id.Name, Health: model.Health(i.Row), Sync: model.Sync(i.Row),
+		Revision: i.Row.SyncRevision, Phase: i.Row.OperationStatePhase, StartedAt: i.Row.OperationStateStartedAt,
+		Conditions: i.Row.Conditions, Stale: model.Stale(i.Row), Work: id.Work,
+	}
+	if since := s.Fleet.Cluster(i.Row.Cluster).Since; row.Stale && !since.IsZero() {
+		row.Since = since.UTC().Format("2006-01-02T15:04:05Z")
+	}
+	for _, link := range s.links(id) {
+		row.Links = map[string]string{"argocd": link.Path}
+	}
+	return row
+}
+
+func (s *Server) apiErrors(v *visit) (any, error) {
+	q, err := v.query()
+	if err != nil {
+		return nil, err
+	}
+	return part(v, model.Groups(s.sets(v)), q, func(g model.Group) apiError {
+		e := apiError{Hash: g.Hash(), Type: g.Type(), Text: g.Text(), Count: g.Count, Sets: g.Sets, Clusters: g.Clusters, Examples: []apiRow{}}
+		for _, i := range g.Examples {
+			e.Examples = append(e.Examples, s.apiRow(i))
+		}
+		return e
+	}), nil
+}
+
+func (s *Server) apiApplications(v *visit) (any, error) {
+	q, err := v.query()
+	if err != nil {
+		return nil, err
+	}
+	all := s.Applications.Applications(v.allowed)
+	slices.SortFunc(all, hubapps.Compare)
+	return part(v, all, q, func(a hubapps.Application) apiApplication {
+		return apiApplication{a.Namespace, a.Name, a.Cluster, a.Set, a.State, a.Message, a.Health, a.Sync}
+	}), nil
+}
+
+// matrix sends the heat map.
+func (s *Server) matrix(v *visit) {
+	data, err := model.NewMatrix(s.sets(v)).MarshalBinary()
+	if err != nil {
+		s.refuse(v, err)
+		return
+	}
+	v.w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = v.w.Write(data) // the reader is gone: there is nobody to tell
+}

@@ -1,0 +1,178 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
+)
+
+// maxRevisions is how many revisions of an ApplicationSet are shown.
+const maxRevisions = 8
+
+// allApps lists every Application.
+func (s *Server) allApps(v *visit) (any, error) {
+	view := &ui.Apps{Base: s.base(v, "apps", "Applications", "fleet"), Heading: "Applications"}
+	return s.list(v, view, model.Items(s.sets(v), ""), nil)
+}
+
+// setPage lists those of one ApplicationSet.
+func (s *Server) setPage(v *visit) (any, error) {
+	set, err := s.set(v)
+	if err != nil {
+		return nil, err
+	}
+	view := &ui.Apps{Base: s.base(v, "apps", set.Key.Name, "set:"+set.Key.String()), Heading: set.Key.Name, Sub: "ApplicationSet in " + set.Key.Namespace}
+	view.Hub = states(s.hubApps(v, func(a *hubapps.Application) bool {
+		return a.Namespace == set.Key.Namespace && a.Set == set.Key.Name
+	}), "")
+	for _, r := range set.Resources {
+		view.Resources = append(view.Resources, ui.Resource{APIVersion: r.APIVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
+	}
+	revisions := set.Revisions()
+	if len(revisions) == 1 {
+		revisions = nil // nothing is being rolled out
+	}
+	for _, r := range revisions[:min(len(revisions), maxRevisions)] {
+		if r.Name != "" {
+			view.Revisions = append(view.Revisions, ui.Link{Name: r.Name, Count: r.Count, Path: address(setPath(set), model.Query{Revision: r.Name})})
+		}
+	}
+	return s.list(v, view, model.Items([]*model.Set{set}, ""), nil)
+}
+
+// clusterPage lists those on one cluster.
+func (s *Server) clusterPage(v *visit) (any, error) {
+	cluster := v.r.PathValue("cluster")
+	items := model.Items(s.sets(v), cluster)
+	if len(items) == 0 {
+		return nil, notFound("There is no cluster of that name with an Application that you may see.")
+	}
+	heard := s.Fleet.Cluster(cluster)
+	view := &ui.Apps{Base: s.base(v, "apps", cluster, "cluster:"+cluster), Heading: cluster, Sub: "Cluster"}
+	view.Cluster = &ui.Heard{Stale: !heard.Available, Since: ui.NewWhen(heard.Since, v.now), Message: heard.Message}
+	view.Hub = states(s.hubApps(v, func(a *hubapps.Application) bool { return a.Cluster == cluster }), "")
+	return s.list(v, view, items, nil)
+}
+
+// errorPage lists those with one error.
+func (s *Server) errorPage(v *visit) (any, error) {
+	hash := v.r.PathValue("hash")
+	sets := s.sets(v)
+	groups := model.Groups(sets)
+	at := slices.IndexFunc(groups, func(g model.Group) bool { return g.Hash() == hash })
+	if at < 0 {
+		return nil, notFound("No Application that you may see says so any more.")
+	}
+	g := groups[at]
+	view := &ui.Apps{Base: s.base(v, "apps", g.Type(), "errors"), Heading: "Applications with this error"}
+	view.Error = &ui.Said{Type: g.Type(), Message: g.Text(), Warning: g.Warning()}
+	return s.list(v, view, model.Filter(model.Items(sets, ""), model.Query{Error: hash}), &g)
+}
+
+// list fills a page of Applications.
+func (s *Server) list(v *visit, view *ui.Apps, items []model.Item, of *model.Group) (any, error) {
+	q, err := v.query()
+	if err != nil {
+		return nil, err
+	}
+	path := v.r.URL.EscapedPath()
+	var total model.Counts
+	for _, i := range items {
+		total.Add(i.Row)
+	}
+	view.Counts = counts(total, path, q)
+	view.Facets = facets(model.FacetsOf(items, q), path, q)
+	view.Search = search(path, "name, cluster, revision or message", q)
+	sorted := slices.Clone(model.Filter(items, q))
+	model.Sort(sorted, q)
+	p := model.Slice(len(sorted), q)
+	rows, order := shown(v, items, sorted, p, model.Item.ID)
+	view.Table = ui.Table{Caption: view.Heading, Order: order, Columns: columns(path, q)}
+	for _, i := range rows {
+		view.Table.Rows = append(view.Table.Rows, s.row(v, i, of))
+	}
+	view.Pager = paged(p, path, q)
+	return *view, nil
+}
+
+func (s *Server) row(v *visit, i model.Item, of *model.Group) ui.Row {
+	id := model.IdentityOf(i.Row)
+	row := ui.Row{
+		ID: i.ID(), Path: join("apps", id.Namespace, id.Name, id.Cluster), Name: id.Name, SetName: i.Set.Key.String(),
+		Cluster: i.Row.Cluster, ClusterPath: join("clusters", i.Row.Cluster),
+		Health: model.Health(i.Row), Sync: model.Sync(i.Row), Phase: i.Row.OperationStatePhase, Revision: i.Row.SyncRevision,
+		Stale: model.Stale(i.Row), Started: v.since(i.Row.OperationStateStartedAt),
+	}
+	if row.Stale {
+		row.Since = ui.NewWhen(s.Fleet.Cluster(i.Row.Cluster).Since, v.now)
+	}
+	for _, c := range i.Row.Conditions {
+		if of != nil && model.NewSaid(c, id.Cluster, id.Namespace, id.Name) != of.Said {
+			continue // on the page of an error, the message is that error's
+		}
+		row.Says = &ui.Said{Type: c.Type, Message: c.Message}
+		break
+	}
+	if row.Says != nil {
+		row.More = len(i.Row.Conditions) - 1
+	}
+	return row
+}
+
+func columns(path string, q model.Query) []ui.Link {
+	var links []ui.Link
+	for _, c := range []struct{ name, sort string }{
+		{"Application", model.SortName}, {"Cluster", model.SortCluster}, {"Operation", model.SortStarted}, {"Revision", model.SortRevision},
+	} {
+		to := q
+		to.Sort, to.Page = c.sort, 1
+		current := q.Sort == c.sort
+		if current {
+			to.Sort = model.SortWorst
+		}
+		links = append(links, ui.Link{Name: c.name, Path: address(path, to), Current: current})
+	}
+	return links
+}
+
+func facets(f model.Facets, path string, q model.Query) []ui.Filter {
+	q.Page = 1
+	filter := func(name string, values []model.Facet, state bool, field func(*model.Query) *string) ui.Filter {
+		view := ui.Filter{Name: name}
+		for _, value := range values {
+			to := q
+			link := ui.Link{Name: value.Value, Count: value.Count, State: state, Current: *field(&to) == value.Value}
+			*field(&to) = value.Value
+			if link.Current {
+				*field(&to) = ""
+			}
+			link.Path = address(path, to)
+			view.Values = append(view.Values, link)
+		}
+		return view
+	}
+	return []ui.Filter{
+		filter("Health", f.Health, true, func(q *model.Query) *string { return &q.Health }),
+		filter("Sync", f.Sync, true, func(q *model.Query) *string { return &q.Sync }),
+		filter("Operation", f.Phase, false, func(q *model.Query) *string { return &q.Phase }),
+	}
+}
+
+// set returns the ApplicationSet of the address. One that the viewer may not see is not
+// there: nobody learns by asking what exists.
+func (s *Server) set(v *visit) (*model.Set, error) {
+	key := types.NamespacedName{Namespace: v.r.PathValue("namespace"), Name: v.r.PathValue("name")}
+	if v.allowed(key.Namespace) {
+		if set := s.Fleet.Set(key); set != nil {
+			return set, nil
+		}
+	}
+	return nil, notFound("There is no ApplicationSet of that name that you may see.")
+}

@@ -1,0 +1,116 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/live"
+)
+
+func wrongState(asked string) error {
+	names := make([]string, len(hubapps.States))
+	for i, state := range hubapps.States {
+		names[i] = string(state)
+	}
+	return wrongQuery(fmt.Errorf("state=%.40q: want %s", asked, strings.Join(names, ", ")))
+}
+
+// wants returns which changes a view is about. A change without a name is of the
+// Applications of its namespace.
+func wants(view string) (func(types.NamespacedName) bool, error) {
+	kind, rest, _ := strings.Cut(view, ":")
+	switch kind {
+	case "fleet", "errors", "cluster":
+		return func(types.NamespacedName) bool { return true }, nil
+	case "set":
+		namespace, name, ok := strings.Cut(rest, "/")
+		if ok {
+			return func(key types.NamespacedName) bool {
+				return key.Namespace == namespace && (key.Name == name || key.Name == "")
+			}, nil
+		}
+	}
+	return nil, wrongQuery(fmt.Errorf("view=%.40q: want fleet, errors, cluster:NAME or set:NAMESPACE/NAME", view))
+}
+
+// events tells an open page when to ask again.
+func (s *Server) events(v *visit) {
+	about, err := wants(v.r.URL.Query().Get("view"))
+	if err != nil {
+		s.refuse(v, err)
+		return
+	}
+	rights := &currentRights{allowed: v.allowed}
+	stream, err := s.hub.Open(v.viewer.Name, func(key types.NamespacedName) bool { return about(key) && rights.allow(key.Namespace) })
+	if errors.Is(err, live.ErrTooMany) {
+		v.w.Header().Set("Retry-After", "15")
+		writeError(v.w, http.StatusTooManyRequests, err)
+		return
+	}
+	defer stream.Close()
+	out := http.NewResponseController(v.w)
+	if err := out.SetWriteDeadline(time.Time{}); err != nil {
+		s.refuse(v, fmt.Errorf("open a stream: %w", err))
+		return
+	}
+	v.w.Header().Set("Content-Type", "text/event-stream")
+	v.w.Header().Set("X-Accel-Buffering", "no")
+	say := func(text string) bool {
+		_, err := v.w.Write([]byte(text))
+		return err == nil && out.Flush() == nil
+	}
+	if say("retry: 2000\n\n") {
+		s.stream(v, stream, rights, say)
+	}
+}
+
+func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, say func(string) bool) {
+	recheck := time.NewTicker(s.recheck)
+	defer recheck.Stop()
+	for {
+		ctx, cancel := context.WithTimeout(v.r.Context(), s.ping)
+		version, err := stream.Next(ctx)
+		cancel()
+		select {
+		case <-recheck.C:
+			if !s.stillAllowed(v, rights) {
+				say("event: logout\ndata: {}\n\n")
+				return
+			}
+		default:
+		}
+		switch {
+		case v.r.Context().Err() != nil:
+			return
+		case err != nil:
+			if !say(": nothing new\n\n") {
+				return
+			}
+		case !say(fmt.Sprintf("event: changed\ndata: {\"version\":%d}\n\n", version)):
+			return
+		}
+	}
+}
+
+// stillAllowed asks again who it is. An API server that does not answer ends a stream,
+// too: the page then asks by itself and is told why not.
+func (s *Server) stillAllowed(v *visit, rights *currentRights) bool {
+	before := v.viewer.Name
+	if err := s.identify(v); err != nil || v.viewer.Name != before {
+		return false
+	}
+	if err := s.authorize(v); err != nil {
+		return false
+	}
+	return rights.replace(v.allowed, s.Fleet.Namespaces())
+}

@@ -1,0 +1,112 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"slices"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
+)
+
+// largest is how many errors the first page shows.
+const largest = 5
+
+// fleetPage is the first page: all that a viewer may see, at a glance.
+func (s *Server) fleetPage(v *visit) (any, error) {
+	q, err := v.query()
+	if err != nil {
+		return nil, err
+	}
+	sets := s.sets(v)
+	clusters := model.Clusters(sets)
+	groups := model.Groups(sets)
+	total := model.Total(sets)
+	view := ui.Fleet{
+		Base: s.base(v, "fleet", "All", "fleet"), Counts: counts(total, "/apps", model.Query{}),
+		Sets: len(sets), Clusters: len(clusters), Hub: states(s.Applications.Applications(v.allowed), ""),
+		Errors: ui.Groups{List: groupViews(groups[:min(largest, len(groups))])}, Search: search("/", "name of an ApplicationSet", q),
+	}
+	if len(groups) > largest {
+		view.MoreErrors = len(groups)
+	}
+	for i := range clusters {
+		if clusters[i].Counts.Stale > 0 {
+			view.StaleClusters++
+		}
+	}
+	sorted := slices.Clone(sets)
+	if q.Text != "" {
+		text := strings.ToLower(q.Text)
+		sorted = slices.DeleteFunc(sorted, func(set *model.Set) bool { return !strings.Contains(strings.ToLower(set.Key.String()), text) })
+	}
+	slices.SortFunc(sorted, model.CompareSets)
+	if v.r.URL.Query().Get("size") == "" {
+		q.Size = 25 // the page has more to show than this list
+	}
+	p := model.Slice(len(sorted), q)
+	rows, order := shown(v, sets, sorted, p, func(set *model.Set) string { return model.ID(set.Key.String()) })
+	for _, set := range rows {
+		view.Rows = append(view.Rows, ui.Counted{
+			ID: model.ID(set.Key.String()), Path: setPath(set), Name: set.Key.Name, Namespace: set.Key.Namespace,
+			Counts: counts(set.Counts, setPath(set), model.Query{}), Clusters: set.Clusters,
+		})
+	}
+	view.Order, view.Pager = order, paged(p, "/", q)
+	return view, nil
+}
+
+// clustersPage lists the clusters, which is the heat map as a table.
+func (s *Server) clustersPage(v *visit) (any, error) {
+	q, err := v.query()
+	if err != nil {
+		return nil, err
+	}
+	all := model.Clusters(s.sets(v))
+	sorted := slices.Clone(all)
+	if q.Text != "" {
+		sorted = slices.DeleteFunc(sorted, func(c model.Cluster) bool { return !strings.Contains(c.Name, strings.ToLower(q.Text)) })
+	}
+	p := model.Slice(len(sorted), q)
+	rows, order := shown(v, all, sorted, p, func(c model.Cluster) string { return model.ID(c.Name) })
+	view := ui.List{Base: s.base(v, "clusters", "Clusters", "fleet"), Order: order, Pager: paged(p, "/clusters", q), Search: search("/clusters", "name of a cluster", q)}
+	for _, c := range rows {
+		heard := s.Fleet.Cluster(c.Name)
+		path := join("clusters", c.Name)
+		view.Rows = append(view.Rows, ui.Counted{
+			ID: model.ID(c.Name), Path: path, Name: c.Name, Counts: counts(c.Counts, path, model.Query{}), Clusters: c.Sets,
+			Stale: !heard.Available, Since: ui.NewWhen(heard.Since, v.now),
+		})
+	}
+	return view, nil
+}
+
+// errorsPage lists all errors.
+func (s *Server) errorsPage(v *visit) (any, error) {
+	q, err := v.query()
+	if err != nil {
+		return nil, err
+	}
+	groups := model.Groups(s.sets(v))
+	p := model.Slice(len(groups), q)
+	rows, order := shown(v, groups, groups, p, func(g model.Group) string { return g.Hash() })
+	return ui.Errors{
+		Base: s.base(v, "errors", "Errors", "errors"), Errors: ui.Groups{Order: order, List: groupViews(rows)}, Pager: paged(p, "/errors", q),
+	}, nil
+}
+
+func groupViews(groups []model.Group) []ui.Group {
+	views := make([]ui.Group, 0, len(groups))
+	for i := range groups {
+		g := &groups[i]
+		views = append(views, ui.Group{
+			Hash: g.Hash(), Path: join("errors", g.Hash()), Type: g.Type(), Text: g.Text(), Warning: g.Warning(),
+			Count: g.Count, Sets: g.Sets, Clusters: g.Clusters,
+		})
+	}
+	return views
+}
+
+func setPath(set *model.Set) string { return join("sets", set.Key.Namespace, set.Key.Name) }

@@ -1,0 +1,144 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/access"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
+)
+
+// visit is one request of somebody who is known.
+type visit struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	viewer  *access.Viewer
+	token   string
+	allowed func(namespace string) bool
+	now     time.Time
+}
+
+// page makes the view of a page, or says why not.
+type page func(*visit) (view any, err error)
+
+// problem is why a page cannot be shown.
+type problem struct {
+	code          int
+	heading, text string
+}
+
+func (p *problem) Error() string { return p.text }
+
+func notFound(text string) error {
+	return &problem{http.StatusNotFound, "Not found", text}
+}
+
+func wrongQuery(err error) error {
+	return &problem{http.StatusBadRequest, "This address cannot be followed", err.Error()}
+}
+
+// visited asks who it is and what they may see before it hands on.
+func (s *Server) visited(next func(*visit)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{w: w, r: r, now: s.Now()}
+		if err := s.identify(v); err != nil {
+			s.refuse(v, err)
+			return
+		}
+		if !s.allows(v.viewer.Name) {
+			tooMany(w)
+			return
+		}
+		if !s.Synced() {
+			s.refuse(v, &problem{http.StatusServiceUnavailable, "Reading the fleet", "aggregation has just started and has not read everything yet. This page asks again by itself."})
+			return
+		}
+		if err := s.authorize(v); err != nil {
+			s.refuse(v, err)
+			return
+		}
+		next(v)
+	})
+}
+
+func (s *Server) identify(v *visit) (err error) {
+	if v.token, err = s.tokenOf(v.r); err != nil {
+		return access.ErrUnknown
+	}
+	v.viewer, err = s.Identity.Authenticate(v.r.Context(), v.token)
+	return err
+}
+
+func (s *Server) authorize(v *visit) (err error) {
+	namespaces := s.Fleet.Namespaces()
+	for _, a := range s.Applications.Applications(func(string) bool { return true }) {
+		namespaces = append(namespaces, a.Namespace)
+	}
+	v.allowed, err = s.Identity.Allowed(v.r.Context(), v.viewer, compact(namespaces))
+	return err
+}
+
+// refuse answers a request that cannot be served.
+func (s *Server) refuse(v *visit, err error) {
+	var p *problem
+	switch {
+	case errors.Is(err, access.ErrUnknown):
+		if isAPI(v.r) {
+			writeError(v.w, http.StatusUnauthorized, access.ErrUnknown)
+			return
+		}
+		http.Redirect(v.w, v.r, "/login?to="+url.QueryEscape(v.r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	case errors.As(err, &p):
+	case errors.Is(err, access.ErrUnavailable):
+		s.Log.Error(err, "cannot ask who reads the page")
+		p = &problem{http.StatusServiceUnavailable, "The hub does not answer", access.ErrUnavailable.Error()}
+	default:
+		s.Log.Error(err, "cannot show the page", "path", v.r.URL.Path)
+		p = &problem{http.StatusInternalServerError, "The page failed", "The log of aggregation says why."}
+	}
+	view := ui.Problem{Base: s.base(v, "problem", p.heading, ""), Heading: p.heading, Text: p.text}
+	if p.code == http.StatusServiceUnavailable {
+		v.w.Header().Set("Retry-After", "2")
+		view.Base.Refresh = 2
+	}
+	if isAPI(v.r) {
+		writeError(v.w, p.code, errors.New(p.text))
+		return
+	}
+	s.write(v, p.code, view)
+}
+
+func isAPI(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/events" || r.Header.Get(fragmentHeader) != ""
+}
+
+func writeError(w http.ResponseWriter, code int, err error) {
+	writeJSON(w, code, map[string]string{"error": err.Error()})
+}
+
+func writeJSON(w http.ResponseWriter, code int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(value) // the reader is gone: there is nobody to tell
+}
+
+// sets returns the ApplicationSets that the viewer may see.
+func (s *Server) sets(v *visit) []*model.Set { return s.Fleet.Sets(v.allowed) }
+
+// query reads what the address asks for.
+func (v *visit) query() (model.Query, error) {
+	q, err := model.ParseQuery(v.r.URL.Query())
+	if err != nil {
+		return q, wrongQuery(err)
+	}
+	return q, nil
+}

@@ -1,0 +1,95 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command simulate serves the page over a fleet that does not exist, on a loopback
+// address without TLS: to look at, for the pictures, and for the tests in a browser,
+// which tell it by lines on its standard input what is to change.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/pagetest"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/server"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "simulate:", err)
+		os.Exit(1)
+	}
+}
+
+// change is a line of the standard input: a row of an ApplicationSet.
+type change struct {
+	Namespace, Set string
+	Row            pagetest.Row
+	Condition      string
+	Revoke         string
+	Remove         bool
+}
+
+func run() error {
+	address := flag.String("address", "127.0.0.1:0", "loopback address to serve on")
+	sets := flag.Int("sets", 500, "ApplicationSets")
+	clusters := flag.Int("clusters", 20, "clusters, each with an Application of every ApplicationSet")
+	flag.Parse()
+	fleet := pagetest.New()
+	if *sets > 0 {
+		pagetest.Large(fleet, *sets, *clusters, time.Now())
+	}
+	tokens := pagetest.NewTokens(map[string][]string{"viewer": nil, "tenant": {"team-pricing"}})
+	s, err := server.New(server.Options{
+		Fleet: model.NewFleet(fleet), Applications: fleet, Identity: tokens, Synced: func() bool { return true },
+		Log: logr.Discard(), Now: time.Now, ArgoCDURL: "https://argocd.example.com",
+	})
+	if err != nil {
+		return err
+	}
+	fleet.Changed = s.Changed
+	listener, err := net.Listen("tcp", *address) //nolint:noctx // for as long as the process
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s token viewer\n", listener.Addr())
+	go follow(fleet, tokens)
+	return (&http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second}).Serve(listener)
+}
+
+// follow makes the changes that come, and ends with them.
+func follow(fleet *pagetest.Fleet, tokens *pagetest.Tokens) {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var c change
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			fmt.Fprintln(os.Stderr, "simulate:", err)
+			os.Exit(1)
+		}
+		if c.Revoke != "" {
+			tokens.Revoke(c.Revoke)
+			continue
+		}
+		set := types.NamespacedName{Namespace: c.Namespace, Name: c.Set}
+		if c.Remove {
+			fleet.Remove(set)
+			continue
+		}
+		if c.Condition != "" {
+			c.Row.Conditions = []v1alpha1.Condition{{Type: "SyncError", Message: c.Condition}}
+		}
+		fleet.Put(set, c.Row)
+	}
+	os.Exit(0)
+}
