@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
@@ -49,6 +51,7 @@ type Command struct {
 	intermediateDir string
 	sizeLimit       int
 	pace            publish.Pace
+	page            page.Flags
 }
 
 // New returns the command with its defaults.
@@ -60,6 +63,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
 	fs.DurationVar(&c.pace.Min, "report-write-delay", 100*time.Millisecond, "how long a single change of a small report waits for further ones before the report is written")
 	fs.DurationVar(&c.pace.Max, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; longer during bursts of changes, up to thirty times this")
+	c.page.Bind(fs)
 }
 
 // Validate names every flag with an impossible value.
@@ -74,7 +78,7 @@ func (c *Command) Validate() error {
 	if c.pace.Min < 0 || c.pace.Max < c.pace.Min {
 		errs = append(errs, fmt.Errorf("--report-write-delay %s, --report-write-interval %s: want neither negative, and the interval not shorter than the delay", c.pace.Min, c.pace.Max))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.page.Validate())...)
 }
 
 // The leader holds a lease in the namespace of its pod and says so in an Event.
@@ -103,10 +107,20 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	store := intermediate.NewStore(c.intermediateDir)
 	queue := publish.NewQueue(c.pace)
-	x := index.New(queue.Changed)
+	var shown *page.Page // nil while it is off
+	x := index.New(func(key types.NamespacedName) {
+		queue.Changed(key)
+		shown.Changed(key)
+	})
 	feed, err := index.NewFeed(ctx, x, mgr.GetCache(), store, env.Log.WithName("index"))
 	if err != nil {
 		return err
+	}
+	if c.page.On() {
+		shown, err = page.Setup(mgr, page.Options{Flags: c.page, Source: source{x}, WaitForSync: feed.WaitForSync, Log: env.Log.WithName("page")})
+		if err != nil {
+			return fmt.Errorf("set up the page: %w", err)
+		}
 	}
 	if err := errors.Join(
 		mgr.Add(feed),

@@ -4,8 +4,11 @@
 package pagetest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -23,12 +26,12 @@ var services = []string{"api", "worker", "frontend", "gateway", "cache", "ingest
 var regions = []string{"eu-west", "eu-north", "us-east", "us-west", "ap-south"}
 
 // errors of Argo CD as they come, with what differs between Applications.
-var errors = []struct{ kind, format string }{
-	{"SyncError", "Failed sync attempt to %[3]s: one or more objects failed to apply, reason: deployments.apps \"%[1]s\" is forbidden: exceeded quota: compute, requested: limits.cpu=4, used: limits.cpu=30, limited: limits.cpu=32 (retried 5 times)."},
-	{"ComparisonError", "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = authentication required: Repository not found: https://git.example.com/%[1]s.git"},
-	{"SyncError", "Failed sync attempt to %[3]s: one or more synchronization tasks are not valid due to application controller sync timeout on %[2]s (retried 2 times)."},
+var errors = []struct{ kind, message string }{
+	{"SyncError", "Failed sync attempt to REVISION: one or more objects failed to apply, reason: deployments.apps \"APP\" is forbidden: exceeded quota: compute, requested: limits.cpu=4, used: limits.cpu=30, limited: limits.cpu=32 (retried 5 times)."},
+	{"ComparisonError", "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = authentication required: Repository not found: https://git.example.com/APP.git"},
+	{"SyncError", "Failed sync attempt to REVISION: one or more synchronization tasks are not valid due to application controller sync timeout on CLUSTER (retried 2 times)."},
 	{"OperationError", "Get \"https://10.96.0.1:443/apis/apps/v1\": x509: certificate has expired or is not yet valid: current time is after 2026-11-21T23:59:59Z"},
-	{"ApplyFailed", "Application %[1]s: Apply failed with 1 conflict: conflict with \"kubectl-edit\" using argoproj.io/v1alpha1: .spec.source.targetRevision"},
+	{"ApplyFailed", "Application APP: Apply failed with 1 conflict: conflict with \"kubectl-edit\" using argoproj.io/v1alpha1: .spec.source.targetRevision"},
 }
 
 // Large fills a fleet with ApplicationSets, each with an Application on every cluster,
@@ -64,12 +67,12 @@ func Large(f *Fleet, sets, clusters int, now time.Time) {
 func row(dice *rand.Rand, set types.NamespacedName, cluster string, lost bool, n int, now time.Time) *merge.Row {
 	app := merge.App{
 		HubNamespace: set.Namespace, HubName: set.Name + "-" + cluster, Cluster: cluster, Work: set.Name + "-" + cluster + "-4f1c9", Reported: true,
-		Health: "Healthy", Sync: "Synced", Revision: fmt.Sprintf("%040x", uint64(n)*0x9E3779B97F4A7C15>>3), OperationPhase: "Succeeded",
+		Health: "Healthy", Sync: "Synced", Revision: revision(set.Name), OperationPhase: "Succeeded",
 		OperationStartedAt: now.Add(-time.Duration(dice.IntN(90*60)) * time.Second).UTC().Format(time.RFC3339),
 	}
 	broken := func(kind int) {
 		e := errors[kind]
-		message := fmt.Sprintf(e.format, app.HubName, cluster, app.Revision)
+		message := strings.NewReplacer("APP", app.HubName, "CLUSTER", cluster, "REVISION", app.Revision).Replace(e.message)
 		app.Conditions = append(app.Conditions, v1alpha1.Condition{Type: e.kind, Message: message})
 	}
 	switch p := dice.IntN(1000); {
@@ -85,6 +88,7 @@ func row(dice *rand.Rand, set types.NamespacedName, cluster string, lost bool, n
 		broken(1)
 	case n%23 == 5 && p < 500: // a rollout
 		app.Health, app.Sync, app.OperationPhase = "Progressing", "Synced", "Running"
+		app.Revision = revision(set.Name + " next")
 	case p < 4:
 		app.Health, app.Sync, app.OperationPhase = "Missing", "OutOfSync", "Error"
 		broken(3)
@@ -100,6 +104,12 @@ func row(dice *rand.Rand, set types.NamespacedName, cluster string, lost bool, n
 		broken(4)
 	}
 	return merge.NewRow(app, merge.Search{})
+}
+
+// revision returns what could be a commit.
+func revision(of string) string {
+	sum := sha256.Sum256([]byte(of))
+	return hex.EncodeToString(sum[:20])
 }
 
 func hubApplications(f *Fleet, clusters []string, now time.Time) {

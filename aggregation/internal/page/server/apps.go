@@ -28,7 +28,7 @@ func (s *Server) setPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := &ui.Apps{Base: s.base(v, "apps", set.Key.Name, "set:"+set.Key.String()), Heading: set.Key.Name, Sub: "ApplicationSet in " + set.Key.Namespace}
+	view := &ui.Apps{Base: s.base(v, "apps", set.Key.Name, "set:"+set.Key.String()), Heading: set.Key.Name, Sub: "ApplicationSet in " + set.Key.Namespace, Only: set.Key.String()}
 	view.Hub = states(s.hubApps(v, func(a *hubapps.Application) bool {
 		return a.Namespace == set.Key.Namespace && a.Set == set.Key.Name
 	}), "")
@@ -96,7 +96,11 @@ func (s *Server) list(v *visit, view *ui.Apps, items []model.Item, of *model.Gro
 	rows, order := shown(v, items, sorted, p, model.Item.ID)
 	view.Table = ui.Table{Caption: view.Heading, Order: order, Columns: columns(path, q)}
 	for _, i := range rows {
-		view.Table.Rows = append(view.Table.Rows, s.row(v, i, of))
+		row := s.row(v, i, of)
+		if row.SetName == view.Only {
+			row.SetName = "" // the heading says it
+		}
+		view.Table.Rows = append(view.Table.Rows, row)
 	}
 	view.Pager = paged(p, path, q)
 	return *view, nil

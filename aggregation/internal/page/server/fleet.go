@@ -25,7 +25,7 @@ func (s *Server) fleetPage(v *visit) (any, error) {
 	groups := model.Groups(sets)
 	total := model.Total(sets)
 	view := ui.Fleet{
-		Base: s.base(v, "fleet", "All", "fleet"), Counts: counts(total, "/apps", model.Query{}),
+		Base: s.base(v, "fleet", "All", "fleet"), Counts: counts(total, "/apps", model.Query{}), Legend: true,
 		Sets: len(sets), Clusters: len(clusters), Hub: states(s.Applications.Applications(v.allowed), ""),
 		Errors: ui.Groups{List: groupViews(groups[:min(largest, len(groups))])}, Search: search("/", "name of an ApplicationSet", q),
 	}

@@ -120,8 +120,10 @@ type Counted struct {
 
 // Fleet is the first page.
 type Fleet struct {
-	Base                          Base
-	Counts                        Counts
+	Base   Base
+	Counts Counts
+	// Legend: the counts are links. Where a list can be filtered, the filters are.
+	Legend                        bool
 	Sets, Clusters, StaleClusters int
 	Hub                           []Link
 	Errors                        Groups
@@ -137,9 +139,12 @@ type Fleet struct {
 type Apps struct {
 	Base         Base
 	Heading, Sub string
+	// Only is the ApplicationSet of all rows; empty: they are of several.
+	Only         string
 	Cluster      *Heard
 	Error        *Said
 	Counts       Counts
+	Legend       bool
 	Revisions    []Link
 	Hub          []Link
 	Facets       []Filter

@@ -1,0 +1,72 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"crypto/tls"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// Flags are those of the page.
+type Flags struct {
+	address, certDir, hosts, argocdURL string
+	secure                             bool
+}
+
+// Bind adds the flags to fs.
+func (f *Flags) Bind(fs *flag.FlagSet) {
+	fs.StringVar(&f.address, "page-bind-address", "", "address of the page of the fleet, such as :8446; empty: off")
+	fs.StringVar(&f.certDir, "page-cert-dir", "", "folder with tls.crt and tls.key for the page, re-read on change; empty: a self-signed certificate made at start")
+	fs.BoolVar(&f.secure, "page-secure", true, "serve the page over TLS; false is accepted on a loopback address only")
+	fs.StringVar(&f.hosts, "page-host", "", "host names by which the page is asked for, divided by commas; localhost always is one")
+	fs.StringVar(&f.argocdURL, "argocd-url", "", "https address of the hub's Argo CD, which the page links to; empty: no links")
+}
+
+// Validate names every flag with an impossible value.
+func (f *Flags) Validate() error {
+	if !f.On() {
+		return nil
+	}
+	var errs []error
+	host, _, err := net.SplitHostPort(f.address)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("--page-bind-address %q: want host:port or :port", f.address))
+	} else if ip := net.ParseIP(host); !f.secure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		errs = append(errs, fmt.Errorf("--page-secure=false with --page-bind-address %q: tokens would cross the network in the clear; want a loopback address", f.address))
+	}
+	if f.certDir != "" && f.secure {
+		if _, err := tls.LoadX509KeyPair(f.certFiles()); err != nil {
+			errs = append(errs, fmt.Errorf("--page-cert-dir %q: %w", f.certDir, err))
+		}
+	}
+	if f.argocdURL != "" {
+		if u, err := url.Parse(f.argocdURL); err != nil || u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+			errs = append(errs, fmt.Errorf("--argocd-url %q: want an https address such as https://argocd.example.com", f.argocdURL))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// On reports whether there is to be a page.
+func (f *Flags) On() bool { return f.address != "" && f.address != "0" }
+
+func (f *Flags) certFiles() (cert, key string) {
+	return filepath.Join(f.certDir, "tls.crt"), filepath.Join(f.certDir, "tls.key")
+}
+
+// names are those by which the page may be asked for.
+func (f *Flags) names() []string {
+	host, _, _ := net.SplitHostPort(f.address) // as Validate did
+	names := []string{host}
+	for name := range strings.SplitSeq(f.hosts, ",") {
+		names = append(names, strings.ToLower(strings.TrimSpace(name)))
+	}
+	return names
+}

@@ -1,0 +1,179 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package page starts the page of the fleet: a listener of its own that shows what the
+// reports say. While it is off nothing of it runs and nothing of it is held.
+package page
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	certutil "k8s.io/client-go/util/cert"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/access"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/server"
+)
+
+// Page is the page of one process.
+type Page struct {
+	flags  Flags
+	server *server.Server
+	log    logr.Logger
+	synced chan struct{}
+	wait   func(context.Context) error
+}
+
+// Options of [Setup].
+type Options struct {
+	Flags  Flags
+	Source model.Source
+	// WaitForSync returns once the source knows all that was there at start.
+	WaitForSync func(context.Context) error
+	Log         logr.Logger
+}
+
+// Setup adds the page to a manager, on a leader and on a standby alike.
+func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(authenticationv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme)); err != nil {
+		return nil, fmt.Errorf("register types: %w", err)
+	}
+	reviews, err := client.New(mgr.GetConfig(), client.Options{Scheme: scheme, HTTPClient: mgr.GetHTTPClient()})
+	if err != nil {
+		return nil, fmt.Errorf("make a client for reviews: %w", err)
+	}
+	p := &Page{flags: o.Flags, log: o.Log, synced: make(chan struct{}), wait: o.WaitForSync}
+	apps, err := hubapps.NewWatch(mgr.GetConfig(), p.applicationChanged)
+	if err != nil {
+		return nil, err
+	}
+	p.server, err = server.New(server.Options{
+		Fleet: model.NewFleet(o.Source), Applications: apps, Identity: access.New(reviews, time.Now), Synced: p.isSynced,
+		Hosts: o.Flags.names(), Secure: o.Flags.secure, ArgoCDURL: strings.TrimSuffix(o.Flags.argocdURL, "/"), Log: o.Log, Now: time.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, errors.Join(mgr.Add(apps), mgr.Add(p))
+}
+
+// Changed tells the page that an ApplicationSet is different now. It does not block, and a
+// page that is off takes it as well.
+func (p *Page) Changed(key types.NamespacedName) {
+	if p != nil {
+		p.server.Changed(key)
+	}
+}
+
+func (p *Page) applicationChanged(namespace string) { p.server.ApplicationChanged(namespace) }
+
+func (p *Page) isSynced() bool {
+	select {
+	case <-p.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// NeedLeaderElection is false: every replica serves.
+func (p *Page) NeedLeaderElection() bool { return false }
+
+// Limits of a request.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second
+	writeTimeout  = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 16 << 10
+)
+
+// Start serves until ctx ends.
+func (p *Page) Start(ctx context.Context) error {
+	listener, err := p.listen(ctx)
+	if err != nil {
+		return err
+	}
+	go func() {
+		if p.wait(ctx) == nil { // it ends with ctx, too
+			close(p.synced)
+		}
+	}()
+	s := &http.Server{
+		Handler: p.server.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return ctx }, // open streams end with the process
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		<-ctx.Done()
+		_ = s.Close() // nothing is written: there is nothing to finish
+	}()
+	p.log.Info("serving the page of the fleet", "address", listener.Addr().String(), "tls", p.flags.secure)
+	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve the page: %w", err)
+	}
+	<-closed
+	return nil
+}
+
+func (p *Page) listen(ctx context.Context) (net.Listener, error) {
+	var l net.ListenConfig
+	listener, err := l.Listen(ctx, "tcp", p.flags.address)
+	if err != nil {
+		return nil, fmt.Errorf("--page-bind-address %q: %w", p.flags.address, err)
+	}
+	if !p.flags.secure {
+		return listener, nil
+	}
+	config, err := p.tls(ctx)
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	return tls.NewListener(listener, config), nil
+}
+
+func (p *Page) tls(ctx context.Context) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	if p.flags.certDir != "" {
+		watcher, err := certwatcher.New(p.flags.certFiles())
+		if err != nil {
+			return nil, fmt.Errorf("--page-cert-dir %q: %w", p.flags.certDir, err)
+		}
+		go func() {
+			if err := watcher.Start(ctx); err != nil {
+				p.log.Error(err, "cannot follow the page's certificate; the one that was read stays")
+			}
+		}()
+		config.GetCertificate = watcher.GetCertificate
+		return config, nil
+	}
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{{127, 0, 0, 1}}, p.flags.names())
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate for the page: %w", err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate for the page: %w", err)
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return config, nil
+}
