@@ -107,9 +107,17 @@ const (
 
 // Start serves until ctx ends.
 func (p *Page) Start(ctx context.Context) error {
-	listener, err := p.listen(ctx)
+	var config *tls.Config
+	if p.flags.secure {
+		var err error
+		if config, err = p.tls(ctx); err != nil {
+			return err
+		}
+	}
+	var l net.ListenConfig
+	listener, err := l.Listen(ctx, "tcp", p.flags.address)
 	if err != nil {
-		return err
+		return fmt.Errorf("--page-bind-address %q: %w", p.flags.address, err)
 	}
 	go func() {
 		if p.wait(ctx) == nil { // it ends with ctx, too
@@ -118,7 +126,7 @@ func (p *Page) Start(ctx context.Context) error {
 	}()
 	s := &http.Server{
 		Handler: p.server.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, TLSConfig: config,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // open streams end with the process
 	}
 	closed := make(chan struct{})
@@ -128,31 +136,19 @@ func (p *Page) Start(ctx context.Context) error {
 		_ = s.Close() // nothing is written: there is nothing to finish
 	}()
 	p.log.Info("serving the page of the fleet", "address", listener.Addr().String(), "tls", p.flags.secure)
-	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	serve := s.Serve
+	if s.TLSConfig != nil {
+		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") } // with HTTP/2, in which streams are many to a connection
+	}
+	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the page: %w", err)
 	}
 	<-closed
 	return nil
 }
 
-func (p *Page) listen(ctx context.Context) (net.Listener, error) {
-	var l net.ListenConfig
-	listener, err := l.Listen(ctx, "tcp", p.flags.address)
-	if err != nil {
-		return nil, fmt.Errorf("--page-bind-address %q: %w", p.flags.address, err)
-	}
-	if !p.flags.secure {
-		return listener, nil
-	}
-	config, err := p.tls(ctx)
-	if err != nil {
-		return nil, errors.Join(err, listener.Close())
-	}
-	return tls.NewListener(listener, config), nil
-}
-
 func (p *Page) tls(ctx context.Context) (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if p.flags.certDir != "" {
 		watcher, err := certwatcher.New(p.flags.certFiles())
 		if err != nil {

@@ -96,9 +96,13 @@ type object struct {
 }
 
 type appStatus struct {
-	Health     struct{ Status string } `json:"health"`
-	Sync       struct{ Status string } `json:"sync"`
-	Conditions []condition             `json:"conditions"`
+	Health     code        `json:"health"`
+	Sync       code        `json:"sync"`
+	Conditions []condition `json:"conditions"`
+}
+
+type code struct {
+	Status string `json:"status"`
 }
 
 type condition struct {

@@ -28,10 +28,10 @@ func Generalize(text string, names ...string) string {
 	return s.out.String()
 }
 
-// worthy returns the names that are long enough to mean something, the longest first,
-// since a name may be a part of another.
+// worthy returns the names that are no word of every message, the longest first, since
+// a name may be a part of another.
 func worthy(names []string) []string {
-	kept := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return len(n) < 3 })
+	kept := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return len(n) < 3 && !strings.ContainsAny(n, digits) })
 	slices.SortFunc(kept, func(a, b string) int { return len(b) - len(a) })
 	return kept
 }

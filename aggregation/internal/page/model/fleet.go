@@ -59,6 +59,13 @@ func (f *Fleet) Release() {
 	f.looking, f.changed, f.sets = false, nil, nil
 }
 
+// Held returns how many ApplicationSets are remembered.
+func (f *Fleet) Held() int {
+	f.build.Lock()
+	defer f.build.Unlock()
+	return len(f.sets)
+}
+
 // Namespaces returns those that have ApplicationSets, sorted.
 func (f *Fleet) Namespaces() []string {
 	var all []string

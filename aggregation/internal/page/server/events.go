@@ -59,7 +59,7 @@ func (s *Server) events(v *visit) {
 	}
 	defer stream.Close()
 	out := http.NewResponseController(v.w)
-	if err := out.SetWriteDeadline(time.Time{}); err != nil {
+	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
 		s.refuse(v, fmt.Errorf("open a stream: %w", err))
 		return
 	}

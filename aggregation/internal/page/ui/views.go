@@ -140,18 +140,18 @@ type Apps struct {
 	Base         Base
 	Heading, Sub string
 	// Only is the ApplicationSet of all rows; empty: they are of several.
-	Only         string
-	Cluster      *Heard
-	Error        *Said
-	Counts       Counts
-	Legend       bool
-	Revisions    []Link
-	Hub          []Link
-	Facets       []Filter
-	Search       Search
-	Table        Table
-	Pager        Paged
-	Resources    []Resource
+	Only      string
+	Cluster   *Heard
+	Error     *Said
+	Counts    Counts
+	Legend    bool
+	Revisions []Link
+	Hub       []Link
+	Facets    []Filter
+	Search    Search
+	Table     Table
+	Pager     Paged
+	Resources []Resource
 }
 
 // Heard is what is known about a cluster.

@@ -1,0 +1,140 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+func all(types.NamespacedName) bool { return true }
+
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "argocd", Name: name}
+}
+
+func open(t *testing.T, h *Hub, wants func(types.NamespacedName) bool) *Stream {
+	t.Helper()
+	s, err := h.Open("viewer", wants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// marks counts what a stream is told for some time.
+func marks(t *testing.T, s *Stream, during time.Duration) (n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), during)
+	defer cancel()
+	for {
+		if _, err := s.Next(ctx); err != nil {
+			return n
+		}
+		n++
+	}
+}
+
+func TestALoneChangeIsToldAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(nil)
+		s := open(t, h, all)
+		start := time.Now()
+		h.Changed(key("a"))
+		if _, err := s.Next(t.Context()); err != nil || time.Since(start) > 0 {
+			t.Errorf("told after %s, %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestAStormIsToldOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(nil)
+		s := open(t, h, all)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		go func() {
+			tick := time.NewTicker(time.Millisecond)
+			defer tick.Stop()
+			for ctx.Err() == nil {
+				<-tick.C
+				h.Changed(key("a"))
+			}
+		}()
+		if n := marks(t, s, 10*time.Second); n < 9 || n > 11 {
+			t.Errorf("%d marks in ten seconds", n)
+		}
+	})
+}
+
+// The last change of a storm is told, too.
+func TestNoChangeIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(nil)
+		s := open(t, h, all)
+		h.Changed(key("a"))
+		if n := marks(t, s, time.Millisecond); n != 1 {
+			t.Fatalf("%d marks", n)
+		}
+		h.Changed(key("a"))
+		if n := marks(t, s, 5*time.Second); n != 1 {
+			t.Errorf("%d marks for a change within the second", n)
+		}
+		if n := marks(t, s, 5*time.Second); n != 0 {
+			t.Errorf("%d marks for nothing", n)
+		}
+	})
+}
+
+func TestAStreamIsToldWhatItWants(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(nil)
+		a := open(t, h, func(k types.NamespacedName) bool { return k.Name == "a" })
+		h.Changed(key("b"))
+		if n := marks(t, a, 3*time.Second); n != 0 {
+			t.Errorf("%d marks of another's change", n)
+		}
+		h.Changed(key("a"))
+		if n := marks(t, a, 3*time.Second); n != 1 {
+			t.Errorf("%d marks of its own", n)
+		}
+	})
+}
+
+func TestLimits(t *testing.T) {
+	ended := 0
+	h := New(func() { ended++ })
+	var streams []*Stream
+	for n := range MaxStreams {
+		s, err := h.Open(fmt.Sprint(n/MaxUserStreams), all)
+		if err != nil {
+			t.Fatalf("stream %d: %v", n, err)
+		}
+		streams = append(streams, s)
+	}
+	if _, err := h.Open("one more", all); !errors.Is(err, ErrTooMany) {
+		t.Errorf("beyond all: %v", err)
+	}
+	for _, s := range streams[MaxUserStreams:] {
+		s.Close()
+	}
+	if _, err := h.Open("0", all); !errors.Is(err, ErrTooMany) {
+		t.Errorf("beyond one user's: %v", err)
+	}
+	if ended != 0 {
+		t.Error("the last stream has not ended")
+	}
+	for _, s := range streams[:MaxUserStreams] {
+		s.Close()
+	}
+	if ended != 1 || h.Streams() != 0 || len(h.users) != 0 {
+		t.Errorf("ended %d times, %d streams, %d users", ended, h.Streams(), len(h.users))
+	}
+}
