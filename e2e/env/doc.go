@@ -11,5 +11,5 @@
 //	defer fleet.Stop()
 //
 // Everything listens on loopback, lives under one temporary folder and ends with
-// the program that called Start, however that program ends (see package warden).
+// the program that called Start, however that program ends (see package supervisor).
 package env

@@ -17,8 +17,8 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/env/warden"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
 // folderPrefix begins the name of every fleet's folder.
@@ -36,11 +36,11 @@ type Fleet struct {
 	// [Options.HubOnly].
 	Search *search.Server
 
-	options Options
-	folder  string
-	warden  *warden.Warden
-	ports   ports
-	backing addresses
+	options    Options
+	folder     string
+	supervisor *supervisor.Supervisor
+	ports      ports
+	backing    addresses
 	// gitProxy is where RepositoryURL is served; repository servers reach it there.
 	gitProxy    string
 	repoServers map[generation]*repoServer
@@ -64,12 +64,12 @@ func Start(ctx context.Context, options Options) (*Fleet, error) {
 		return nil, err
 	}
 	log.SetLogger(logr.Discard()) // what clients would log, errors tell
-	w, err := warden.Start("", folderPrefix)
+	w, err := supervisor.Start("", folderPrefix)
 	if err != nil {
 		return nil, err
 	}
 	f := &Fleet{
-		options: options, folder: w.Folder(), warden: w, began: time.Now(), processes: map[string]*Process{},
+		options: options, folder: w.Folder(), supervisor: w, began: time.Now(), processes: map[string]*Process{},
 		repoServers: map[generation]*repoServer{},
 	}
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -105,7 +105,7 @@ func (f *Fleet) Stop() error {
 	if f.Search != nil {
 		searchErr = f.Search.Close()
 	}
-	return errors.Join(searchErr, f.warden.Close(), f.ports.release())
+	return errors.Join(searchErr, f.supervisor.Close(), f.ports.release())
 }
 
 var errStopped = errors.New("the fleet was stopped")

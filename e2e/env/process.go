@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/env/warden"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
 // Process is one process of the fleet. It may be stopped, killed and started
@@ -27,10 +27,10 @@ type Process struct {
 
 	fleet  *Fleet
 	health string // where a binary of the product says that it is ready
-	spec   warden.Spec
+	spec   supervisor.Spec
 
 	mu      sync.Mutex
-	current *warden.Process
+	current *supervisor.Process
 }
 
 // command is what a process of the fleet is started with.
@@ -54,7 +54,7 @@ func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
 	log := filepath.Join(f.folder, logFolder, c.name+".log")
 	p := &Process{
 		Name: c.name, Log: log, fleet: f,
-		spec: warden.Spec{Args: c.args, Env: environment, Dir: home, Log: log},
+		spec: supervisor.Spec{Args: c.args, Env: environment, Dir: home, Log: log},
 	}
 	f.mu.Lock()
 	f.processes[c.name] = p
@@ -66,7 +66,7 @@ func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
 func (p *Process) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	running, err := p.fleet.warden.Run(ctx, p.spec)
+	running, err := p.fleet.supervisor.Run(ctx, p.spec)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
 	}
@@ -92,7 +92,7 @@ func (p *Process) Binary() string {
 }
 
 // watch fails the fleet when the process ends without having been told to.
-func (p *Process) watch(running *warden.Process) {
+func (p *Process) watch(running *supervisor.Process) {
 	<-running.Ended()
 	p.mu.Lock()
 	wanted := p.current == running
@@ -114,15 +114,15 @@ func (p *Process) PID() int {
 
 // Stop asks the process to end and waits for it.
 func (p *Process) Stop(ctx context.Context) error {
-	return p.end(func(running *warden.Process) error { return running.Stop(ctx) })
+	return p.end(func(running *supervisor.Process) error { return running.Stop(ctx) })
 }
 
 // Kill ends the process as a crash would.
 func (p *Process) Kill(ctx context.Context) error {
-	return p.end(func(running *warden.Process) error { return running.Kill(ctx) })
+	return p.end(func(running *supervisor.Process) error { return running.Kill(ctx) })
 }
 
-func (p *Process) end(how func(*warden.Process) error) error {
+func (p *Process) end(how func(*supervisor.Process) error) error {
 	p.mu.Lock()
 	running := p.current
 	p.current = nil

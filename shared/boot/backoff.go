@@ -17,3 +17,7 @@ import (
 func Backoff() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, 30*time.Second)
 }
+
+// ConflictDelay is when an object is reconciled again after a write that met another
+// writer's: the cache has that one by then.
+const ConflictDelay = 50 * time.Millisecond

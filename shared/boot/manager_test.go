@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap"
@@ -43,7 +42,7 @@ func TestMain(m *testing.M) {
 func TestManagerIsReadyOnlyWithSyncedCaches(t *testing.T) {
 	health := freeAddress(t)
 	start(t, config, Options{HealthProbeBindAddress: health, MetricsBindAddress: "0"})
-	eventually(t, "ready", func() error { return get(plain, "http://"+health+"/readyz", 200) })
+	testkit.Eventually(t, "ready", func() error { return get(plain, "http://"+health+"/readyz", 200) })
 	if err := get(plain, "http://"+health+"/healthz", 200); err != nil {
 		t.Error(err)
 	}
@@ -54,7 +53,7 @@ func TestManagerStaysUnreadyWithoutRights(t *testing.T) {
 	unauthorized := rest.CopyConfig(config)
 	unauthorized.Impersonate.UserName = "nobody"
 	start(t, unauthorized, Options{HealthProbeBindAddress: health, MetricsBindAddress: "0"})
-	eventually(t, "alive", func() error { return get(plain, "http://"+health+"/healthz", 200) })
+	testkit.Eventually(t, "alive", func() error { return get(plain, "http://"+health+"/healthz", 200) })
 	if err := get(plain, "http://"+health+"/readyz", 500); err != nil {
 		t.Error(err)
 	}
@@ -89,7 +88,7 @@ func TestSecureMetricsWantACaller(t *testing.T) {
 	metrics := freeAddress(t)
 	start(t, config, Options{HealthProbeBindAddress: "0", MetricsBindAddress: metrics, MetricsSecure: true, MetricsCertDir: dir})
 	for _, path := range []string{"/metrics", "/log-level"} {
-		eventually(t, "refusal of "+path, func() error { return get(transport, "https://"+metrics+path, 401) })
+		testkit.Eventually(t, "refusal of "+path, func() error { return get(transport, "https://"+metrics+path, 401) })
 	}
 }
 
@@ -127,24 +126,6 @@ func get(transport http.RoundTripper, url string, want int) error {
 		return fmt.Errorf("GET %s: status %d, want %d: %s", url, response.StatusCode, want, body)
 	}
 	return nil
-}
-
-func eventually(t *testing.T, what string, check func() error) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatalf("waiting for %s: %v", what, err)
-		case <-tick.C:
-		}
-	}
 }
 
 func freeAddress(t *testing.T) string {

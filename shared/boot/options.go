@@ -35,10 +35,10 @@ type Options struct {
 // BindFlags adds the flags of p to fs; p decides the default ports and whether
 // the flags of a leader election are there at all.
 func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "path of a kubeconfig for the hub; empty: in-cluster configuration, then the usual rules (KUBECONFIG, ~/.kube/config)")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig of the hub; empty: in-cluster configuration, then KUBECONFIG, then ~/.kube/config")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", fmt.Sprintf(":%d", p.MetricsPort), "address of the metrics endpoint; 0 turns it off")
-	fs.BoolVar(&o.MetricsSecure, "metrics-secure", true, "serve metrics over TLS to callers that Kubernetes authenticates and authorises; false: plain text for everyone")
-	fs.StringVar(&o.MetricsCertDir, "metrics-cert-dir", "", "folder with tls.crt and tls.key for the metrics endpoint, re-read on change; empty: a self-signed certificate made at start")
+	fs.BoolVar(&o.MetricsSecure, "metrics-secure", true, "serve metrics over TLS to clients that the API server authenticates and authorizes; false: over plain HTTP to every client")
+	fs.StringVar(&o.MetricsCertDir, "metrics-cert-dir", "", "directory with tls.crt and tls.key for the metrics endpoint, re-read on change; empty: a self-signed certificate")
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", fmt.Sprintf(":%d", p.HealthPort), "address of /healthz and /readyz")
 	fs.StringVar(&o.PprofBindAddress, "pprof-bind-address", "", "address of Go's profiling endpoint; empty: off")
 	fs.StringVar(&o.LogLevel, "zap-log-level", "info", "log level: debug, info or error")
@@ -49,9 +49,9 @@ func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
 	fs.StringVar(&o.RefuseBeside, "refuse-beside", "", "namespace/name of a Deployment that does the same work, such as the one that comes with RHACM: while it runs, this binary stops and says so; empty: nothing is looked for")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", false, "work only while holding the Lease "+p.LeaseName+"; needed with more than one replica")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; empty: the pod's own")
-	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a standby waits for a silent leader")
-	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up")
-	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "how often the Lease is looked at")
+	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a standby waits after the last renewal before it takes over")
+	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it stops")
+	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "interval between attempts to acquire or renew the Lease")
 }
 
 // Validate returns one error that names every flag with an impossible value.

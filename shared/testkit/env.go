@@ -32,7 +32,7 @@ func Start(configure ...func(*envtest.Environment)) (config *rest.Config, stop f
 	if _, err := os.Stat(filepath.Join(bin, "kube-apiserver")); err != nil {
 		return nil, nil, fmt.Errorf("the test control plane is not built, run `make tools` first: %w", err)
 	}
-	programs, release, err := leash(bin)
+	programs, release, err := supervised(bin)
 	if err != nil {
 		return nil, nil, fmt.Errorf("prepare the test control plane: %w", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // world is what one test has on the hub.
@@ -145,7 +146,7 @@ func (w *world) read(name string) (*v1alpha1.MulticlusterApplicationSetReport, e
 // row waits until the report has one row, of which want says "health sync [condition types]".
 func (w *world) row(report, want string) {
 	w.t.Helper()
-	eventually(w.t, "report "+report+" with a row "+want, func() error {
+	testkit.Eventually(w.t, "report "+report+" with a row "+want, func() error {
 		r, err := w.read(report)
 		if err != nil {
 			return err

@@ -24,12 +24,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // says waits until check has no objection to a report.
 func (w *world) says(report, what string, check func(*v1alpha1.MulticlusterApplicationSetReport) error) {
 	w.t.Helper()
-	eventually(w.t, "report "+report+" "+what, func() error {
+	testkit.Eventually(w.t, "report "+report+" "+what, func() error {
 		r, err := w.read(report)
 		if err != nil {
 			return err
@@ -115,7 +116,7 @@ func TestUnknownFieldsInRowsAreRemoved(t *testing.T) {
 	row["extra"] = map[string]any{"a": "b"}
 	w.must(unstructured.SetNestedSlice(u.Object, rows, "statuses", "clusterConditions"))
 	w.must(hub.Update(t.Context(), u))
-	eventually(t, "the field gone", func() error {
+	testkit.Eventually(t, "the field gone", func() error {
 		w.must(hub.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "guestbook"}, u))
 		if rows, _, _ := unstructured.NestedSlice(u.Object, "statuses", "clusterConditions"); strings.Contains(fmt.Sprint(rows), "extra") {
 			return fmt.Errorf("rows %v", rows)
@@ -171,7 +172,7 @@ func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
 	degraded[contract.FeedbackHealthStatus] = "Degraded"
 	w.report(a, degraded)
 	w.row("guestbook", "Degraded Synced") // written, deleted, and written again
-	eventually(t, "a report that was created after the first", func() error {
+	testkit.Eventually(t, "a report that was created after the first", func() error {
 		if n := strings.Count(strings.Join(through.reportsWritten(), "\n"), "POST"); n < 2 {
 			return fmt.Errorf("%d creations", n)
 		}
@@ -207,7 +208,7 @@ func TestReportWithoutItsLabelIsRepaired(t *testing.T) {
 	w.patch("guestbook", `{"metadata":{"labels":null}}`)
 	w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
-	eventually(t, "the report gone with its ApplicationSet", func() error {
+	testkit.Eventually(t, "the report gone with its ApplicationSet", func() error {
 		if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("report: %w", err)
 		}
@@ -230,7 +231,7 @@ func TestNextApplicationSetStartsFromNothing(t *testing.T) {
 	}
 	gone := func(w *world) {
 		t.Helper()
-		eventually(t, "the report gone", func() error {
+		testkit.Eventually(t, "the report gone", func() error {
 			if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
 				return fmt.Errorf("report: %w", err)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // At no time does an intermediate report that is late, missing or broken blank
@@ -39,7 +40,7 @@ func TestIntermediateReportComesAndGoes(t *testing.T) {
 	}
 	says := func(want string) {
 		t.Helper()
-		eventually(t, "the report to say "+want, func() error {
+		testkit.Eventually(t, "the report to say "+want, func() error {
 			r, err := w.read("guestbook")
 			if err != nil {
 				return err
@@ -69,7 +70,7 @@ func TestIntermediateReportComesAndGoes(t *testing.T) {
 		w.passed()
 		says("second+second")
 	}
-	eventually(t, "a word about it", func() error {
+	testkit.Eventually(t, "a word about it", func() error {
 		if !strings.Contains(through.logged(), "what it said before stays") {
 			return fmt.Errorf("logged:\n%s", through.logged())
 		}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // series counts the metric series that name a report.
@@ -71,7 +72,7 @@ func TestReportGoesWithItsApplicationSet(t *testing.T) {
 	}
 
 	w.must(hub.Delete(t.Context(), set))
-	eventually(t, "report, file and metrics gone", func() error {
+	testkit.Eventually(t, "report, file and metrics gone", func() error {
 		if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("report: %w", err)
 		}
@@ -137,7 +138,7 @@ func TestOnlyAPositiveAnswerDeletes(t *testing.T) {
 				t.Fatalf("%s: %v", test.why, err)
 			}
 			through.breakWith(nil)
-			eventually(t, "the report gone", func() error {
+			testkit.Eventually(t, "the report gone", func() error {
 				if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
 					return fmt.Errorf("report: %w", err)
 				}

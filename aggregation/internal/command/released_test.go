@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // The containers are upgraded one at a time, in any order. So this aggregation must
@@ -92,7 +93,7 @@ func readReleased(t *testing.T, propagation, resourcesync, aggregation string) {
 		}
 		through := &tap{}
 		p := start(t, through, "--intermediate-dir="+c.dir)
-		eventually(t, c.reason+": a report", func() error {
+		testkit.Eventually(t, c.reason+": a report", func() error {
 			_, err := w.read("guestbook")
 			return err
 		})

@@ -21,6 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestManualChangesAreRepaired(t *testing.T) {
@@ -71,7 +72,7 @@ func TestManualChangesAreRepaired(t *testing.T) {
 		w.must(err)
 		r.Labels[contract.ReportLabel] = "something.else"
 		w.must(hub.Update(t.Context(), r))
-		eventually(t, "the label", func() error {
+		testkit.Eventually(t, "the label", func() error {
 			r, err := w.read("guestbook")
 			if label := r.Labels[contract.ReportLabel]; label != w.namespace+".guestbook" {
 				return errors.Join(err, errors.New(label))
@@ -83,7 +84,7 @@ func TestManualChangesAreRepaired(t *testing.T) {
 		r, err := w.read("guestbook")
 		w.must(err)
 		w.must(hub.Delete(t.Context(), r))
-		eventually(t, "another report", func() error {
+		testkit.Eventually(t, "another report", func() error {
 			again, err := w.read("guestbook")
 			if err == nil && again.UID == r.UID {
 				return errors.New("it is still the old one")
@@ -165,7 +166,7 @@ func TestForeignReportIsLeftAlone(t *testing.T) {
 	w.must(hub.Update(t.Context(), foreign)) // given to us
 	w.row("guestbook", "Degraded Synced")
 	w.must(hub.Delete(t.Context(), orphan))
-	eventually(t, "no foreign report counted", func() error {
+	testkit.Eventually(t, "no foreign report counted", func() error {
 		if n := gauge(t, "aggregation_reports_foreign"); n != 0 {
 			return fmt.Errorf("%v", n)
 		}
@@ -188,7 +189,7 @@ func TestNothingPulledNoReport(t *testing.T) {
 	work.SetGroupVersionKind(workKind)
 	work.Namespace, work.Name = a.cluster, a.work()
 	w.must(hub.Delete(t.Context(), work))
-	eventually(t, "an empty report: the ApplicationSet is still there", func() error {
+	testkit.Eventually(t, "an empty report: the ApplicationSet is still there", func() error {
 		r, err := w.read("guestbook")
 		if err == nil && (len(r.Statuses.ClusterConditions) > 0 || r.Statuses.Summary.Clusters != "0") {
 			err = fmt.Errorf("%+v", r.Statuses)

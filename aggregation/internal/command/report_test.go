@@ -12,6 +12,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // The sample of the report contract comes out field for field.
@@ -50,7 +51,7 @@ func TestReportOfTheContract(t *testing.T) {
 		},
 		Summary: v1alpha1.ReportSummary{Clusters: "3", Synced: "2", NotSynced: "1", Healthy: "0", NotHealthy: "3", InProgress: "2"},
 	}
-	eventually(t, "the report of the contract", func() error {
+	testkit.Eventually(t, "the report of the contract", func() error {
 		report, err := w.read("guestbook")
 		if err != nil {
 			return err

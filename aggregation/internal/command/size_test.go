@@ -17,6 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestReportKeepsToItsSize(t *testing.T) {
@@ -35,7 +36,7 @@ func TestReportKeepsToItsSize(t *testing.T) {
 		w.report(a, v)
 	}
 	summary := v1alpha1.ReportSummary{Clusters: "1", Synced: "120", NotSynced: "0", Healthy: "90", NotHealthy: "30", InProgress: "0"}
-	eventually(t, "a report that counts all and holds what fits", func() error {
+	testkit.Eventually(t, "a report that counts all and holds what fits", func() error {
 		r, err := w.read("guestbook")
 		if err != nil {
 			return err
@@ -68,7 +69,7 @@ func TestReportKeepsToItsSize(t *testing.T) {
 	}
 
 	w.must(hub.DeleteAllOf(t.Context(), &workv1.ManifestWork{}, client.InNamespace(cluster)))
-	eventually(t, "a report that is whole again", func() error {
+	testkit.Eventually(t, "a report that is whole again", func() error {
 		r, err := w.read("guestbook")
 		if err != nil {
 			return err

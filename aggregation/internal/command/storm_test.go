@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestStormCostsFewWrites(t *testing.T) {
@@ -25,7 +27,7 @@ func TestStormCostsFewWrites(t *testing.T) {
 		all <- a
 	}
 	close(all)
-	eventually(t, "all rows", func() error {
+	testkit.Eventually(t, "all rows", func() error {
 		if r, err := w.read("guestbook"); err != nil || r.Statuses.Summary.NotHealthy != "200" {
 			return fmt.Errorf("%+v: %w", r.Statuses.Summary, err)
 		}
@@ -41,7 +43,7 @@ func TestStormCostsFewWrites(t *testing.T) {
 		})
 	}
 	workers.Wait()
-	eventually(t, "every row healthy", func() error {
+	testkit.Eventually(t, "every row healthy", func() error {
 		if r, err := w.read("guestbook"); err != nil || r.Statuses.Summary.Healthy != "200" {
 			return fmt.Errorf("%+v: %w", r.Statuses.Summary, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -41,26 +40,6 @@ func TestMain(m *testing.M) {
 		hub, err = client.New(config, client.Options{Scheme: scheme})
 		return err
 	})
-}
-
-// eventually waits until check has no objection; name says what is waited for.
-func eventually(t *testing.T, name string, check func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited for %s: %v", name, err)
-		case <-tick.C:
-		}
-	}
 }
 
 // process is a running aggregation.

@@ -48,14 +48,14 @@ type Options struct {
 // BindFlags adds the flags of delivery to fs.
 func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.Var(&o.AppNamespaces, "allowed-app-namespaces", "comma-separated `hub=target` pairs of namespaces: where Applications outside the Argo CD namespace may be delivered to besides their own namespace; hub may have *, ? and [sets], target is a namespace on the managed cluster; without any they stay in their namespace")
-	fs.StringVar(&o.Binding, "cluster-binding", BindingPlacement, "what lets a namespace deliver to a cluster: placement (a PlacementDecision in the namespace selects it) or none (everybody may)")
-	fs.DurationVar(&o.BindingGrace, "binding-grace", 5*time.Minute, "how long no PlacementDecision must select a cluster, or the AppProject must not take the Application's namespace, before what was delivered there is withdrawn; minutes, since a restore of the hub, or a Placement or ManagedClusterSetBinding that is made again, brings the decisions back late and first without their status")
-	fs.DurationVar(&o.RecreateGrace, "recreate-grace", 5*time.Second, "how long a deleted Application must stay away before what it delivered is withdrawn, if it has no finalizer; one that is made again in time (kubectl replace --force, a regenerated ApplicationSet) keeps its copy running")
-	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 20, "how many Applications are delivered, and how many are mirrored, at a time")
+	fs.StringVar(&o.Binding, "cluster-binding", BindingPlacement, "what lets a namespace deliver to a cluster: placement (a PlacementDecision in the namespace selects it) or none (every namespace may)")
+	fs.DurationVar(&o.BindingGrace, "binding-grace", 5*time.Minute, "how long a cluster must be without a PlacementDecision, or an AppProject must not allow the Application's namespace, before delivered Applications are withdrawn; minutes, since a restored hub or a recreated Placement has its decisions back late")
+	fs.DurationVar(&o.RecreateGrace, "recreate-grace", 5*time.Second, "how long after the deletion of an Application without a finalizer its delivered copy is withdrawn; one that is recreated in time (kubectl replace --force, a regenerated ApplicationSet) keeps its copy")
+	fs.IntVar(&o.Concurrency, "max-concurrent-reconciles", 20, "maximum number of Applications that are delivered at a time, and whose status is mirrored at a time")
 	fs.BoolVar(&o.Namespace, "deliver-namespace", true, "create the Application's namespace on the managed cluster")
 	fs.BoolVar(&o.Project, "deliver-project", true, "deliver the AppProject that an Application names, unless it is \"default\"")
-	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "most bytes of manifests in a ManifestWork; the hub's own limit is 512000")
-	fs.DurationVar(&o.SweepInterval, "sweep-interval", 10*time.Minute, "how often every ManifestWork is checked for what events missed")
+	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "maximum size of the manifests of a ManifestWork in bytes; the limit of OCM's webhook is 512000")
+	fs.DurationVar(&o.SweepInterval, "sweep-interval", 10*time.Minute, "interval between checks of all ManifestWorks for missed events")
 }
 
 // Validate names every flag with an impossible value.

@@ -25,14 +25,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 // How long to wait before another look, by what is waited for. Changes of what we
 // watch are seen at once; these are for the rest.
 const (
-	afterConflict = 50 * time.Millisecond // another controller wrote first; the cache will have it
-	afterUnseen   = 5 * time.Second       // a work that the cache does not have
-	afterRefusal  = 30 * time.Second      // an admission webhook or a missing namespace may come round
+	afterConflict = boot.ConflictDelay // another controller wrote first; the cache will have it
+	afterUnseen   = 5 * time.Second    // a work that the cache does not have
+	afterRefusal  = 30 * time.Second   // an admission webhook or a missing namespace may come round
 )
 
 // Reconciler delivers one Application at a time.

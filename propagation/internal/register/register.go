@@ -16,14 +16,14 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 const (
 	// foreignRecheck is how often a Secret of another writer is read again; no event
 	// tells of its deletion, since only Secrets with our label are watched.
 	foreignRecheck = time.Minute
-	// conflictDelay lets the cache see the change that a write ran into.
-	conflictDelay = 50 * time.Millisecond
 
 	fieldOwner       = "multicluster-integrations-register"
 	reasonSecretUsed = "ClusterSecretTaken"
@@ -90,7 +90,7 @@ func (r *Reconciler) create(ctx context.Context, cluster *clusterv1.ManagedClust
 		return ctrl.Result{}, err
 	}
 	if secret == nil {
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
 	return r.update(ctx, cluster, secret)
 }
@@ -156,7 +156,7 @@ func (r *Reconciler) recordForeign(ctx context.Context, cluster *clusterv1.Manag
 // requeueOnConflict has the cluster reconciled again soon when a write met another one.
 func requeueOnConflict(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
 	return ctrl.Result{}, err
 }

@@ -1,7 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package warden
+//go:build linux
+
+package supervisor
 
 import (
 	"encoding/json"
@@ -14,14 +16,14 @@ import (
 	"syscall"
 )
 
-// request is what the program asks of the warden: to start Spec, or to send Signal.
+// request is what the program asks of the supervisor: to start Spec, or to send Signal.
 type request struct {
 	ID     int
 	Spec   *Spec `json:",omitempty"`
 	Signal int   `json:",omitempty"`
 }
 
-// report is what the warden says about one process: first PID or Error, at last Ended.
+// report is what the supervisor says about one process: first PID or Error, at last Ended.
 type report struct {
 	ID    int
 	PID   int    `json:",omitempty"`
@@ -34,20 +36,20 @@ type report struct {
 const lockDescriptor = 3
 
 func init() {
-	folder := os.Getenv(lifeVariable)
+	folder := os.Getenv(serveVariable)
 	if folder == "" {
 		return
 	}
-	l := &life{reports: json.NewEncoder(os.Stdout), pids: map[int]int{}}
+	l := &server{reports: json.NewEncoder(os.Stdout), pids: map[int]int{}}
 	l.run(os.Stdin)
 	if err := os.RemoveAll(folder); err != nil {
-		os.Stderr.WriteString("warden: " + err.Error() + "\n")
+		os.Stderr.WriteString("supervisor: " + err.Error() + "\n")
 	}
 	os.Exit(0)
 }
 
-// life is the warden's side.
-type life struct {
+// life is the supervisor's side.
+type server struct {
 	mu      sync.Mutex
 	reports *json.Encoder
 	pids    map[int]int // by request id; only what runs
@@ -55,7 +57,7 @@ type life struct {
 }
 
 // run serves requests until the pipe closes and returns when nothing runs any more.
-func (l *life) run(pipe io.Reader) {
+func (l *server) run(pipe io.Reader) {
 	signal.Ignore(os.Interrupt, syscall.SIGHUP, syscall.SIGPIPE)
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
@@ -94,7 +96,7 @@ func (l *life) run(pipe io.Reader) {
 	l.killAll()
 }
 
-func (l *life) start(r request) {
+func (l *server) start(r request) {
 	cmd, err := begin(r.Spec)
 	if err != nil {
 		l.report(report{ID: r.ID, Error: err.Error(), Ended: true})
@@ -132,13 +134,13 @@ func begin(s *Spec) (*exec.Cmd, error) {
 	return cmd, cmd.Start()
 }
 
-func (l *life) report(r report) {
+func (l *server) report(r report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_ = l.reports.Encode(r) // the program does not read any more: the pipe is about to close
 }
 
-func (l *life) signal(id int, s syscall.Signal) {
+func (l *server) signal(id int, s syscall.Signal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if pid := l.pids[id]; pid != 0 {

@@ -1,7 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package warden
+//go:build linux
+
+package supervisor
 
 import (
 	"encoding/json"
@@ -14,11 +16,11 @@ import (
 	"syscall"
 )
 
-// lifeVariable marks the warden's process; its value is the folder to remove.
-const lifeVariable = "MULTICLUSTER_INTEGRATIONS_WARDEN"
+// serveVariable marks the supervisor's process; its value is the folder to remove.
+const serveVariable = "MULTICLUSTER_INTEGRATIONS_SUPERVISOR"
 
-// Warden runs processes. It is safe for concurrent use.
-type Warden struct {
+// Supervisor runs processes. It is safe for concurrent use.
+type Supervisor struct {
 	folder string
 	cmd    *exec.Cmd
 	pipe   io.WriteCloser
@@ -32,9 +34,9 @@ type Warden struct {
 }
 
 // Start makes a new folder below parent, its name starting with prefix, and a
-// warden that removes it at the end. It first removes the folders of programs and
-// wardens that were killed together.
-func Start(parent, prefix string) (*Warden, error) {
+// supervisor that removes it at the end. It first removes the folders of programs and
+// supervisors that were killed together.
+func Start(parent, prefix string) (*Supervisor, error) {
 	sweep(parent, prefix)
 	folder, lock, err := makeFolder(parent, prefix)
 	if err != nil {
@@ -42,14 +44,14 @@ func Start(parent, prefix string) (*Warden, error) {
 	}
 	w, err := start(folder, lock)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start the warden: %w", err), lock.Close(), os.RemoveAll(folder))
+		return nil, errors.Join(fmt.Errorf("start the supervisor: %w", err), lock.Close(), os.RemoveAll(folder))
 	}
 	return w, nil
 }
 
-func start(folder string, lock *os.File) (*Warden, error) {
+func start(folder string, lock *os.File) (*Supervisor, error) {
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: os.Args[:1]}
-	cmd.Env = append(os.Environ(), lifeVariable+"="+folder)
+	cmd.Env = append(os.Environ(), serveVariable+"="+folder)
 	cmd.ExtraFiles = []*os.File{lock}
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C is for the program, which then closes the pipe
@@ -64,7 +66,7 @@ func start(folder string, lock *os.File) (*Warden, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	w := &Warden{
+	w := &Supervisor{
 		folder: folder, cmd: cmd, pipe: in, lock: lock, gone: make(chan struct{}),
 		requests: json.NewEncoder(in), processes: map[int]*Process{},
 	}
@@ -72,21 +74,21 @@ func start(folder string, lock *os.File) (*Warden, error) {
 	return w, nil
 }
 
-// Folder returns the folder that goes with the warden.
-func (w *Warden) Folder() string { return w.folder }
+// Folder returns the folder that goes with the supervisor.
+func (w *Supervisor) Folder() string { return w.folder }
 
-// Gone is closed when the warden, and with it every process, has ended.
-func (w *Warden) Gone() <-chan struct{} { return w.gone }
+// Gone is closed when the supervisor, and with it every process, has ended.
+func (w *Supervisor) Gone() <-chan struct{} { return w.gone }
 
 // Close kills every process, removes the folder and waits until that is done.
-func (w *Warden) Close() error {
-	_ = w.pipe.Close() // an error means that the warden is gone already
+func (w *Supervisor) Close() error {
+	_ = w.pipe.Close() // an error means that the supervisor is gone already
 	<-w.gone
 	return errors.Join(os.RemoveAll(w.folder), w.lock.Close())
 }
 
-// listen takes the warden's reports until it ends.
-func (w *Warden) listen(reports *json.Decoder) {
+// listen takes the supervisor's reports until it ends.
+func (w *Supervisor) listen(reports *json.Decoder) {
 	for {
 		var r report
 		if err := reports.Decode(&r); err != nil {
@@ -108,17 +110,17 @@ func (w *Warden) listen(reports *json.Decoder) {
 	w.processes = nil
 	w.mu.Unlock()
 	for id, p := range left {
-		p.take(report{ID: id, Ended: true, State: "killed with its warden"})
+		p.take(report{ID: id, Ended: true, State: "killed with its supervisor"})
 	}
 	close(w.gone)
 }
 
 // send registers p, when given, and passes r on.
-func (w *Warden) send(r request, p *Process) error {
+func (w *Supervisor) send(r request, p *Process) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.processes == nil {
-		return errors.New("the warden is gone")
+		return errors.New("the supervisor is gone")
 	}
 	if p != nil {
 		w.nextID++

@@ -1,7 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package warden
+//go:build linux
+
+package supervisor
 
 import (
 	"bytes"
@@ -19,7 +21,7 @@ func adoptOrphans() {
 }
 
 // killAll kills every process group, then whatever was left to us.
-func (l *life) killAll() {
+func (l *server) killAll() {
 	l.mu.Lock()
 	for _, pid := range l.pids {
 		_ = syscall.Kill(-pid, syscall.SIGKILL)

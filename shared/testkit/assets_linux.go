@@ -5,8 +5,8 @@ package testkit
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,23 +14,17 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
 // A killed or timed-out test binary runs no cleanup. So etcd and kube-apiserver
 // are started through a link to the test binary, which asks the kernel to end it
-// with its parent and then becomes the real program; and a janitor, the test
-// binary once more, removes the folder when the pipe to its parent breaks.
-const (
-	programsVariable = "MULTICLUSTER_INTEGRATIONS_TEST_PROGRAMS"
-	janitorVariable  = "MULTICLUSTER_INTEGRATIONS_TEST_JANITOR"
-)
+// with its parent and then becomes the real program (envtest starts them, so that the
+// supervisor cannot); and a supervisor removes the folder.
+const programsVariable = "MULTICLUSTER_INTEGRATIONS_TEST_PROGRAMS"
 
 func init() {
-	if folder := os.Getenv(janitorVariable); folder != "" {
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent is gone
-		_ = os.RemoveAll(folder)
-		os.Exit(0)
-	}
 	programs := os.Getenv(programsVariable)
 	if name := filepath.Base(os.Args[0]); programs != "" && (name == "etcd" || name == "kube-apiserver") {
 		err := become(filepath.Join(programs, name))
@@ -41,7 +35,7 @@ func init() {
 
 // become replaces this process by a program that ends with its parent.
 func become(program string) error {
-	runtime.LockOSThread() // the wish is the thread's that makes it
+	runtime.LockOSThread() // the setting belongs to the thread
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("ask to end with the parent: %w", err)
 	}
@@ -59,19 +53,24 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return command
 }
 
-// leash returns a folder of programs that end with this process, and a temporary
-// folder, with the process's TMPDIR pointing there, that goes with it too.
+// supervised returns a folder of programs that end with this process, and has a
+// temporary folder, to which the process's TMPDIR then points, end with it too.
 // release removes it.
-func leash(programs string) (folder string, release func() error, err error) {
-	temp, err := os.MkdirTemp("", "multicluster-integrations-test-")
+func supervised(programs string) (folder string, release func() error, err error) {
+	s, err := supervisor.Start("", "multicluster-integrations-test-")
 	if err != nil {
 		return "", nil, err
 	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
 	self, err := os.Executable()
 	if err != nil {
 		return "", nil, err
 	}
-	folder = filepath.Join(temp, "programs")
+	folder = filepath.Join(s.Folder(), "programs")
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return "", nil, err
 	}
@@ -80,24 +79,8 @@ func leash(programs string) (folder string, release func() error, err error) {
 			return "", nil, err
 		}
 	}
-	janitor := exec.Command(self)
-	janitor.Env = append(os.Environ(), janitorVariable+"="+temp)
-	janitor.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not meant for it
-	pipe, err := janitor.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := janitor.Start(); err != nil {
-		return "", nil, fmt.Errorf("start janitor: %w", err)
-	}
 	if err := os.Setenv(programsVariable, programs); err != nil {
 		return "", nil, err
 	}
-	if err := os.Setenv("TMPDIR", temp); err != nil {
-		return "", nil, err
-	}
-	return folder, func() error {
-		_ = pipe.Close()
-		return janitor.Wait()
-	}, nil
+	return folder, s.Close, os.Setenv("TMPDIR", s.Folder())
 }

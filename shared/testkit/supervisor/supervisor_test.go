@@ -1,7 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package warden_test
+//go:build linux
+
+package supervisor_test
 
 import (
 	"bufio"
@@ -18,14 +20,14 @@ import (
 	"testing"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/env/warden"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
 // parentVariable makes this test binary play the program that a test kills; its
 // value is the folder to work in.
-const parentVariable = "WARDEN_TEST_PARENT"
+const parentVariable = "SUPERVISOR_TEST_PARENT"
 
-const prefix = "warden-test-"
+const prefix = "supervisor-test-"
 
 func TestMain(m *testing.M) {
 	if folder := os.Getenv(parentVariable); folder != "" {
@@ -39,27 +41,27 @@ func TestMain(m *testing.M) {
 
 // family is what a parent tells about what it started.
 type family struct {
-	Folder string
-	Warden int
+	Folder     string
+	Supervisor int
 	// Processes are the child, its child, and a grandchild that left the group.
 	Processes []int
 }
 
 // parent starts processes and waits to be killed.
 func parent(folder string) error {
-	w, err := warden.Start(folder, prefix)
+	w, err := supervisor.Start(folder, prefix)
 	if err != nil {
 		return err
 	}
 	pids := filepath.Join(w.Folder(), "pids")
 	script := fmt.Sprintf("sleep 1000 & echo $! >>%[1]s.new; setsid sleep 1000 & echo $! >>%[1]s.new; echo $$ >>%[1]s.new; mv %[1]s.new %[1]s; wait", pids)
-	p, err := w.Run(context.Background(), warden.Spec{
+	p, err := w.Run(context.Background(), supervisor.Spec{
 		Args: []string{"/bin/sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: w.Folder(), Log: filepath.Join(w.Folder(), "log"),
 	})
 	if err != nil {
 		return err
 	}
-	f := family{Folder: w.Folder(), Warden: parentOf(p.PID())}
+	f := family{Folder: w.Folder(), Supervisor: parentOf(p.PID())}
 	for len(f.Processes) < 3 {
 		f.Processes = nil
 		content, err := os.ReadFile(pids)
@@ -101,7 +103,7 @@ func TestNothingSurvives(t *testing.T) {
 		"both are killed": {
 			reason: "then only the kernel is left to end the children, and the next program to remove the folder",
 			kill: func(parent int, f family) error {
-				return errors.Join(syscall.Kill(f.Warden, syscall.SIGKILL), syscall.Kill(parent, syscall.SIGKILL))
+				return errors.Join(syscall.Kill(f.Supervisor, syscall.SIGKILL), syscall.Kill(parent, syscall.SIGKILL))
 			},
 			sweeps: true,
 		},
@@ -123,7 +125,7 @@ func TestNothingSurvives(t *testing.T) {
 					}
 				})
 			}
-			for _, pid := range append(watched, f.Warden) {
+			for _, pid := range append(watched, f.Supervisor) {
 				eventually(t, c.reason, fmt.Sprintf("process %d to end", pid), func() bool { return !alive(pid) })
 			}
 			eventually(t, c.reason, "the folder to be removed", func() bool {
@@ -138,7 +140,7 @@ func TestNothingSurvives(t *testing.T) {
 }
 
 func TestWardenIsKilled(t *testing.T) {
-	w, err := warden.Start(t.TempDir(), prefix)
+	w, err := supervisor.Start(t.TempDir(), prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +151,8 @@ func TestWardenIsKilled(t *testing.T) {
 	within(t, w.Gone(), "the program to notice")
 	within(t, p.Ended(), "the process to be reported")
 	eventually(t, "the kernel kills it", "the process to end", func() bool { return !alive(p.PID()) })
-	if _, err := w.Run(t.Context(), warden.Spec{Args: []string{"/bin/true"}}); err == nil {
-		t.Error("a warden that is gone still runs processes")
+	if _, err := w.Run(t.Context(), supervisor.Spec{Args: []string{"/bin/true"}}); err == nil {
+		t.Error("a supervisor that is gone still runs processes")
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)
@@ -161,14 +163,14 @@ func TestWardenIsKilled(t *testing.T) {
 }
 
 func TestStopAndKill(t *testing.T) {
-	w, err := warden.Start(t.TempDir(), prefix)
+	w, err := supervisor.Start(t.TempDir(), prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close() // another test looks at this
-	for name, end := range map[string]func(*warden.Process) error{
-		"terminated": func(p *warden.Process) error { return p.Stop(t.Context()) },
-		"killed":     func(p *warden.Process) error { return p.Kill(t.Context()) },
+	for name, end := range map[string]func(*supervisor.Process) error{
+		"terminated": func(p *supervisor.Process) error { return p.Stop(t.Context()) },
+		"killed":     func(p *supervisor.Process) error { return p.Kill(t.Context()) },
 	} {
 		p := sleep(t, w)
 		if p.State() != "" {
@@ -181,14 +183,14 @@ func TestStopAndKill(t *testing.T) {
 			t.Errorf("state %q, want %q", p.State(), name)
 		}
 	}
-	if _, err := w.Run(t.Context(), warden.Spec{Args: []string{"/no/such/program"}, Log: filepath.Join(w.Folder(), "log")}); err == nil {
+	if _, err := w.Run(t.Context(), supervisor.Spec{Args: []string{"/no/such/program"}, Log: filepath.Join(w.Folder(), "log")}); err == nil {
 		t.Error("a program that does not exist was started")
 	}
 }
 
 func startAndClose(t *testing.T, folder string) {
 	t.Helper()
-	w, err := warden.Start(folder, prefix)
+	w, err := supervisor.Start(folder, prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +199,9 @@ func startAndClose(t *testing.T, folder string) {
 	}
 }
 
-func sleep(t *testing.T, w *warden.Warden) *warden.Process {
+func sleep(t *testing.T, w *supervisor.Supervisor) *supervisor.Process {
 	t.Helper()
-	p, err := w.Run(t.Context(), warden.Spec{
+	p, err := w.Run(t.Context(), supervisor.Spec{
 		Args: []string{"/bin/sleep", "1000"}, Dir: w.Folder(), Log: filepath.Join(w.Folder(), "log"),
 	})
 	if err != nil {

@@ -1,7 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package warden
+//go:build linux
+
+package supervisor
 
 import (
 	"os"
@@ -9,7 +11,7 @@ import (
 	"syscall"
 )
 
-// lockName is the file in a folder that program and warden hold locked. The
+// lockName is the file in a folder that program and supervisor hold locked. The
 // kernel drops the lock when both have ended.
 const lockName = "lock"
 

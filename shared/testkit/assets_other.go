@@ -15,7 +15,7 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, name, args...)
 }
 
-// leash returns the programs as they are: only Linux ends a process with its parent.
-func leash(programs string) (folder string, release func() error, err error) {
+// supervised returns the programs as they are: only Linux ends a process with its parent.
+func supervised(programs string) (folder string, release func() error, err error) {
 	return programs, func() error { return nil }, nil
 }

@@ -1,7 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package warden
+//go:build linux
+
+package supervisor
 
 import (
 	"context"
@@ -23,23 +25,23 @@ type Spec struct {
 	Log string
 }
 
-// Process is a process that the warden runs. Its standard input stays open and
-// empty for as long as the warden lives.
+// Process is a process that the supervisor runs. Its standard input stays open and
+// empty for as long as the supervisor lives.
 type Process struct {
-	warden *Warden
-	id     int
-	pid    int
-	once   sync.Once
-	begun  chan struct{}
-	ended  chan struct{}
-	state  string
-	err    error
+	supervisor *Supervisor
+	id         int
+	pid        int
+	once       sync.Once
+	begun      chan struct{}
+	ended      chan struct{}
+	state      string
+	err        error
 }
 
 // Run starts a process. It returns once the process runs, or with the reason why
 // it does not.
-func (w *Warden) Run(ctx context.Context, spec Spec) (*Process, error) {
-	p := &Process{warden: w, begun: make(chan struct{}), ended: make(chan struct{})}
+func (w *Supervisor) Run(ctx context.Context, spec Spec) (*Process, error) {
+	p := &Process{supervisor: w, begun: make(chan struct{}), ended: make(chan struct{})}
 	if err := w.send(request{Spec: &spec}, p); err != nil {
 		return nil, fmt.Errorf("run %s: %w", spec.Args[0], err)
 	}
@@ -72,7 +74,7 @@ func (p *Process) State() string {
 
 // Signal sends a signal to the process group.
 func (p *Process) Signal(s syscall.Signal) error {
-	return p.warden.send(request{ID: p.id, Signal: int(s)}, nil)
+	return p.supervisor.send(request{ID: p.id, Signal: int(s)}, nil)
 }
 
 // Stop asks the process to end and waits for it.
@@ -93,7 +95,7 @@ func (p *Process) end(ctx context.Context, s syscall.Signal) error {
 	}
 }
 
-// take records what the warden reports. The first report says whether the process
+// take records what the supervisor reports. The first report says whether the process
 // runs at all.
 func (p *Process) take(r report) {
 	p.once.Do(func() {
