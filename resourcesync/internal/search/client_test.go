@@ -4,27 +4,14 @@
 package search
 
 import (
-	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"fmt"
 	"io"
-	"log"
-	"math/big"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 const emptyAnswer = `{"data":{"searchResult":[{"count":0,"items":[],"related":null}]}}`
@@ -117,87 +104,6 @@ func TestEmptyFiltersAreNeverSent(t *testing.T) {
 	}
 }
 
-func TestTransportFailures(t *testing.T) {
-	tests := map[string]struct {
-		reason  string
-		handler http.HandlerFunc
-		kind    Kind
-	}{
-		"cut": {"a connection that breaks in the answer", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "10000")
-			_, _ = io.WriteString(w, emptyAnswer[:30])
-		}, KindIncomplete},
-		"cut with a clean end": {"a proxy that gives up", answers(emptyAnswer[:30]), KindIncomplete},
-		"empty":                {"nothing at all", answers(""), KindIncomplete},
-		"not JSON":             {"a login page", answers("<html>"), KindMalformed},
-		"two answers":          {"what follows the answer belongs to no request", answers(emptyAnswer + emptyAnswer), KindMalformed},
-		"a list":               {"JSON, but no answer", answers("[]"), KindMalformed},
-		"null":                 {"JSON, but no answer", answers("null"), KindMalformed},
-		"no data":              {"neither data nor errors", answers("{}"), KindMalformed},
-		"data null":            {"neither data nor errors", answers(`{"data":null}`), KindMalformed},
-		"results null":         {"no error with it", answers(`{"data":{"searchResult":null}}`), KindMalformed},
-		"result null":          {"no items, no error", answers(`{"data":{"searchResult":[null]}}`), KindIncomplete},
-		"items no list":        {"a type that the schema does not have", answers(`{"data":{"searchResult":[{"count":0,"items":{}}]}}`), KindMalformed},
-		"count too high":       {"rows were cut", answers(`{"data":{"searchResult":[{"count":3,"items":[{"_uid":"a"}]}]}}`), KindIncomplete},
-		"count too low":        {"two statements that saw different times", answers(`{"data":{"searchResult":[{"count":0,"items":[{"_uid":"a"}]}]}}`), KindIncomplete},
-		"too large":            {"more than is allowed", answers(`{"data":{"x":"` + strings.Repeat("x", 1<<20) + `"}}`), KindTooLarge},
-		"redirect": {"the token is not carried elsewhere", func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "https://127.0.0.1:1/", http.StatusTemporaryRedirect)
-		}, KindStatus},
-		"bad gateway": {"a proxy's own page", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, KindStatus},
-		"hang up":     {"a server that dies", hangUp, KindUnreachable},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			c, _ := newClient(t, tc.handler)
-			if err := applicationsOf(c); KindOf(err) != tc.kind {
-				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.kind)
-			}
-		})
-	}
-}
-
-func hangUp(w http.ResponseWriter, _ *http.Request) {
-	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-		_ = conn.Close()
-	}
-}
-
-func TestNoServer(t *testing.T) {
-	c, server := newClient(t, answers(emptyAnswer))
-	server.Close()
-	if err := applicationsOf(c); KindOf(err) != KindUnreachable {
-		t.Errorf("refused: %v", err)
-	}
-	c.options.URL = "https://search.invalid:4010/"
-	c.http.Transport = &http.Transport{DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}
-	}}
-	if err := applicationsOf(c); KindOf(err) != KindAbsent {
-		t.Errorf("no such name: %v", err)
-	}
-}
-
-func TestTimeouts(t *testing.T) {
-	for name, begin := range map[string]string{"no answer": "", "half an answer": emptyAnswer[:30]} {
-		t.Run(name, func(t *testing.T) {
-			release := make(chan struct{})
-			c, _ := newClient(t, func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = io.WriteString(w, begin)
-				if begin != "" {
-					_ = http.NewResponseController(w).Flush()
-				}
-				<-release
-			})
-			t.Cleanup(func() { close(release) }) // before the server waits for its handlers
-			c.options.Timeout = 200 * time.Millisecond
-			if err := applicationsOf(c); KindOf(err) != KindTimeout {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
 func TestTokenIsReadForEveryRequest(t *testing.T) {
 	var seen atomic.Value
 	c, _ := newClient(t, func(w http.ResponseWriter, r *http.Request) {
@@ -232,113 +138,5 @@ func TestErrorsNeverShowTheToken(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "a-token") {
 			t.Errorf("%v", err)
 		}
-	}
-}
-
-// authority is a certificate authority that can sign for a server.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{}
-	a.cert, a.key = sign(t, &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil)
-	return a
-}
-
-func sign(t *testing.T, template *x509.Certificate, by *authority) (*x509.Certificate, *ecdsa.PrivateKey) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template.SerialNumber, _ = rand.Int(rand.Reader, big.NewInt(1<<62))
-	template.Subject = pkix.Name{CommonName: fmt.Sprint(template.SerialNumber)}
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	if by == nil {
-		by = &authority{template, key}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, by.cert, &key.PublicKey, by.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cert, key
-}
-
-func (a *authority) server(t *testing.T, ips ...net.IP) tls.Certificate {
-	t.Helper()
-	cert, key := sign(t, &x509.Certificate{IPAddresses: ips, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, a)
-	return tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
-}
-
-func TestRootsAreReadAgain(t *testing.T) {
-	first, second := newAuthority(t), newAuthority(t)
-	loopback := net.IPv4(127, 0, 0, 1)
-	var current atomic.Pointer[tls.Certificate]
-	use := func(c tls.Certificate) { current.Store(&c) }
-	server := httptest.NewUnstartedServer(answers(emptyAnswer))
-	server.Listener = tls.NewListener(server.Listener, &tls.Config{
-		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return current.Load(), nil },
-	})
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are what is tested
-	use(first.server(t, loopback))
-	server.Start()
-	defer server.Close()
-	c, _ := newClient(t, answers(""))
-	c.options.URL = "https" + strings.TrimPrefix(server.URL, "http")
-	trust := func(a *authority) { writeFile(t, c.options.CAFile, certificate(a.cert)) }
-
-	steps := []struct {
-		reason string
-		do     func()
-		kind   Kind
-	}{
-		{"trusted", func() { trust(first) }, ""},
-		{"the file changes: kept connections do not count", func() { trust(second) }, KindTLS},
-		{"the server follows", func() { use(second.server(t, loopback)) }, ""},
-		{"a file without a certificate leaves the roots in use", func() { writeFile(t, c.options.CAFile, []byte("garbage")) }, ""},
-		{"both, as during a rotation", func() {
-			writeFile(t, c.options.CAFile, bytes.Join([][]byte{certificate(first.cert), certificate(second.cert)}, nil))
-		}, ""},
-		{"a certificate for another name", func() {
-			use(first.server(t, net.IPv4(127, 0, 0, 2)))
-			c.Close()
-		}, KindTLS},
-	}
-	for _, step := range steps {
-		step.do()
-		if err := applicationsOf(c); KindOf(err) != step.kind {
-			t.Fatalf("%s: %v, want %q", step.reason, err, step.kind)
-		}
-	}
-}
-
-func TestRootsThatCannotBeLoaded(t *testing.T) {
-	c, _ := newClient(t, answers(emptyAnswer))
-	ca := c.options.CAFile
-	for reason, file := range map[string]string{"absent": ca + "-absent", "no certificate": c.options.TokenFile} {
-		o := c.options
-		o.CAFile = file
-		other := New(o)
-		if err := applicationsOf(other); KindOf(err) != KindTLS {
-			t.Errorf("%s: %v", reason, err)
-		}
-		other.Close()
-	}
-	o := c.options
-	o.CAFile, o.FallbackCAFile = "", ca
-	if err := applicationsOf(New(o)); err != nil {
-		t.Errorf("the platform's file: %v", err)
-	}
-	o.FallbackCAFile = ca + "-absent"
-	if err := applicationsOf(New(o)); KindOf(err) != KindTLS || !strings.Contains(err.Error(), "unknown authority") {
-		t.Errorf("the system does not know a test's authority: %v", err)
 	}
 }

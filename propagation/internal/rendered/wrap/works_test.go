@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/health"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/manifest"
 )
 
@@ -126,110 +125,6 @@ func TestApplyOrder(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
-	definition := func(bytes int) string {
-		return fmt.Sprintf("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: d%d}, x: %s}", bytes, strings.Repeat("x", bytes))
-	}
-	cases := map[string]struct {
-		reason    string
-		manifests []manifest.Manifest
-		change    func(*Options)
-		works     int
-		err       string
-	}{
-		"full":     {reason: "as many as may be", manifests: configMaps(t, 400, 0), works: 1},
-		"crowded":  {reason: "one more, and what would help", manifests: configMaps(t, 401, 0), err: `ManifestWork ui would hold 37183 bytes in 401 manifests; it can hold 512000 bytes in 400 manifests; set parameter shards to "2", and shards-before to "1" until that is delivered`},
-		"heavy":    {reason: "too many bytes", manifests: configMaps(t, 60, 10000), err: `ManifestWork ui would hold 605930 bytes in 60 manifests; it can hold 512000 bytes in 400 manifests; set parameter shards to "2", and shards-before to "1" until that is delivered`},
-		"advised":  {reason: "what was advised does", manifests: configMaps(t, 60, 10000), change: func(o *Options) { o.Shards = 2 }, works: 2},
-		"alone":    {reason: "no number of shards would help", manifests: configMaps(t, 1, 600000), err: "ConfigMap a/c0 alone has 600099 bytes; a ManifestWork holds 512000"},
-		"together": {reason: "definitions stay together", manifests: read(t, definition(400000)+"\n---\n"+definition(400001)), err: "ManifestWork ui would hold 800231 bytes in 2 manifests; it can hold 512000 bytes in 400 manifests; no number of shards would do: give some of its manifests another sync wave"},
-		"escaped":  {reason: "what the API server escapes counts as it is counted there", manifests: read(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}, data: {x: \""+strings.Repeat("<", 90000)+"\"}}"), err: "ConfigMap b/a alone has 540098 bytes; a ManifestWork holds 512000"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			works, err := Works(c.manifests, options(c.change))
-			if c.err != "" {
-				if err == nil || err.Error() != c.err {
-					t.Errorf("%s: error %v, want %s", c.reason, err, c.err)
-				}
-				return
-			}
-			if err != nil || len(works) != c.works {
-				t.Errorf("%s: %d works, error %v", c.reason, len(works), err)
-			}
-		})
-	}
-}
-
-// A manifest's work depends on the manifest alone: what is added moves nothing.
-func TestGrowthMovesNothing(t *testing.T) {
-	eight := options(func(o *Options) { o.Shards = 8 })
-	before, err := Works(configMaps(t, 50, 0), eight)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := Works(configMaps(t, 100, 0), eight)
-	if err != nil {
-		t.Fatal(err)
-	}
-	grown := contents(t, after)
-	if len(grown) != 8 {
-		t.Errorf("100 manifests are spread over %d of 8 works", len(grown))
-	}
-	for name, had := range contents(t, before) {
-		for _, m := range had {
-			if !slices.Contains(grown[name], m) {
-				t.Errorf("%s is no longer in %s", m, name)
-			}
-		}
-	}
-}
-
-// While the number of shards changes, each manifest stands where it was and where
-// it will be, so that no work is without it before another has it.
-func TestChangeOfShardsHasNoGap(t *testing.T) {
-	for _, change := range [][2]int{{1, 8}, {4, 8}, {3, 8}, {8, 3}, {8, 1}} {
-		t.Run(fmt.Sprint(change), func(t *testing.T) {
-			in := func(shards, before int) map[string][]string {
-				works, err := Works(configMaps(t, 60, 0), options(func(o *Options) { o.Shards, o.ShardsBefore = shards, before }))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return contents(t, works)
-			}
-			before, during, after := in(change[0], 0), in(change[1], change[0]), in(change[1], 0)
-			for _, end := range []map[string][]string{before, after} {
-				for name, manifests := range end {
-					for _, m := range manifests {
-						if !slices.Contains(during[name], m) {
-							t.Errorf("meanwhile %s is not in %s", m, name)
-						}
-					}
-				}
-			}
-			for name, manifests := range during {
-				for i, m := range manifests {
-					if slices.Contains(manifests[:i], m) {
-						t.Errorf("%s is twice in %s", m, name)
-					}
-				}
-			}
-		})
-	}
-}
-
-func TestFirstShardHoldsWhatOthersWaitFor(t *testing.T) {
-	text := "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n" +
-		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: c}}"
-	works, err := Works(read(t, text), options(func(o *Options) { o.Shards = 50 }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string][]string{"ui-s0": {"Namespace a", "Namespace b", "CustomResourceDefinition c"}}, contents(t, works)); diff != "" {
-		t.Errorf("works (-want +got):\n%s", diff)
-	}
-}
-
 func TestCreatedNamespace(t *testing.T) {
 	hook := "{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: a, annotations: {argocd.argoproj.io/hook: PreSync}}}\n---\n"
 	withNamespace := func(o *Options) { o.CreateNamespace = "a" }
@@ -252,49 +147,6 @@ func TestCreatedNamespace(t *testing.T) {
 	works, err = Works(read(t, "{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {x: z}}}"), options(withNamespace))
 	if err != nil || len(works[0].Spec.Workload.Manifests) != 1 || works[0].Spec.DeleteOption.SelectivelyOrphan != nil {
 		t.Errorf("a namespace that the source itself has is the source's: %v %+v", err, works[0].Spec.DeleteOption)
-	}
-}
-
-func TestConfigs(t *testing.T) {
-	text := `
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: ui, namespace: a}}
----
-{apiVersion: apps/v1, kind: Deployment, metadata: {name: slow, namespace: a, annotations: {apps.open-cluster-management.io/healthy-when: "object.status.x == 1"}}}
----
-{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: a, annotations: {argocd.argoproj.io/sync-options: "Prune=false, Replace=true"}}}
-`
-	works, err := Works(read(t, text), options(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, c := range works[0].Spec.ManifestConfigs {
-		id := c.ResourceIdentifier
-		strategy := "inherited"
-		if c.UpdateStrategy != nil {
-			strategy = string(c.UpdateStrategy.Type)
-		}
-		got = append(got, fmt.Sprintf("%s.%s %s/%s %s %s %d", id.Resource, id.Group, id.Namespace, id.Name, strategy, c.FeedbackScrapeType, len(c.ConditionRules)))
-	}
-	want := []string{
-		"deployments.apps a/slow inherited Watch 2",
-		"persistentvolumeclaims. */* ServerSideApply Poll 2",
-		"deployments.apps */* ServerSideApply Watch 2",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if own := works[0].Spec.ManifestConfigs[0].ConditionRules[0]; own.Condition != health.Healthy || own.CelExpressions[0] != "object.status.x == 1" {
-		t.Errorf("the manifest's own rule is %+v", own)
-	}
-	for _, m := range works[0].Spec.Workload.Manifests {
-		if strings.Contains(string(m.Raw), "healthy-when") {
-			t.Errorf("the rule travels along: %s", m.Raw)
-		}
-	}
-	kept := workv1.OrphaningRule{Resource: "persistentvolumeclaims", Namespace: "a", Name: "data"}
-	if o := works[0].Spec.DeleteOption; o.PropagationPolicy != workv1.DeletePropagationPolicyTypeSelectivelyOrphan || !slices.Equal(o.SelectivelyOrphan.OrphaningRules, []workv1.OrphaningRule{kept}) {
-		t.Errorf("what is not to be pruned would be deleted: %+v", o)
 	}
 }
 
@@ -334,13 +186,5 @@ func TestLongNamesStayApart(t *testing.T) {
 	}
 	if len(names) != 8 {
 		t.Errorf("names: %v", slices.Collect(maps.Keys(names)))
-	}
-}
-
-func TestExecutor(t *testing.T) {
-	account := &workv1.ManifestWorkSubjectServiceAccount{Namespace: "a", Name: "b"}
-	works, err := Works(configMaps(t, 1, 0), options(func(o *Options) { o.Executor = account }))
-	if err != nil || works[0].Spec.Executor == nil || works[0].Spec.Executor.Subject.ServiceAccount != account {
-		t.Errorf("the executor is %+v: %v", works[0].Spec.Executor, err)
 	}
 }
