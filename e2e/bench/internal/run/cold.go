@@ -32,24 +32,8 @@ func (b *bench) cold(ctx context.Context) error {
 	if err := b.createBaseline(ctx, half); err != nil {
 		return err
 	}
-	mark := b.audit.Mark()
-	began := time.Now()
-	ready, err := b.resume(ctx, env.Propagation)
+	d, err := b.deliverAll(ctx, fresh)
 	if err != nil {
-		return err
-	}
-	wait := b.profile(ctx, env.Propagation, "cold", 4)
-	created, err := b.await(ctx, "propagation to create every ManifestWork", mark, fresh, by(env.Propagation, "create", "manifestworks"))
-	if err != nil {
-		return err
-	}
-	writes, kinds, err := b.writesSince(mark, env.Propagation)
-	if err != nil {
-		return err
-	}
-	wait()
-	// It goes on with what can wait, which is not to disturb the baseline.
-	if err := b.halt(ctx, env.Propagation); err != nil {
 		return err
 	}
 	if err := b.createBaseline(ctx, half); err != nil {
@@ -58,21 +42,49 @@ func (b *bench) cold(ctx context.Context) error {
 	if err := b.mirrorBaseline(ctx, min(baselineApplications, fresh)); err != nil {
 		return err
 	}
-	first, last := span(created)
-	delivered := throughput{done: fresh, took: last.Sub(first)}
+	delivered := throughput{done: fresh, took: d.last.Sub(d.first)}
 	limit := b.baseline.created.perSecond()
 	b.row(figure.Row{
 		What: "cold delivery against the server's own limit", Value: delivered.perSecond() / limit, Unit: "×", Comparison: figure.AtLeast, Target: 0.7,
 		Beside: fmt.Sprintf("%.0f against %.0f ManifestWorks/s, %d of them; ready after %s, first one after %s",
-			delivered.perSecond(), limit, fresh, round(ready), round(first.Sub(began))),
+			delivered.perSecond(), limit, fresh, round(d.ready), round(d.first.Sub(d.began))),
 	})
 	b.row(figure.Row{
-		What: "writes per Application until all are delivered", Value: float64(writes) / float64(fresh), Beside: fmt.Sprint(kinds),
+		What: "writes per Application until all are delivered", Value: float64(d.writes) / float64(fresh), Beside: fmt.Sprint(d.kinds),
 	})
 	if _, err := b.resume(ctx, binaries...); err != nil {
 		return err
 	}
 	return b.learnWorks(ctx)
+}
+
+// delivery is how propagation delivered all Applications after its start.
+type delivery struct {
+	began, first, last time.Time     // the start, and the first and last ManifestWork
+	ready              time.Duration // until it was ready
+	writes             int
+	kinds              map[string]int
+}
+
+// deliverAll starts propagation and stops it once it has created as many ManifestWorks:
+// what it does after that is not to disturb the baseline.
+func (b *bench) deliverAll(ctx context.Context, works int) (d delivery, err error) {
+	mark := b.audit.Mark()
+	d.began = time.Now()
+	if d.ready, err = b.resume(ctx, env.Propagation); err != nil {
+		return d, err
+	}
+	profiled := b.profile(ctx, env.Propagation, "cold", 4)
+	created, err := b.await(ctx, "propagation to create every ManifestWork", mark, works, by(env.Propagation, "create", "manifestworks"))
+	if err != nil {
+		return d, err
+	}
+	if d.writes, d.kinds, err = b.writesSince(mark, env.Propagation); err != nil {
+		return d, err
+	}
+	profiled()
+	d.first, d.last = span(created)
+	return d, b.halt(ctx, env.Propagation)
 }
 
 // span returns the first and the last moment of requests.

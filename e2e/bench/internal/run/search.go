@@ -80,6 +80,12 @@ func (b *bench) bareSearch(ctx context.Context) error {
 	if len(polls) == 0 {
 		return errors.New("resourcesync does not poll")
 	}
+	b.rowOfPolls(polls, bares, size)
+	return b.halt(ctx, env.ResourceSync)
+}
+
+// rowOfPolls compares the medians of polls and bare queries.
+func (b *bench) rowOfPolls(polls, bares []time.Duration, size int64) {
 	_, applications := b.searched()
 	poll, bare := median(polls), median(bares)
 	b.row(figure.Row{
@@ -88,7 +94,6 @@ func (b *bench) bareSearch(ctx context.Context) error {
 			round(poll), round(slices.Min(polls)), round(slices.Max(polls)), round(bare), round(slices.Min(bares)), round(slices.Max(bares)),
 			len(polls), len(bares), applications, resources, float64(size)/1e6),
 	})
-	return b.halt(ctx, env.ResourceSync)
 }
 
 // barePoll asks what one poll asks and drops the answers; it returns their size.

@@ -22,8 +22,28 @@ func (b *bench) wide(ctx context.Context) error {
 	if err := b.halt(ctx, env.Propagation); err != nil {
 		return err
 	}
-	if err := b.addSet(ctx, wideSet); err != nil {
+	apps, err := b.addWideSet(ctx)
+	if err != nil {
 		return err
+	}
+	if err := b.awaitNoWrites(ctx, silence); err != nil {
+		return err
+	}
+	path := simulate.Reports + "/" + wideSet
+	if err := b.awaitWideReport(ctx, path, len(apps)); err != nil {
+		return err
+	}
+	if err := b.wideBurst(ctx, path, apps); err != nil {
+		return err
+	}
+	return b.wideLatency(ctx, apps)
+}
+
+// addWideSet creates the ApplicationSet with a cluster and a ManifestWork, whose agent
+// has reported, for each of its Applications.
+func (b *bench) addWideSet(ctx context.Context) ([]*application, error) {
+	if err := b.addSet(ctx, wideSet); err != nil {
+		return nil, err
 	}
 	clusters := make([]string, b.Size.WideReport)
 	apps := make([]*application, len(clusters))
@@ -32,7 +52,7 @@ func (b *bench) wide(ctx context.Context) error {
 		apps[i] = &application{set: wideSet, cluster: clusters[i], generation: 1}
 	}
 	if err := b.addClusters(ctx, clusters); err != nil {
-		return err
+		return nil, err
 	}
 	revision := b.nextRevision()
 	err := hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error {
@@ -43,14 +63,12 @@ func (b *bench) wide(ctx context.Context) error {
 		}
 		return b.report(ctx, apps[i], revision)
 	})
-	if err != nil {
-		return err
-	}
-	path := simulate.Reports + "/" + wideSet
-	if err := b.awaitNoWrites(ctx, silence); err != nil {
-		return err
-	}
-	err = env.WaitFor(ctx, patience, "the wide report to count every cluster", func(ctx context.Context) (bool, string) {
+	return apps, err
+}
+
+// awaitWideReport waits until the report counts every cluster as healthy.
+func (b *bench) awaitWideReport(ctx context.Context, path string, clusters int) error {
+	return env.WaitFor(ctx, patience, "the wide report to count every cluster", func(ctx context.Context) (bool, string) {
 		var report struct {
 			Statuses struct {
 				Summary struct{ Healthy string } `json:"summary"`
@@ -59,11 +77,12 @@ func (b *bench) wide(ctx context.Context) error {
 		if err := b.hub.Get(ctx, path, &report); err != nil {
 			return false, err.Error()
 		}
-		return report.Statuses.Summary.Healthy == fmt.Sprint(len(apps)), "healthy: " + report.Statuses.Summary.Healthy
+		return report.Statuses.Summary.Healthy == fmt.Sprint(clusters), "healthy: " + report.Statuses.Summary.Healthy
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// wideBurst counts the writes that carry a burst of changes.
+func (b *bench) wideBurst(ctx context.Context, path string, apps []*application) error {
 	writes, took, err := b.writesOfBurst(ctx, wideSet, b.draw(apps, min(len(apps), b.Size.Burst)))
 	if err != nil {
 		return err
@@ -81,6 +100,11 @@ func (b *bench) wide(ctx context.Context) error {
 		Value: float64(writes), Comparison: figure.AtMost, Target: 5,
 		Beside: fmt.Sprintf("%d bytes; all written %s after the first change; aggregation resident %.0f MiB", size, round(took), mebibytes(u.Resident)),
 	})
+	return nil
+}
+
+// wideLatency times changes until they are in the report.
+func (b *bench) wideLatency(ctx context.Context, apps []*application) error {
 	// Healthy rows are the first to be left out of a report that is full, so these are not.
 	b.degraded = true
 	watch, err := b.time(ctx, map[string]string{inWide: simulate.Reports}, b.draw(apps, min(len(apps), b.Size.Changes)))
