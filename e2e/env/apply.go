@@ -93,12 +93,13 @@ func (c *Cluster) Apply(ctx context.Context, objects ...*unstructured.Unstructur
 }
 
 // patiently writes an object, again while the API server does not know its kind or
-// its namespace yet.
+// its namespace yet, and when the machine is too busy for it to answer in time.
 func (c *Cluster) patiently(ctx context.Context, verb string, o *unstructured.Unstructured, write func(context.Context) error) error {
 	var failed error
-	err := Wait(ctx, c.Name+" to know its kind and namespace", func(ctx context.Context) (bool, string) {
+	err := Wait(ctx, c.Name+" to take it and to know its kind and namespace", func(ctx context.Context) (bool, string) {
 		failed = write(ctx)
-		passes := meta.IsNoMatchError(failed) || apierrors.IsNotFound(failed) || apierrors.IsServiceUnavailable(failed)
+		passes := meta.IsNoMatchError(failed) || apierrors.IsNotFound(failed) || apierrors.IsServiceUnavailable(failed) ||
+			apierrors.IsTimeout(failed) || apierrors.IsServerTimeout(failed)
 		return !passes, fmt.Sprint(failed)
 	})
 	if err == nil {
@@ -118,8 +119,9 @@ func (c *Cluster) install(ctx context.Context, paths ...string) error {
 		return err
 	}
 	for _, crd := range crds {
-		if err := c.Client.Create(ctx, crd); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("install CRD %s on %s: %w", crd.GetName(), c.Name, err)
+		err := c.patiently(ctx, "create", crd, func(ctx context.Context) error { return client.IgnoreAlreadyExists(c.Client.Create(ctx, crd)) })
+		if err != nil {
+			return err
 		}
 	}
 	for _, crd := range crds {
