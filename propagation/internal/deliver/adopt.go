@@ -6,13 +6,9 @@ package deliver
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -107,68 +103,4 @@ func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, clu
 	}
 	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(
 		"delivered as ManifestWork %s/%s, since somebody else has the name %s: remove or rename that one", cluster, name, own[0])}}, nil
-}
-
-// unlabelled remembers works that left the cache without having been deleted first:
-// most likely their pull label, by which the cache selects, was removed.
-type unlabelled struct {
-	mu    sync.Mutex
-	works map[types.NamespacedName]map[types.NamespacedName]bool
-}
-
-func (u *unlabelled) note(app, work types.NamespacedName) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.works == nil {
-		u.works = map[types.NamespacedName]map[types.NamespacedName]bool{}
-	}
-	if u.works[app] == nil {
-		u.works[app] = map[types.NamespacedName]bool{}
-	}
-	u.works[app][work] = true
-}
-
-func (u *unlabelled) forget(app, work types.NamespacedName) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if delete(u.works[app], work); len(u.works[app]) == 0 {
-		delete(u.works, app)
-	}
-}
-
-func (u *unlabelled) of(app types.NamespacedName) []types.NamespacedName {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Collect(maps.Keys(u.works[app]))
-}
-
-// afterUncached returns when to look again at works of which an end is awaited: no
-// event tells of one that has no label, 0 when all have it.
-func afterUncached(works ...workv1.ManifestWork) time.Duration {
-	for i := range works {
-		if works[i].Labels[contract.PullLabel] != "true" {
-			return afterUnseen
-		}
-	}
-	return 0
-}
-
-// withUnlabelled adds an Application's works whose label is gone to the cached ones.
-func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedName, works []workv1.ManifestWork) ([]workv1.ManifestWork, error) {
-	for _, key := range r.unlabelled.of(app) {
-		live, err := r.liveWork(ctx, key)
-		if err != nil {
-			return nil, err
-		}
-		if live == nil || live.Labels[contract.PullLabel] == "true" {
-			r.unlabelled.forget(app, key) // gone, or the cache has it or will
-			continue
-		}
-		if claimant, named := workindex.Claimant(live); !named || claimant != app {
-			r.unlabelled.forget(app, key)
-			continue
-		}
-		works = append(works, *asCached(live))
-	}
-	return works, nil
 }

@@ -107,7 +107,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	works, err := r.works(req.NamespacedName)
 	if err == nil {
-		works, err = r.withUnlabelled(ctx, req.NamespacedName, works)
+		works, err = r.withUnlabelled(ctx, req.NamespacedName, app, works)
 	}
 	if err != nil {
 		return ctrl.Result{}, err

@@ -205,7 +205,6 @@ func TestLeavesOthersFinalizers(t *testing.T) {
 // does not answer, and everything is once it does.
 func TestNeverWithdrawsOnAReadError(t *testing.T) {
 	var failing atomic.Bool
-	failing.Store(true)
 	asked := make(chan struct{}, 1000)
 	startReading(t, func(c client.Client) client.Client {
 		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
@@ -227,6 +226,7 @@ func TestNeverWithdrawsOnAReadError(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook")
 	delivered(t, app, p.cluster)
+	failing.Store(true)
 	remove(t, app)
 	for range 3 {
 		<-asked // it tried, and tried again

@@ -1,0 +1,148 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// unlabelled remembers works without the pull label, by which the cache selects: those
+// that left the cache without having been deleted first, and those that a search found.
+type unlabelled struct {
+	mu       sync.Mutex
+	works    map[types.NamespacedName]map[types.NamespacedName]bool
+	searched map[string]bool // clusters
+}
+
+func (u *unlabelled) note(app, work types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.works == nil {
+		u.works = map[types.NamespacedName]map[types.NamespacedName]bool{}
+	}
+	if u.works[app] == nil {
+		u.works[app] = map[types.NamespacedName]bool{}
+	}
+	u.works[app][work] = true
+}
+
+func (u *unlabelled) forget(app, work types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if delete(u.works[app], work); len(u.works[app]) == 0 {
+		delete(u.works, app)
+	}
+}
+
+func (u *unlabelled) of(app types.NamespacedName) []types.NamespacedName {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Collect(maps.Keys(u.works[app]))
+}
+
+// afterUncached returns when to look again at works of which an end is awaited: no
+// event tells of one that has no label, 0 when all have it.
+func afterUncached(works ...workv1.ManifestWork) time.Duration {
+	for i := range works {
+		if works[i].Labels[contract.PullLabel] != "true" {
+			return afterUnseen
+		}
+	}
+	return 0
+}
+
+// withUnlabelled adds an Application's works whose label is gone to the cached ones.
+// wish is the Application, nil when it is gone.
+func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedName, wish *argocd.Application, works []workv1.ManifestWork) ([]workv1.ManifestWork, error) {
+	if wish != nil {
+		if err := r.searchUnlabelled(ctx, wish, works); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range r.unlabelled.of(app) {
+		live, err := r.liveWork(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if live == nil || live.Labels[contract.PullLabel] == "true" {
+			r.unlabelled.forget(app, key) // gone, or the cache has it or will
+			continue
+		}
+		if claimant, named := workindex.Claimant(live); !named || claimant != app {
+			r.unlabelled.forget(app, key)
+			continue
+		}
+		works = append(works, *asCached(live))
+	}
+	return works, nil
+}
+
+// notPulled selects the ManifestWorks that the cache leaves out.
+const notPulled = contract.PullLabel + "!=true"
+
+// searchUnlabelled finds the works on an Application's target that lost their label while
+// nobody watched, so that no second one is made beside them. Their names prove nothing
+// when they are of an earlier life. It asks the API server once for each cluster, and
+// only when an Application has no work there that the cache knows: a restart over a
+// settled fleet asks nothing.
+func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) error {
+	cluster := app.Annotations[contract.ClusterAnnotation]
+	abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
+	switch {
+	case !policy.Requested(app) || !policy.IsClusterName(cluster) || r.unlabelled.wasSearched(cluster),
+		abandon && app.DeletionTimestamp != nil,
+		slices.ContainsFunc(works, func(w workv1.ManifestWork) bool { return w.Namespace == cluster }):
+		return nil
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(workKind.GroupVersion().WithKind(workKind.Kind + "List"))
+	if err := r.live.List(ctx, list, &client.ListOptions{Namespace: cluster, Raw: &metav1.ListOptions{LabelSelector: notPulled}}); err != nil {
+		return fmt.Errorf("list ManifestWorks of cluster %s without label %s: %w", cluster, contract.PullLabel, err)
+	}
+	for i := range list.Items {
+		named, ours := workindex.Claimant(&list.Items[i])
+		if !ours {
+			continue
+		}
+		work, err := r.liveWork(ctx, client.ObjectKeyFromObject(&list.Items[i]))
+		if err != nil {
+			return err
+		}
+		if work != nil && workindex.DeliveredBy(&work.Spec).Name == named.Name { // not one that only carries our annotations
+			r.unlabelled.note(named, client.ObjectKeyFromObject(work))
+		}
+	}
+	r.unlabelled.noteSearched(cluster)
+	return nil
+}
+
+func (u *unlabelled) wasSearched(cluster string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.searched[cluster]
+}
+
+func (u *unlabelled) noteSearched(cluster string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.searched == nil {
+		u.searched = map[string]bool{}
+	}
+	u.searched[cluster] = true
+}
