@@ -43,6 +43,13 @@ type Options struct {
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
 
+func (o Options) withDefaults() Options {
+	if o.Backoff == nil {
+		o.Backoff = boot.Backoff()
+	}
+	return o
+}
+
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;patch
 
@@ -56,9 +63,7 @@ type Reconciler struct {
 // watches the metadata of ManifestWorks with the label of rendered mode, which
 // costs nothing where there are none.
 func Setup(mgr ctrl.Manager, options Options) error {
-	if options.Backoff == nil {
-		options.Backoff = boot.Backoff()
-	}
+	options = options.withDefaults()
 	// The manager's own cache holds the works of pulled Applications.
 	works, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),

@@ -13,15 +13,20 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -47,16 +52,29 @@ func TestMain(m *testing.M) {
 
 func start(t *testing.T) (writes *atomic.Int64, stop func()) {
 	t.Helper()
+	return startWith(t, Options{}, func(c client.WithWatch) client.Client { return c })
+}
+
+// startWith also lets a test stand between the controller and the API server.
+func startWith(t *testing.T, options Options, wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
+	t.Helper()
 	counted, writes := testkit.CountWrites(hub.config)
 	skipNames := true
 	mgr, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: hub.scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &skipNames},
+		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
+			c, err := client.NewWithWatch(config, o)
+			if err != nil {
+				return nil, err
+			}
+			return wrap(c), nil
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Setup(mgr, Options{}); err != nil {
+	if err := Setup(mgr, options); err != nil {
 		t.Fatal(err)
 	}
 	return writes, testkit.Run(t, mgr)
@@ -168,4 +186,41 @@ func TestSettledWritesNothing(t *testing.T) {
 	}
 	marks(t, "s1", "away", "2026-11-21T10:00:00Z")
 	marks(t, "s2", "never", "")
+}
+
+// After an outage, however long, every mark is tried again within the longest wait.
+func TestOutageIsOverWhenItEnds(t *testing.T) {
+	const failures = 30 // of controller-runtime's own waits, this many would take a day
+	var left atomic.Int64
+	left.Store(failures)
+	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Millisecond, 20*time.Millisecond)
+	startWith(t, Options{Backoff: backoff}, func(c client.WithWatch) client.Client {
+		return interceptor.NewClient(c, interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+				if left.Add(-1) >= 0 {
+					return apierrors.NewInternalError(errors.New("etcd is away"))
+				}
+				return c.Patch(ctx, o, p, opts...)
+			},
+		})
+	})
+	newCluster(t, "outage")
+	newWork(t, "outage", "marked", rendered)
+	available(t, "outage", metav1.ConditionUnknown, since)
+	marks(t, "outage", "marked", since.Format(time.RFC3339))
+	if n := left.Load(); n >= 0 {
+		t.Errorf("marked with %d failures to come", n)
+	}
+}
+
+// The default waits no longer than the documented half minute.
+func TestDefaultBackoff(t *testing.T) {
+	o := Options{}.withDefaults()
+	var longest time.Duration
+	for range 50 {
+		longest = max(longest, o.Backoff.When(reconcile.Request{NamespacedName: types.NamespacedName{Name: "c"}}))
+	}
+	if longest != 30*time.Second {
+		t.Errorf("the longest wait is %s", longest)
+	}
 }
