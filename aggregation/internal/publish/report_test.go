@@ -4,6 +4,9 @@
 package publish
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,4 +76,30 @@ func TestMetadataFor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A report leaves room for what the API server is going to write into its metadata, and
+// for what others have written there.
+func TestReportLeavesRoomForMetadata(t *testing.T) {
+	const limit, room = 16 << 10, 1 << 10
+	b := newBench(t)
+	for i := range 200 {
+		b.feedbackOf(fmt.Sprintf("app-%d", i), "Degraded")
+	}
+	b.limit = limit
+	fits := func(when string, rows int) {
+		t.Helper()
+		data, err := json.Marshal(b.server.report)
+		if got := len(b.server.report.Statuses.ClusterConditions); err != nil || len(data) > limit-room || got < rows {
+			t.Errorf("%s it has %d bytes and %d rows (error %v); want at least %d within %d less %d", when, len(data), got, err, rows, limit, room)
+		}
+	}
+	if err := b.create(t.Context(), guestbook, b.index.View(guestbook), batch{}); err != nil {
+		t.Fatal(err)
+	}
+	fits("new", 40)
+	b.server.report.Annotations["example.com/theirs"] = strings.Repeat("x", 6<<10)
+	b.cacheCatchesUp()
+	b.reconcile()
+	fits("with a large annotation", 20)
 }

@@ -6,6 +6,8 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -184,6 +186,30 @@ func TestReleasesAfterWithdrawal(t *testing.T) {
 	withdrawn(t, app)
 	remove(t, app)
 	eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
+// What is released is Argo CD's: the finalizers of others are theirs to remove.
+func TestReleasesArgoCDsFinalizersOnly(t *testing.T) {
+	const others = "hub.example.com/guard"
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guarded", func(a *argocd.Application) {
+		a.Finalizers = []string{argocd.ResourcesFinalizer, others, argocd.BackgroundFinalizer, argocd.PostDeleteFinalizer, argocd.PostDeleteCleanupFinalizer}
+	})
+	delivered(t, app, p.cluster)
+	remove(t, app)
+	eventually(t, "the release", func() error {
+		stored := &argocd.Application{}
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+			t.Fatalf("get Application: %v", err)
+		}
+		if !slices.Equal(stored.Finalizers, []string{others}) {
+			return fmt.Errorf("finalizers %v", stored.Finalizers)
+		}
+		return nil
+	})
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
+	withdrawn(t, app)
 }
 
 // An Application that was never ours keeps its finalizer.
