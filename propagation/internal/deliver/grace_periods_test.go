@@ -235,10 +235,11 @@ func TestAbandonReadsNothing(t *testing.T) {
 		a.Finalizers = []string{argocd.ResourcesFinalizer}
 		a.Annotations[contract.AbandonAnnotation] = "true"
 	}
-	app, never := p.deploy("guestbook", abandoned), p.deploy("never", abandoned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = "nowhere" })
+	app := p.deploy("guestbook", abandoned)
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	silent.Store(true)
+	never := p.deploy("never", abandoned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = newCluster(t) })
 	for _, a := range []*argocd.Application{app, never} {
 		remove(t, a)
 		eventually(t, "the Application to be gone", func() error { return gone(a) })

@@ -4,12 +4,17 @@
 package deliver
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -34,7 +39,17 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	}
 	again = remade(t, p, again)
 	remove(t, ended)
-	second := start(t)
+	var searches atomic.Int64
+	second := startReading(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+				if _, is := l.(*metav1.PartialObjectMetadataList); is {
+					searches.Add(1)
+				}
+				return c.List(ctx, l, opts...)
+			},
+		})
+	})
 	for app, work := range map[*argocd.Application]*workv1.ManifestWork{kept: ofKept, again: ofAgain} {
 		adopted(t, app, work)
 		eventually(t, "the label of "+work.Name, func() error {
@@ -52,4 +67,9 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	}
 	pruned(t, ofEnded)
 	eventually(t, "the Application to be gone", func() error { return gone(ended) })
+	before := searches.Load()
+	delivered(t, p.deploy("later"), p.cluster)
+	if n := searches.Load(); before == 0 || n != before {
+		t.Errorf("%d searches of the cluster, %d more for a later Application", before, n-before)
+	}
 }
