@@ -24,6 +24,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 var errInjected = errors.New("injected")
@@ -113,7 +114,7 @@ func TestPatchOutcomes(t *testing.T) {
 	}{
 		"written":   {reason: "nothing is left to do", app: app},
 		"gone":      {reason: "an Application that went meanwhile is no error", app: app, patched: apierrors.NewNotFound(applications, "a")},
-		"conflict":  {reason: "a race is no error, but looked at again", app: app, patched: apierrors.NewConflict(applications, "a", errInjected), after: conflictDelay},
+		"conflict":  {reason: "a race is no error, but looked at again", app: app, patched: apierrors.NewConflict(applications, "a", errInjected), after: boot.ConflictDelay},
 		"refused":   {reason: "anything else is an error with backoff", app: app, patched: errInjected, err: errInjected},
 		"malformed": {reason: "a status that is no status is left to a person", app: broken, err: appstatus.ErrMalformed, final: true},
 	}
