@@ -16,6 +16,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -43,7 +44,7 @@ func TestCopiesOf(t *testing.T) {
 		}}
 	}
 	app := application("shop", "11111111-aaaa", "true")
-	ownName, earlierName, otherName := names(&app)[0], contract.WorkName("shop", "99999999-zzzz"), contract.WorkName("other", "22222222-bbbb")
+	ownName, earlierName, otherName := payload.WorkNames(&app)[0], contract.WorkName("shop", "99999999-zzzz"), contract.WorkName("other", "22222222-bbbb")
 	work := func(cluster, name string, there types.NamespacedName, change ...func(*workv1.ManifestWork)) workv1.ManifestWork {
 		w := &workv1.ManifestWork{
 			ObjectMeta: metav1.ObjectMeta{
