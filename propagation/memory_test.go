@@ -1,0 +1,157 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// sets is how many ApplicationSets the fleet has, each with one Application a cluster.
+const sets = 10
+
+// spec is as large as Applications in the field have it: a chart with some values.
+func spec(set string) json.RawMessage {
+	return fmt.Appendf(nil, `{"destination":{"namespace":%[1]q,"server":"https://kubernetes.default.svc"},"project":"default","source":{"helm":{"releaseName":%[1]q,"values":%[2]q},`+
+		`"path":"charts/%[3]s","repoURL":"https://git.example.com/apps.git","targetRevision":"main"},"syncPolicy":{"automated":{"prune":true,"selfHeal":true},"syncOptions":["CreateNamespace=true"]}}`,
+		set, strings.Repeat("replicaCount: 3\nimage: {repository: registry.example.com/shop}\n", 8), set)
+}
+
+// delivered returns the i-th Application of a settled fleet and its ManifestWork, as
+// the API server sends them.
+func delivered(tb testing.TB, i int) (app, work []byte) {
+	tb.Helper()
+	random := rand.New(rand.NewPCG(uint64(i), 1))
+	uid := func() types.UID {
+		return types.UID(fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", random.Uint32(), random.Uint32()>>16, random.Uint32()>>20, random.Uint32()>>20, random.Uint64()>>16))
+	}
+	set, cluster := fmt.Sprintf("set%02d", i%sets), fmt.Sprintf("cluster%04d", i/sets)
+	revision := fmt.Sprintf("be%038x", random.Uint64())
+	yes := true
+	a := &argocd.Application{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "argocd", Name: set + "-" + cluster, UID: uid(), ResourceVersion: fmt.Sprint(100_000 + i), Generation: 3,
+		Labels: map[string]string{contract.PullLabel: "true"}, Finalizers: []string{argocd.ResourcesFinalizer},
+		Annotations:     map[string]string{contract.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: set, UID: types.UID("uid-of-" + set), Controller: &yes, BlockOwnerDeletion: &yes}},
+	}, Spec: spec(set)}
+	w, err := payload.ManifestWork(payload.Inputs{Application: a, CreateNamespace: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a.Status = fmt.Appendf(nil, `{"health":{"status":"Healthy"},"operationState":{"finishedAt":"2026-01-02T03:04:09Z","message":"successfully synced (all tasks run)","operation":{},`+
+		`"phase":"Succeeded","startedAt":"2026-01-02T03:04:05Z"},"sync":{"revision":%q,"status":"Synced"}}`, revision)
+	w.Name, w.UID, w.ResourceVersion, w.Generation = contract.WorkName(a.Name, string(a.UID)), uid(), fmt.Sprint(200_000+i), 1
+	w.Finalizers = []string{"cluster.open-cluster-management.io/manifest-work-cleanup"}
+	report(w, revision)
+	return encode(tb, a), encode(tb, w)
+}
+
+// report has the work agent say that the Application runs a revision.
+func report(w *workv1.ManifestWork, revision string) {
+	condition := func(kind string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: kind + "Complete", Message: "as it should be", ObservedGeneration: w.Generation, LastTransitionTime: metav1.Unix(1_767_000_000, 0)}
+	}
+	w.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied), condition(workv1.WorkAvailable)}
+	m := workv1.ManifestCondition{
+		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: "argocd", Name: w.Annotations[contract.HubNameAnnotation]},
+		Conditions:   []metav1.Condition{condition(workv1.ManifestApplied), condition(workv1.ManifestAvailable), condition("StatusFeedbackSynced")},
+	}
+	for _, v := range [][2]string{
+		{contract.FeedbackHealthStatus, "Healthy"}, {contract.FeedbackSyncStatus, "Synced"}, {contract.FeedbackSyncRevision, revision}, {contract.FeedbackOperationPhase, "Succeeded"},
+		{contract.FeedbackOperationStartedAt, "2026-01-02T03:04:05Z"}, {contract.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"},
+		{contract.FeedbackOperationMessage, "successfully synced (all tasks run)"}, {contract.FeedbackReconciledAt, "2026-01-02T03:05:06Z"},
+	} {
+		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: v[0], Value: workv1.FieldValue{Type: workv1.String, String: &v[1]}})
+	}
+	namespace := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Version: "v1", Kind: "Namespace", Resource: "namespaces", Name: "argocd"}, Conditions: m.Conditions}
+	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{namespace, m}
+}
+
+func cluster(i int) []byte {
+	return fmt.Appendf(nil, `{"metadata":{"name":"cluster%04[1]d","uid":"uid-%[1]d","resourceVersion":"1"},"spec":{"hubAcceptsClient":true},`+
+		`"status":{"conditions":[{"type":"ManagedClusterConditionAvailable","status":"True","reason":"r","message":"m","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`, i)
+}
+
+func encode(tb testing.TB, o any) []byte {
+	tb.Helper()
+	raw, err := json.Marshal(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return raw
+}
+
+func TestMain(m *testing.M) {
+	testkit.RunBinary(main)
+	os.Exit(m.Run())
+}
+
+// BenchmarkMemory reports what the binary keeps of one Application that is delivered
+// and settled, with all that belongs to it: what the heap grows by between 2,000 and
+// 20,000 of them, and what the process has of the machine's memory with 20,000.
+func BenchmarkMemory(b *testing.B) {
+	const some, all = 2_000, 20_000
+	for b.Loop() {
+		less, _ := settledFleet(b, some)
+		more, resident := settledFleet(b, all)
+		b.ReportMetric(float64(more-less)/(all-some), "B/Application")
+		b.ReportMetric(float64(resident)/(1<<20), "MiB")
+	}
+}
+
+// settledFleet runs the binary on a hub with n settled Applications and returns what it
+// keeps of them, and what it has of the machine's memory then.
+func settledFleet(b *testing.B, n int) (heap, resident int) {
+	b.Helper()
+	hub := testkit.NewMemoryHub(b)
+	works := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
+	clusters := schema.GroupVersionResource{Group: "cluster.open-cluster-management.io", Version: "v1", Resource: "managedclusters"}
+	hub.Serve(works, "ManifestWork", true, n, func(i int) []byte { _, work := delivered(b, i); return work })
+	hub.Serve(clusters, "ManagedCluster", false, n/sets, cluster)
+	hub.Serve(argocd.GroupVersion.WithResource(argocd.ApplicationPlural), argocd.ApplicationKind, true, n, func(i int) []byte { app, _ := delivered(b, i); return app })
+	hub.Serve(argocd.GroupVersion.WithResource(argocd.AppProjectPlural), argocd.AppProjectKind, true, 0, nil)
+	hub.Serve(schema.GroupVersionResource{Group: clusters.Group, Version: "v1beta1", Resource: "placementdecisions"}, "PlacementDecision", true, 0, nil)
+	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", true, 0, nil)
+	binary := testkit.StartBinary(b, hub, "--cluster-binding=none")
+	testkit.Eventually(b, fmt.Sprint(n, " Applications to be delivered"), func() error {
+		metrics, err := binary.Metrics()
+		switch {
+		case err != nil:
+			return err
+		case metrics["propagation_applications"] != float64(n):
+			return fmt.Errorf("%v are", metrics["propagation_applications"])
+		case metrics["workqueue_depth"]+metrics["controller_runtime_active_workers"] > 0:
+			return errors.New("work is waiting")
+		}
+		return nil
+	})
+	for what, times := range hub.Writes() {
+		if what != "POST secrets" { // one for each cluster; the hub keeps none
+			b.Errorf("%s was sent %d times: the fleet is not settled", what, times)
+		}
+	}
+	resident = binary.Resident()
+	heap = binary.Heap(b)
+	if path := os.Getenv("HEAP_PROFILE"); path != "" && n > 10_000 {
+		if err := binary.SaveHeap(path); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return heap, resident
+}

@@ -1,0 +1,157 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const binaryVariable = "TESTKIT_RUN_BINARY"
+
+// RunBinary runs main instead of the package's tests in a process that [StartBinary] has
+// started. It is called first in the TestMain of a binary's own package.
+func RunBinary(main func()) {
+	if os.Getenv(binaryVariable) != "" {
+		main()
+		os.Exit(0)
+	}
+}
+
+// Binary is a binary of the product in a process of its own, with all its settings.
+type Binary struct {
+	pid            int
+	metrics, pprof string
+}
+
+// StartBinary starts the binary whose package is tested, against a hub, until the test ends.
+func StartBinary(t testing.TB, hub *MemoryHub, args ...string) *Binary {
+	t.Helper()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"hub": {Server: hub.Config().Host}},
+		Contexts:       map[string]*clientcmdapi.Context{"hub": {Cluster: "hub"}},
+		CurrentContext: "hub",
+	}, kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Binary{metrics: freeAddress(t), pprof: freeAddress(t)}
+	ctx, stop := context.WithCancel(context.Background())
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"--kubeconfig=" + kubeconfig, "--metrics-bind-address=" + p.metrics, "--metrics-secure=false",
+		"--pprof-bind-address=" + p.pprof, "--health-probe-bind-address=0", "--zap-log-level=error"}, args...)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), binaryVariable+"=1"), &out, &out
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.pid = cmd.Process.Pid
+	t.Cleanup(func() {
+		stop()
+		if err := cmd.Wait(); err != nil && !errors.Is(err, context.Canceled) || out.Len() > 0 {
+			t.Logf("the binary ended with %v:\n%s", err, out.String())
+		}
+	})
+	return p
+}
+
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// Metrics returns the sum of each counter and gauge over its labels.
+func (p *Binary) Metrics() (map[string]float64, error) {
+	raw, err := get("http://" + p.metrics + "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	sums := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			sums[name] += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return sums, nil
+}
+
+// Heap returns the bytes of all that the process keeps, after a collection.
+func (p *Binary) Heap(t testing.TB) (live int) {
+	t.Helper()
+	var raw []byte
+	for range 2 { // the second frees what the first only finalized
+		var err error
+		if raw, err = get("http://" + p.pprof + "/debug/pprof/heap?gc=1&debug=1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, value, _ := strings.Cut(string(raw), "# HeapAlloc = ")
+	if _, err := fmt.Sscan(value, &live); err != nil {
+		t.Fatalf("read the heap profile: %v", err)
+	}
+	return live
+}
+
+// Resident returns the memory that the process has of the machine, 0 when that is not known.
+func (p *Binary) Resident() int {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	if err != nil {
+		return 0
+	}
+	_, value, _ := strings.Cut(string(status), "VmRSS:")
+	var kibibytes int
+	if _, err := fmt.Sscan(value, &kibibytes); err != nil {
+		return 0
+	}
+	return kibibytes << 10
+}
+
+// SaveHeap writes the heap profile to a file, for go tool pprof.
+func (p *Binary) SaveHeap(path string) error {
+	raw, err := get("http://" + p.pprof + "/debug/pprof/heap?gc=1")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, raw, 0o600)
+}
+
+func get(url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	return io.ReadAll(response.Body)
+}

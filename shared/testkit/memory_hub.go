@@ -1,0 +1,174 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package testkit
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// MemoryHub is an API server that only plays back: it streams objects to whoever
+// watches their kind, keeps none of them, and takes every create for done. It is for
+// benchmarks of memory with more objects than a real API server is given in a minute.
+type MemoryHub struct {
+	server *httptest.Server
+	kinds  []*memoryKind
+
+	mu     sync.Mutex
+	writes map[string]int
+}
+
+type memoryKind struct {
+	schema.GroupVersionResource
+	kind       string
+	namespaced bool
+	objects    int
+	object     func(int) []byte
+}
+
+// NewMemoryHub starts a hub that ends with the benchmark.
+func NewMemoryHub(t testing.TB) *MemoryHub {
+	t.Helper()
+	h := &MemoryHub{writes: map[string]int{}}
+	h.server = httptest.NewServer(h)
+	t.Cleanup(func() {
+		h.server.CloseClientConnections()
+		h.server.Close()
+	})
+	return h
+}
+
+// Config returns how to reach the hub.
+func (h *MemoryHub) Config() *rest.Config { return &rest.Config{Host: h.server.URL, QPS: -1} }
+
+// Serve makes the hub know a kind and n objects of it, which object returns as JSON. It is
+// not to be called once the hub is in use.
+func (h *MemoryHub) Serve(resource schema.GroupVersionResource, kind string, namespaced bool, n int, object func(i int) []byte) {
+	h.kinds = append(h.kinds, &memoryKind{resource, kind, namespaced, n, object})
+}
+
+// Writes returns how often each verb and resource was written to, Events left out.
+func (h *MemoryHub) Writes() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	writes := map[string]int{}
+	for what, n := range h.writes {
+		writes[what] = n
+	}
+	return writes
+}
+
+// ServeHTTP answers discovery, watches and writes; nothing can be read one by one.
+func (h *MemoryHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	if parts[0] == "api" { // the core group, as a group
+		parts = append([]string{"apis", ""}, parts[1:]...)
+	}
+	switch {
+	case r.URL.Path == "/api":
+		_ = json.NewEncoder(w).Encode(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}})
+	case r.URL.Path == "/apis":
+		h.groups(w)
+	case len(parts) == 3 && r.Method == http.MethodGet:
+		h.discover(w, schema.GroupVersion{Group: parts[1], Version: parts[2]})
+	case r.Method == http.MethodGet && r.URL.Query().Get("watch") != "":
+		h.watch(w, r, parts[len(parts)-1])
+	case r.Method == http.MethodPost:
+		h.create(w, r, parts[len(parts)-1])
+	default:
+		if r.Method != http.MethodGet {
+			h.note(r.Method + " " + r.URL.Path)
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound})
+	}
+}
+
+func (h *MemoryHub) groups(w io.Writer) {
+	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
+	versions := map[string][]metav1.GroupVersionForDiscovery{}
+	for _, k := range h.kinds {
+		v := metav1.GroupVersionForDiscovery{GroupVersion: k.GroupVersion().String(), Version: k.Version}
+		if !slices.Contains(versions[k.Group], v) {
+			versions[k.Group] = append(versions[k.Group], v)
+		}
+	}
+	for group, versions := range versions {
+		list.Groups = append(list.Groups, metav1.APIGroup{Name: group, Versions: versions, PreferredVersion: versions[0]})
+	}
+	_ = json.NewEncoder(w).Encode(list)
+}
+
+func (h *MemoryHub) discover(w io.Writer, version schema.GroupVersion) {
+	list := metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version.String()}
+	for _, k := range h.kinds {
+		if k.GroupVersion() == version {
+			list.APIResources = append(list.APIResources, metav1.APIResource{Name: k.Resource, Kind: k.kind, Namespaced: k.namespaced, Verbs: metav1.Verbs{"get", "list", "watch", "create"}})
+		}
+	}
+	_ = json.NewEncoder(w).Encode(list)
+}
+
+// watch streams what there is, says that this is all, and then keeps silent.
+func (h *MemoryHub) watch(w http.ResponseWriter, r *http.Request, resource string) {
+	i := slices.IndexFunc(h.kinds, func(k *memoryKind) bool { return k.Resource == resource })
+	if i < 0 {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	k := h.kinds[i]
+	header := fmt.Sprintf(`"apiVersion":%q,"kind":%q`, k.GroupVersion(), k.kind)
+	if strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata") {
+		header = `"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata"`
+	}
+	for i := range k.objects {
+		if _, err := fmt.Fprintf(w, `{"type":"ADDED","object":{%s,%s}`+"\n", header, k.object(i)[1:]); err != nil {
+			return
+		}
+	}
+	_, _ = fmt.Fprintf(w, `{"type":"BOOKMARK","object":{%s,"metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", header)
+	if f, ok := w.(http.Flusher); ok {
+		f.Flush()
+	}
+	<-r.Context().Done()
+}
+
+func (h *MemoryHub) create(w http.ResponseWriter, r *http.Request, resource string) {
+	if resource != "events" {
+		h.note(r.Method + " " + resource)
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	var object map[string]any
+	if json.Unmarshal(body, &object) == nil { // else Protobuf, whose metadata nobody reads
+		if metadata, ok := object["metadata"].(map[string]any); ok {
+			metadata["uid"], metadata["resourceVersion"], metadata["generation"] = fmt.Sprint("uid-", metadata["name"]), "1", 1
+		}
+		body, _ = json.Marshal(object) // it was decoded just now
+	}
+	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+	w.WriteHeader(http.StatusCreated)
+	_, _ = w.Write(body)
+}
+
+func (h *MemoryHub) note(what string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.writes[what]++
+}
