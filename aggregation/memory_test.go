@@ -1,0 +1,146 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// sets is how many ApplicationSets the fleet has, each with one Application a cluster.
+const sets = 10
+
+// delivered returns the ManifestWork of the i-th Application of a settled fleet.
+func delivered(tb testing.TB, i int) []byte {
+	tb.Helper()
+	random := rand.New(rand.NewPCG(uint64(i), 1))
+	set, cluster := fmt.Sprintf("set%02d", i%sets), fmt.Sprintf("cluster%04d", i/sets)
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: cluster, Name: set + "-" + cluster + "-1a2b3", ResourceVersion: fmt.Sprint(200_000 + i), Generation: 1,
+		UID:         types.UID(fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", random.Uint32(), random.Uint32()>>16, random.Uint32()>>20, random.Uint32()>>20, random.Uint64()>>16)),
+		Labels:      map[string]string{contract.PullLabel: "true", contract.ApplicationSetLabel: "true", contract.ApplicationSetHashLabel: contract.ApplicationSetHash("argocd", set)},
+		Annotations: map[string]string{contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: set + "-" + cluster, contract.HostingAnnotation: "argocd/" + set},
+		Finalizers:  []string{"cluster.open-cluster-management.io/manifest-work-cleanup"},
+	}}
+	condition := func(kind string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: kind + "Complete", Message: "as it should be", ObservedGeneration: w.Generation, LastTransitionTime: metav1.Unix(1_767_000_000, 0)}
+	}
+	w.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied), condition(workv1.WorkAvailable)}
+	m := workv1.ManifestCondition{
+		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: "argocd", Name: set + "-" + cluster},
+		Conditions:   []metav1.Condition{condition(workv1.ManifestApplied), condition(workv1.ManifestAvailable), condition("StatusFeedbackSynced")},
+	}
+	for _, v := range [][2]string{
+		{contract.FeedbackHealthStatus, "Healthy"}, {contract.FeedbackSyncStatus, "Synced"}, {contract.FeedbackSyncRevision, fmt.Sprintf("be%038x", random.Uint64())}, {contract.FeedbackOperationPhase, "Succeeded"},
+		{contract.FeedbackOperationStartedAt, "2026-01-02T03:04:05Z"}, {contract.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"},
+		{contract.FeedbackOperationMessage, "successfully synced (all tasks run)"}, {contract.FeedbackReconciledAt, "2026-01-02T03:05:06Z"},
+	} {
+		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: v[0], Value: workv1.FieldValue{Type: workv1.String, String: &v[1]}})
+	}
+	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
+	raw, err := json.Marshal(w)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return raw
+}
+
+// searched writes what search says of the first n Applications, with ten resources each.
+func searched(tb testing.TB, dir string, n int) {
+	tb.Helper()
+	store := intermediate.NewStore(dir)
+	for s := range sets {
+		set := fmt.Sprintf("set%02d", s)
+		report := &intermediate.Report{Namespace: "argocd", Name: set}
+		for c := range n / sets {
+			cluster := fmt.Sprintf("cluster%04d", c)
+			a := intermediate.Application{Cluster: cluster, Namespace: "argocd", Name: set + "-" + cluster}
+			for r := range 10 {
+				a.Resources = append(a.Resources, intermediate.Resource{APIVersion: "apps/v1", Kind: "Deployment", Namespace: set, Name: fmt.Sprintf("%s-%d", set, r)})
+			}
+			report.Applications = append(report.Applications, a)
+		}
+		if err := store.Write(report); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func TestMain(m *testing.M) {
+	testkit.RunBinary(main)
+	os.Exit(m.Run())
+}
+
+// BenchmarkMemory reports what the binary keeps of one row of a report, with all that
+// belongs to it: what the heap grows by between 2,000 and 20,000 of them, and what the
+// process has of the machine's memory with 20,000. Search knows all of them, or none.
+func BenchmarkMemory(b *testing.B) {
+	const some, all = 2_000, 20_000
+	for name, known := range map[string]int{"search": all, "without search": 0} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				less, _ := settledFleet(b, some, min(some, known))
+				more, resident := settledFleet(b, all, known)
+				b.ReportMetric(float64(more-less)/(all-some), "B/row")
+				b.ReportMetric(float64(resident)/(1<<20), "MiB")
+			}
+		})
+	}
+}
+
+// settledFleet runs the binary on a hub with n settled Applications, of which search
+// knows some, and returns what it keeps of them, and what it has of the machine's memory then.
+func settledFleet(b *testing.B, n, known int) (heap, resident int) {
+	b.Helper()
+	hub := testkit.NewMemoryHub(b)
+	hub.Serve(schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}, "ManifestWork", true, n, func(i int) []byte { return delivered(b, i) })
+	hub.Serve(schema.GroupVersionResource{Group: "cluster.open-cluster-management.io", Version: "v1", Resource: "managedclusters"}, "ManagedCluster", false, n/sets, func(i int) []byte {
+		return fmt.Appendf(nil, `{"metadata":{"name":"cluster%04[1]d","uid":"uid-%[1]d","resourceVersion":"1"},"spec":{"hubAcceptsClient":true},`+
+			`"status":{"conditions":[{"type":"ManagedClusterConditionAvailable","status":"True","reason":"r","message":"m","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`, i)
+	})
+	hub.Serve(argocd.GroupVersion.WithResource(argocd.ApplicationSetPlural), argocd.ApplicationSetKind, true, sets, func(i int) []byte {
+		return fmt.Appendf(nil, `{"metadata":{"namespace":"argocd","name":"set%02[1]d","uid":"uid-%[1]d","resourceVersion":"1"}}`, i)
+	})
+	hub.Serve(v1alpha1.GroupVersion.WithResource("multiclusterapplicationsetreports"), "MulticlusterApplicationSetReport", true, 0, nil)
+	dir := b.TempDir()
+	if known > 0 {
+		searched(b, dir, known)
+	}
+	binary := testkit.StartBinary(b, hub, "--intermediate-dir="+dir)
+	testkit.Eventually(b, fmt.Sprint(sets, " reports to be written"), func() error {
+		metrics, err := binary.Metrics()
+		switch {
+		case err != nil:
+			return err
+		case hub.Writes()["POST multiclusterapplicationsetreports"] != sets:
+			return fmt.Errorf("%v", hub.Writes())
+		case metrics["workqueue_depth"]+metrics["controller_runtime_active_workers"] > 0:
+			return errors.New("work is waiting")
+		}
+		return nil
+	})
+	heap = binary.Heap(b)
+	resident = binary.Resident()
+	if path := os.Getenv("HEAP_PROFILE"); path != "" && n > 10_000 {
+		if err := binary.SaveHeap(path); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return heap, resident
+}
