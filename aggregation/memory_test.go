@@ -5,7 +5,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -123,15 +122,9 @@ func settledFleet(b *testing.B, n, known int) (heap, resident int) {
 		searched(b, dir, known)
 	}
 	binary := testkit.StartBinary(b, hub, "--intermediate-dir="+dir)
-	testkit.Eventually(b, fmt.Sprint(sets, " reports to be written"), func() error {
-		metrics, err := binary.Metrics()
-		switch {
-		case err != nil:
-			return err
-		case hub.Writes()["POST multiclusterapplicationsetreports"] != sets:
-			return fmt.Errorf("%v", hub.Writes())
-		case metrics["workqueue_depth"]+metrics["controller_runtime_active_workers"] > 0:
-			return errors.New("work is waiting")
+	binary.Settle(b, fmt.Sprint(sets, " reports to be written"), func(map[string]float64) error {
+		if hub.Writes()["POST multiclusterapplicationsetreports"] != sets {
+			return fmt.Errorf("written were %v", hub.Writes())
 		}
 		return nil
 	})

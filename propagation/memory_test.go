@@ -5,7 +5,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -129,15 +128,9 @@ func settledFleet(b *testing.B, n int) (heap, resident int) {
 	hub.Serve(schema.GroupVersionResource{Group: clusters.Group, Version: "v1beta1", Resource: "placementdecisions"}, "PlacementDecision", true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", true, 0, nil)
 	binary := testkit.StartBinary(b, hub, "--cluster-binding=none")
-	testkit.Eventually(b, fmt.Sprint(n, " Applications to be delivered"), func() error {
-		metrics, err := binary.Metrics()
-		switch {
-		case err != nil:
-			return err
-		case metrics["propagation_applications"] != float64(n):
-			return fmt.Errorf("%v are", metrics["propagation_applications"])
-		case metrics["workqueue_depth"]+metrics["controller_runtime_active_workers"] > 0:
-			return errors.New("work is waiting")
+	binary.Settle(b, fmt.Sprint(n, " Applications to be delivered"), func(metrics map[string]float64) error {
+		if done := metrics["propagation_applications"]; done != float64(n) {
+			return fmt.Errorf("%v are", done)
 		}
 		return nil
 	})

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -101,6 +102,28 @@ func (p *Binary) Metrics() (map[string]float64, error) {
 		}
 	}
 	return sums, nil
+}
+
+// Settle waits until check has no objection to the metrics and nothing is queued or worked
+// on. It is patient: it is there for benchmarks, on machines that are busy.
+func (p *Binary) Settle(t testing.TB, what string, check func(metrics map[string]float64) error) {
+	t.Helper()
+	deadline, tick := time.After(10*Patience), time.NewTicker(200*time.Millisecond)
+	defer tick.Stop()
+	for {
+		metrics, err := p.Metrics()
+		if err == nil {
+			err = check(metrics)
+		}
+		if err == nil && metrics["workqueue_depth"]+metrics["controller_runtime_active_workers"] == 0 {
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("waited for %s: %v", what, err)
+		case <-tick.C:
+		}
+	}
 }
 
 // Heap returns the bytes of all that the process keeps, after a collection.

@@ -16,6 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -84,11 +85,11 @@ func TestHostileWorkIsBrief(t *testing.T) {
 			if each := (heap() - before) / works; each > c.limit {
 				t.Errorf("%s: %d bytes a work, want at most %d", c.reason, each, c.limit)
 			}
-			work, ok := kept[0].(*Work)
-			if !ok || work.AppNamespace != "" || work.HubName != "guestbook" || work.Set.Name != "guestbook" {
+			work, ok := kept[0].(*manifestcache.Work)
+			if !ok || work.AppNamespace != "" || work.HubName != "guestbook" || setOf(work).Name != "guestbook" {
 				t.Fatalf("%s: it is %+v", c.reason, kept[0])
 			}
-			seen := work.Facts.Observe(status.Cluster{Name: "cluster1", Exists: true, Available: true})
+			seen := status.Work(work.ManifestWork(), status.Cluster{Name: "cluster1", Exists: true, Available: true})
 			for _, s := range []string{seen.Health, seen.Sync, seen.Revision, seen.Operation.Phase, seen.Operation.StartedAt} {
 				if len(s) > contract.MaxToken {
 					t.Errorf("%s: a row gets %d bytes", c.reason, len(s))

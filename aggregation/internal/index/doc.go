@@ -7,6 +7,6 @@
 // ApplicationSet. Nothing is listed and nothing is recomputed as a whole.
 //
 // [Index] is pure memory. [Feed] connects it to the informers and to the
-// directory of intermediate reports; [Compact] makes the few bytes that the cache
-// holds of each ManifestWork.
+// directory of intermediate reports; package manifestcache makes the few bytes
+// that the cache holds of each ManifestWork.
 package index

@@ -20,6 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -66,7 +67,7 @@ func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.S
 			},
 			gone: f.deleteApplicationSet,
 		}),
-		f.handle(works, handler[*Work]{set: f.setWork, gone: x.DeleteWork}),
+		f.handle(works, handler[*manifestcache.Work]{set: f.setWork, gone: x.DeleteWork}),
 		f.handle(clusters, handler[*clusterv1.ManagedCluster]{
 			set:  func(c *clusterv1.ManagedCluster) { x.SetCluster(status.ClusterOf(c.Name, c)) },
 			gone: func(key types.NamespacedName) { x.SetCluster(status.ClusterOf(key.Name, nil)) },
@@ -83,9 +84,9 @@ func (f *Feed) handle(informer cache.Informer, h toolscache.ResourceEventHandler
 	return nil
 }
 
-func (f *Feed) setWork(w *Work) {
-	if w.Set.Name == "" {
-		f.index.DeleteWork(w.key())
+func (f *Feed) setWork(w *manifestcache.Work) {
+	if _, ours := w.ApplicationSet(); !ours {
+		f.index.DeleteWork(keyOf(w))
 		return
 	}
 	f.index.SetWork(w)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // metric returns the value of a metric without labels.
@@ -84,7 +85,7 @@ func TestWhatSearchSaidGoesWithTheApplicationSet(t *testing.T) {
 	fileGoes := func(f *Feed, store *intermediate.Store) error {
 		return errors.Join(store.Remove("argocd", "guestbook"), f.readReport("argocd", "guestbook"))
 	}
-	work := func() *Work { return compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))) }
+	work := func() *manifestcache.Work { return compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))) }
 	for name, test := range map[string]struct {
 		why    string
 		events func(f *Feed, store *intermediate.Store) error
@@ -123,7 +124,7 @@ func TestWhatSearchSaidGoesWithTheApplicationSet(t *testing.T) {
 			if err := test.events(f, store); err != nil {
 				t.Fatal(err)
 			}
-			f.index.DeleteWork(work().key())
+			f.index.DeleteWork(keyOf(work()))
 			if kept := len(x.sets) > 0; kept != test.kept {
 				t.Errorf("%s: what search said is kept: %t, want %t", test.why, kept, test.kept)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -58,32 +59,33 @@ func (x *Index) update(change func(touched)) {
 }
 
 // SetWork takes in a ManifestWork that is new or has changed.
-func (x *Index) SetWork(w *Work) {
+func (x *Index) SetWork(w *manifestcache.Work) {
+	key := setOf(w)
 	x.update(func(t touched) {
-		e := x.works[w.key()]
-		if e != nil && !e.work.sameApplication(w) {
+		e := x.works[keyOf(w)]
+		if e != nil && !sameRow(e.work, w) {
 			x.remove(e, t)
 			e = nil
 		}
-		s := x.set(w.Set)
+		s := x.set(key)
 		if e != nil {
-			moved := e.work.onCluster() != w.onCluster()
+			moved := placeOf(e.work) != placeOf(w)
 			e.work = w
 			if moved {
-				t.add(w.Set, s.attach(e))
+				t.add(key, s.attach(e))
 			}
-			t.add(w.Set, x.refresh(e))
-			t.add(w.Set, s.retarget(w.application()))
+			t.add(key, x.refresh(e))
+			t.add(key, s.retarget(applicationOf(w)))
 			return
 		}
 		e = &entry{work: w}
-		x.works[w.key()] = e
-		x.change(x.cluster(w.cluster()), func(c *cluster) { c.works[e] = struct{}{} })
+		x.works[keyOf(w)] = e
+		x.change(x.cluster(w.Namespace), func(c *cluster) { c.works[e] = struct{}{} })
 		s.attach(e)
 		x.refresh(e)
 		s.insert(e)
-		s.retarget(w.application())
-		t.add(w.Set, true)
+		s.retarget(applicationOf(w))
+		t.add(key, true)
 	})
 }
 
@@ -106,7 +108,7 @@ func (x *Index) SetCluster(state status.Cluster) {
 			return
 		}
 		for e := range c.works {
-			t.add(e.work.Set, x.refresh(e))
+			t.add(setOf(e.work), x.refresh(e))
 		}
 	})
 }
@@ -172,8 +174,8 @@ func (x *Index) know(key types.NamespacedName, s *set, search *findings, remembe
 
 // refresh makes the row of an entry anew and reports whether it is another one.
 func (x *Index) refresh(e *entry) bool {
-	s := x.set(e.work.Set)
-	row := e.makeRow(x.cluster(e.work.cluster()).state, s)
+	s := x.set(setOf(e.work))
+	row := e.makeRow(x.cluster(e.work.Namespace).state, s)
 	if e.row != nil && e.row.Equal(row) {
 		return false
 	}
@@ -182,14 +184,14 @@ func (x *Index) refresh(e *entry) bool {
 }
 
 func (x *Index) remove(e *entry, t touched) {
-	delete(x.works, e.work.key())
-	x.change(x.cluster(e.work.cluster()), func(c *cluster) { delete(c.works, e) })
-	s := x.set(e.work.Set)
+	delete(x.works, keyOf(e.work))
+	x.change(x.cluster(e.work.Namespace), func(c *cluster) { delete(c.works, e) })
+	s := x.set(setOf(e.work))
 	s.detach(e)
 	s.remove(e)
-	s.retarget(e.work.application())
-	x.dropIfEmpty(e.work.Set, s)
-	t.add(e.work.Set, true)
+	s.retarget(applicationOf(e.work))
+	x.dropIfEmpty(setOf(e.work), s)
+	t.add(setOf(e.work), true)
 }
 
 func (x *Index) set(key types.NamespacedName) *set {

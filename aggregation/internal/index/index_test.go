@@ -19,6 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -58,13 +59,13 @@ func says(health, sync string) map[string]string {
 	}
 }
 
-func compact(t testing.TB, w *workv1.ManifestWork) *Work {
+func compact(t testing.TB, w *workv1.ManifestWork) *manifestcache.Work {
 	t.Helper()
 	object, err := Compact(w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return object.(*Work)
+	return object.(*manifestcache.Work)
 }
 
 func available(name string) status.Cluster {
@@ -289,7 +290,7 @@ func TestConcurrentUse(t *testing.T) {
 				x.SetCluster(status.Cluster{Name: name, Exists: true})
 				x.SetSearch(&intermediate.Report{Namespace: guestbook.Namespace, Name: guestbook.Name})
 				x.View(guestbook)
-				x.DeleteWork(work.key())
+				x.DeleteWork(keyOf(work))
 				x.Forget(guestbook)
 			}
 			x.SetCluster(available(name))
@@ -319,8 +320,8 @@ func TestCompact(t *testing.T) {
 			full := manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))
 			test.change(full)
 			w := compact(t, full)
-			if ours := w.Set == guestbook; ours != test.ours {
-				t.Errorf("%s: belongs to %q", test.why, w.Set)
+			if ours := setOf(w) == guestbook; ours != test.ours {
+				t.Errorf("%s: belongs to %q", test.why, setOf(w))
 			}
 			again, err := Compact(w)
 			if err != nil || again != any(w) {

@@ -16,7 +16,7 @@ import (
 // generated selects the ManifestWorks of Applications that an ApplicationSet made.
 var generated = labels.SelectorFromSet(labels.Set{contract.ApplicationSetLabel: "true"})
 
-// slimWork is a ManifestWork as far as [Compact] reads it.
+// slimWork is a ManifestWork as far as package manifestcache keeps it.
 type slimWork struct {
 	Metadata slim.Meta                 `json:"metadata"`
 	Status   workv1.ManifestWorkStatus `json:"status"`

@@ -41,14 +41,22 @@ type findings struct {
 // told is what search tells about the Application in one place.
 type told struct {
 	at        place
-	resources []uint32 // by their place in the list of the findings; may be shared
-	search    merge.Search
+	resources []uint32      // by their place in the list of the findings; may be shared
+	search    *merge.Search // nil for nothing
+}
+
+// said is what search says beside the resources.
+func (t *told) said() merge.Search {
+	if t.search == nil {
+		return merge.Search{}
+	}
+	return *t.search
 }
 
 // newFindings takes over an intermediate report, and of the clusters that it does not
 // speak for what was found before it. Before may be nil.
 func newFindings(r *intermediate.Report, before *findings) *findings {
-	b := &builder{findings: &findings{}}
+	b := &builder{findings: &findings{told: make([]told, 0, len(r.Applications))}}
 	isUnread := make(map[string]bool, len(r.UnreadClusters))
 	for _, cluster := range r.UnreadClusters {
 		isUnread[cluster] = true
@@ -71,7 +79,11 @@ func newFindings(r *intermediate.Report, before *findings) *findings {
 	return b.build()
 }
 
-func searchOf(a *intermediate.Application) (s merge.Search) {
+func searchOf(a *intermediate.Application) *merge.Search {
+	if a.StaleSince == nil && len(a.Conditions) == 0 {
+		return nil
+	}
+	s := &merge.Search{}
 	if a.StaleSince != nil {
 		s.StaleSince = intern(a.StaleSince.UTC().Format(time.RFC3339))
 	}
@@ -115,7 +127,7 @@ type builder struct {
 	lists [][]intermediate.Resource // of told, in the order of adding
 }
 
-func (b *builder) add(at place, resources []intermediate.Resource, search merge.Search) {
+func (b *builder) add(at place, resources []intermediate.Resource, search *merge.Search) {
 	b.told = append(b.told, told{at: at, search: search})
 	b.lists = append(b.lists, resources)
 }

@@ -22,6 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -120,7 +121,7 @@ func (s *scene) change() {
 		s.works[key] = w
 		s.later("work "+key.String(), func() {
 			object, _ := Compact(w.DeepCopy())
-			s.feed.setWork(object.(*Work))
+			s.feed.setWork(object.(*manifestcache.Work))
 		})
 	}
 }
@@ -221,7 +222,7 @@ func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 		var search merge.Search
 		if a, found := said[w.Namespace+"/"+w.Annotations[contract.HubNameAnnotation]]; found && ofSet(w) && len(w.Status.ResourceStatus.Manifests) > 0 {
 			// without a manifest nobody knows its namespace there
-			search = searchOf(&a)
+			search = saidOf(&a)
 			for _, x := range a.Resources {
 				refs = append(refs, v1alpha1.ResourceRef{APIVersion: x.APIVersion, Kind: x.Kind, Name: x.Name, Namespace: x.Namespace})
 			}
@@ -298,8 +299,8 @@ func (s *scene) checkBooks(t *testing.T) {
 		chained := 0
 		for app, e := range set.applications {
 			for ; e != nil; e = e.sibling {
-				if chained++; e.work.application() != app {
-					t.Errorf("%s: a work of %s is taken for one of %s", key, e.work.application(), app)
+				if chained++; hashOf(applicationOf(e.work)) != app {
+					t.Errorf("%s: a work of %s is under the hash of another Application", key, applicationOf(e.work))
 				}
 			}
 		}
@@ -325,7 +326,7 @@ func BenchmarkSetWork(b *testing.B) {
 	for _, n := range []int{2_000, 20_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			x := New(func(types.NamespacedName) {})
-			var flips [2]*Work
+			var flips [2]*manifestcache.Work
 			for i := range n {
 				cluster := fmt.Sprintf("cluster-%05d", i/10)
 				x.SetCluster(available(cluster))
@@ -392,3 +393,6 @@ func BenchmarkMemory(b *testing.B) {
 		runtime.KeepAlive(x)
 	}
 }
+
+// saidOf is what a row says of what search says of an Application.
+func saidOf(a *intermediate.Application) merge.Search { return (&told{search: searchOf(a)}).said() }

@@ -16,6 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // deploys is an Application of an intermediate report that deploys ConfigMaps and has
@@ -219,7 +220,7 @@ func TestOneRowDoesNotUniteResourcesAgain(t *testing.T) {
 func BenchmarkWithdrawAll(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			there, leaving := make([]*Work, n), make([]*Work, n)
+			there, leaving := make([]*manifestcache.Work, n), make([]*manifestcache.Work, n)
 			for i := range n {
 				w := manifestWork(guestbook, fmt.Sprintf("c%05d", i), fmt.Sprintf("app%05d", i), says("Healthy", "Synced"))
 				there[i] = compact(b, w)
@@ -237,7 +238,7 @@ func BenchmarkWithdrawAll(b *testing.B) {
 					x.SetWork(w)
 				}
 				for _, w := range leaving {
-					x.DeleteWork(w.key())
+					x.DeleteWork(keyOf(w))
 				}
 			}
 		})

@@ -4,6 +4,7 @@
 package index
 
 import (
+	"hash/maphash"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -11,14 +12,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // set is one ApplicationSet.
 type set struct {
 	entries []*entry // sorted by their rows
-	// applications holds the first entry of each hub Application (see entry.sibling).
-	applications map[types.NamespacedName]*entry
+	// applications holds the first entry of each hub Application, by its hash (see entry.sibling).
+	applications map[uint64]*entry
 
 	search *findings // nil until a good intermediate report came
 	// remembered is what the report said. It is nil unless the report was read and
@@ -49,12 +51,12 @@ func (c *cluster) stale() int {
 
 // entry is one ManifestWork and the row that it makes.
 type entry struct {
-	work *Work
+	work *manifestcache.Work
 	row  *merge.Row
 	// hidden: the work is being withdrawn from one cluster while another one carries
 	// the same Application already, which has one row.
 	hidden bool
-	// sibling is the next entry of the same hub Application.
+	// sibling is the next entry of the same hub Application, or of one of the same hash.
 	sibling *entry
 	// told is what search tells about the work's place, nil when nothing; unheard
 	// says that it is nothing since search has not told of the cluster.
@@ -77,9 +79,9 @@ func (s *set) insert(e *entry) {
 	s.entries = slices.Insert(s.entries, i, e)
 	s.outdated(len(s.entries) == 1)
 	if s.applications == nil {
-		s.applications = map[types.NamespacedName]*entry{}
+		s.applications = map[uint64]*entry{}
 	}
-	app := e.work.application()
+	app := hashOf(applicationOf(e.work))
 	e.sibling, s.applications[app] = s.applications[app], e
 }
 
@@ -88,7 +90,7 @@ func (s *set) remove(e *entry) {
 		s.entries = slices.Delete(s.entries, i, i+1)
 		s.outdated(len(s.entries) == 0)
 	}
-	app := e.work.application()
+	app := hashOf(applicationOf(e.work))
 	first := s.applications[app]
 	link := &first
 	for *link != nil && *link != e {
@@ -107,13 +109,16 @@ func (s *set) remove(e *entry) {
 // retarget hides or shows the works of an Application that moves from one cluster
 // to another, and reports whether a row came or went.
 func (s *set) retarget(app types.NamespacedName) (differs bool) {
-	first := s.applications[app]
+	first := s.applications[hashOf(app)]
 	staying := false
 	for e := first; e != nil; e = e.sibling {
-		staying = staying || !e.work.Leaving
+		staying = staying || applicationOf(e.work) == app && !e.work.Leaving()
 	}
 	for e := first; e != nil; e = e.sibling {
-		if hidden := e.work.Leaving && staying; e.hidden != hidden {
+		if applicationOf(e.work) != app {
+			continue
+		}
+		if hidden := e.work.Leaving() && staying; e.hidden != hidden {
 			e.hidden, differs = hidden, true
 		}
 	}
@@ -127,7 +132,7 @@ func (s *set) attach(e *entry) (differs bool) {
 	if s.search == nil {
 		return differs
 	}
-	at := e.work.onCluster()
+	at := placeOf(e.work)
 	if e.told = s.search.of(at); e.told != nil {
 		for _, n := range e.told.resources {
 			if s.named[n]++; s.named[n] == 1 {
@@ -211,14 +216,14 @@ func sameResources(a, b merge.ResourceList) bool { return slices.Equal(a.Refs(),
 
 // makeRow says what is known about an Application now.
 func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
-	app := e.work.app()
-	current := e.work.Facts.Observe(on)
+	app := appOf(e.work)
+	current := status.Work(e.work.ManifestWork(), on)
 	previous := status.Observation{Work: e.uid, Operation: e.operation, Revision: e.revision}
 	if e.operation.Phase == "" && s.remembered != nil {
 		s.remembered.recall(app.Name(), &previous)
 		previous.Work = current.Work // the row that it is recalled from names cluster and work
 	}
-	seen := status.Settle(previous, current)
+	seen := e.share(status.Settle(previous, current))
 	e.uid, e.operation, e.revision = seen.Work, seen.Operation, seen.Revision
 
 	app.Reported = seen.Reported
@@ -229,9 +234,25 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	}
 	switch {
 	case e.told != nil:
-		return merge.NewRow(app, e.told.search)
+		return merge.NewRow(app, e.told.said())
 	case s.remembered != nil && (s.search == nil || e.unheard):
 		return merge.NewRow(app, s.remembered.search(merge.NewRow(app, merge.Search{})))
 	}
 	return merge.NewRow(app, merge.Search{})
 }
+
+// share makes an observation that is kept share its texts with other rows, and with the
+// row that it may replace.
+func (e *entry) share(seen status.Observation) status.Observation {
+	seen.Revision = intern(seen.Revision)
+	seen.Operation.FinishedAt = "" // is in no row
+	if e.row != nil && e.row.OperationStateStartedAt == seen.Operation.StartedAt {
+		seen.Operation.StartedAt = e.row.OperationStateStartedAt
+	}
+	return seen
+}
+
+var seed = maphash.MakeSeed()
+
+// hashOf stands for an Application as a key: half as large.
+func hashOf(app types.NamespacedName) uint64 { return maphash.Comparable(seed, app) }

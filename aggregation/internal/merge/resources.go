@@ -26,7 +26,11 @@ func Resources(refs []v1alpha1.ResourceRef) ResourceList {
 		return ResourceList{}
 	}
 	slices.SortFunc(refs, compareResources)
-	refs = slices.Clip(slices.Compact(refs))
+	if refs = slices.Compact(refs); len(refs) > cap(refs)/2 {
+		refs = slices.Clip(refs)
+	} else {
+		refs = append(make([]v1alpha1.ResourceRef, 0, len(refs)), refs...) // without the room of the doubles
+	}
 	l := ResourceList{refs: refs}
 	for i := range refs {
 		l.bytes += jsonBytes(refs[i]) + 1

@@ -26,7 +26,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/unreachable"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
@@ -106,7 +105,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		return err
 	}
 	c.Deliver.ArgoCDNamespace = c.ArgoCDNamespace
-	index, err := workindex.New(ctx, mgr.GetCache())
+	index, err := deliver.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		return err
 	}

@@ -15,14 +15,14 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // existingWorkError is the error of a create that found the Application's own work, which
 // the cache does not have: its pull label is gone, or its annotations were changed.
-type existingWorkError struct{ work *workv1.ManifestWork }
+type existingWorkError struct{ work *manifestcache.Cached }
 
 func (e *existingWorkError) Error() string {
 	return fmt.Sprintf("ManifestWork %s/%s exists and is not in the cache", e.work.Namespace, e.work.Name)
@@ -51,10 +51,10 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 		if there == nil {
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // deleted in between
 		}
-		if owner, ours := workindex.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
+		if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
-		if workindex.DeliveredBy(&there.Spec) == payload.DeliveredName(app) {
+		if payload.DeliveredBy(&there.Spec) == payload.DeliveredName(app) {
 			return "", &existingWorkError{asCached(there)}
 		}
 	}
@@ -75,17 +75,15 @@ func (r *Reconciler) liveWork(ctx context.Context, key client.ObjectKey) (*workv
 }
 
 // asCached returns a live work as the cache would have it.
-func asCached(live *workv1.ManifestWork) *workv1.ManifestWork {
-	packed, err := trimWork(live)
-	if err != nil {
-		return live // it never fails for a work
-	}
-	return workindex.Work(packed)
+func asCached(live *workv1.ManifestWork) *manifestcache.Cached {
+	work, rejected := manifestcache.Compact(live, payload.FactsOf(live))
+	countRejected(&rejected)
+	return work.Cached()
 }
 
 // bindToUID marks the wanted work with the Application's UID when the name that it
 // keeps does not prove whose it is.
-func bindToUID(app *argocd.Application, current, want *workv1.ManifestWork) {
+func bindToUID(app *argocd.Application, current *manifestcache.Cached, want *workv1.ManifestWork) {
 	if current != nil && !slices.Contains(payload.WorkNames(app), current.Name) {
 		want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
 	}

@@ -20,6 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 var workKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
@@ -32,7 +33,7 @@ type applyResult struct {
 
 // applyWork makes the work on the hub the wanted one. Nothing is written when it is, or
 // while the managed cluster is at the request in it.
-func (r *Reconciler) applyWork(ctx context.Context, app *argocd.Application, current, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
+func (r *Reconciler) applyWork(ctx context.Context, app *argocd.Application, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
 	c, err := payload.HashesOf(&want.Spec, p.Request)
 	if err != nil {
 		return applyResult{}, err
@@ -58,7 +59,7 @@ func (r *Reconciler) applyWork(ctx context.Context, app *argocd.Application, cur
 		return result, err
 	}
 	if patch == nil {
-		r.tracker.unchanged(key, current, r.now())
+		r.tracker.unchanged(key, &current.ManifestWork, r.now())
 		return result, nil
 	}
 	written, err := r.patchWork(ctx, current, patch)
@@ -82,7 +83,7 @@ func isRejected(err error) bool {
 
 // patchWork sends a patch that was made for current and returns the new metadata.
 // When current is out of date the error is a conflict.
-func (r *Reconciler) patchWork(ctx context.Context, current *workv1.ManifestWork, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
+func (r *Reconciler) patchWork(ctx context.Context, current *manifestcache.Cached, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
 	written := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
 	written.SetGroupVersionKind(workKind)
 	err := r.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, patch))
@@ -95,7 +96,7 @@ func (r *Reconciler) patchWork(ctx context.Context, current *workv1.ManifestWork
 	case apierrors.IsInvalid(err):
 		// A step may have failed only because the map or key it is about has gone.
 		now := &workv1.ManifestWork{}
-		if live := r.live.Get(ctx, client.ObjectKeyFromObject(current), now); live == nil && now.ResourceVersion != current.ResourceVersion {
+		if live := r.live.Get(ctx, client.ObjectKeyFromObject(&current.ManifestWork), now); live == nil && now.ResourceVersion != current.ResourceVersion {
 			err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
 		}
 	}

@@ -11,20 +11,19 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // reconcileDelete withdraws a deleted Application and lets it go once no managed cluster
 // has it any more, or at once when the user has given that up.
-func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (ctrl.Result, error) {
+func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (ctrl.Result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -66,7 +65,7 @@ func mustRelease(app *argocd.Application) bool {
 
 // remaining returns the works that still stand for something on a managed cluster:
 // those that are there while their ManagedCluster is, be it on its way out.
-func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (list []workv1.ManifestWork, err error) {
+func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (list []manifestcache.Cached, err error) {
 	there := map[string]bool{}
 	for i := range works {
 		cluster := works[i].Namespace
@@ -94,12 +93,12 @@ func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, wor
 
 // uncachedWorks returns works that exist although the cache does not have them: it has not
 // seen them yet, or their pull label is gone.
-func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application) ([]workv1.ManifestWork, error) {
+func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application) ([]manifestcache.Cached, error) {
 	cluster := app.Annotations[contract.ClusterAnnotation]
 	if !policy.IsClusterName(cluster) {
 		return nil, nil
 	}
-	var found []workv1.ManifestWork
+	var found []manifestcache.Cached
 	for _, name := range payload.WorkNames(app) {
 		work, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: name})
 		if err != nil {
@@ -108,16 +107,16 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 		if work == nil {
 			continue
 		}
-		claimant, named := workindex.Claimant(work)
-		if named && claimant == client.ObjectKeyFromObject(app) || workindex.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
-			found = append(found, *work)
+		claimant, named := manifestcache.ClaimantOf(work)
+		if named && claimant == client.ObjectKeyFromObject(app) || payload.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
+			found = append(found, *asCached(work))
 		}
 	}
 	return found, nil
 }
 
 // places names works for people.
-func places(works []workv1.ManifestWork) []string {
+func places(works []manifestcache.Cached) []string {
 	names := make([]string, 0, len(works))
 	for i := range works {
 		names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", works[i].Namespace, works[i].Name))

@@ -14,12 +14,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // hold makes want, which differs from current, a work that leaves alone what the
 // managed cluster is at: of the stored spec only the AppProjects change. It returns
 // whether they do, and what waits.
-func (r *Reconciler) hold(ctx context.Context, current, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
+func (r *Reconciler) hold(ctx context.Context, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
 	waits := func(what string) []policy.Message {
 		return []policy.Message{{Reason: policy.ReasonRequestWaiting, Text: fmt.Sprintf(
 			"%s until cluster %q is through with %s: let it finish, or terminate the operation", what, current.Namespace, p.Request.ID)}}
@@ -54,7 +55,7 @@ func (r *Reconciler) hold(ctx context.Context, current, want *workv1.ManifestWor
 }
 
 // withCarriedRequest puts the request that a work carries in the place of q's.
-func (r *Reconciler) withCarriedRequest(ctx context.Context, current *workv1.ManifestWork, q request.Request) (request.Request, error) {
+func (r *Reconciler) withCarriedRequest(ctx context.Context, current *manifestcache.Cached, q request.Request) (request.Request, error) {
 	stored, err := r.storedWork(ctx, current)
 	if err != nil {
 		return q, err
@@ -68,9 +69,9 @@ func (r *Reconciler) withCarriedRequest(ctx context.Context, current *workv1.Man
 
 // storedWork returns a cached work with its spec, which the cache does not keep, as it
 // was when it was cached.
-func (r *Reconciler) storedWork(ctx context.Context, cached *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+func (r *Reconciler) storedWork(ctx context.Context, cached *manifestcache.Cached) (*workv1.ManifestWork, error) {
 	stored := &workv1.ManifestWork{}
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(cached), stored)
+	err := r.live.Get(ctx, client.ObjectKeyFromObject(&cached.ManifestWork), stored)
 	if apierrors.IsNotFound(err) || err == nil && stored.ResourceVersion != cached.ResourceVersion {
 		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), cached.Name, err) // the cache is behind
 	}

@@ -9,15 +9,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // A cluster, and namespace and name of the Application there, are one delivered
@@ -98,7 +97,7 @@ func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c 
 	}
 	found := map[types.NamespacedName]*contender{}
 	for _, work := range works {
-		claimant, named := workindex.Claimant(work)
+		claimant, named := work.Claimant()
 		if named && claimant != client.ObjectKeyFromObject(app) {
 			found[claimant] = &contender{key: claimant, copy: work.Name}
 		}
@@ -143,7 +142,7 @@ func (r *Reconciler) firstCopy(ctx context.Context, rival *argocd.Application, c
 	}
 	name := payload.WorkNames(rival)[0]
 	work, err := r.liveWork(ctx, client.ObjectKey{Namespace: rival.Annotations[contract.ClusterAnnotation], Name: name})
-	if err != nil || work == nil || workindex.DeliveredBy(&work.Spec) != payload.DeliveredName(rival) {
+	if err != nil || work == nil || payload.DeliveredBy(&work.Spec) != payload.DeliveredName(rival) {
 		return "", err
 	}
 	return name, nil
@@ -216,5 +215,5 @@ func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copie
 	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || !appliedNow(theirs) {
 		return d, err
 	}
-	return d, r.withdrawVerified(ctx, app, append([]workv1.ManifestWork{*c.current}, c.surplus...), policy.ReasonTaken)
+	return d, r.withdrawVerified(ctx, app, append([]manifestcache.Cached{*c.current}, c.surplus...), policy.ReasonTaken)
 }

@@ -4,16 +4,19 @@
 package deliver
 
 import (
+	"context"
 	"encoding/json"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
@@ -54,9 +57,23 @@ func Informers(config *rest.Config) (slim.Constructor, error) {
 	return slim.Informers(works, apps), nil
 }
 
+// NewIndex returns the index of the ManifestWorks in a cache with [Caches].
+func NewIndex(ctx context.Context, c cache.Cache) (*manifestcache.Index, error) {
+	works, err := slim.Indexer(ctx, c, &workv1.ManifestWork{}, manifestcache.IndexFuncs())
+	if err != nil {
+		return nil, err
+	}
+	return manifestcache.NewIndex(works), nil
+}
+
 // NewClient makes the client that delivery wants its manager to have: it creates
 // ManifestWorks without having the API server send them back, which is a good part
 // of what a first delivery to a whole fleet costs.
+//
+// It reads ManifestWorks from the API server: the cache does not have them whole.
 func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
+	if options.Cache != nil {
+		options.Cache.DisableFor = append(options.Cache.DisableFor, &workv1.ManifestWork{})
+	}
 	return slim.NewClient(config, options, workKind)
 }

@@ -9,10 +9,10 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // lastApplied remembers what was written, so that a spec that the API server does not
@@ -31,18 +31,19 @@ type writing struct {
 
 // same reports whether a cached work's spec is the wanted one, or what the server
 // made of it.
-func (s *lastApplied) same(work *workv1.ManifestWork, want string) bool {
+func (s *lastApplied) same(work *manifestcache.Cached, want string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, there := s.written[work.UID]
-	if work.Annotations[payload.HashAnnotation] == want {
+	hash := work.Kept.Spec().Hash
+	if hash == want {
 		if there && last.generation <= work.Generation {
 			delete(s.written, work.UID) // it was stored as it is
 		}
 		return true
 	}
 	return there && last == writing{want, work.Generation} ||
-		work.Annotations[contract.StoredSpecAnnotation] == payload.StoredAs(want, work.Annotations[payload.HashAnnotation])
+		work.Annotations[contract.StoredSpecAnnotation] == payload.StoredAs(want, hash)
 }
 
 // remember notes that the spec with the hash want was written, to which the API

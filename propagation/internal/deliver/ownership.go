@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"slices"
 
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // relation is what a work whose annotations name an Application is to it.
@@ -48,11 +47,11 @@ const (
 	own                          // proven
 )
 
-func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work *workv1.ManifestWork) (relation, error) {
+func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (relation, error) {
 	if payload.IsOwnWork(app, work) {
 		return own, nil
 	}
-	if there, ok := workindex.Delivered(work); payload.Delivers(app, work, there, ok) {
+	if there, ok := work.Kept.Delivers(); payload.Delivers(app, work, there, ok) {
 		return adoptable, nil
 	}
 	owner, err := r.ownerByName(ctx, work)
@@ -64,7 +63,7 @@ func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work
 
 // ownerByName reports whether a work's name is that of a pulled Application which is
 // to be on the work's cluster: that one repairs what was changed on it.
-func (r *Reconciler) ownerByName(ctx context.Context, work *workv1.ManifestWork) (bool, error) {
+func (r *Reconciler) ownerByName(ctx context.Context, work *manifestcache.Cached) (bool, error) {
 	var list argocd.ApplicationList
 	err := r.client.List(ctx, &list, client.MatchingFields{applicationsByCluster: work.Namespace}, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -82,28 +81,28 @@ func (r *Reconciler) ownerByName(ctx context.Context, work *workv1.ManifestWork)
 // copies are the works of one Application.
 type copies struct {
 	// current carries the Application to its target; nil when none does.
-	current *workv1.ManifestWork
+	current *manifestcache.Cached
 	// terminating is on the target and on its way out.
-	terminating *workv1.ManifestWork
+	terminating *manifestcache.Cached
 	// surplus are on the target, too, and go once current is applied.
-	surplus []workv1.ManifestWork
+	surplus []manifestcache.Cached
 	// elsewhere are on clusters that are not the target, or not any more.
-	elsewhere []workv1.ManifestWork
+	elsewhere []manifestcache.Cached
 	// all are all of these, proven those whose end the Application's deletion waits for.
-	all, proven []workv1.ManifestWork
+	all, proven []manifestcache.Cached
 }
 
 // copiesOf sorts the works that name an Application; [payload.CurrentWork] says which
 // of several on the target is the current one.
-func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (copies, error) {
+func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (copies, error) {
 	var c copies
-	staying := make([]*workv1.ManifestWork, 0, len(works))
+	staying := make([]*manifestcache.Cached, 0, len(works))
 	for i := range works {
 		if works[i].DeletionTimestamp == nil {
 			staying = append(staying, &works[i])
 		}
 	}
-	if i := payload.CurrentWork(app, staying, workindex.Delivered); i >= 0 {
+	if i := payload.CurrentWork(app, staying, func(w *manifestcache.Cached) (types.NamespacedName, bool) { return w.Kept.Delivers() }); i >= 0 {
 		c.current = staying[i]
 	}
 	for i := range works {
@@ -133,8 +132,8 @@ func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, work
 
 // unowned returns the works that no living Application has by its name: the works
 // of an Application that is gone.
-func (r *Reconciler) unowned(ctx context.Context, works []workv1.ManifestWork) ([]workv1.ManifestWork, error) {
-	var list []workv1.ManifestWork
+func (r *Reconciler) unowned(ctx context.Context, works []manifestcache.Cached) ([]manifestcache.Cached, error) {
+	var list []manifestcache.Cached
 	for i := range works {
 		owned, err := r.ownerByName(ctx, &works[i])
 		if err != nil {

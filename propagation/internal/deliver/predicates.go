@@ -18,9 +18,9 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // applicationChanged lets through what can change a decision or a payload, and
@@ -100,31 +100,28 @@ func ourConditions(app *argocd.Application) []string {
 // when the agent has applied it. Plain feedback is the mirror's.
 func (r *Reconciler) workChanged() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool {
-		if app, named := workindex.Claimant(e.Object); named {
+		if app, named := manifestcache.ClaimantOf(e.Object); named {
 			r.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
 		}
 		return true
 	}, DeleteFunc: func(e event.DeleteEvent) bool {
-		if app, named := workindex.Claimant(e.Object); named && e.Object.GetDeletionTimestamp() == nil {
+		if app, named := manifestcache.ClaimantOf(e.Object); named && e.Object.GetDeletionTimestamp() == nil {
 			r.unlabelled.note(app, client.ObjectKeyFromObject(e.Object))
 		}
 		return true
 	}, UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := workindex.Work(e.ObjectOld), workindex.Work(e.ObjectNew)
-		if before == nil || after == nil {
+		before, ok := e.ObjectOld.(*manifestcache.Work)
+		after, ok2 := e.ObjectNew.(*manifestcache.Work)
+		if !ok || !ok2 {
 			return true
 		}
-		if app, ours := workindex.ApplicationOf(after); ours && !appliedNow(before) && appliedNow(after) {
+		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
 			r.tracker.applied(app, r.now())
 			if r.index.Several(app) {
 				return true // the others may go now
 			}
 		}
-		return after.Annotations[contract.RequestAnnotation] != "" ||
-			before.Generation != after.Generation ||
-			!maps.Equal(before.Labels, after.Labels) ||
-			!maps.Equal(before.Annotations, after.Annotations) ||
-			!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
+		return after.Request() != "" || before.Generation != after.Generation || !before.SameMetadata(after)
 	}}
 }
 

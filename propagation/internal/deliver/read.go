@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // application returns the cached Application, nil when the cache has none. It is
@@ -35,12 +35,12 @@ func (r *Reconciler) application(ctx context.Context, key client.ObjectKey) (*ar
 }
 
 // works returns our ManifestWorks for an Application on all clusters. They are
-// borrowed from the cache and have a hash in place of their spec.
-func (r *Reconciler) works(key client.ObjectKey) ([]workv1.ManifestWork, error) {
+// borrowed from the cache, which knows of their spec only what it hashes to.
+func (r *Reconciler) works(key client.ObjectKey) ([]manifestcache.Cached, error) {
 	found, err := r.index.Of(key)
-	list := make([]workv1.ManifestWork, len(found))
+	list := make([]manifestcache.Cached, len(found))
 	for i, work := range found {
-		list[i] = *work
+		list[i] = *work.Cached()
 	}
 	return list, err
 }

@@ -23,9 +23,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // How long to wait before another look, by what is waited for. Changes of what we
@@ -42,7 +43,7 @@ type Reconciler struct {
 	// everything that a deletion rests on.
 	client  client.Client
 	live    client.Reader
-	index   *workindex.Index
+	index   *manifestcache.Index
 	events  events.EventRecorder
 	options Options
 	now     func() time.Time
@@ -64,7 +65,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
 // Setup adds delivery to mgr, of whose cache index is.
-func Setup(ctx context.Context, mgr ctrl.Manager, index *workindex.Index, options Options) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	if err := addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace); err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ type delivery struct {
 
 // deliver makes the hub's ManifestWork the wanted one and withdraws what an earlier
 // wish left elsewhere, whatever becomes of the first.
-func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []workv1.ManifestWork, warnings []policy.Message) (ctrl.Result, error) {
+func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, warnings []policy.Message) (ctrl.Result, error) {
 	c, err := r.copiesOf(ctx, w.Application, works)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -193,13 +194,13 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 }
 
 // waitFor is the delivery that waits for a terminating work.
-func waitFor(work *workv1.ManifestWork) delivery {
+func waitFor(work *manifestcache.Cached) delivery {
 	return delivery{after: afterUncached(*work), decision: policy.Refuse(policy.ReasonWaitingForOld,
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
 }
 
 // write makes current, or a new work, the wanted one.
-func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *workv1.ManifestWork, warnings []policy.Message) (delivery, error) {
+func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (delivery, error) {
 	plan, written, err := r.request(ctx, w, current)
 	if err != nil || written {
 		return delivery{silent: true}, err
@@ -229,13 +230,13 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *workv1
 
 // request sees the Application's one-time request through; written tells that the
 // Application was changed, whose event leads to the next step.
-func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *workv1.ManifestWork) (p request.Plan, written bool, err error) {
+func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (p request.Plan, written bool, err error) {
 	conditions, err := appstatus.Conditions(w.Application.Status)
 	if err != nil {
 		return request.Plan{}, false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
 	}
 	claim, made := request.ClaimOf(conditions)
-	p = request.PlanFor(w.Application, claim, current, request.NeverSeen(w.Cluster, made))
+	p = request.PlanFor(w.Application, claim, full(current), request.NeverSeen(w.Cluster, made))
 	switch p.Step {
 	case request.StepClaim:
 		return p, true, r.claim(ctx, w.Application, conditions, p.Request.ID)
@@ -267,4 +268,12 @@ func (r *Reconciler) recordEvent(app *argocd.Application, f policy.Message, kind
 
 func (r *Reconciler) recordWarning(app *argocd.Application, f policy.Message) {
 	r.recordEvent(app, f, corev1.EventTypeWarning)
+}
+
+// full returns a cached work as a ManifestWork, nil for none.
+func full(work *manifestcache.Cached) *workv1.ManifestWork {
+	if work == nil {
+		return nil
+	}
+	return &work.ManifestWork
 }

@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // sweep looks, at start and then now and again, for works and Applications that do
@@ -45,7 +45,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 	works := r.index.All()
 	there := make(map[types.UID]bool, len(works))
 	for _, work := range works {
-		there[work.UID] = true
+		there[work.GetUID()] = true
 	}
 	r.lastApplied.prune(there)
 	for _, key := range mismatched(apps.Items, works) {
@@ -60,7 +60,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 
 // mismatched returns the Applications whose works are not where their annotation
 // says, Applications that are gone but have works among them.
-func mismatched(apps []argocd.Application, works []*workindex.Packed) []types.NamespacedName {
+func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.NamespacedName {
 	wanted := make(map[types.NamespacedName]string, len(apps))
 	for i := range apps {
 		if yes, _ := contract.IsTrue(apps[i].Labels[contract.PullLabel]); yes && apps[i].DeletionTimestamp == nil {
@@ -70,7 +70,7 @@ func mismatched(apps []argocd.Application, works []*workindex.Packed) []types.Na
 	var keys []types.NamespacedName
 	found := make(map[types.NamespacedName]bool, len(works))
 	for _, work := range works {
-		key, ours := workindex.ApplicationOf(work)
+		key, ours := work.Application()
 		if !ours {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -58,7 +58,7 @@ func (u *unlabelled) of(app types.NamespacedName) []types.NamespacedName {
 
 // afterUncached returns when to look again at works of which an end is awaited: no
 // event tells of one that has no label, 0 when all have it.
-func afterUncached(works ...workv1.ManifestWork) time.Duration {
+func afterUncached(works ...manifestcache.Cached) time.Duration {
 	for i := range works {
 		if works[i].Labels[contract.PullLabel] != "true" {
 			return afterUnseen
@@ -69,7 +69,7 @@ func afterUncached(works ...workv1.ManifestWork) time.Duration {
 
 // withUnlabelled adds an Application's works whose label is gone to the cached ones.
 // wish is the Application, nil when it is gone.
-func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedName, wish *argocd.Application, works []workv1.ManifestWork) ([]workv1.ManifestWork, error) {
+func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedName, wish *argocd.Application, works []manifestcache.Cached) ([]manifestcache.Cached, error) {
 	if wish != nil {
 		if err := r.searchUnlabelled(ctx, wish, works); err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedNam
 			r.unlabelled.forget(app, key) // gone, or the cache has it or will
 			continue
 		}
-		if claimant, named := workindex.Claimant(live); !named || claimant != app {
+		if claimant, named := manifestcache.ClaimantOf(live); !named || claimant != app {
 			r.unlabelled.forget(app, key)
 			continue
 		}
@@ -101,13 +101,13 @@ const notPulled = contract.PullLabel + "!=true"
 // when they are of an earlier life. It asks the API server once for each cluster, and
 // only when an Application has no work there that the cache knows: a restart over a
 // settled fleet asks nothing.
-func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) error {
+func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
 	cluster := app.Annotations[contract.ClusterAnnotation]
 	abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
 	switch {
 	case !policy.Requested(app) || !policy.IsClusterName(cluster) || r.unlabelled.wasSearched(cluster),
 		abandon && app.DeletionTimestamp != nil,
-		slices.ContainsFunc(works, func(w workv1.ManifestWork) bool { return w.Namespace == cluster }):
+		slices.ContainsFunc(works, func(w manifestcache.Cached) bool { return w.Namespace == cluster }):
 		return nil
 	}
 	list := &metav1.PartialObjectMetadataList{}
@@ -116,7 +116,7 @@ func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Applicati
 		return fmt.Errorf("list ManifestWorks of cluster %s without label %s: %w", cluster, contract.PullLabel, err)
 	}
 	for i := range list.Items {
-		named, ours := workindex.Claimant(&list.Items[i])
+		named, ours := manifestcache.ClaimantOf(&list.Items[i])
 		if !ours {
 			continue
 		}
@@ -124,7 +124,7 @@ func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Applicati
 		if err != nil {
 			return err
 		}
-		if work != nil && workindex.DeliveredBy(&work.Spec).Name == named.Name { // not one that only carries our annotations
+		if work != nil && payload.DeliveredBy(&work.Spec).Name == named.Name { // not one that only carries our annotations
 			r.unlabelled.note(named, client.ObjectKeyFromObject(work))
 		}
 	}

@@ -19,10 +19,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // Indexes of the cache. A key that an object does not have is not indexed.
@@ -107,13 +107,15 @@ func (r *Reconciler) controllerOptions() controller.Options {
 // applicationsOf maps a work to the Application that it names and to those that want to be
 // what it delivers.
 func (r *Reconciler) applicationsOf(ctx context.Context, o client.Object) []reconcile.Request {
-	key, ok := workindex.ApplicationOf(o)
+	key, ok := manifestcache.ApplicationOf(o)
 	if !ok {
 		return nil
 	}
 	requests := []reconcile.Request{{NamespacedName: key}}
-	if there, ok := workindex.Delivered(o); ok {
-		requests = append(requests, r.contend(ctx, o.GetNamespace(), there)...)
+	if work, ok := o.(*manifestcache.Work); ok {
+		if there, ok := work.Delivers(); ok {
+			requests = append(requests, r.contend(ctx, o.GetNamespace(), there)...)
+		}
 	}
 	return requests
 }

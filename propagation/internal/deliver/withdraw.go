@@ -10,12 +10,13 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // Reasons of withdrawals that are no refusals, as in metrics.
@@ -32,7 +33,7 @@ const bindingQuiet = 3 * time.Second
 
 // withdraw deletes works as they were seen: one that has changed since is looked
 // at again. Every withdrawal passes through here.
-func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, reason string) error {
+func (r *Reconciler) withdraw(ctx context.Context, works []manifestcache.Cached, reason string) error {
 	for i := range works {
 		work := &works[i]
 		if work.DeletionTimestamp != nil {
@@ -51,7 +52,7 @@ func (r *Reconciler) withdraw(ctx context.Context, works []workv1.ManifestWork, 
 // withdrawRefused withdraws an Application that may not, or no longer wants to, be on its
 // cluster. What says so is read again from the API server first: a stale cache
 // must not cost anybody a deployment.
-func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, v policy.Decision) (ctrl.Result, error) {
+func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, v policy.Decision) (ctrl.Result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -113,7 +114,7 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 
 // reconcileMissing withdraws the works of an Application that is gone, and stays so: one
 // that is made again at once keeps what it runs.
-func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []workv1.ManifestWork) (ctrl.Result, error) {
+func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []manifestcache.Cached) (ctrl.Result, error) {
 	r.tracker.forget(key)
 	works, err := r.unowned(ctx, works)
 	if err != nil {
@@ -149,7 +150,7 @@ func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c
 		}
 		return 0, nil
 	}
-	var unbound []workv1.ManifestWork
+	var unbound []manifestcache.Cached
 	var wait time.Duration
 	for i := range c.elsewhere {
 		if c.elsewhere[i].DeletionTimestamp != nil {
@@ -188,7 +189,7 @@ func (r *Reconciler) lostBinding(ctx context.Context, app *argocd.Application, c
 
 // withdrawVerified withdraws works on account of an Application as the cache has it, once
 // the API server has it so, too.
-func (r *Reconciler) withdrawVerified(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork, reason string) error {
+func (r *Reconciler) withdrawVerified(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, reason string) error {
 	if len(works) == 0 {
 		return nil
 	}
@@ -206,7 +207,7 @@ func (r *Reconciler) withdrawVerified(ctx context.Context, app *argocd.Applicati
 // away with the last work that has applied it, so the current one has to have
 // applied it first.
 func (r *Reconciler) withdrawSurplus(ctx context.Context, app *argocd.Application, c copies) error {
-	if len(c.surplus) == 0 || c.current == nil || !appliedNow(c.current) {
+	if len(c.surplus) == 0 || c.current == nil || !c.current.Kept.Applied() {
 		return nil // its event leads back here
 	}
 	live, err := r.liveWork(ctx, client.ObjectKeyFromObject(c.current))

@@ -21,10 +21,10 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -36,7 +36,7 @@ import (
 // cluster says. Everything is read from the cache; the only write is the patch.
 type Reconciler struct {
 	client  client.Client
-	works   func(app types.NamespacedName) ([]*workv1.ManifestWork, error)
+	works   func(app types.NamespacedName) ([]*manifestcache.Work, error)
 	options Options
 	now     func() time.Time
 
@@ -170,11 +170,11 @@ func (r *Reconciler) work(app *argocd.Application) (*workv1.ManifestWork, error)
 		return nil, err
 	}
 	// What a work still reports on its way out is about an earlier Application of the name.
-	works = slices.DeleteFunc(slices.Clone(works), func(w *workv1.ManifestWork) bool {
-		return !w.DeletionTimestamp.IsZero() && app.DeletionTimestamp.IsZero()
+	works = slices.DeleteFunc(slices.Clone(works), func(w *manifestcache.Work) bool {
+		return w.Leaving() && app.DeletionTimestamp.IsZero()
 	})
-	if i := payload.CurrentWork(app, works, workindex.Delivered); i >= 0 {
-		return works[i], nil
+	if i := payload.CurrentWork(app, works, (*manifestcache.Work).Delivers); i >= 0 {
+		return works[i].ManifestWork(), nil
 	}
 	return nil, nil
 }

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 const fieldOwner = "multicluster-integrations-mirror"
@@ -51,9 +51,9 @@ func (o Options) withDefaults() Options {
 }
 
 // Setup adds the controller to mgr, whose scheme must know Applications,
-// ManifestWorks and ManagedClusters. Of a cached ManifestWork it needs labels,
-// annotations, generation, times and what status.Trim keeps of the status.
-func Setup(mgr ctrl.Manager, index *workindex.Index, options Options) error {
+// ManifestWorks and ManagedClusters. Its cache of ManifestWorks, of which index is, has
+// package manifestcache's transform.
+func Setup(mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
 	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}}

@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -44,7 +44,7 @@ var applicationChanged = predicate.Funcs{
 // list wake nobody: the first list of Applications does.
 func workHandler(r *Reconciler) handler.EventHandler {
 	wake := func(o client.Object, q queue) {
-		if key, ok := workindex.ApplicationOf(o); ok {
+		if key, ok := manifestcache.ApplicationOf(o); ok {
 			q.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
@@ -58,8 +58,8 @@ func workHandler(r *Reconciler) handler.EventHandler {
 			if e.ObjectOld.GetResourceVersion() == e.ObjectNew.GetResourceVersion() {
 				return // a resync
 			}
-			before, was := workindex.ApplicationOf(e.ObjectOld)
-			after, is := workindex.ApplicationOf(e.ObjectNew)
+			before, was := manifestcache.ApplicationOf(e.ObjectOld)
+			after, is := manifestcache.ApplicationOf(e.ObjectNew)
 			if was && before != after { // annotations tie them: both ends hear of a change
 				wake(e.ObjectOld, q)
 			}

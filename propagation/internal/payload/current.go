@@ -43,7 +43,7 @@ func Delivers(app *argocd.Application, work metav1.Object, delivered types.Names
 // stands for it on its target: the youngest of those that are its own or deliver just
 // what it is to be there; of the same second the one whose name sorts last. -1 when
 // there is none. A work that is being deleted is for the caller to leave out.
-func CurrentWork[W metav1.Object](app *argocd.Application, works []W, delivered func(metav1.Object) (types.NamespacedName, bool)) int {
+func CurrentWork[W metav1.Object](app *argocd.Application, works []W, delivered func(W) (types.NamespacedName, bool)) int {
 	current := -1
 	for i, work := range works {
 		if work.GetNamespace() != app.Annotations[contract.ClusterAnnotation] {

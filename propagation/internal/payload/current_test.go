@@ -77,7 +77,7 @@ func TestCurrentWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var works []*workv1.ManifestWork
-			delivered := map[metav1.Object]types.NamespacedName{}
+			delivered := map[*workv1.ManifestWork]types.NamespacedName{}
 			for _, g := range c.works {
 				w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 					Namespace: "cluster1", Name: g.name, CreationTimestamp: metav1.NewTime(start.Add(time.Duration(-g.age) * time.Second)),
@@ -88,7 +88,7 @@ func TestCurrentWork(t *testing.T) {
 				}
 				works, delivered[w] = append(works, w), g.delivers
 			}
-			got := CurrentWork(app, works, func(o metav1.Object) (types.NamespacedName, bool) { return delivered[o], true })
+			got := CurrentWork(app, works, func(w *workv1.ManifestWork) (types.NamespacedName, bool) { return delivered[w], true })
 			if got != c.want {
 				t.Errorf("%s: got %d, want %d", c.reason, got, c.want)
 			}

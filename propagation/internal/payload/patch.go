@@ -10,6 +10,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 var (
@@ -31,9 +32,9 @@ type patchOperation struct {
 //
 // The resource version is replaced, not tested: then the API server answers with a
 // conflict when current is out of date, and not with the 422 of a failed test.
-func Patch(current, want *workv1.ManifestWork, withSpec bool) (json.RawMessage, error) {
-	patch := changes("/metadata/labels", current.Labels, want.Labels, workLabelKeys)
-	patch = append(patch, changes("/metadata/annotations", current.Annotations, want.Annotations, workAnnotationKeys)...)
+func Patch(current *manifestcache.Cached, want *workv1.ManifestWork, withSpec bool) (json.RawMessage, error) {
+	patch := changes("/metadata/labels", current.Kept.HasLabels(), current.Labels, want.Labels, workLabelKeys)
+	patch = append(patch, changes("/metadata/annotations", current.Kept.HasAnnotations(), current.Annotations, want.Annotations, workAnnotationKeys)...)
 	if withSpec {
 		patch = append(patch, patchOperation{"replace", "/spec", &want.Spec})
 	}
@@ -43,10 +44,11 @@ func Patch(current, want *workv1.ManifestWork, withSpec bool) (json.RawMessage, 
 	return encode("ManifestWork patch", append([]patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}, patch...))
 }
 
-// changes returns what gives the keys of the map at path their wanted values.
-func changes(path string, current, want map[string]string, keys []string) []patchOperation {
+// changes returns what gives the keys of the map at path, which may not be there yet, their
+// wanted values.
+func changes(path string, there bool, current, want map[string]string, keys []string) []patchOperation {
 	var patch []patchOperation
-	if !hasStoredKeys(current) {
+	if !there {
 		patch = append(patch, patchOperation{"add", path, struct{}{}})
 	}
 	begun := len(patch)

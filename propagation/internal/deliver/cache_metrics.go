@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package workindex
+package deliver
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,11 +15,11 @@ var rejectedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Values that managed clusters wrote and that were cut (too_long), repaired (invalid_text) or left out (unknown_code, invalid_time, too_many), each time such an object is read.",
 }, []string{"reason"})
 
-func count(rejected *contract.Rejected) {
+func countRejected(rejected *contract.Rejected) {
 	rejected.Each(func(reason string, n int) { rejectedTotal.WithLabelValues(reason).Add(float64(n)) })
 }
 
 func init() {
 	metrics.Registry.MustRegister(rejectedTotal)
-	count(&contract.Rejected{}) // so that a rate has a zero to start from
+	countRejected(&contract.Rejected{}) // so that a rate has a zero to start from
 }

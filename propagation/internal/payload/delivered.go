@@ -1,0 +1,32 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+// DeliveredBy returns the namespace and name of the Application in a spec, empty
+// without one. Our own specs name it in their options; those of others are decoded.
+func DeliveredBy(spec *workv1.ManifestWorkSpec) types.NamespacedName {
+	for i := range spec.ManifestConfigs {
+		if id := &spec.ManifestConfigs[i].ResourceIdentifier; id.Group == argocd.Group && id.Resource == argocd.ApplicationPlural {
+			return types.NamespacedName{Namespace: id.Namespace, Name: id.Name}
+		}
+	}
+	for i := range spec.Workload.Manifests {
+		var o metav1.PartialObjectMetadata
+		if json.Unmarshal(spec.Workload.Manifests[i].Raw, &o) == nil &&
+			o.Kind == argocd.ApplicationKind && o.GroupVersionKind().Group == argocd.Group {
+			return types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
+		}
+	}
+	return types.NamespacedName{}
+}

@@ -1,0 +1,29 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package manifestcache is how ManifestWorks and Applications are kept in memory, of which
+// a hub has one each for every Application of the fleet: as the fields that anybody reads.
+// It is the one place that says which those are; a reader of another field adds it here,
+// with its bytes (go test -bench Memory in propagation and in aggregation tells them).
+//
+// Of a ManifestWork, [Compact] keeps in a [Work]:
+//
+//   - namespace, name, UID, resource version, generation, time of creation and of deletion:
+//     patches and deletes say of which version they are, and one work may follow another;
+//   - labels and annotations of the pull model: whose the work is, and what it carries. Of
+//     others only that there are some, since a patch must not remove them;
+//   - in place of the spec its [SpecFacts], for propagation: whether it is the wanted one;
+//   - of the status what package status reads of it: whether the work and its Application
+//     were applied, why not, when the managed cluster last said something, and the feedback.
+//
+// Owners, finalizers, managed fields, the spec, conditions and feedback of other manifests,
+// and why something is as it should be are read by nobody and left out. [Work.ManifestWork]
+// gives all that is kept as a ManifestWork again, so that the packages that decide know
+// only that type. What a managed cluster wrote is bounded before anything of it is kept.
+//
+// Of an Application, [TrimApplication] keeps what [argocd.Application] has: spec, operation
+// and status are the bytes that the user or Argo CD wrote, since they are delivered,
+// compared and patched. It leaves out managed fields, kubectl's copy of the object, and the
+// lists of a status (resources, history, summary) that a hub's own Argo CD left behind.
+// Texts, maps and lists that many Applications have in common they share.
+package manifestcache

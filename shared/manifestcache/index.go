@@ -1,0 +1,136 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifestcache
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Store is the part of an informer's store that an [Index] reads.
+type Store interface {
+	List() []any
+	ByIndex(name, value string) ([]any, error)
+}
+
+// Index finds the works in an informer's store by the Application that they carry. The
+// store has the indexes of [IndexFuncs] beside its own by namespace.
+type Index struct{ store Store }
+
+// NewIndex returns the index over a store.
+func NewIndex(store Store) *Index { return &Index{store: store} }
+
+const (
+	// byApplication puts the works of many Applications together: client-go keeps a set
+	// for each value of an index, which is some 260 bytes when it is all for one work.
+	byApplication = "manifestcache.application"
+	// byDelivered has the works only that deliver to another namespace than the hub
+	// Application's; of the others byApplication tells it already.
+	byDelivered = "manifestcache.delivered"
+	// byNamespace is client-go's own.
+	byNamespace = "namespace"
+
+	// buckets is how many values byApplication has: a fleet of 20,000 has five works in each.
+	buckets = 4096
+)
+
+// IndexFuncs returns the functions that an [Index] needs its store to index by.
+func IndexFuncs() map[string]func(object any) ([]string, error) {
+	return map[string]func(any) ([]string, error){
+		byApplication: func(object any) ([]string, error) {
+			if w, ok := object.(*Work); ok {
+				if app, ours := w.Application(); ours {
+					return []string{bucket(app)}, nil
+				}
+			}
+			return nil, nil
+		},
+		byDelivered: func(object any) ([]string, error) {
+			if w, ok := object.(*Work); ok && w.deliveredNamespace != "" {
+				if app, ours := w.Application(); ours {
+					return []string{deliveredKey(w.Namespace, types.NamespacedName{Namespace: w.deliveredNamespace, Name: app.Name})}, nil
+				}
+			}
+			return nil, nil
+		},
+	}
+}
+
+func bucket(app types.NamespacedName) string {
+	return strconv.FormatUint(maphash.Comparable(seed, app)%buckets, 10)
+}
+
+func deliveredKey(cluster string, app types.NamespacedName) string {
+	return cluster + "/" + app.String()
+}
+
+// find returns the works under a value of an index that are wanted.
+func (x *Index) find(name, value string, wanted func(*Work) bool) ([]*Work, error) {
+	objects, err := x.store.ByIndex(name, value)
+	if err != nil {
+		return nil, fmt.Errorf("look up ManifestWorks in index %s: %w", name, err)
+	}
+	var list []*Work
+	for _, object := range objects {
+		if w, ok := object.(*Work); ok && wanted(w) {
+			list = append(list, w)
+		}
+	}
+	return list, nil
+}
+
+// All returns every work.
+func (x *Index) All() []*Work {
+	objects := x.store.List()
+	list := make([]*Work, 0, len(objects))
+	for _, object := range objects {
+		if w, ok := object.(*Work); ok {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// Of returns the works that carry an Application, on all clusters.
+func (x *Index) Of(app types.NamespacedName) ([]*Work, error) {
+	return x.find(byApplication, bucket(app), func(w *Work) bool {
+		carried, ours := w.Application()
+		return ours && carried == app
+	})
+}
+
+// Several reports whether more than one work carries an Application.
+func (x *Index) Several(app types.NamespacedName) bool {
+	works, err := x.Of(app)
+	return err == nil && len(works) > 1
+}
+
+// Delivering returns the works that deliver the Application app, as it is called there, to
+// a cluster: whichever hub Application they carry.
+func (x *Index) Delivering(cluster string, app types.NamespacedName) ([]*Work, error) {
+	same, err := x.Of(app)
+	if err != nil {
+		return nil, err
+	}
+	same = slices.DeleteFunc(same, func(w *Work) bool { return w.Namespace != cluster || w.deliveredNamespace != "" })
+	others, err := x.find(byDelivered, deliveredKey(cluster, app), func(*Work) bool { return true })
+	return append(same, others...), err
+}
+
+// On returns the Applications that works in a cluster's namespace carry.
+func (x *Index) On(cluster string) ([]types.NamespacedName, error) {
+	works, err := x.find(byNamespace, cluster, func(w *Work) bool {
+		_, ours := w.Application()
+		return ours
+	})
+	apps := make([]types.NamespacedName, len(works))
+	for i, w := range works {
+		apps[i], _ = w.Application()
+	}
+	return apps, err
+}

@@ -1,0 +1,46 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifestcache
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// maxMetadata is how many bytes of labels and annotations are kept of a work, together: an
+// agent may edit them in its own namespace as it likes. It is some times what propagation
+// writes.
+const maxMetadata = 4 << 10
+
+// own returns the members that the pull model gives a meaning to, as far as there is room:
+// those of this version first. others reports whether there are more.
+func own(all map[string]string, room *int, rejected *contract.Rejected) (kept map[string]string, others bool) {
+	take := func(key string) {
+		value, there := all[key]
+		if _, have := kept[key]; !there || have {
+			return
+		}
+		size := len(key) + len(value)
+		if size > *room {
+			rejected.TooLong++
+			return
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[key], *room = value, *room-size
+	}
+	for _, key := range contract.WorkKeys {
+		take(key)
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(key, contract.KeyPrefix) {
+			take(key)
+		}
+	}
+	return kept, len(kept) < len(all)
+}
