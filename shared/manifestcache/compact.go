@@ -142,11 +142,11 @@ func (w *Work) keepApplication(m *workv1.ManifestCondition) {
 	}
 	for i := range m.Conditions {
 		c := &m.Conditions[i]
-		of := slices.Index(conditionNames[:], c.Type)
-		if of <= workApplied {
+		of := slices.Index(conditionNames[manifestApplied:], c.Type) // the work's has the same name
+		if of < 0 {
 			continue
 		}
-		w.keepCondition(of, c)
+		w.keepCondition(manifestApplied+of, c)
 		if t := c.LastTransitionTime; !t.IsZero() && (!w.has.has(hasHeard) || t.Unix() > w.heard) {
 			w.heard, w.has = t.Unix(), w.has|hasHeard
 		}

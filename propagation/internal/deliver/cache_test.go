@@ -6,8 +6,6 @@ package deliver
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,9 +13,10 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 const cachedSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
@@ -80,27 +79,28 @@ func decode[T any](tb testing.TB, raw []byte) *T {
 	return o
 }
 
-func TestTrimWork(t *testing.T) {
+func TestCachedWork(t *testing.T) {
+	transform := manifestcache.Transform(payload.FactsOf, countRejected)
 	stored := decode[workv1.ManifestWork](t, storedWork(t, 1))
 	want, err := payload.SpecHash(&stored.Spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var cached any = stored
-	for range 2 { // a resync trims again
-		if cached, err = trimWork(cached); err != nil {
+	var object any = stored
+	for range 2 { // a resync transforms again
+		if object, err = transform(object); err != nil {
 			t.Fatal(err)
 		}
 	}
-	work := workindex.Work(cached)
-	if work.Annotations[payload.HashAnnotation] != want || work.Annotations[payload.ScrapeAnnotation] != string(workv1.FeedbackWatchType) {
-		t.Errorf("the hash is lost: %v", work.Annotations)
+	work := object.(*manifestcache.Work)
+	if facts := work.Spec(); facts.Hash != want || facts.Polls || facts.BaseHash != "" {
+		t.Errorf("of the spec is kept %+v, want the hash %s", facts, want)
 	}
-	if work.Spec.Workload.Manifests != nil || work.ManagedFields != nil {
-		t.Error("the spec is still there")
+	if app, ours := work.Application(); !ours || app.Name != "application-1" {
+		t.Errorf("it carries %s, %t", app, ours)
 	}
-	if _, there := workindex.ApplicationOf(work); !there {
-		t.Error("whose it is has been lost")
+	if app, ok := work.Delivers(); !ok || app.Name != "application-1" || app.Namespace != "team" {
+		t.Errorf("it delivers %s, %t", app, ok)
 	}
 	for name, odd := range map[string]*workv1.ManifestWork{
 		"empty":       {},
@@ -110,69 +110,25 @@ func TestTrimWork(t *testing.T) {
 			Spec:       workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: make([]workv1.Manifest, 1)}, ManifestConfigs: make([]workv1.ManifestConfigOption, 1)},
 		},
 	} {
-		if _, err := trimWork(odd); err != nil {
+		if _, err := transform(odd); err != nil {
 			t.Errorf("%s: %v", name, err) // an error here would lose the event
 		}
 	}
 }
 
-func TestTrimApplication(t *testing.T) {
+// A spec with a request is hashed with it and without.
+func TestCachedWorkWithRequest(t *testing.T) {
 	app := cachedApplication()
-	app.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = strings.Repeat("x", 1000)
-	app.Status = json.RawMessage(`{"conditions":[{"message":"m","type":"SyncError"}],"health":{"status":"Healthy"},"history":[` + strings.Repeat("1,", 1000) + `1],"resources":[],"summary":{}}`)
-	if _, err := trimApplication(app); err != nil {
+	bare, err := payload.ManifestWork(payload.Inputs{Application: app})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(app.Status); got != `{"conditions":[{"message":"m","type":"SyncError"}],"health":{"status":"Healthy"}}` {
-		t.Errorf("the status became %s", got)
+	asked, err := payload.ManifestWork(payload.Inputs{Application: app, Request: request.Request{ID: "refresh-1-2", Refresh: "normal"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(app.Annotations) != 2 || string(app.Spec) != cachedSpec {
-		t.Errorf("it became %v %s", app.Annotations, app.Spec)
+	plain, loaded := asCached(bare), asCached(asked)
+	if plain.Kept.Spec().Hash == loaded.Kept.Spec().Hash || payload.CachedBase(plain) != payload.CachedBase(loaded) {
+		t.Errorf("hashed to %+v and to %+v with a request", plain.Kept.Spec(), loaded.Kept.Spec())
 	}
-}
-
-// BenchmarkCachedWork reports what one work costs in the cache.
-func BenchmarkCachedWork(b *testing.B) {
-	benchmarkCached(b, storedWork, decode[workv1.ManifestWork], trimWork)
-}
-
-func benchmarkCached[T any](b *testing.B, stored func(testing.TB, int) []byte, decode func(testing.TB, []byte) *T, trim func(any) (any, error)) {
-	const n = 2000
-	for b.Loop() {
-		kept := make([]any, n)
-		before := heap()
-		for i := range n {
-			o, err := trim(decode(b, stored(b, i)))
-			if err != nil {
-				b.Fatal(err)
-			}
-			kept[i] = o
-		}
-		b.ReportMetric(float64(heap()-before)/n, "B/object")
-		runtime.KeepAlive(kept)
-	}
-}
-
-func BenchmarkCachedApplication(b *testing.B) {
-	stored := func(tb testing.TB, i int) []byte {
-		app := cachedApplication()
-		app.Name, app.UID, app.ResourceVersion = fmt.Sprintf("application-%d", i), types.UID(fmt.Sprintf("%08d-aaaa-bbbb-cccc-0123456789ab", i)), fmt.Sprint(i)
-		app.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set"}}
-		app.Spec = json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"default","source":{"path":"guestbook","repoURL":"https://git.example.com/apps.git","targetRevision":"main"},"syncPolicy":{"automated":{"prune":true,"selfHeal":true},"syncOptions":["CreateNamespace=true"]}}`)
-		app.Status = json.RawMessage(`{"health":{"status":"Healthy"},"operationState":{"finishedAt":"2026-11-20T10:00:01Z","message":"successfully synced (all tasks run)","operation":{},"phase":"Succeeded","startedAt":"2026-11-20T10:00:00Z"},"sync":{"revision":"53e28ff20cc530b9ada2173fbbd64d48338583ba","status":"Synced"}}`)
-		raw, err := json.Marshal(app)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return raw
-	}
-	benchmarkCached(b, stored, decode[argocd.Application], trimApplication)
-}
-
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // A restart over a settled fleet finds everything as it should be.
@@ -42,13 +42,14 @@ func TestRestartWritesNothing(t *testing.T) {
 // A spec that the API server stores otherwise is written once for each time that it
 // changes, on either side.
 func TestSettled(t *testing.T) {
-	cached := func(generation int64, hash string) *workv1.ManifestWork {
-		return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation, Annotations: map[string]string{payload.HashAnnotation: hash}}}
+	cached := func(generation int64, hash string) *manifestcache.Cached {
+		work, _ := manifestcache.Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation}}, manifestcache.SpecFacts{Hash: hash})
+		return work.Cached()
 	}
 	answer := &metav1.ObjectMeta{UID: "u", Generation: 2}
 	for name, c := range map[string]struct {
 		reason string
-		work   *workv1.ManifestWork
+		work   *manifestcache.Cached
 		want   string
 		same   bool
 	}{

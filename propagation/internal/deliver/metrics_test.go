@@ -14,20 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // Feedback wakes nobody here, the first that says that a change is applied neither;
 // it ends the time that the change took.
 func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
-	index, err := workindex.Over(toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &Reconciler{index: index, now: func() time.Time { return now }}
-	work := func(generation, observed int64, note string) *workv1.ManifestWork {
+	r := &Reconciler{index: manifestcache.NewIndex(indexer(t)), now: func() time.Time { return now }}
+	work := func(generation, observed int64, note string) *manifestcache.Work {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Name: "w", Generation: generation, Labels: map[string]string{contract.PullLabel: "true"},
 			Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "timed"},
@@ -38,12 +34,13 @@ func TestAppliedIsTimedWithoutWork(t *testing.T) {
 		if observed > 0 {
 			w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: observed}}
 		}
-		return w
+		kept, _ := manifestcache.Compact(w, manifestcache.SpecFacts{})
+		return kept
 	}
 	key := client.ObjectKey{Namespace: "team", Name: "timed"}
 	for name, c := range map[string]struct {
 		reason        string
-		before, after *workv1.ManifestWork
+		before, after *manifestcache.Work
 		wakes         bool
 		timed         uint64
 	}{
@@ -73,4 +70,16 @@ func observations(t *testing.T) uint64 {
 		t.Fatal(err)
 	}
 	return m.GetHistogram().GetSampleCount()
+}
+
+// indexer returns an empty store of works with the indexes that they need.
+func indexer(t *testing.T) toolscache.Indexer {
+	t.Helper()
+	store := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{})
+	for name, keys := range manifestcache.IndexFuncs() {
+		if err := store.AddIndexers(toolscache.Indexers{name: keys}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store
 }

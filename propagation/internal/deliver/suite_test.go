@@ -33,7 +33,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -142,7 +141,7 @@ func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, fr
 		mgr = reading{mgr, wrapLive(live)}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	index, err := workindex.New(ctx, mgr.GetCache())
+	index, err := NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		t.Fatalf("index works: %v", err)
 	}

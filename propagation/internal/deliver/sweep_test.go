@@ -12,14 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 func TestMismatched(t *testing.T) {
-	work := func(cluster string, labels map[string]string) *workindex.Packed {
-		return workindex.Pack(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app"}}})
+	work := func(cluster string, labels map[string]string) *manifestcache.Work {
+		kept, _ := manifestcache.Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app"}}}, manifestcache.SpecFacts{})
+		return kept
 	}
 	ours := map[string]string{contract.PullLabel: "true"}
 	unlabelled := *cachedApplication()
@@ -28,16 +29,16 @@ func TestMismatched(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		apps   []argocd.Application
-		works  []*workindex.Packed
+		works  []*manifestcache.Work
 		want   []types.NamespacedName
 	}{
 		"nothing":    {reason: "nothing is nothing"},
-		"right":      {reason: "a work where it belongs", apps: []argocd.Application{app}, works: []*workindex.Packed{work("cluster1", ours)}},
-		"orphan":     {reason: "a work whose Application is gone", works: []*workindex.Packed{work("cluster1", ours)}, want: key},
-		"unlabelled": {reason: "a work whose Application does not want it", apps: []argocd.Application{unlabelled}, works: []*workindex.Packed{work("cluster1", ours)}, want: key},
-		"elsewhere":  {reason: "a work on another cluster", apps: []argocd.Application{app}, works: []*workindex.Packed{work("cluster1", ours), work("cluster2", ours)}, want: key},
+		"right":      {reason: "a work where it belongs", apps: []argocd.Application{app}, works: []*manifestcache.Work{work("cluster1", ours)}},
+		"orphan":     {reason: "a work whose Application is gone", works: []*manifestcache.Work{work("cluster1", ours)}, want: key},
+		"unlabelled": {reason: "a work whose Application does not want it", apps: []argocd.Application{unlabelled}, works: []*manifestcache.Work{work("cluster1", ours)}, want: key},
+		"elsewhere":  {reason: "a work on another cluster", apps: []argocd.Application{app}, works: []*manifestcache.Work{work("cluster1", ours), work("cluster2", ours)}, want: key},
 		"missing":    {reason: "an Application without a work", apps: []argocd.Application{app}, want: key},
-		"strangers":  {reason: "a work that is not ours", works: []*workindex.Packed{work("cluster1", nil)}},
+		"strangers":  {reason: "a work that is not ours", works: []*manifestcache.Work{work("cluster1", nil)}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -25,9 +25,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/workindex"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -63,13 +64,7 @@ func start(t testing.TB, options Options, wrap func(client.WithWatch) client.Cli
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &yes},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&workv1.ManifestWork{}: {Transform: func(in any) (any, error) {
-				if w, ok := in.(*workv1.ManifestWork); ok {
-					workindex.Bound(w)
-					return workindex.Pack(w), nil
-				}
-				return in, nil
-			}},
+			&workv1.ManifestWork{}: {Transform: manifestcache.Transform(nil, func(*contract.Rejected) {})},
 		}},
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
 			c, err := client.NewWithWatch(config, o)
@@ -82,11 +77,11 @@ func start(t testing.TB, options Options, wrap func(client.WithWatch) client.Cli
 	if err != nil {
 		t.Fatalf("create manager: %v", err)
 	}
-	index, err := workindex.New(t.Context(), mgr.GetCache())
+	works, err := slim.Indexer(t.Context(), mgr.GetCache(), &workv1.ManifestWork{}, manifestcache.IndexFuncs())
 	if err != nil {
-		t.Fatalf("index works: %v", err)
+		t.Fatal(err)
 	}
-	if err := Setup(mgr, index, options); err != nil {
+	if err := Setup(mgr, manifestcache.NewIndex(works), options); err != nil {
 		t.Fatal(err)
 	}
 	return writes, testkit.Run(t, mgr)

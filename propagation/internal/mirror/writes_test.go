@@ -25,6 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 var errInjected = errors.New("injected")
@@ -78,7 +79,7 @@ func TestErrorsAreTriedAgain(t *testing.T) {
 	}
 }
 
-func noWorks(types.NamespacedName) ([]*workv1.ManifestWork, error) { return nil, nil }
+func noWorks(types.NamespacedName) ([]*manifestcache.Work, error) { return nil, nil }
 
 // stub answers every read with one Application.
 func stub(app *argocd.Application, patched error) client.Client {

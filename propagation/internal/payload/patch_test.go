@@ -14,19 +14,20 @@ func TestWorkPatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason        string
 		current, want map[string]string
+		others        bool
 		patch         string
 	}{
-		"same":     {reason: "nothing differs", current: map[string]string{"a/b": "1", "x": "theirs"}, want: map[string]string{"a/b": "1"}},
-		"changed":  {reason: "a slash in a key is no step", current: map[string]string{"a/b": "1"}, want: map[string]string{"a/b": "2"}, patch: `[{"op":"add","path":"/m/a~1b","value":"2"}]`},
-		"tilde":    {reason: "nor is a tilde an escape", current: map[string]string{"x": ""}, want: map[string]string{"c~d": ""}, patch: `[{"op":"add","path":"/m/c~0d","value":""}]`},
-		"removed":  {reason: "what is not wanted goes", current: map[string]string{"a/b": "1"}, patch: `[{"op":"remove","path":"/m/a~1b"}]`},
-		"no map":   {reason: "a map that is not there is made first", want: map[string]string{"a/b": "1"}, patch: `[{"op":"add","path":"/m","value":{}},{"op":"add","path":"/m/a~1b","value":"1"}]`},
-		"no keys":  {reason: "and not for nothing"},
-		"of cache": {reason: "what only the cache has is no map", current: map[string]string{HashAnnotation: "x"}, want: map[string]string{"a/b": "1"}, patch: `[{"op":"add","path":"/m","value":{}},{"op":"add","path":"/m/a~1b","value":"1"}]`},
+		"same":    {reason: "nothing differs", current: map[string]string{"a/b": "1", "x": "theirs"}, want: map[string]string{"a/b": "1"}},
+		"changed": {reason: "a slash in a key is no step", current: map[string]string{"a/b": "1"}, want: map[string]string{"a/b": "2"}, patch: `[{"op":"add","path":"/m/a~1b","value":"2"}]`},
+		"tilde":   {reason: "nor is a tilde an escape", current: map[string]string{"x": ""}, want: map[string]string{"c~d": ""}, patch: `[{"op":"add","path":"/m/c~0d","value":""}]`},
+		"removed": {reason: "what is not wanted goes", current: map[string]string{"a/b": "1"}, patch: `[{"op":"remove","path":"/m/a~1b"}]`},
+		"no map":  {reason: "a map that is not there is made first", want: map[string]string{"a/b": "1"}, patch: `[{"op":"add","path":"/m","value":{}},{"op":"add","path":"/m/a~1b","value":"1"}]`},
+		"no keys": {reason: "and not for nothing"},
+		"others":  {reason: "a map with keys of others only is there, and not made anew", others: true, want: map[string]string{"a/b": "1"}, patch: `[{"op":"add","path":"/m/a~1b","value":"1"}]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if patch := changes("/m", c.current, c.want, []string{"a/b", "c~d"}); patch != nil {
+			if patch := changes("/m", c.others || len(c.current) > 0, c.current, c.want, []string{"a/b", "c~d"}); patch != nil {
 				raw, err := json.Marshal(patch)
 				if err != nil {
 					t.Fatal(err)

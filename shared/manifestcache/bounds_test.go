@@ -1,0 +1,217 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifestcache
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// hostile returns a work of 1.4 MB as a watch decodes it. What differs between any
+// two of them is in every text, so that nothing is shared by chance.
+func hostile(t *testing.T, serial int, everything bool) *workv1.ManifestWork {
+	t.Helper()
+	long := func(n int) string { return strings.Repeat(fmt.Sprintf("%06d", serial), n/6) }
+	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "cluster1", Name: fmt.Sprint("guestbook-", serial), UID: "u",
+		Labels:      map[string]string{contract.PullLabel: "true"},
+		Annotations: map[string]string{contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: "guestbook"},
+	}}
+	values := []workv1.FeedbackValue{str("healthMessage", long(1<<20)), str("syncStatus", long(300<<10))}
+	if everything {
+		values = nil
+		for _, p := range append(contract.FeedbackPaths(), contract.RequestPaths()...) {
+			values = append(values, str(p.Name, long(20<<10)))
+		}
+		for i := range 2000 {
+			work.Labels[fmt.Sprint(contract.KeyPrefix, "label-", serial, "-", i)] = "x"
+			work.Annotations[fmt.Sprint("annotation-", serial, "-", i)] = long(100)
+			work.Finalizers = append(work.Finalizers, fmt.Sprint("example.com/", serial, "-", i))
+		}
+	}
+	failed := metav1.Condition{Type: workv1.ManifestApplied, Status: metav1.ConditionFalse, Reason: long(1000), Message: long(30 << 10)}
+	manifests := []workv1.ManifestCondition{{
+		ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Name: "guestbook"},
+		StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
+	}}
+	if everything {
+		for range 20 {
+			manifests = append(manifests, workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Kind: long(200), Name: long(200)}, Conditions: []metav1.Condition{failed}})
+		}
+	}
+	work.Status.ResourceStatus.Manifests = manifests
+	raw, err := json.Marshal(work)
+	if err != nil || len(raw) < 1<<20 {
+		t.Fatalf("the work has %d bytes, %v", len(raw), err)
+	}
+	decoded := &workv1.ManifestWork{}
+	if err := json.Unmarshal(raw, decoded); err != nil {
+		t.Fatal(err)
+	}
+	return decoded
+}
+
+func str(name, value string) workv1.FeedbackValue {
+	return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}}
+}
+
+// A managed cluster does not decide how much memory the hub takes.
+func TestHostileWorksCostLittle(t *testing.T) {
+	const works = 50
+	for name, c := range map[string]struct {
+		reason     string
+		everything bool
+		limit      uint64
+	}{
+		"values":     {reason: "1 MiB of message and 300 KiB of sync status", limit: 4 << 10},
+		"everything": {reason: "every text of status and metadata at its longest", everything: true, limit: 32 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := make([]*Work, 0, works)
+			before := heap()
+			for i := range works {
+				work, _ := Compact(hostile(t, i, c.everything), SpecFacts{})
+				kept = append(kept, work)
+			}
+			if each := (heap() - before) / works; each > c.limit {
+				t.Errorf("%s: %d bytes a work, want at most %d", c.reason, each, c.limit)
+			}
+			runtime.KeepAlive(kept)
+		})
+	}
+}
+
+// What tells whose a work is stays, whatever an agent adds to it; keys that later
+// versions of the pull model may add stay while there is room. Of others is kept that
+// they are there, since a patch must not make the map anew.
+func TestMetadataIsBounded(t *testing.T) {
+	full := usual()
+	full.Annotations[contract.KeyPrefix+"later"] = "kept"
+	want := maps.Clone(full.Annotations)
+	full.Annotations["example.com/agent"] = "x"
+	full.Annotations[contract.KeyPrefix+"zzz"] = strings.Repeat("x", 200<<10)
+	work, rejected := Compact(full, SpecFacts{})
+	if diff := cmp.Diff(want, work.GetAnnotations()); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{contract.PullLabel: "true"}, work.GetLabels()); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	if want := (contract.Rejected{TooLong: 1}); rejected != want {
+		t.Errorf("counted %+v, want the long annotation", rejected)
+	}
+	for name, c := range map[string]struct {
+		reason              string
+		labels, annotations map[string]string
+		hasLabels, has      bool
+	}{
+		"none":   {reason: "no map is there"},
+		"ours":   {reason: "the pull model's", labels: map[string]string{contract.PullLabel: "true"}, annotations: map[string]string{contract.HubNameAnnotation: "a"}, hasLabels: true, has: true},
+		"others": {reason: "others' only, which are not kept", labels: map[string]string{"l": "x"}, annotations: map[string]string{"a": "x"}, hasLabels: true, has: true},
+	} {
+		w, _ := Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Labels: c.labels, Annotations: c.annotations}}, SpecFacts{})
+		if w.HasLabels() != c.hasLabels || w.HasAnnotations() != c.has {
+			t.Errorf("%s: %s: has labels %t, annotations %t", name, c.reason, w.HasLabels(), w.HasAnnotations())
+		}
+	}
+}
+
+// Names that can be none are no ApplicationSet and no Application of a row; deliver still
+// finds whom they name, to withdraw the work.
+func TestNamesAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, set, hubName string
+		isSet, isName        bool
+	}{
+		"usual":   {reason: "names as they are", set: "argocd/guestbook", hubName: "guestbook", isSet: true, isName: true},
+		"long":    {reason: "longer than any name", set: "argocd/" + strings.Repeat("x", 254), hubName: strings.Repeat("x", 254)},
+		"control": {reason: "with a new line", set: "argo\ncd/guestbook", hubName: "guest\nbook"},
+		"parts":   {reason: "no namespace, or two", set: "a/b/c", hubName: "guestbook", isName: true},
+	} {
+		full := usual()
+		full.Annotations[contract.HostingAnnotation], full.Annotations[contract.HubNameAnnotation] = c.set, c.hubName
+		w, _ := Compact(full, SpecFacts{})
+		if _, is := w.ApplicationSet(); is != c.isSet {
+			t.Errorf("%s: %s: an ApplicationSet: %t", name, c.reason, is)
+		}
+		if is := w.HubName == c.hubName; is != c.isName {
+			t.Errorf("%s: %s: the name is %q", name, c.reason, w.HubName)
+		}
+		if app, named := w.Claimant(); !named || app.Name != c.hubName {
+			t.Errorf("%s: %s: claimed by %q, %t", name, c.reason, app, named)
+		}
+	}
+}
+
+// usual is the work of an Application that is as it should be.
+func usual() *workv1.ManifestWork {
+	full := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "cluster1", Name: "guestbook-cluster1-1a2b3", UID: "0f2a3b4c-1111-4222-a333-0123456789ab", ResourceVersion: "123456", Generation: 1,
+		Labels: map[string]string{contract.PullLabel: "true"},
+		Annotations: map[string]string{
+			contract.HubNamespaceAnnotation: "argocd", contract.HubNameAnnotation: "guestbook-cluster1", contract.HostingAnnotation: "argocd/guestbook",
+		},
+	}}
+	condition := func(kind string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: metav1.Unix(1_767_000_000, 0)}
+	}
+	full.Status.Conditions = []metav1.Condition{condition(workv1.WorkApplied)}
+	full.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
+		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Kind: argocd.ApplicationKind, Namespace: "argocd", Name: "guestbook-cluster1"},
+		Conditions:   []metav1.Condition{condition(workv1.ManifestApplied), condition(workv1.ManifestAvailable), condition("StatusFeedbackSynced")},
+		StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{
+			str(contract.FeedbackHealthStatus, "Healthy"), str(contract.FeedbackSyncStatus, "Synced"), str(contract.FeedbackSyncRevision, "53e28ff20cc530b9ada2173fbbd64d48338583ba"),
+			str(contract.FeedbackOperationPhase, "Succeeded"), str(contract.FeedbackOperationStartedAt, "2026-11-20T10:00:00Z"), str(contract.FeedbackOperationFinishedAt, "2026-11-20T10:00:01Z"),
+			str(contract.FeedbackOperationMessage, "successfully synced (all tasks run)"), str(contract.FeedbackReconciledAt, "2026-11-20T10:00:02Z"),
+		}},
+	}}
+	return full
+}
+
+// The usual work takes one allocation beside its name, and that of a size of the runtime's.
+func TestUsualWorkIsSmall(t *testing.T) {
+	if size := unsafe.Sizeof(Work{}); size > 256 {
+		t.Errorf("a Work has %d bytes, want at most 256", size)
+	}
+	if w, _ := Compact(usual(), SpecFacts{Hash: "0123456789abcdef0123456789abcdef"}); w.rare != nil {
+		t.Errorf("a work that is as it should be has what only some have: %+v", w.rare)
+	}
+}
+
+func BenchmarkCompact(b *testing.B) {
+	full := usual()
+	b.ReportAllocs()
+	for b.Loop() {
+		Compact(full, SpecFacts{})
+	}
+}
+
+func BenchmarkManifestWork(b *testing.B) {
+	w, _ := Compact(usual(), SpecFacts{})
+	b.ReportAllocs()
+	for b.Loop() {
+		w.ManifestWork()
+	}
+}
+
+// heap returns the bytes that are kept.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,177 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package manifestcache
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// maker makes works as agents write them, and as none does.
+type maker struct{ *rand.Rand }
+
+func pick[T any](m maker, of ...T) T { return of[m.IntN(len(of))] }
+
+func (m maker) text() string {
+	return pick(m, "", "a", "True", "ünï\x00\xff", strings.Repeat("long ", 400), "-1", "one\nline", fmt.Sprint("text-", m.IntN(1e6)))
+}
+
+// note is a text that leaves room for others beside it.
+func (m maker) note() string {
+	s := m.text()
+	return s[:min(len(s), 300)]
+}
+
+func (m maker) stamp() string {
+	at := time.Unix(m.Int64N(1<<33)-1<<32, m.Int64N(2)*5e8)
+	return pick(m, "", at.UTC().Format(time.RFC3339), at.UTC().Format(time.RFC3339Nano), at.In(time.FixedZone("", 3600)).Format(time.RFC3339), "1970-01-01T00:00:00Z", "never")
+}
+
+func (m maker) conditions(types ...string) []metav1.Condition {
+	var list []metav1.Condition
+	for _, t := range append(types, "Stray") {
+		if m.IntN(4) == 0 {
+			continue
+		}
+		c := metav1.Condition{Type: t, Status: pick(m, metav1.ConditionTrue, metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown, ""), Reason: m.text(), Message: m.text(), ObservedGeneration: m.Int64N(4)}
+		if m.IntN(3) > 0 {
+			c.LastTransitionTime = metav1.NewTime(time.Unix(m.Int64N(1<<33)-1<<32, 0))
+		}
+		list = append(list, c)
+	}
+	m.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+func (m maker) values() []workv1.FeedbackValue {
+	hex := fmt.Sprintf("%040x", m.Uint64())
+	texts := map[string]string{
+		contract.FeedbackHealthStatus:   pick(m, argocd.HealthHealthy, argocd.HealthUnknown, argocd.HealthDegraded, "", "Splendid"),
+		contract.FeedbackSyncStatus:     pick(m, argocd.SyncSynced, argocd.SyncUnknown, argocd.SyncOutOfSync, "", "synced"),
+		contract.FeedbackOperationPhase: pick(m, argocd.OperationSucceeded, argocd.OperationRunning, argocd.OperationError, ""),
+		contract.FeedbackSyncRevision:   pick(m, "", hex, strings.ToUpper(hex), hex[1:], "v1.2.3", strings.Repeat("é", 20)),
+	}
+	var list []workv1.FeedbackValue
+	for _, p := range append(contract.FeedbackPaths(), contract.RequestPaths()...) {
+		text, known := texts[p.Name]
+		switch {
+		case m.IntN(3) == 0:
+			continue
+		case strings.HasSuffix(p.Name, "At"):
+			text = m.stamp()
+		case !known:
+			text = m.text()
+		}
+		list = append(list, workv1.FeedbackValue{Name: p.Name, Value: workv1.FieldValue{Type: workv1.String, String: &text}})
+	}
+	m.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
+}
+
+func (m maker) work() *workv1.ManifestWork {
+	name := pick(m, "app", "app", "guestbook-cluster1", m.note())
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "cluster1", Name: "app-1a2b3", Generation: m.Int64N(4),
+		UID:               types.UID(pick(m, "", "u", "0f2a3b4c-1111-4222-a333-0123456789ab", "0F2A3B4C-1111-4222-A333-0123456789AB", "0f2a3b4c-1111-4222-a333-0123456789a-")),
+		ResourceVersion:   pick(m, "", "0", "7", "007", "18446744073709551615", "18446744073709551616", "-1", "abc"),
+		CreationTimestamp: pick(m, metav1.Time{}, metav1.Unix(m.Int64N(1<<32), 0)),
+		Labels:            map[string]string{contract.PullLabel: pick(m, "true", "1", "false")},
+		Annotations:       map[string]string{contract.HubNamespaceAnnotation: pick(m, "team", "team", m.note()), contract.HubNameAnnotation: name},
+	}}
+	if m.IntN(3) == 0 {
+		at := metav1.Unix(m.Int64N(1<<32), 0)
+		w.DeletionTimestamp = &at
+	}
+	for _, key := range []string{contract.HostingAnnotation, contract.ChangeGenerationAnnotation, contract.RequestAnnotation, contract.HubUIDAnnotation, contract.KeyPrefix + "later"} {
+		if m.IntN(2) == 0 {
+			w.Annotations[key] = pick(m, "1", "2", "team/set", m.note())
+		}
+	}
+	w.Status.Conditions = m.conditions(workv1.WorkApplied, workv1.WorkAvailable)
+	for range m.IntN(5) {
+		meta := workv1.ManifestResourceMeta{Kind: m.text(), Name: m.text()}
+		if m.IntN(2) == 0 {
+			meta = workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Kind: pick(m, argocd.ApplicationKind, m.text()), Namespace: pick(m, "team", "argocd", m.text()), Name: pick(m, name, name, "other")}
+		}
+		w.Status.ResourceStatus.Manifests = append(w.Status.ResourceStatus.Manifests, workv1.ManifestCondition{
+			ResourceMeta: meta, Conditions: m.conditions(workv1.ManifestApplied, workv1.ManifestAvailable, "StatusFeedbackSynced"), StatusFeedbacks: workv1.StatusFeedbackResult{Values: m.values()},
+		})
+	}
+	return w
+}
+
+// Whatever is in a work, what is kept of it says the same: to those who read it as a whole,
+// and to the last field of what a trimmed one has.
+func TestCompactSaysTheSame(t *testing.T) {
+	m := maker{rand.New(rand.NewPCG(1, 2))}
+	for i := range 1000 {
+		full := m.work()
+		trimmed := full.DeepCopy()
+		status.Trim(&trimmed.Status)
+		kept, _ := Compact(full.DeepCopy(), SpecFacts{})
+		got := kept.ManifestWork()
+		for _, cluster := range []status.Cluster{{Name: "cluster1", Exists: true, Available: true}, {Name: "cluster1"}} {
+			whole := full
+			if name := full.Annotations[contract.HubNameAnnotation]; contract.Name(name, &contract.Rejected{}) != name {
+				whole = trimmed // what can be no name is found nowhere once it is trimmed
+			}
+			if diff := cmp.Diff(status.Work(whole, cluster), status.Work(got, cluster), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("work %d (-whole +kept):\n%s", i, diff)
+			}
+		}
+		if diff := cmp.Diff(asRead(trimmed), asRead(got), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("work %d (-trimmed +kept):\n%s", i, diff)
+		}
+		app, ours := ApplicationOf(full)
+		if keptApp, keptOurs := kept.Application(); ours != keptOurs || ours && app != keptApp {
+			t.Fatalf("work %d is of %s, %t; kept is %s, %t", i, app, ours, keptApp, keptOurs)
+		}
+		if applied := appliedNow(full); kept.Applied() != applied {
+			t.Fatalf("work %d is applied: %t; kept is %t", i, applied, kept.Applied())
+		}
+	}
+}
+
+func appliedNow(w *workv1.ManifestWork) bool {
+	i := slices.IndexFunc(w.Status.Conditions, func(c metav1.Condition) bool { return c.Type == workv1.WorkApplied })
+	return i >= 0 && w.Status.Conditions[i].Status == metav1.ConditionTrue && w.Status.Conditions[i].ObservedGeneration >= w.Generation
+}
+
+// asRead takes off a trimmed work what nobody reads, and orders what is in any order.
+func asRead(w *workv1.ManifestWork) *workv1.ManifestWork {
+	w = w.DeepCopy()
+	clean := func(list []metav1.Condition, of string) {
+		for i := range list {
+			c := &list[i]
+			c.LastTransitionTime = metav1.Time{} // compared by status.Work
+			if c.Status != metav1.ConditionTrue && c.Status != metav1.ConditionFalse {
+				c.Status = metav1.ConditionUnknown
+			}
+			if of == "manifest" && c.Status == metav1.ConditionTrue {
+				c.ObservedGeneration = 0
+			}
+		}
+	}
+	clean(w.Status.Conditions, "work")
+	for i := range w.Status.ResourceStatus.Manifests {
+		f := &w.Status.ResourceStatus.Manifests[i]
+		clean(f.Conditions, "manifest")
+		slices.SortFunc(f.StatusFeedbacks.Values, func(a, b workv1.FeedbackValue) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return w
+}
