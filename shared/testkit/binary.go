@@ -14,15 +14,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 const binaryVariable = "TESTKIT_RUN_BINARY"
@@ -84,21 +82,22 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// Metrics returns the sum of each counter and gauge over its labels.
+// Metrics returns the sum of each metric over its labels.
 func (p *Binary) Metrics() (map[string]float64, error) {
 	raw, err := get("http://" + p.metrics + "/metrics")
 	if err != nil {
 		return nil, err
 	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(raw))
-	if err != nil {
-		return nil, err
-	}
 	sums := map[string]float64{}
-	for name, family := range families {
-		for _, m := range family.GetMetric() {
-			sums[name] += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+	for line := range strings.Lines(string(raw)) {
+		name, rest, _ := strings.Cut(strings.TrimSpace(line), "{")
+		if _, after, labelled := strings.Cut(rest, "} "); labelled {
+			rest = after
+		} else {
+			name, rest, _ = strings.Cut(name, " ")
+		}
+		if value, err := strconv.ParseFloat(rest, 64); err == nil {
+			sums[name] += value
 		}
 	}
 	return sums, nil
