@@ -85,7 +85,9 @@ func TestWhatSearchSaidGoesWithTheApplicationSet(t *testing.T) {
 	fileGoes := func(f *Feed, store *intermediate.Store) error {
 		return errors.Join(store.Remove("argocd", "guestbook"), f.readReport("argocd", "guestbook"))
 	}
-	work := func() *manifestcache.Work { return compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))) }
+	work := func() *manifestcache.Work {
+		return compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced")))
+	}
 	for name, test := range map[string]struct {
 		why    string
 		events func(f *Feed, store *intermediate.Store) error

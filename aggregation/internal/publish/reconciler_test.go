@@ -25,6 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -146,7 +147,7 @@ func (b *bench) feedbackOf(app, health string) {
 		}},
 	}}
 	compact, err := index.Compact(w)
-	if work, ok := compact.(*index.Work); err == nil && ok {
+	if work, ok := compact.(*manifestcache.Work); err == nil && ok {
 		b.index.SetWork(work)
 	} else {
 		b.t.Fatal(err)

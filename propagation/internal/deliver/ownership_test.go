@@ -19,6 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // neighbours is a cache that has these Applications on every cluster.
@@ -45,7 +46,7 @@ func TestCopiesOf(t *testing.T) {
 	}
 	app := application("shop", "11111111-aaaa", "true")
 	ownName, earlierName, otherName := payload.WorkNames(&app)[0], contract.WorkName("shop", "99999999-zzzz"), contract.WorkName("other", "22222222-bbbb")
-	work := func(cluster, name string, there types.NamespacedName, change ...func(*workv1.ManifestWork)) workv1.ManifestWork {
+	work := func(cluster, name string, there types.NamespacedName, change ...func(*workv1.ManifestWork)) manifestcache.Cached {
 		w := &workv1.ManifestWork{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: cluster, Name: name, UID: types.UID(cluster + name), CreationTimestamp: metav1.Unix(1000, 0),
@@ -69,21 +70,21 @@ func TestCopiesOf(t *testing.T) {
 	later := func(w *workv1.ManifestWork) { w.CreationTimestamp = metav1.NewTime(time.Unix(2000, 0)) }
 	for name, c := range map[string]struct {
 		reason     string
-		works      []workv1.ManifestWork
+		works      []manifestcache.Cached
 		neighbours []argocd.Application
 		want       string // current, terminating, number of surplus, elsewhere, all, proven
 	}{
-		"own":            {reason: "its name says so", works: []workv1.ManifestWork{work("here", ownName, wanted)}, want: "here/" + ownName + " - 0 0 1 1"},
-		"ownElsewhere":   {reason: "on a former target, too", works: []workv1.ManifestWork{work("there", ownName, wanted)}, want: "- - 0 1 1 1"},
-		"adopted":        {reason: "or its UID", works: []workv1.ManifestWork{work("there", earlierName, wanted, bound)}, want: "- - 0 1 1 1"},
-		"earlier":        {reason: "what runs on the target is taken over", works: []workv1.ManifestWork{work("here", earlierName, wanted)}, want: "here/" + earlierName + " - 0 0 1 1"},
-		"earlierThere":   {reason: "on another cluster nothing waits for it", works: []workv1.ManifestWork{work("there", earlierName, wanted)}, want: "- - 0 1 1 0"},
-		"otherNamespace": {reason: "what is another object is not taken over, and goes", works: []workv1.ManifestWork{work("here", earlierName, types.NamespacedName{Namespace: "old", Name: "shop"})}, want: "- - 1 0 1 0"},
-		"otherName":      {reason: "nor is another Application", works: []workv1.ManifestWork{work("here", earlierName, types.NamespacedName{Namespace: "team", Name: "other"})}, want: "- - 1 0 1 0"},
-		"others":         {reason: "a work with another's name is that one's, whatever it says", works: []workv1.ManifestWork{work("there", otherName, wanted)}, neighbours: []argocd.Application{application("other", "22222222-bbbb", "true")}, want: "- - 0 0 0 0"},
-		"othersTurned":   {reason: "unless that one is not pulled any more", works: []workv1.ManifestWork{work("there", otherName, wanted)}, neighbours: []argocd.Application{application("other", "22222222-bbbb", "false")}, want: "- - 0 1 1 0"},
-		"terminating":    {reason: "one on its way out is waited for", works: []workv1.ManifestWork{work("here", ownName, wanted, ending)}, want: "- here/" + ownName + " 0 0 1 1"},
-		"two":            {reason: "of two the younger carries it on", works: []workv1.ManifestWork{work("here", ownName, wanted), work("here", earlierName, wanted, later)}, want: "here/" + earlierName + " - 1 0 2 2"},
+		"own":            {reason: "its name says so", works: []manifestcache.Cached{work("here", ownName, wanted)}, want: "here/" + ownName + " - 0 0 1 1"},
+		"ownElsewhere":   {reason: "on a former target, too", works: []manifestcache.Cached{work("there", ownName, wanted)}, want: "- - 0 1 1 1"},
+		"adopted":        {reason: "or its UID", works: []manifestcache.Cached{work("there", earlierName, wanted, bound)}, want: "- - 0 1 1 1"},
+		"earlier":        {reason: "what runs on the target is taken over", works: []manifestcache.Cached{work("here", earlierName, wanted)}, want: "here/" + earlierName + " - 0 0 1 1"},
+		"earlierThere":   {reason: "on another cluster nothing waits for it", works: []manifestcache.Cached{work("there", earlierName, wanted)}, want: "- - 0 1 1 0"},
+		"otherNamespace": {reason: "what is another object is not taken over, and goes", works: []manifestcache.Cached{work("here", earlierName, types.NamespacedName{Namespace: "old", Name: "shop"})}, want: "- - 1 0 1 0"},
+		"otherName":      {reason: "nor is another Application", works: []manifestcache.Cached{work("here", earlierName, types.NamespacedName{Namespace: "team", Name: "other"})}, want: "- - 1 0 1 0"},
+		"others":         {reason: "a work with another's name is that one's, whatever it says", works: []manifestcache.Cached{work("there", otherName, wanted)}, neighbours: []argocd.Application{application("other", "22222222-bbbb", "true")}, want: "- - 0 0 0 0"},
+		"othersTurned":   {reason: "unless that one is not pulled any more", works: []manifestcache.Cached{work("there", otherName, wanted)}, neighbours: []argocd.Application{application("other", "22222222-bbbb", "false")}, want: "- - 0 1 1 0"},
+		"terminating":    {reason: "one on its way out is waited for", works: []manifestcache.Cached{work("here", ownName, wanted, ending)}, want: "- here/" + ownName + " 0 0 1 1"},
+		"two":            {reason: "of two the younger carries it on", works: []manifestcache.Cached{work("here", ownName, wanted), work("here", earlierName, wanted, later)}, want: "here/" + earlierName + " - 1 0 2 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciler{client: neighbours{apps: c.neighbours}}
@@ -91,7 +92,7 @@ func TestCopiesOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			named := func(w *workv1.ManifestWork) string {
+			named := func(w *manifestcache.Cached) string {
 				if w == nil {
 					return "-"
 				}
