@@ -4,7 +4,6 @@
 package e2e_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -88,12 +87,7 @@ func withoutPropagation(t *testing.T, do func()) {
 		if err := p.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		afterwards(t, "start "+p.Name+" again", func(ctx context.Context) error {
-			if p.PID() != 0 {
-				return nil
-			}
-			return p.Start(ctx)
-		})
+		startAfterwards(t, p)
 	}
 	do()
 	for _, p := range replicas {

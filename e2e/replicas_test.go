@@ -4,7 +4,6 @@
 package e2e_test
 
 import (
-	"context"
 	"testing"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
@@ -19,12 +18,7 @@ func TestLeaderIsKilled(t *testing.T) {
 			if err := p.Kill(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			afterwards(t, "start "+p.Name+" again", func(ctx context.Context) error {
-				if p.PID() != 0 {
-					return nil
-				}
-				return p.Start(ctx)
-			})
+			startAfterwards(t, p)
 		}
 		for _, c := range fleet.Managed {
 			name := round.name + "-" + c.Name

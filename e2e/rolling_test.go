@@ -83,6 +83,7 @@ func deletionOrder(t *testing.T, first, second string) {
 	t.Helper()
 	set := startRolling(t, first, second)
 	argo := process(t, second+"-argocd")
+	startAfterwards(t, argo)
 	if err := argo.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}

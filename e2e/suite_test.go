@@ -119,3 +119,14 @@ func afterwards(t *testing.T, what string, do func(context.Context) error) {
 		}
 	})
 }
+
+// startAfterwards starts a process again when the test has ended and has left it stopped.
+func startAfterwards(t *testing.T, p *env.Process) {
+	t.Helper()
+	afterwards(t, "start "+p.Name+" again", func(ctx context.Context) error {
+		if p.PID() != 0 {
+			return nil
+		}
+		return p.Start(ctx)
+	})
+}
