@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,6 +162,62 @@ func TestRenderedVariantsAreTheSame(t *testing.T) {
 	if want := strings.Replace(readFile(t, rendered("argocd", "plugin.yaml")), "--argocd-namespace=argocd", "--argocd-namespace=openshift-gitops", 1); onOpenShift != want {
 		t.Errorf("openshift: the plugin's configuration differs:\n%s", cmp.Diff(want, onOpenShift))
 	}
+}
+
+// What the component adds to an overlay is what the chart adds: a flag of two
+// containers, and one right of aggregation's account.
+func TestRenderedSwitch(t *testing.T) {
+	for _, v := range variants {
+		t.Run(v.overlay, func(t *testing.T) {
+			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, withComponent(t, v.overlay))
+			chart := byIdentity(t, chart(t, append([]string{"rendered.enabled=true"}, v.values...)...))
+			chart["v1 Namespace /"+namespace] = on["v1 Namespace /"+namespace]
+			if diff := cmp.Diff(on, chart); diff != "" {
+				t.Errorf("the component (-) and the chart (+) differ:\n%s", diff)
+			}
+			var changed []string
+			for id := range on {
+				if !cmp.Equal(plain[id], on[id]) {
+					changed = append(changed, strings.Fields(id)[1])
+				}
+			}
+			slices.Sort(changed)
+			if got := strings.Join(changed, " "); got != "ClusterRole ClusterRoleBinding Deployment" {
+				t.Errorf("it changes %s", got)
+			}
+		})
+	}
+	objects := withComponent(t, "ocm")
+	for _, container := range containers(t, find(t, objects, "Deployment")) {
+		has := slices.Contains(container["args"].([]any), any("--rendered"))
+		if name := container["name"]; has != (name != "resourcesync") {
+			t.Errorf("%s has --rendered: %t", name, has)
+		}
+	}
+	for _, o := range objects {
+		if o.GetKind() != "ClusterRoleBinding" || !strings.HasSuffix(o.GetName(), "-rendered") {
+			continue
+		}
+		want := []any{map[string]any{"kind": "ServiceAccount", "namespace": namespace, "name": credentialOf(t, objects, "aggregation").account}}
+		if diff := cmp.Diff(want, o.Object["subjects"]); diff != "" {
+			t.Errorf("the right goes to others than aggregation:\n%s", diff)
+		}
+	}
+}
+
+// withComponent renders an overlay with the component of rendered mode.
+func withComponent(t *testing.T, overlay string) []*unstructured.Unstructured {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(deployPath())); err != nil { // neither may be reached by an absolute path
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("{resources: [overlays/%s], components: [components/rendered]}", overlay)
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := run(t, tool("kustomize"), "build", dir)
+	return parse(t, out)
 }
 
 // Each parameter that an Application may set is announced, and the flags are those

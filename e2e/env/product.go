@@ -99,6 +99,13 @@ func (f *Fleet) productIdentity(ctx context.Context, name string) (kubeconfig st
 	if err != nil {
 		return "", err
 	}
+	if name == Aggregation && f.options.Rendered {
+		more, err := renderedRole()
+		if err != nil {
+			return "", err
+		}
+		roles = append(roles, more)
+	}
 	for _, role := range roles {
 		binding, err := bindingFor(role, account)
 		if err != nil {
@@ -157,7 +164,7 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 	if name != Propagation {
 		args = append(args, "--intermediate-dir="+intermediate)
 	}
-	if name == Propagation && f.options.Rendered {
+	if name != ResourceSync && f.options.Rendered {
 		args = append(args, "--rendered")
 	}
 	if name == ResourceSync {

@@ -52,6 +52,21 @@ func (f *Fleet) startRendered(ctx context.Context) error {
 	)
 }
 
+// renderedRole returns what deploy/components/rendered grants to aggregation.
+func renderedRole() (*unstructured.Unstructured, error) {
+	file := filepath.Join(testkit.Root(), "deploy", "components", "rendered", "aggregation.yaml")
+	objects, err := ReadObjects(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		if o.GetKind() == "ClusterRole" {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("%s has no ClusterRole", file)
+}
+
 // startPlugin starts Argo CD's cmp-server as the sidecar of the repo-server does.
 func (f *Fleet) startPlugin(ctx context.Context) error {
 	binary, err := newest.part("argocd")

@@ -50,6 +50,10 @@ func RequestPaths() []workv1.JsonPath {
 	}
 }
 
+// FeedbackCondition returns the name of the feedback value with the first message of
+// a condition type.
+func FeedbackCondition(conditionType string) string { return feedbackConditionPrefix + conditionType }
+
 // ConditionTypes are the error and warning condition types of an Argo CD
 // Application whose first message travels back as feedback, in the order of
 // [FeedbackPaths]. Source: ApplicationConditionType of Argo CD v2.
@@ -75,7 +79,7 @@ func FeedbackPaths() []workv1.JsonPath {
 	}...)
 	for _, t := range ConditionTypes {
 		paths = append(paths, workv1.JsonPath{
-			Name: feedbackConditionPrefix + t,
+			Name: FeedbackCondition(t),
 			Path: `.status.conditions[?(@.type=="` + t + `")].message`,
 		})
 	}

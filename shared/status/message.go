@@ -13,7 +13,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-func unreachable(o *Observation, cluster Cluster) string {
+func unreachable(o *Observation, cluster Cluster) string { return away(cluster) + lastWords(o) }
+
+// away says why a cluster cannot be heard.
+func away(cluster Cluster) string {
 	var b strings.Builder
 	b.WriteString("cluster " + cluster.Name)
 	if cluster.Exists {
@@ -27,7 +30,6 @@ func unreachable(o *Observation, cluster Cluster) string {
 	} else {
 		b.WriteString(" does not exist on the hub")
 	}
-	b.WriteString(lastWords(o))
 	return b.String()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -22,10 +23,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rendered"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
 // Version of this module; a release changes it here.
@@ -50,6 +53,7 @@ func Program() boot.Program {
 type Command struct {
 	intermediateDir string
 	sizeLimit       int
+	rendered        bool
 	pace            publish.Pace
 	page            page.Flags
 }
@@ -61,6 +65,7 @@ func New() *Command { return &Command{} }
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports that resourcesync writes; it may be empty, or missing on a hub without search")
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
+	fs.BoolVar(&c.rendered, "rendered", false, "show the Applications of rendered mode in the reports; it needs the right to list and watch Applications, which deploy/components/rendered grants")
 	fs.DurationVar(&c.pace.Min, "report-write-delay", 100*time.Millisecond, "how long a single change of a small report waits for further ones before the report is written")
 	fs.DurationVar(&c.pace.Max, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; longer during bursts of changes, up to thirty times this")
 	c.page.Bind(fs)
@@ -87,31 +92,26 @@ func (c *Command) Validate() error {
 
 // Run works until ctx ends.
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
-		return fmt.Errorf("register types: %w", err)
-	}
-	informers, err := index.Informers(env.Config)
+	kinds, err := c.kinds(env.Config)
 	if err != nil {
 		return err
 	}
-	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
-		Scheme: scheme,
-		Cache:  cache.Options{ByObject: index.Caches(), NewInformer: informers},
-		Warm:   []client.Object{&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata()},
-
-		NewClient: publish.NewClient,
-	})
+	mgr, err := boot.NewManager(ctx, env, kinds)
 	if err != nil {
 		return err
 	}
 	store := intermediate.NewStore(c.intermediateDir)
 	queue := publish.NewQueue(c.pace)
 	var shown *page.Page // nil while it is off
-	x := index.New(func(key types.NamespacedName) {
+	changed := func(key types.NamespacedName) {
 		queue.Changed(key)
 		shown.Changed(key)
-	})
+	}
+	others, waitForOthers, err := c.others(ctx, mgr.GetCache(), changed)
+	if err != nil {
+		return err
+	}
+	x := index.New(changed, others...)
 	feed, err := index.NewFeed(ctx, x, mgr.GetCache(), store, env.Log.WithName("index"))
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 			SizeLimit:   c.sizeLimit,
 			Queue:       queue,
 			Index:       x,
-			WaitForSync: feed.WaitForSync,
+			WaitForSync: func(ctx context.Context) error { return errors.Join(feed.WaitForSync(ctx), waitForOthers(ctx)) },
 			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store},
 			Store:       store,
 		}),
@@ -136,4 +136,42 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// kinds returns what is read and written, and how.
+func (c *Command) kinds(config *rest.Config) (boot.Kinds, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
+		return boot.Kinds{}, fmt.Errorf("register types: %w", err)
+	}
+	kinds := boot.Kinds{
+		Scheme: scheme,
+		Cache:  cache.Options{ByObject: index.Caches()},
+		Warm:   []client.Object{&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata()},
+
+		NewClient: publish.NewClient,
+	}
+	var sources []slim.Source
+	if c.rendered {
+		applications, err := rendered.Informer(config)
+		if err := errors.Join(err, argocd.AddToScheme(scheme)); err != nil {
+			return boot.Kinds{}, err
+		}
+		sources = append(sources, applications)
+		kinds.Cache.ByObject[&argocd.Application{}] = rendered.Cache()
+		kinds.Warm = append(kinds.Warm, &argocd.Application{})
+	}
+	informers, err := index.Informers(config, sources...)
+	kinds.Cache.NewInformer = informers
+	return kinds, err
+}
+
+// others returns the sources of rows beside ManifestWorks, and what waits for them.
+func (c *Command) others(ctx context.Context, from cache.Cache, changed func(types.NamespacedName)) (others []index.Source, wait func(context.Context) error, err error) {
+	if !c.rendered {
+		return nil, func(context.Context) error { return nil }, nil
+	}
+	rows := rendered.New(changed)
+	wait, err = rendered.Follow(ctx, rows, from)
+	return []index.Source{rows}, wait, err
 }

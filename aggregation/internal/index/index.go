@@ -18,6 +18,7 @@ import (
 // Index holds the rows of every ApplicationSet. It is safe for concurrent use.
 type Index struct {
 	changed func(types.NamespacedName)
+	others  []Source
 
 	mu       sync.Mutex
 	sets     map[types.NamespacedName]*set
@@ -27,10 +28,12 @@ type Index struct {
 }
 
 // New returns an empty index. Changed is called for every ApplicationSet whose
-// rows or resources became different; it must not call the index.
-func New(changed func(types.NamespacedName)) *Index {
+// rows or resources became different; it must not call the index. The rows of others
+// stand beside its own, and they tell their changes themselves.
+func New(changed func(types.NamespacedName), others ...Source) *Index {
 	return &Index{
 		changed:  changed,
+		others:   others,
 		sets:     map[types.NamespacedName]*set{},
 		works:    map[types.NamespacedName]*entry{},
 		clusters: map[string]*cluster{},

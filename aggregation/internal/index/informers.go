@@ -23,8 +23,8 @@ type slimWork struct {
 }
 
 // Informers returns what makes the informers of a cache with [Caches], for its
-// NewInformer.
-func Informers(config *rest.Config) (slim.Constructor, error) {
+// NewInformer; others are the sources of further kinds.
+func Informers(config *rest.Config, others ...slim.Source) (slim.Constructor, error) {
 	resource := schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}
 	works, err := slim.NewSource(config, resource, generated, func(w *slimWork) *workv1.ManifestWork {
 		return &workv1.ManifestWork{ObjectMeta: w.Metadata.ObjectMeta, Status: w.Status}
@@ -32,5 +32,5 @@ func Informers(config *rest.Config) (slim.Constructor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slim.Informers(works), nil
+	return slim.Informers(append(others, works)...), nil
 }

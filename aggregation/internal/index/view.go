@@ -4,6 +4,8 @@
 package index
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
@@ -17,8 +19,25 @@ type View struct {
 	Resources merge.ResourceList
 }
 
+// Source has rows of Applications that no ManifestWork of the index carries.
+type Source interface {
+	// Rows returns those of an ApplicationSet, sorted by [merge.Compare].
+	Rows(types.NamespacedName) []*merge.Row
+}
+
 // View returns what is known about an ApplicationSet; nothing is an empty view.
 func (x *Index) View(key types.NamespacedName) View {
+	v := x.view(key)
+	for _, other := range x.others {
+		if more := other.Rows(key); len(more) > 0 {
+			v.Rows = append(v.Rows, more...)
+			slices.SortFunc(v.Rows, merge.Compare)
+		}
+	}
+	return v
+}
+
+func (x *Index) view(key types.NamespacedName) View {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.sets[key]

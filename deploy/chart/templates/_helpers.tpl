@@ -86,6 +86,9 @@ args:
   {{- if .root.Values.openshift.serviceCA }}
   - --metrics-cert-dir=/var/run/metrics-certificate
   {{- end }}
+  {{- if and .root.Values.rendered.enabled (ne .name "resourcesync") }}
+  - --rendered
+  {{- end }}
   {{- range $c.args }}
   - {{ quote . }}
   {{- end }}

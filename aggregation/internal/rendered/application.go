@@ -1,0 +1,107 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rendered
+
+import (
+	"encoding/json"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Application is what is kept of a hub Application in rendered mode.
+type Application struct {
+	Namespace, Name, resourceVersion string
+	uid                              types.UID
+
+	// Set is the owning ApplicationSet; empty when there is no row to make.
+	Set types.NamespacedName
+	// Cluster is the target, which the destination's namespace names.
+	Cluster string
+
+	said contract.Feedback
+}
+
+// GetObjectMeta tells an informer what it asks for.
+func (a *Application) GetObjectMeta() metav1.Object {
+	return &metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.uid, ResourceVersion: a.resourceVersion}
+}
+
+var _ metav1.ObjectMetaAccessor = &Application{}
+
+// Compact is the transform of the Applications' cache: it puts an [Application] in
+// the place of each, with what tenants and Argo CD wrote bounded. Anything else it
+// returns as it is.
+func Compact(object any) (any, error) {
+	full, ok := object.(*argocd.Application)
+	if !ok {
+		return object, nil
+	}
+	var rejected contract.Rejected
+	a := &Application{
+		Namespace: intern(full.Namespace), Name: full.Name, resourceVersion: full.ResourceVersion, uid: full.UID,
+		Cluster: intern(contract.Name(target(full.Spec), &rejected)),
+		said:    read(full.Status, &rejected),
+	}
+	set := contract.Name(full.OwningApplicationSet(), &rejected)
+	// One that asks to be pulled is propagation's, whatever else it says of itself.
+	pulled, _ := contract.IsTrue(full.Labels[contract.PullLabel])
+	if set != "" && a.Cluster != "" && !pulled {
+		a.Set = types.NamespacedName{Namespace: a.Namespace, Name: intern(set)}
+	}
+	return a, nil
+}
+
+// target returns the namespace of an Application's destination.
+func target(spec json.RawMessage) string {
+	var s struct {
+		Destination struct{ Namespace string }
+	}
+	if json.Unmarshal(spec, &s) != nil {
+		return "" // the API server's schema admits none like that
+	}
+	return s.Destination.Namespace
+}
+
+// read takes from an Application's status what a managed cluster would report of one
+// that is pulled, within the same bounds.
+func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
+	var s struct {
+		Health         struct{ Status string }
+		Sync           struct{ Status, Revision string }
+		OperationState struct{ Phase, StartedAt, Message string }
+		Conditions     []struct{ Type, Message string }
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
+		return contract.Feedback{}
+	}
+	var values []workv1.FeedbackValue
+	add := func(name, value string) {
+		if value != "" {
+			values = append(values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+		}
+	}
+	add(contract.FeedbackHealthStatus, s.Health.Status)
+	add(contract.FeedbackSyncStatus, s.Sync.Status)
+	add(contract.FeedbackSyncRevision, s.Sync.Revision)
+	add(contract.FeedbackOperationPhase, s.OperationState.Phase)
+	add(contract.FeedbackOperationStartedAt, s.OperationState.StartedAt)
+	add(contract.FeedbackOperationMessage, s.OperationState.Message)
+	for _, c := range contract.Clip(s.Conditions, contract.MaxConditions, rejected) {
+		add(contract.FeedbackCondition(c.Type), c.Message)
+	}
+	said, _ := contract.ParseFeedback(contract.BoundFeedback(values, rejected))
+	return said
+}
+
+func intern(s string) string { return unique.Make(s).Value() }
+
+func (a *Application) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
+}

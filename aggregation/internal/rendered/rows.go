@@ -1,0 +1,179 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rendered
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// Rows holds the rows of rendered Applications by ApplicationSet. It is safe for
+// concurrent use.
+type Rows struct {
+	changed func(types.NamespacedName)
+
+	mu           sync.Mutex
+	applications map[types.NamespacedName]*entry
+	sets         map[types.NamespacedName]map[*entry]struct{}
+	clusters     map[string]*cluster
+}
+
+// entry is one Application and the row that it makes.
+type entry struct {
+	application *Application
+	row         *merge.Row
+	seen        status.Observation // only what [status.Settle] reads of it
+}
+
+// cluster is one ManagedCluster and the Applications on it.
+type cluster struct {
+	state   status.Cluster
+	entries map[*entry]struct{}
+}
+
+// New returns rows without any. Changed is called for every ApplicationSet whose rows
+// became different.
+func New(changed func(types.NamespacedName)) *Rows {
+	return &Rows{
+		changed:      changed,
+		applications: map[types.NamespacedName]*entry{},
+		sets:         map[types.NamespacedName]map[*entry]struct{}{},
+		clusters:     map[string]*cluster{},
+	}
+}
+
+// Rows returns the rows of an ApplicationSet, sorted by [merge.Compare].
+func (r *Rows) Rows(set types.NamespacedName) []*merge.Row {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rows := make([]*merge.Row, 0, len(r.sets[set]))
+	for e := range r.sets[set] {
+		rows = append(rows, e.row)
+	}
+	slices.SortFunc(rows, merge.Compare)
+	return rows
+}
+
+// Set takes in an Application that is new or has changed.
+func (r *Rows) Set(a *Application) {
+	r.update(func(touched map[types.NamespacedName]struct{}) {
+		e := r.applications[a.key()]
+		if e != nil && (e.application.Set != a.Set || e.application.Cluster != a.Cluster || e.application.uid != a.uid) {
+			r.remove(e, touched)
+			e = nil
+		}
+		if a.Set.Name == "" {
+			return
+		}
+		if e == nil {
+			e = &entry{}
+			r.add(e, a)
+		}
+		e.application = a
+		r.refresh(e, touched)
+	})
+}
+
+// Delete takes in that an Application is gone.
+func (r *Rows) Delete(key types.NamespacedName) {
+	r.update(func(touched map[types.NamespacedName]struct{}) {
+		if e := r.applications[key]; e != nil {
+			r.remove(e, touched)
+		}
+	})
+}
+
+// SetCluster takes in a ManagedCluster that is new, has changed or is gone.
+func (r *Rows) SetCluster(state status.Cluster) {
+	r.update(func(touched map[types.NamespacedName]struct{}) {
+		c := r.cluster(state.Name)
+		c.state = state
+		for e := range c.entries {
+			r.refresh(e, touched)
+		}
+		r.dropIfEmpty(c)
+	})
+}
+
+// update runs change and tells about the ApplicationSets that it touched, after the
+// lock is free again.
+func (r *Rows) update(change func(touched map[types.NamespacedName]struct{})) {
+	touched := map[types.NamespacedName]struct{}{}
+	r.mu.Lock()
+	change(touched)
+	r.mu.Unlock()
+	for set := range touched {
+		r.changed(set)
+	}
+}
+
+func (r *Rows) add(e *entry, a *Application) {
+	r.applications[a.key()] = e
+	if r.sets[a.Set] == nil {
+		r.sets[a.Set] = map[*entry]struct{}{}
+	}
+	r.sets[a.Set][e] = struct{}{}
+	r.cluster(a.Cluster).entries[e] = struct{}{}
+}
+
+func (r *Rows) remove(e *entry, touched map[types.NamespacedName]struct{}) {
+	a := e.application
+	delete(r.applications, a.key())
+	if delete(r.sets[a.Set], e); len(r.sets[a.Set]) == 0 {
+		delete(r.sets, a.Set)
+	}
+	c := r.cluster(a.Cluster)
+	delete(c.entries, e)
+	r.dropIfEmpty(c)
+	touched[a.Set] = struct{}{}
+}
+
+func (r *Rows) cluster(name string) *cluster {
+	c := r.clusters[name]
+	if c == nil {
+		c = &cluster{state: status.Cluster{Name: name}, entries: map[*entry]struct{}{}}
+		r.clusters[name] = c
+	}
+	return c
+}
+
+func (r *Rows) dropIfEmpty(c *cluster) {
+	if !c.state.Exists && len(c.entries) == 0 {
+		delete(r.clusters, c.state.Name)
+	}
+}
+
+// refresh makes the row of an entry anew.
+func (r *Rows) refresh(e *entry, touched map[types.NamespacedName]struct{}) {
+	a := e.application
+	seen := status.Settle(e.seen, status.Rendered(a.uid, a.said, r.cluster(a.Cluster).state))
+	e.seen = status.Observation{Work: seen.Work, Operation: seen.Operation, Revision: seen.Revision}
+	row := rowOf(a, &seen)
+	if e.row != nil && e.row.Equal(row) {
+		return
+	}
+	e.row = row
+	touched[a.Set] = struct{}{}
+}
+
+// rowOf makes a row. In the place of a work's name it has the one that all works of
+// the Application begin with: there are as many as there are phases, waves and shards.
+func rowOf(a *Application, seen *status.Observation) *merge.Row {
+	app := merge.App{
+		HubNamespace: a.Namespace, HubName: a.Name, Cluster: a.Cluster, Work: contract.RenderedWorkName(a.Name, ""),
+		Reported: seen.Reported, Health: seen.Health, Sync: seen.Sync, Revision: seen.Revision,
+		OperationPhase: seen.Operation.Phase, OperationStartedAt: seen.Operation.StartedAt, OperationMessage: seen.Operation.Message,
+	}
+	for _, c := range seen.ReportConditions() {
+		app.Conditions = append(app.Conditions, v1alpha1.Condition(c))
+	}
+	return merge.NewRow(app, merge.Search{})
+}

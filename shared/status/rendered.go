@@ -1,0 +1,38 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Rendered returns what can be said about an Application of rendered mode, from what
+// the hub's own Argo CD says in its status and the state of its cluster. That Argo CD
+// looks at the ManifestWork as it is now, so its health counts even when it cannot
+// compare it with git, and its sync status even when the cluster is away: it is about
+// the hub. Work of the observation is the Application's own UID.
+func Rendered(application types.UID, said contract.Feedback, cluster Cluster) Observation {
+	o := Observation{
+		Health:        cmp.Or(said.Health, argocd.HealthUnknown),
+		HealthMessage: said.HealthMessage,
+		Sync:          cmp.Or(said.Sync, argocd.SyncUnknown),
+		Revision:      said.Revision,
+		Operation:     whole(said.Operation),
+		Conditions:    said.Conditions,
+		Reported:      said.Health != "" || said.Sync != "",
+		Work:          application,
+	}
+	if !cluster.Available {
+		// propagation marks the ManifestWork with the same news, for Argo CD's health
+		// check; so the message must not repeat a health that the mark is about to change.
+		o.Reason, o.Message = ClusterUnreachable, away(cluster)
+		o.unknown("last known")
+	}
+	return o
+}
