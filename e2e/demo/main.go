@@ -23,20 +23,28 @@ import (
 func main() {
 	keep := flag.Bool("keep", false, "leave the fleet running at the end, until Ctrl-C")
 	mixed := flag.Bool("mixed", false, "run the oldest supported Argo CD and Open Cluster Management on cluster2")
+	rendered := flag.Bool("rendered", false, "run the scenario of rendered mode, in which the managed clusters have no Argo CD")
 	flag.Parse()
+	if *mixed && *rendered {
+		fmt.Fprintln(os.Stderr, "-mixed and -rendered: choose one")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := run(env.WithParent(ctx), *keep, *mixed)
+	err := run(env.WithParent(ctx), *keep, *mixed, *rendered)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\nthe demo failed: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
 }
 
-func run(ctx context.Context, keep, mixed bool) (err error) {
+func run(ctx context.Context, keep, mixed, rendered bool) (err error) {
 	screen := newScreen(os.Stdout)
-	options := env.Options{Progress: screen.print}
+	options := env.Options{Progress: screen.print, Rendered: rendered}
 	screen.print("Starting the fleet: a hub, two managed clusters, Open Cluster Management, Argo CD.")
+	if rendered {
+		screen.print("The hub's own Argo CD renders; the managed clusters have none.")
+	}
 	if mixed {
 		options.Old = []string{"cluster2"}
 		screen.print("The hub and cluster1 run the newest parts, cluster2 the oldest supported ones.")
@@ -74,7 +82,13 @@ func runScenario(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 	}()
 	defer func() { cancel(); <-following; screen.release() }()
 
-	s := scenario.New(fleet, view, screen.print)
+	var s interface {
+		Steps() []scenario.Step
+		Latencies() []scenario.Latency
+	} = scenario.New(fleet, view, screen.print)
+	if fleet.Rendered() {
+		s = scenario.NewRendered(fleet, view, screen.print)
+	}
 	began := time.Now()
 	for i, step := range s.Steps() {
 		screen.print(fmt.Sprintf("\n[%d/%d] %s", i+1, len(s.Steps()), step.Title))

@@ -51,13 +51,17 @@ func invitation(fleet *env.Fleet) string {
 	for _, c := range fleet.Managed {
 		fmt.Fprintf(&b, "  export %s=%s\n", strings.ToUpper(c.Name), c.Kubeconfig)
 	}
-	b.WriteString(`
-  bin/kubectl --kubeconfig $HUB apply -f deploy/examples/guestbook-app-set.yaml
+	example, delivered := "deploy/examples/guestbook-app-set.yaml", "applications,deployments"
+	if fleet.Rendered() {
+		example, delivered = "deploy/rendered/app-set.yaml", "deployments,appliedmanifestworks"
+	}
+	fmt.Fprintf(&b, `
+  bin/kubectl --kubeconfig $HUB apply -f %s
   bin/kubectl --kubeconfig $HUB get applications,manifestworks,appsetreports -A
   bin/kubectl --kubeconfig $HUB get managedclusters
-`)
+`, example)
 	if len(fleet.Managed) > 0 {
-		fmt.Fprintf(&b, "  bin/kubectl --kubeconfig $%s get applications,deployments -A\n", strings.ToUpper(fleet.Managed[0].Name))
+		fmt.Fprintf(&b, "  bin/kubectl --kubeconfig $%s get %s -A\n", strings.ToUpper(fleet.Managed[0].Name), delivered)
 	}
 	return b.String()
 }

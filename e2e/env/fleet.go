@@ -119,6 +119,9 @@ func (f *Fleet) Err() error { return context.Cause(f.ctx) }
 
 func (f *Fleet) fail(err error) { f.cancel(err) }
 
+// Rendered reports whether the fleet runs rendered mode, see [Options].
+func (f *Fleet) Rendered() bool { return f.options.Rendered }
+
 // Folder returns the fleet's temporary folder.
 func (f *Fleet) Folder() string { return f.folder }
 

@@ -9,21 +9,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 var fleet *env.Fleet
@@ -47,6 +46,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, fleet.Stop()) }()
+	if err := scenario.PrepareRendered(ctx, fleet); err != nil {
+		return 1, err
+	}
 	if code = m.Run(); code != 0 {
 		kept, keepErr := fleet.KeepLogs()
 		fmt.Println("the logs are kept in", kept)
@@ -60,10 +62,10 @@ const manifests = "guestbook/guestbook.yaml"
 // TestStory delivers, changes, breaks, mends, loses and withdraws: each step waits
 // for what it promises.
 func TestStory(t *testing.T) {
-	prepare(t)
 	must(t, fleet.Hub.ApplyFiles(t.Context(), env.Rendered("app-set.yaml")))
 	for _, c := range fleet.Managed {
 		awaitApplication(t, c.Name, "Synced Healthy 4 of 4 resources")
+		awaitRow(t, c.Name, "Healthy Synced")
 		awaitObject(t, c, deployment(), func(o *unstructured.Unstructured) (bool, string) {
 			available, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
 			return available == 2, fmt.Sprint(available, " available")
@@ -76,10 +78,12 @@ func TestStory(t *testing.T) {
 	original, err := fleet.Git.Read(manifests)
 	must(t, err)
 	broken := fleet.Managed[0]
-	admitPods := refusePods(t, broken)
+	admitPods := refusePods(t, broken, "guestbook")
 	commit(t, strings.Replace(original, "guestbook-ui:v1", "guestbook-ui:v2", 1))
 	awaitApplication(t, broken.Name, "Synced Degraded Deployment guestbook/guestbook-ui: ")
+	awaitRow(t, broken.Name, "Degraded Synced")
 	awaitApplication(t, fleet.Managed[1].Name, "Synced Healthy 4 of 4 resources")
+	awaitRow(t, fleet.Managed[1].Name, "Healthy Synced")
 
 	// Mended, and without the ConfigMap, which is pruned there.
 	admitPods()
@@ -91,16 +95,18 @@ func TestStory(t *testing.T) {
 
 	refused(t)
 	lost(t)
+	rests(t)
 
 	must(t, fleet.Hub.Client.Delete(t.Context(), object("argoproj.io/v1alpha1", "ApplicationSet", env.ArgoCDNamespace, "guestbook-rendered")))
 	for _, c := range fleet.Managed {
 		awaitGone(t, c, deployment())
 		awaitGone(t, fleet.Hub, object("argoproj.io/v1alpha1", "Application", env.ArgoCDNamespace, c.Name+"-guestbook-rendered"))
 	}
+	awaitGone(t, fleet.Hub, report())
 }
 
-// refusePods makes a cluster admit no pod of the guestbook, until it is told to again.
-func refusePods(t *testing.T, c *env.Cluster) (admit func()) {
+// refusePods makes a cluster admit no pod in a namespace, until it is told to again.
+func refusePods(t *testing.T, c *env.Cluster, namespace string) (admit func()) {
 	t.Helper()
 	const group = "admissionregistration.k8s.io/v1"
 	policy := object(group, "ValidatingAdmissionPolicy", "", "no-pods")
@@ -108,14 +114,14 @@ func refusePods(t *testing.T, c *env.Cluster) (admit func()) {
 		"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{
 			"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"pods"}, "operations": []any{"CREATE"},
 		}}},
-		"validations": []any{map[string]any{"expression": "object.metadata.namespace != 'guestbook'", "message": "no pods today"}},
+		"validations": []any{map[string]any{"expression": "object.metadata.namespace != '" + namespace + "'", "message": "no pods today"}},
 	}
 	binding := object(group, "ValidatingAdmissionPolicyBinding", "", "no-pods")
 	binding.Object["spec"] = map[string]any{"policyName": "no-pods", "validationActions": []any{"Deny"}}
 	must(t, c.Apply(t.Context(), policy, binding))
 	must(t, env.Wait(t.Context(), "pods to be refused", func(ctx context.Context) (bool, string) {
 		probe := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "guestbook", Name: "probe"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.invalid/c"}}},
 		}
 		err := c.Client.Create(ctx, probe, client.DryRunAll)
@@ -140,6 +146,7 @@ func refused(t *testing.T) {
 			saw := fmt.Sprint(conditions)
 			return strings.Contains(saw, "Secret guestbook/s would stand unencrypted") && !strings.Contains(saw, "hunter2"), saw
 		})
+		awaitRow(t, c.Name, "Healthy Unknown ComparisonError") // what runs goes on
 	}
 	commit(t, before)
 	for _, c := range fleet.Managed {
@@ -156,97 +163,60 @@ func lost(t *testing.T) {
 	must(t, err)
 	must(t, agent.Kill(t.Context()))
 	awaitApplication(t, name, "Synced Unknown "+name+" not heard of since ")
+	awaitRow(t, name, "Unknown Synced ClusterUnreachable")
 	awaitApplication(t, fleet.Managed[0].Name, "Synced Healthy 3 of 3 resources")
+	awaitRow(t, fleet.Managed[0].Name, "Healthy Synced")
 	lease(t, name, 60)
 	must(t, agent.Start(t.Context()))
 	awaitApplication(t, name, "Synced Healthy 3 of 3 resources")
+	awaitRow(t, name, "Healthy Synced")
 }
 
-// prepare applies what a platform sets up once, and waits for the placement.
-func prepare(t *testing.T) {
+// rests: what is settled is not written again, however often Argo CD renders and
+// compares anew.
+func rests(t *testing.T) {
 	t.Helper()
+	renderAgain := func() {
+		for _, c := range fleet.Managed {
+			a := application(c.Name)
+			must(t, fleet.Hub.Client.Patch(t.Context(), a, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"argocd.argoproj.io/refresh":"hard"}}}`))))
+			awaitObject(t, fleet.Hub, a, func(o *unstructured.Unstructured) (bool, string) {
+				_, asked := o.GetAnnotations()["argocd.argoproj.io/refresh"]
+				return !asked, "it has not compared yet"
+			})
+			awaitApplication(t, c.Name, "Synced Healthy 3 of 3 resources")
+		}
+	}
+	renderAgain()
+	before := versions(t)
+	for range 3 {
+		renderAgain()
+	}
+	if after := versions(t); !maps.Equal(before, after) {
+		t.Errorf("written at rest: before %v, after %v", before, after)
+	}
+}
+
+// versions returns the resource versions of all that a delivery writes.
+func versions(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	note := func(c *env.Cluster, apiVersion, kind string, in ...client.ListOption) {
+		list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": apiVersion, "kind": kind + "List"}}
+		must(t, c.Client.List(t.Context(), list, in...))
+		for _, o := range list.Items {
+			found[c.Name+" "+kind+" "+o.GetNamespace()+"/"+o.GetName()] = o.GetResourceVersion()
+		}
+	}
+	note(fleet.Hub, "work.open-cluster-management.io/v1", "ManifestWork", client.HasLabels{contract.RenderedLabel})
+	note(fleet.Hub, "apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport")
 	for _, c := range fleet.Managed {
-		must(t, c.ApplyFiles(t.Context(), env.Rendered("managed")))
+		note(c, "apps/v1", "Deployment", client.InNamespace("guestbook"))
+		note(c, "v1", "Service", client.InNamespace("guestbook"))
+		note(c, "work.open-cluster-management.io/v1", "AppliedManifestWork")
 	}
-	must(t, fleet.Hub.ApplyFiles(t.Context(), scenario.Examples("hub"), env.Rendered("hub")))
-	must(t, env.Wait(t.Context(), "the placement to decide", func(ctx context.Context) (bool, string) {
-		var decisions clusterv1beta1.PlacementDecisionList
-		if err := fleet.Hub.Client.List(ctx, &decisions, client.InNamespace(env.ArgoCDNamespace)); err != nil {
-			return false, err.Error()
-		}
-		decided := 0
-		for i := range decisions.Items {
-			decided += len(decisions.Items[i].Status.Decisions)
-		}
-		return decided == len(fleet.Managed), fmt.Sprint(decided, " decisions")
-	}))
-}
-
-// awaitApplication waits for sync, health and the beginning of the health message of
-// the ManifestWork of a cluster's Application.
-func awaitApplication(t *testing.T, cluster, want string) {
-	t.Helper()
-	awaitObject(t, fleet.Hub, application(cluster), func(o *unstructured.Unstructured) (bool, string) {
-		sync, _, _ := unstructured.NestedString(o.Object, "status", "sync", "status")
-		health, _, _ := unstructured.NestedString(o.Object, "status", "health", "status")
-		resources, _, _ := unstructured.NestedSlice(o.Object, "status", "resources")
-		message := ""
-		if len(resources) == 1 {
-			message, _, _ = unstructured.NestedString(resources[0].(map[string]any), "health", "message")
-		}
-		saw := strings.Join([]string{sync, health, message}, " ")
-		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-		return strings.HasPrefix(saw, want), fmt.Sprint(saw, " ", conditions)
-	})
-}
-
-func awaitObject(t *testing.T, c *env.Cluster, o *unstructured.Unstructured, holds func(*unstructured.Unstructured) (bool, string)) {
-	t.Helper()
-	must(t, env.Wait(t.Context(), fmt.Sprintf("%s %s on %s", o.GetKind(), o.GetName(), c.Name), func(ctx context.Context) (bool, string) {
-		if err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
-			return false, err.Error()
-		}
-		return holds(o)
-	}))
-}
-
-func awaitGone(t *testing.T, c *env.Cluster, o *unstructured.Unstructured) {
-	t.Helper()
-	must(t, env.Wait(t.Context(), fmt.Sprintf("no %s %s on %s", o.GetKind(), o.GetName(), c.Name), func(ctx context.Context) (bool, string) {
-		err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
-		return apierrors.IsNotFound(err), fmt.Sprint(err)
-	}))
-}
-
-func object(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"namespace": namespace, "name": name},
-	}}
-}
-
-func application(cluster string) *unstructured.Unstructured {
-	return object("argoproj.io/v1alpha1", "Application", env.ArgoCDNamespace, cluster+"-guestbook-rendered")
-}
-
-func deployment() *unstructured.Unstructured {
-	return object("apps/v1", "Deployment", "guestbook", "guestbook-ui")
-}
-
-func commit(t *testing.T, content string) {
-	t.Helper()
-	_, err := fleet.Git.Commit(t.Context(), "Change the guestbook", map[string]string{manifests: content})
-	must(t, err)
-}
-
-func lease(t *testing.T, cluster string, seconds int) {
-	t.Helper()
-	c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}
-	must(t, fleet.Hub.Client.Patch(t.Context(), c, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"leaseDurationSeconds":%d}}`, seconds))))
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+	if len(found) < 9 {
+		t.Fatalf("a settled fleet has %v", found)
 	}
+	return found
 }

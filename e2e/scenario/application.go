@@ -44,8 +44,15 @@ func newApplication(a *argocd.Application) Application {
 			status.Conditions = []Condition{{Type: "Unreadable", Message: err.Error()}}
 		}
 	}
+	target := a.Annotations[contract.ClusterAnnotation]
+	if a.Labels[contract.RenderedLabel] == "true" {
+		var spec struct{ Destination struct{ Namespace string } }
+		if json.Unmarshal(a.Spec, &spec) == nil {
+			target = spec.Destination.Namespace
+		}
+	}
 	return Application{
-		Namespace: a.Namespace, Name: a.Name, Target: a.Annotations[contract.ClusterAnnotation],
+		Namespace: a.Namespace, Name: a.Name, Target: target,
 		Sync: status.Sync.Status, Health: status.Health.Status, Revision: status.Sync.Revision,
 		Phase: status.OperationState.Phase, PhaseMessage: status.OperationState.Message,
 		Conditions: status.Conditions, Deleting: a.DeletionTimestamp != nil,

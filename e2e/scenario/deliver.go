@@ -102,7 +102,7 @@ func (s *Scenario) workOf(name, cluster string) (bool, string) {
 
 // Show prints the report.
 func (s *Scenario) Show(context.Context) error {
-	report := s.view.Report(ApplicationSet)
+	report := s.view.Report(s.set)
 	if report == nil {
 		return errNoReport
 	}

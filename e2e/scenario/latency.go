@@ -106,7 +106,7 @@ func (s *Scenario) syncedAndHealthy(where, name, revision string) func() (bool, 
 // the revision.
 func (s *Scenario) reported(name, revision string) func() (bool, string) {
 	return func() (bool, string) {
-		row, ok := s.view.ReportRow(ApplicationSet, name)
+		row, ok := s.view.ReportRow(s.set, name)
 		if !ok {
 			return false, "no row in the report"
 		}

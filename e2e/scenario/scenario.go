@@ -27,6 +27,7 @@ type Scenario struct {
 	fleet *env.Fleet
 	view  *View
 	log   func(string)
+	set   string // the ApplicationSet's name
 
 	latencies []Latency
 	original  string // the guestbook before the commit that breaks it
@@ -34,7 +35,7 @@ type Scenario struct {
 
 // New returns the scenario of a fleet; log gets the lines that a person reads.
 func New(fleet *env.Fleet, view *View, log func(string)) *Scenario {
-	return &Scenario{fleet: fleet, view: view, log: log}
+	return &Scenario{fleet: fleet, view: view, log: log, set: ApplicationSet}
 }
 
 // Steps returns the steps in their order.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -48,8 +50,11 @@ func Watch(ctx context.Context, fleet *env.Fleet) (*View, error) {
 	}
 	for _, c := range append([]*env.Cluster{fleet.Hub}, fleet.Managed...) {
 		kinds := []client.Object{&argocd.Application{}}
-		if c == fleet.Hub {
+		switch {
+		case c == fleet.Hub:
 			kinds = append(kinds, &workv1.ManifestWork{}, &v1alpha1.MulticlusterApplicationSetReport{})
+		case fleet.Rendered(): // it knows no Applications
+			kinds = []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}}
 		}
 		watching, err := cache.New(c.Config, cache.Options{Scheme: scheme})
 		if err != nil {

@@ -64,10 +64,16 @@ type Reconciler struct {
 // costs nothing where there are none.
 func Setup(mgr ctrl.Manager, options Options) error {
 	options = options.withDefaults()
+	// One that has the pull model's label is propagation's own, whatever else it was
+	// labelled by its managed cluster's agent.
+	rendered, err := labels.Parse(contract.RenderedLabel + "=true," + contract.PullLabel + "!=true")
+	if err != nil {
+		return err
+	}
 	// The manager's own cache holds the works of pulled Applications.
 	works, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"}),
+		DefaultLabelSelector: rendered,
 		DefaultTransform:     trim,
 	})
 	if err != nil {

@@ -128,21 +128,22 @@ func marks(t *testing.T, cluster, name, want string) *workv1.ManifestWork {
 	return w
 }
 
-var rendered = map[string]string{contract.RenderedLabel: "true"}
+var renderedLabels = map[string]string{contract.RenderedLabel: "true"}
 
 func TestMarks(t *testing.T) {
 	newCluster(t, "m1")
-	newWork(t, "m1", "early", rendered)
+	newWork(t, "m1", "early", renderedLabels)
 	newWork(t, "m1", "pulled", map[string]string{contract.PullLabel: "true"})
 	newWork(t, "m1", "foreign", nil)
+	newWork(t, "m1", "disguised", map[string]string{contract.PullLabel: "true", contract.RenderedLabel: "true"})
 	_, stop := start(t)
 
 	available(t, "m1", metav1.ConditionTrue, since.Add(-time.Hour))
 	available(t, "m1", metav1.ConditionUnknown, since)
 	marks(t, "m1", "early", "2026-11-21T10:00:00Z")
-	newWork(t, "m1", "late", rendered) // a work that is written meanwhile
+	newWork(t, "m1", "late", renderedLabels) // a work that is written meanwhile
 	marks(t, "m1", "late", "2026-11-21T10:00:00Z")
-	for _, name := range []string{"pulled", "foreign"} { // the late work was marked after these could have been
+	for _, name := range []string{"pulled", "foreign", "disguised"} { // the late work was marked after these could have been
 		marks(t, "m1", name, "")
 	}
 
@@ -167,8 +168,8 @@ func TestMarks(t *testing.T) {
 func TestSettledWritesNothing(t *testing.T) {
 	newCluster(t, "s1")
 	newCluster(t, "s2")
-	newWork(t, "s1", "away", rendered)
-	newWork(t, "s2", "never", rendered) // its cluster never joined
+	newWork(t, "s1", "away", renderedLabels)
+	newWork(t, "s2", "never", renderedLabels) // its cluster never joined
 	available(t, "s1", metav1.ConditionUnknown, since)
 	_, stop := start(t)
 	marks(t, "s1", "away", "2026-11-21T10:00:00Z")
@@ -177,7 +178,7 @@ func TestSettledWritesNothing(t *testing.T) {
 	available(t, "s1", metav1.ConditionFalse, since.Add(time.Minute))
 	writes, stop := start(t)
 	newCluster(t, "s3") // the proof that this run has been through its queue
-	newWork(t, "s3", "probe", rendered)
+	newWork(t, "s3", "probe", renderedLabels)
 	available(t, "s3", metav1.ConditionUnknown, since)
 	marks(t, "s3", "probe", "2026-11-21T10:00:00Z")
 	stop()

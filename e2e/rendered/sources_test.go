@@ -1,0 +1,113 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rendered
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+)
+
+// backend is a Deployment of which nothing is pulled or scheduled.
+const backend = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %s}
+spec:
+  replicas: %s
+  selector: {matchLabels: {app: backend}}
+  template:
+    metadata: {labels: {app: backend}}
+    spec: {nodeName: fake-1, containers: [{name: c, image: example.invalid/backend}]}
+`
+
+// TestSources delivers a chart and a kustomization, rendered by Argo CD's own tools.
+func TestSources(t *testing.T) {
+	commitFiles(t, map[string]string{
+		"chart/Chart.yaml":                "{apiVersion: v2, name: backend, version: 0.1.0}",
+		"chart/values.yaml":               "replicas: 1\nsuffix: none",
+		"chart/templates/deployment.yaml": fmt.Sprintf(backend, "{{ .Release.Name }}-{{ .Values.suffix }}", "{{ .Values.replicas }}"),
+		"shared/values.yaml":              "suffix: shared",
+		"base/kustomization.yaml":         "resources: [deployment.yaml]",
+		"base/deployment.yaml":            fmt.Sprintf(backend, "backend", "1"),
+		"overlay/kustomization.yaml":      "{resources: [../base], namePrefix: k-, replicas: [{name: backend, count: 2}]}",
+	})
+	cluster := fleet.Managed[0]
+	helm := deploy(t, "by-helm", cluster.Name, "path: chart, plugin: {name: ocm, parameters: [{name: namespace, string: by-helm}, {name: create-namespace, string: 'true'}, "+
+		"{name: values-files, array: [../shared/values.yaml]}, {name: values, map: {replicas: '3'}}]}")
+	kustomize := deploy(t, "by-kustomize", cluster.Name, plugin("overlay", "namespace", "by-kustomize", "create-namespace", "true"))
+	for _, c := range []struct {
+		application *unstructured.Unstructured
+		deployment  string
+		replicas    int64
+	}{{helm, "by-helm-shared", 3}, {kustomize, "k-backend", 2}} {
+		awaitStatus(t, c.application, "Synced Healthy 2 of 2 resources")
+		awaitObject(t, cluster, object("apps/v1", "Deployment", c.application.GetName(), c.deployment), func(o *unstructured.Unstructured) (bool, string) {
+			available, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
+			return available == c.replicas, fmt.Sprint(available, " available")
+		})
+	}
+}
+
+// TestWavesAndHooks: a hook holds the first wave back until it is complete on the
+// managed cluster, and the first wave the second until it is healthy there.
+func TestWavesAndHooks(t *testing.T) {
+	const namespace = "waves"
+	commitFiles(t, map[string]string{
+		"waves/hook.yaml": `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate, annotations: {argocd.argoproj.io/hook: PreSync}}
+spec: {template: {spec: {nodeName: fake-1, restartPolicy: Never, containers: [{name: c, image: example.invalid/migrate}]}}}
+`,
+		"waves/backend.yaml":  fmt.Sprintf(backend, "backend", "1"),
+		"waves/frontend.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: frontend, annotations: {argocd.argoproj.io/sync-wave: "1"}}}`,
+	})
+	cluster := fleet.Managed[0]
+	admitPods := refusePods(t, cluster, namespace)
+	a := deploy(t, "waves", cluster.Name, plugin("waves", "namespace", namespace, "create-namespace", "true"))
+
+	awaitOperation(t, a, "Running", "waiting for completion of hook work.open-cluster-management.io/ManifestWork/waves-presync")
+	for _, name := range []string{"waves", "waves-w1"} {
+		notThere(t, work(cluster.Name, name))
+	}
+	complete(t, object("batch/v1", "Job", namespace, "migrate"))
+	awaitOperation(t, a, "Running", "waiting for healthy state of work.open-cluster-management.io/ManifestWork/waves")
+	notThere(t, work(cluster.Name, "waves-w1"))
+	admitPods()
+	awaitStatus(t, a, "Synced Healthy")
+	awaitObject(t, cluster, object("v1", "ConfigMap", namespace, "frontend"), func(*unstructured.Unstructured) (bool, string) { return true, "" })
+}
+
+// complete plays the job controller of the first cluster, which the fleet has not.
+func complete(t *testing.T, job *unstructured.Unstructured) {
+	t.Helper()
+	cluster := fleet.Managed[0]
+	awaitObject(t, cluster, job, func(*unstructured.Unstructured) (bool, string) { return true, "" })
+	var status map[string]any
+	must(t, yaml.Unmarshal([]byte(strings.ReplaceAll(`
+startTime: NOW
+completionTime: NOW
+succeeded: 1
+uncountedTerminatedPods: {}
+conditions:
+- {type: SuccessCriteriaMet, status: "True", lastTransitionTime: NOW}
+- {type: Complete, status: "True", lastTransitionTime: NOW}
+`, "NOW", time.Now().UTC().Format(`"2006-01-02T15:04:05Z"`))), &status))
+	job.Object["status"] = status
+	must(t, cluster.Client.Status().Update(t.Context(), job))
+}
+
+func notThere(t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o); !apierrors.IsNotFound(err) {
+		t.Errorf("%s %s is there too early: %v", o.GetKind(), o.GetName(), err)
+	}
+}

@@ -1,0 +1,241 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Names of what the example of rendered mode makes.
+const (
+	renderedSet       = "guestbook-rendered"
+	renderedNamespace = "guestbook"
+)
+
+// Rendered is the scenario of rendered mode, run on one fleet of [env.Options.Rendered], once.
+type Rendered struct {
+	*Scenario
+}
+
+// NewRendered returns the scenario; log gets the lines that a person reads.
+func NewRendered(fleet *env.Fleet, view *View, log func(string)) *Rendered {
+	return &Rendered{&Scenario{fleet: fleet, view: view, log: log, set: renderedSet}}
+}
+
+// Steps returns the steps in their order.
+func (s *Rendered) Steps() []Step {
+	return []Step{
+		{"Deliver: apply the examples, and the guestbook comes up on every managed cluster, without Argo CD there", s.Deliver},
+		{"Report: what the hub knows about the ApplicationSet", s.Show},
+		{"Change: push a commit, and it travels to the report", s.Change},
+		{"Refuse: push a commit with a Secret, and the hub says why nothing changes", s.Refuse},
+		{"Withdraw: delete the ApplicationSet, and nothing is left", s.Withdraw},
+	}
+}
+
+// PrepareRendered applies what a platform sets up once for rendered mode, and waits
+// for the placement.
+func PrepareRendered(ctx context.Context, fleet *env.Fleet) error {
+	for _, c := range fleet.Managed {
+		if err := c.ApplyFiles(ctx, env.Rendered("managed")); err != nil {
+			return err
+		}
+	}
+	if err := fleet.Hub.ApplyFiles(ctx, Examples(hub), env.Rendered(hub)); err != nil {
+		return err
+	}
+	return env.Wait(ctx, "the placement to decide", func(ctx context.Context) (bool, string) {
+		var decisions clusterv1beta1.PlacementDecisionList
+		if err := fleet.Hub.Client.List(ctx, &decisions, client.InNamespace(env.ArgoCDNamespace)); err != nil {
+			return false, err.Error()
+		}
+		decided := 0
+		for i := range decisions.Items {
+			decided += len(decisions.Items[i].Status.Decisions)
+		}
+		return decided == len(fleet.Managed), fmt.Sprint(decided, " decisions")
+	})
+}
+
+// Deliver applies the example as it is and waits until the guestbook is well on every
+// managed cluster, on the hub and in the report.
+func (s *Rendered) Deliver(ctx context.Context) error {
+	if err := PrepareRendered(ctx, s.fleet); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := s.fleet.Hub.ApplyFiles(ctx, env.Rendered("app-set.yaml")); err != nil {
+		return err
+	}
+	return s.measure(ctx, "from the ApplicationSet to the report", began, func(cluster string) []mark {
+		name := renderedApplication(cluster)
+		generated := mark{"a hub Application is generated", func() (bool, string) {
+			_, ok := s.view.Application(hub, name)
+			return ok, "no Application " + name + " on the hub"
+		}}
+		available := mark{"its Deployment is available on the managed cluster", func() (bool, string) {
+			for _, d := range all[*appsv1.Deployment](s.view, cluster) {
+				if d.Namespace == renderedNamespace {
+					return d.Status.AvailableReplicas == *d.Spec.Replicas, fmt.Sprint(d.Status.AvailableReplicas, " available")
+				}
+			}
+			return false, "no Deployment"
+		}}
+		return append([]mark{generated, s.written(cluster, "blue"), available}, s.said(cluster, "")...)
+	})
+}
+
+// Change pushes another colour and waits until it is well everywhere.
+func (s *Rendered) Change(ctx context.Context) error {
+	content, err := s.fleet.Git.Read(guestbookPath)
+	if err != nil {
+		return err
+	}
+	painted, err := replaceAll(content, map[string]string{"color: blue": "color: green"})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	revision, err := s.push(ctx, painted, "Paint it green")
+	if err != nil {
+		return err
+	}
+	return s.measure(ctx, "from a commit to the report", began, func(cluster string) []mark {
+		arrived := mark{"it is on the managed cluster", func() (bool, string) {
+			for _, c := range all[*corev1.ConfigMap](s.view, cluster) {
+				if c.Namespace == renderedNamespace && c.Data["color"] == "green" {
+					return true, ""
+				}
+			}
+			return false, "no green ConfigMap on " + cluster
+		}}
+		return append([]mark{s.written(cluster, "green"), arrived}, s.said(cluster, revision)...)
+	})
+}
+
+// Refuse pushes a Secret, waits until hub Applications and report say why it is not
+// delivered, and takes it back.
+func (s *Rendered) Refuse(ctx context.Context) error {
+	content, err := s.fleet.Git.Read(guestbookPath)
+	if err != nil {
+		return err
+	}
+	if _, err := s.push(ctx, content+"---\n{apiVersion: v1, kind: Secret, metadata: {name: password}, stringData: {x: hunter2}}\n", "Add a password"); err != nil {
+		return err
+	}
+	for _, c := range s.fleet.Managed {
+		name := renderedApplication(c.Name)
+		_, err := s.view.Await(ctx, "the refusal of "+name, func() (bool, string) {
+			row, _ := s.view.ReportRow(s.set, name)
+			told := strings.Contains(row.Message(), "would stand unencrypted in the hub's ManifestWork")
+			return told && row.Health == argocd.HealthHealthy, row.String()
+		})
+		if err != nil {
+			return err
+		}
+		row, _ := s.view.ReportRow(s.set, name)
+		s.logf("%s, in the report: %s, %s, %s", c.Name, row.Health, row.Sync, row.Message())
+	}
+	revision, err := s.push(ctx, content, "Take the password back")
+	if err != nil {
+		return err
+	}
+	for _, c := range s.fleet.Managed {
+		for _, m := range s.said(c.Name, revision) {
+			if _, err := s.view.Await(ctx, c.Name+": "+m.name, m.holds); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Withdraw deletes the ApplicationSet and waits until hub and managed clusters hold
+// nothing of it.
+func (s *Rendered) Withdraw(ctx context.Context) error {
+	began := time.Now()
+	set := argocd.ApplicationSetMetadata()
+	set.Namespace, set.Name = env.ArgoCDNamespace, s.set
+	if err := s.fleet.Hub.Client.Delete(ctx, set); err != nil {
+		return fmt.Errorf("delete the ApplicationSet: %w", err)
+	}
+	_, err := s.view.Await(ctx, "nothing to be left", func() (bool, string) {
+		left := s.left()
+		return len(left) == 0, "still there: " + strings.Join(left, ", ")
+	})
+	if err == nil {
+		s.logf("gone in %s: Applications, ManifestWorks, workloads and the report", time.Since(began).Round(time.Millisecond))
+	}
+	return err
+}
+
+func (s *Rendered) left() []string {
+	var left []string
+	for _, a := range s.view.Applications(hub) {
+		left = append(left, "hub Application "+a.Name)
+	}
+	for _, w := range s.view.Works() {
+		if w.Labels[contract.RenderedLabel] != "" {
+			left = append(left, "ManifestWork "+w.Namespace+"/"+w.Name)
+		}
+	}
+	if s.view.Report(s.set) != nil {
+		left = append(left, "report "+s.set)
+	}
+	for _, c := range s.fleet.Managed {
+		for _, d := range all[*appsv1.Deployment](s.view, c.Name) {
+			left = append(left, "Deployment "+d.Name+" on "+c.Name)
+		}
+	}
+	return left
+}
+
+// renderedApplication returns the name that the example gives to a cluster's Application.
+func renderedApplication(cluster string) string { return cluster + "-" + renderedSet }
+
+func (s *Rendered) push(ctx context.Context, content, message string) (revision string, err error) {
+	if revision, err = s.fleet.Git.Commit(ctx, message, map[string]string{guestbookPath: content}); err == nil {
+		s.logf("pushed %s: %s", Short(revision), message)
+	}
+	return revision, err
+}
+
+// written is the mark that the ManifestWork of a cluster has the colour.
+func (s *Rendered) written(cluster, color string) mark {
+	return mark{"its ManifestWork is written", func() (bool, string) {
+		for _, w := range s.view.Works() {
+			if w.Namespace != cluster || w.Annotations[contract.RenderedApplicationAnnotation] != renderedApplication(cluster) {
+				continue
+			}
+			for i := range w.Spec.Workload.Manifests {
+				if strings.Contains(string(w.Spec.Workload.Manifests[i].Raw), `"color":"`+color+`"`) {
+					return true, ""
+				}
+			}
+		}
+		a, _ := s.view.Application(hub, renderedApplication(cluster))
+		return false, "no " + color + " ManifestWork in the namespace " + cluster + " for " + a.String()
+	}}
+}
+
+// said are the marks that hub Application and report call a cluster's guestbook well.
+func (s *Rendered) said(cluster, revision string) []mark {
+	name := renderedApplication(cluster)
+	return []mark{
+		{"the hub Application says so", s.syncedAndHealthy(hub, name, revision)},
+		{"the report says so", s.reported(name, revision)},
+	}
+}

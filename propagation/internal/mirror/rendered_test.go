@@ -1,0 +1,52 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// The status of a rendered Application is the hub's Argo CD's own, and a work of
+// rendered mode speaks for no pulled one, whatever it says that it carries.
+func TestRenderedIsNotMirrored(t *testing.T) {
+	f := newFleet(t)
+	cluster := f.cluster()
+	pulled := f.app("pulled", cluster.Name)
+	rendered := f.app("rendered", cluster.Name, func(a *argocd.Application) {
+		a.Labels = map[string]string{contract.RenderedLabel: "true"}
+		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"theirs"}}`)
+	})
+	for _, app := range []*argocd.Application{pulled, rendered} {
+		disguised := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+			Namespace: cluster.Name, Name: "rendered-" + app.Name,
+			Labels:      map[string]string{contract.RenderedLabel: "true", contract.ApplicationSetLabel: "true"},
+			Annotations: map[string]string{contract.HubNamespaceAnnotation: app.Namespace, contract.HubNameAnnotation: app.Name},
+		}}
+		spec(disguised, "1")
+		f.create(disguised)
+		report(t, disguised, "healthStatus", "Degraded", "syncStatus", "OutOfSync")
+	}
+	// Even one that propagation could have written says nothing of a rendered Application.
+	report(t, f.work(rendered, cluster.Name), healthy...)
+	before := stored(t, rendered)
+
+	start(t, Options{}, nil)
+	own := f.work(pulled, cluster.Name)
+	report(t, own, healthy...)
+	says(t, pulled, "Healthy/Synced@53e28ff2 Succeeded")
+	progressing := slices.Clone(healthy)
+	progressing[1] = "Progressing"
+	report(t, own, progressing...)
+	says(t, pulled, "Progressing/Synced@53e28ff2 Succeeded")
+	if after := stored(t, rendered); after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the rendered Application was changed: %s", after.Status)
+	}
+}
