@@ -206,7 +206,7 @@ func TestOutageIsOverWhenItEnds(t *testing.T) {
 		})
 	})
 	newCluster(t, "outage")
-	newWork(t, "outage", "marked", rendered)
+	newWork(t, "outage", "marked", renderedLabels)
 	available(t, "outage", metav1.ConditionUnknown, since)
 	marks(t, "outage", "marked", since.Format(time.RFC3339))
 	if n := left.Load(); n >= 0 {

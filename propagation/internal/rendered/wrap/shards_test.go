@@ -106,6 +106,26 @@ func TestChangeOfShardsHasNoGap(t *testing.T) {
 	}
 }
 
+// Names that differ by a number, as most do that are many, are spread over all shards,
+// however many there are: a shard that stays empty makes the others too large.
+func TestShardsAreEven(t *testing.T) {
+	const each = 60
+	for n := 2; n <= 8; n++ {
+		works, err := Works(configMaps(t, n*each, 0), options(func(o *Options) { o.Shards = n }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(works) != n {
+			t.Errorf("%d of %d shards hold anything", len(works), n)
+		}
+		for _, w := range works {
+			if held := len(w.Spec.Workload.Manifests); held < each/2 || held > each*3/2 {
+				t.Errorf("of %d shards %s holds %d manifests, want some %d", n, w.Name, held, each)
+			}
+		}
+	}
+}
+
 func TestFirstShardHoldsWhatOthersWaitFor(t *testing.T) {
 	text := "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n---\n" +
 		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: c}}"
