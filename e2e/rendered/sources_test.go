@@ -71,6 +71,7 @@ spec: {template: {spec: {nodeName: fake-1, restartPolicy: Never, containers: [{n
 		"waves/frontend.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: frontend, annotations: {argocd.argoproj.io/sync-wave: "1"}}}`,
 	})
 	cluster := fleet.Managed[0]
+	must(t, cluster.Apply(t.Context(), object("v1", "Namespace", "", namespace)))
 	admitPods := refusePods(t, cluster, namespace)
 	a := deploy(t, "waves", cluster.Name, plugin("waves", "namespace", namespace, "create-namespace", "true"))
 

@@ -22,7 +22,7 @@ var refusedGauge = prometheus.NewGauge(prometheus.GaugeOpts{
 
 var staleGauge = prometheus.NewGauge(prometheus.GaugeOpts{
 	Name: "aggregation_clusters_stale",
-	Help: "Managed clusters that have rows in a report and are not available, so that their rows are Unknown.",
+	Help: "Managed clusters that have rows of pulled Applications in a report and are not available, so that their rows are Unknown.",
 })
 
 var rejectedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{

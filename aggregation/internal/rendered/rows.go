@@ -66,7 +66,7 @@ func (r *Rows) Rows(set types.NamespacedName) []*merge.Row {
 func (r *Rows) Set(a *Application) {
 	r.update(func(touched map[types.NamespacedName]struct{}) {
 		e := r.applications[a.key()]
-		if e != nil && (e.application.Set != a.Set || e.application.Cluster != a.Cluster || e.application.uid != a.uid) {
+		if e != nil && (e.application.Set != a.Set || e.application.Cluster != a.Cluster) {
 			r.remove(e, touched)
 			e = nil
 		}

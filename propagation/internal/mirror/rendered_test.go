@@ -19,12 +19,12 @@ import (
 func TestRenderedIsNotMirrored(t *testing.T) {
 	f := newFleet(t)
 	cluster := f.cluster()
-	pulled := f.app("pulled", cluster.Name)
+	pulled, waiting := f.app("pulled", cluster.Name), f.app("waiting", cluster.Name) // the one has its own work, the other none yet
 	rendered := f.app("rendered", cluster.Name, func(a *argocd.Application) {
 		a.Labels = map[string]string{contract.RenderedLabel: "true"}
 		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"theirs"}}`)
 	})
-	for _, app := range []*argocd.Application{pulled, rendered} {
+	for _, app := range []*argocd.Application{pulled, waiting, rendered} {
 		disguised := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Namespace: cluster.Name, Name: "rendered-" + app.Name,
 			Labels:      map[string]string{contract.RenderedLabel: "true", contract.ApplicationSetLabel: "true"},
@@ -46,6 +46,9 @@ func TestRenderedIsNotMirrored(t *testing.T) {
 	progressing[1] = "Progressing"
 	report(t, own, progressing...)
 	says(t, pulled, "Progressing/Synced@53e28ff2 Succeeded")
+	if s := statusOf(t, waiting); s.Health.Status == "Degraded" || s.Sync.Status == "OutOfSync" {
+		t.Errorf("the disguised work speaks for %s: %s", waiting.Name, s.short())
+	}
 	if after := stored(t, rendered); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the rendered Application was changed: %s", after.Status)
 	}

@@ -1,0 +1,35 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package index
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+)
+
+// others has rows of guestbook that no ManifestWork makes.
+type others []*merge.Row
+
+func (o others) Rows(set types.NamespacedName) []*merge.Row {
+	if set != guestbook {
+		return nil
+	}
+	return o
+}
+
+func TestRowsOfOtherSourcesStandInTheirPlaces(t *testing.T) {
+	row := func(cluster string) *merge.Row {
+		return merge.NewRow(merge.App{HubNamespace: "argocd", HubName: "other", Cluster: cluster, Work: "other", Health: "Missing", Sync: "Synced"}, merge.Search{})
+	}
+	x := New(func(types.NamespacedName) {}, others{row("a"), row("c")})
+	expect(t, "without works", rows(x, guestbook), []string{"a: Missing Synced", "c: Missing Synced"})
+	x.SetCluster(available("b"))
+	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", says("Healthy", "Synced"))))
+	expect(t, "sorted among those of works", rows(x, guestbook), []string{"a: Missing Synced", "b: Healthy Synced", "c: Missing Synced"})
+	expect(t, "each look is the same", rows(x, guestbook), []string{"a: Missing Synced", "b: Healthy Synced", "c: Missing Synced"})
+	expect(t, "in their own report only", rows(x, types.NamespacedName{Namespace: "argocd", Name: "else"}), []string(nil))
+}
