@@ -32,17 +32,30 @@ func (g *group) shards(o Options) (map[string][]item, error) {
 			continue
 		}
 		name := contract.RenderedWorkName(o.Application, g.suffix()+suffix)
-		remedy := "no number of shards would do: give some of its manifests another sync wave"
-		for n := o.Shards + 1; n <= parameters.MaxShards; n++ {
-			if allFit(g.spread(n, o.ShardsBefore, created), o.SizeLimit) {
-				remedy = fmt.Sprintf("set parameter shards to %q, and shards-before to %q until that is delivered", strconv.Itoa(n), strconv.Itoa(o.Shards))
-				break
-			}
-		}
 		return nil, fmt.Errorf("ManifestWork %s would hold %d bytes in %d manifests; it can hold %d bytes in %d manifests; %s",
-			name, size(items), len(items), o.SizeLimit, maxManifests, remedy)
+			name, size(items), len(items), o.SizeLimit, maxManifests, g.remedy(o, created))
 	}
 	return works, nil
+}
+
+// remedy says what to do about a work that is too large. While the number of shards
+// changes, a work holds all that it held and will hold: so what has grown too large
+// for its work does not fit there either, and the number has to change before.
+func (g *group) remedy(o Options, created []item) string {
+	for n := o.Shards + 1; n <= parameters.MaxShards; n++ {
+		if !allFit(g.spread(n, o.ShardsBefore, created), o.SizeLimit) {
+			continue
+		}
+		remedy := fmt.Sprintf("set parameter shards to %q", strconv.Itoa(n))
+		if o.ShardsBefore == 0 {
+			remedy += fmt.Sprintf("; where some of it is delivered already, do that before it grows, with shards-before %q", strconv.Itoa(o.Shards))
+		}
+		return remedy
+	}
+	if o.ShardsBefore > 0 {
+		return "with shards-before a work holds what it held as well: change the number of shards before it grows"
+	}
+	return "no number of shards would do: give some of its manifests another sync wave"
 }
 
 // spread gives each item to one of n works, and while the number changes also to
