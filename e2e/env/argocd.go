@@ -18,6 +18,8 @@ func argocdName(name string) string { return "ARGOCD_BINARY_NAME=argocd-" + name
 const (
 	resyncSeconds      = 4
 	revisionExpiration = "2s"
+	// repoErrorSeconds is how long it says nothing about a source that it cannot render.
+	repoErrorSeconds = 1
 )
 
 // repoServer is a repository server, which every cluster of its generation uses. Its
@@ -136,7 +138,7 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 		args: []string{
 			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
 			"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
-			"--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0",
+			"--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0", "--repo-error-grace-period-seconds", strconv.Itoa(repoErrorSeconds),
 		},
 	})
 	if err != nil {

@@ -78,7 +78,7 @@ func TestStory(t *testing.T) {
 	original, err := fleet.Git.Read(manifests)
 	must(t, err)
 	broken := fleet.Managed[0]
-	admitPods := refusePods(t, broken, "guestbook")
+	admitPods := refusePods(t, broken)
 	commit(t, strings.Replace(original, "guestbook-ui:v1", "guestbook-ui:v2", 1))
 	awaitApplication(t, broken.Name, "Synced Degraded Deployment guestbook/guestbook-ui: ")
 	awaitRow(t, broken.Name, "Degraded Synced")
@@ -105,8 +105,8 @@ func TestStory(t *testing.T) {
 	awaitGone(t, fleet.Hub, report())
 }
 
-// refusePods makes a cluster admit no pod in a namespace, until it is told to again.
-func refusePods(t *testing.T, c *env.Cluster, namespace string) (admit func()) {
+// refusePods makes a cluster admit no pod of the guestbook, until it is told to again.
+func refusePods(t *testing.T, c *env.Cluster) (admit func()) {
 	t.Helper()
 	const group = "admissionregistration.k8s.io/v1"
 	policy := object(group, "ValidatingAdmissionPolicy", "", "no-pods")
@@ -114,14 +114,14 @@ func refusePods(t *testing.T, c *env.Cluster, namespace string) (admit func()) {
 		"matchConstraints": map[string]any{"resourceRules": []any{map[string]any{
 			"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"pods"}, "operations": []any{"CREATE"},
 		}}},
-		"validations": []any{map[string]any{"expression": "object.metadata.namespace != '" + namespace + "'", "message": "no pods today"}},
+		"validations": []any{map[string]any{"expression": "object.metadata.namespace != 'guestbook'", "message": "no pods today"}},
 	}
 	binding := object(group, "ValidatingAdmissionPolicyBinding", "", "no-pods")
 	binding.Object["spec"] = map[string]any{"policyName": "no-pods", "validationActions": []any{"Deny"}}
 	must(t, c.Apply(t.Context(), policy, binding))
 	must(t, env.Wait(t.Context(), "pods to be refused", func(ctx context.Context) (bool, string) {
 		probe := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "probe"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "guestbook", Name: "probe"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.invalid/c"}}},
 		}
 		err := c.Client.Create(ctx, probe, client.DryRunAll)

@@ -4,6 +4,7 @@
 package rendered
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -59,7 +60,7 @@ func TestSources(t *testing.T) {
 // TestWavesAndHooks: a hook holds the first wave back until it is complete on the
 // managed cluster, and the first wave the second until it is healthy there.
 func TestWavesAndHooks(t *testing.T) {
-	const namespace = "waves"
+	const namespace, lateNode = "waves", "late"
 	commitFiles(t, map[string]string{
 		"waves/hook.yaml": `
 apiVersion: batch/v1
@@ -67,12 +68,10 @@ kind: Job
 metadata: {name: migrate, annotations: {argocd.argoproj.io/hook: PreSync}}
 spec: {template: {spec: {nodeName: fake-1, restartPolicy: Never, containers: [{name: c, image: example.invalid/migrate}]}}}
 `,
-		"waves/backend.yaml":  fmt.Sprintf(backend, "backend", "1"),
+		"waves/backend.yaml":  strings.Replace(fmt.Sprintf(backend, "backend", "1"), "fake-1", lateNode, 1),
 		"waves/frontend.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: frontend, annotations: {argocd.argoproj.io/sync-wave: "1"}}}`,
 	})
 	cluster := fleet.Managed[0]
-	must(t, cluster.Apply(t.Context(), object("v1", "Namespace", "", namespace)))
-	admitPods := refusePods(t, cluster, namespace)
 	a := deploy(t, "waves", cluster.Name, plugin("waves", "namespace", namespace, "create-namespace", "true"))
 
 	awaitOperation(t, a, "Running", "waiting for completion of hook work.open-cluster-management.io/ManifestWork/waves-presync")
@@ -82,7 +81,9 @@ spec: {template: {spec: {nodeName: fake-1, restartPolicy: Never, containers: [{n
 	complete(t, object("batch/v1", "Job", namespace, "migrate"))
 	awaitOperation(t, a, "Running", "waiting for healthy state of work.open-cluster-management.io/ManifestWork/waves")
 	notThere(t, work(cluster.Name, "waves-w1"))
-	admitPods()
+	node := object("v1", "Node", "", lateNode) // on which its pods come up
+	must(t, cluster.Apply(t.Context(), node))
+	t.Cleanup(func() { must(t, cluster.Client.Delete(context.WithoutCancel(t.Context()), node)) })
 	awaitStatus(t, a, "Synced Healthy")
 	awaitObject(t, cluster, object("v1", "ConfigMap", namespace, "frontend"), func(*unstructured.Unstructured) (bool, string) { return true, "" })
 }
