@@ -18,8 +18,9 @@ func argocdName(name string) string { return "ARGOCD_BINARY_NAME=argocd-" + name
 const (
 	resyncSeconds      = 4
 	revisionExpiration = "2s"
-	// repoErrorSeconds is how long it says nothing about a source that it cannot render.
-	repoErrorSeconds = 1
+	// repoErrorSeconds is how long the hub's says nothing about a source that it cannot
+	// render; the tests of rendered mode wait for what the plugin refuses.
+	repoErrorSeconds = "1"
 )
 
 // repoServer is a repository server, which every cluster of its generation uses. Its
@@ -131,15 +132,19 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	if err != nil {
 		return err
 	}
+	args := []string{
+		binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
+		"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
+		"--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0",
+	}
+	if c == f.Hub {
+		args = append(args, "--repo-error-grace-period-seconds", repoErrorSeconds)
+	}
 	p, err := f.run(ctx, command{
 		name: c.Name + "-argocd",
 		// it takes https://kubernetes.default.svc for the cluster of this kubeconfig
-		env: []string{argocdName("application-controller"), "KUBECONFIG=" + identity, "ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)},
-		args: []string{
-			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
-			"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
-			"--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0", "--repo-error-grace-period-seconds", strconv.Itoa(repoErrorSeconds),
-		},
+		env:  []string{argocdName("application-controller"), "KUBECONFIG=" + identity, "ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)},
+		args: args,
 	})
 	if err != nil {
 		return err
