@@ -121,9 +121,11 @@ func (w *Work) Spec() SpecFacts {
 	return facts
 }
 
-// HasLabels and HasAnnotations report whether the work on the API server has any, be it of
-// others than the pull model.
+// HasLabels reports whether the work on the API server has labels, be they of others than
+// the pull model.
 func (w *Work) HasLabels() bool { return len(w.labels) > 0 || w.has.has(hasOtherLabels) }
+
+// HasAnnotations is [Work.HasLabels] for annotations.
 func (w *Work) HasAnnotations() bool {
 	return len(w.GetAnnotations()) > 0 || w.has.has(hasOtherAnnotations)
 }
