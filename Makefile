@@ -63,7 +63,7 @@ verify: build ## Fail when generated files, go.mod files, modules outside the wo
 	$(call each,$(MODULES),GOWORK=off go build ./...)
 	@cd e2e && go test -count=1 ./docs
 
-ui: ## The resource tab of rendered mode in a real Chromium (needs Node.js and Chromium; CHROMIUM names it)
+ui: ## The resource tab of rendered mode and the page of the fleet in a real Chromium (needs Node.js and Chromium; CHROMIUM names it)
 	@cd e2e/ui && npm ci --no-audit --no-fund && npm test
 
 scan: ## Known vulnerabilities in what the binaries call (asks the Go vulnerability database)

@@ -67,7 +67,7 @@ async function open(options = {}) {
   page.on('console', (line) => line.type() === 'error' && problems.push(line.text()));
   await page.goto(`${fleet.url}/login`);
   await page.fill('#token', 'viewer');
-  await page.click('text=Log in');
+  await page.click('button.primary');
   await page.waitForURL(`${fleet.url}/`);
 }
 
@@ -209,12 +209,12 @@ test('every page works without JavaScript', async () => {
   await page.click('.error');
   await page.click('td.main a');
   assert.equal(await page.locator('pre.kubectl').count(), 3);
-  await page.click('text=Clusters');
+  await page.click('nav >> text=Clusters');
   assert.equal((await rows()).length, 12);
   await page.fill('#q', 'eu-07');
   await page.click('.search button');
   assert.deepEqual(await rows(), ['eu-07']);
-  await page.click('text=Log out');
+  await page.click('.who button');
   await page.waitForURL(/login/);
 });
 
@@ -234,7 +234,7 @@ test('twenty thousand Applications', {timeout: 300_000}, async (t) => {
   try {
     await page.goto(`${large.url}/login`);
     await page.fill('#token', 'viewer');
-    await page.click('text=Log in');
+    await page.click('button.primary');
     const paint = async () => {
       await page.goto(large.url);
       return page.evaluate(() => new Promise((resolve) => {

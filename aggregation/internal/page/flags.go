@@ -64,9 +64,11 @@ func (f *Flags) certFiles() (cert, key string) {
 // names are those by which the page may be asked for.
 func (f *Flags) names() []string {
 	host, _, _ := net.SplitHostPort(f.address) // as Validate did
-	names := []string{host}
-	for name := range strings.SplitSeq(f.hosts, ",") {
-		names = append(names, strings.ToLower(strings.TrimSpace(name)))
+	var names []string
+	for name := range strings.SplitSeq(host+","+f.hosts, ",") {
+		if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
+			names = append(names, name)
+		}
 	}
 	return names
 }

@@ -95,6 +95,9 @@ args:
 ports:
   - {name: {{ .short }}-metrics, containerPort: {{ .metrics }}}
   - {name: {{ .short }}-health, containerPort: {{ .health }}}
+  {{- if .page }}
+  - {name: page, containerPort: 8446}
+  {{- end }}
 livenessProbe:
   httpGet: {path: /healthz, port: {{ .short }}-health}
   periodSeconds: 10
