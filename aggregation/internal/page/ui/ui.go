@@ -122,7 +122,7 @@ func Number(n int) string {
 }
 
 // When is a moment as a page shows it.
-type When struct{ Stamp, Ago, Clock string }
+type When struct{ Stamp, Ago, For, Clock string }
 
 // NewWhen returns a moment seen from now; nil for the zero time.
 func NewWhen(t, now time.Time) *When {
@@ -130,19 +130,26 @@ func NewWhen(t, now time.Time) *When {
 		return nil
 	}
 	t = t.UTC()
-	return &When{Stamp: t.Format(time.RFC3339), Ago: ago(now.Sub(t)), Clock: t.Format("15:04:05 UTC")}
+	return &When{Stamp: t.Format(time.RFC3339), Ago: ago(now.Sub(t)), For: lasting(now.Sub(t)), Clock: t.Format("15:04:05 UTC")}
 }
 
 func ago(d time.Duration) string {
+	if d < time.Minute {
+		return "just now"
+	}
+	return lasting(d) + " ago"
+}
+
+func lasting(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return "just now"
+		return "less than a minute"
 	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", d/time.Minute)
+		return fmt.Sprintf("%d min", d/time.Minute)
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", d/time.Hour)
+		return fmt.Sprintf("%d h", d/time.Hour)
 	}
-	return fmt.Sprintf("%d days ago", d/(24*time.Hour))
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
 // short returns what a person tells revisions apart by.

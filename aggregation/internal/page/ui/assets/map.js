@@ -58,6 +58,7 @@ class Heatmap {
     this.say = say;
     this.canvas = el('canvas', {tabIndex: 0});
     this.canvas.setAttribute('role', 'img');
+    this.canvas.setAttribute('aria-label', 'The map has not been read yet.');
     this.plate = el('div', {className: 'plate'}, this.canvas);
     this.tip = el('div', {className: 'tip', hidden: true});
     this.note = el('span', {className: 'muted'});
