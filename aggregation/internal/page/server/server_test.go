@@ -392,7 +392,7 @@ func TestLoginRefuses(t *testing.T) {
 			}
 		})
 	}
-	for _, to := range []string{"//evil.example.com", "https://evil.example.com/", "/\\evil.example.com", "evil", "", "/login", "/logout", "/a\r\nSet-Cookie: x", "\t//evil"} {
+	for _, to := range []string{"//evil.example.com", "///evil.example.com", "https://evil.example.com/", "/\\evil.example.com", "evil", "", "/login", "/logout", "/a\r\nSet-Cookie: x", "\t//evil"} {
 		if got := ownPath(to); got != "/" {
 			t.Errorf("%q leads to %q", to, got)
 		}
