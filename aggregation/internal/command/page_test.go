@@ -28,7 +28,7 @@ func TestPageShowsTheReport(t *testing.T) {
 	address := freeAddress(t)
 	start(t, &tap{}, "--intermediate-dir="+t.TempDir(), "--page-bind-address="+address)
 	token := viewer(t, w.namespace)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} //nolint:gosec // it is self-signed
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true} // it is self-signed
 	t.Cleanup(transport.CloseIdleConnections)
 	look := func(path string) (string, error) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+path, nil)

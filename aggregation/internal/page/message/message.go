@@ -81,13 +81,12 @@ func (s *scanner) next() {
 	for n < len(rest) && alphanumeric(rest[n]) {
 		n++
 	}
-	switch {
-	case n == 0:
-		_, n = utf8.DecodeRuneInString(rest)
-		s.other(rest[:n])
-	default:
+	if n > 0 {
 		s.word(rest[:n])
+		return
 	}
+	_, n = utf8.DecodeRuneInString(rest)
+	s.other(rest[:n])
 }
 
 // name returns the length of a name that rest begins with as a whole word.

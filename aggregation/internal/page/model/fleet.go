@@ -68,8 +68,9 @@ func (f *Fleet) Held() int {
 
 // Namespaces returns those that have ApplicationSets, sorted.
 func (f *Fleet) Namespaces() []string {
-	var all []string
-	for _, key := range f.source.Sets() {
+	keys := f.source.Sets()
+	all := make([]string, 0, len(keys))
+	for _, key := range keys {
 		all = append(all, key.Namespace)
 	}
 	slices.Sort(all)

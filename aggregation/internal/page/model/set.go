@@ -29,9 +29,11 @@ type Set struct {
 
 func newSet(key types.NamespacedName, rows []*merge.Row, resources []v1alpha1.ResourceRef, before *Set) *Set {
 	s := &Set{Key: key, Rows: rows, Resources: resources, said: map[*merge.Row][]Said{}}
-	for i, r := range rows {
+	cluster := ""
+	for _, r := range rows {
 		s.Counts.Add(r)
-		if i == 0 || rows[i-1].Cluster != r.Cluster {
+		if r.Cluster != cluster {
+			cluster = r.Cluster
 			s.Clusters++
 		}
 		if len(r.Conditions) == 0 {

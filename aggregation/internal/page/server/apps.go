@@ -131,10 +131,11 @@ func (s *Server) row(v *visit, i model.Item, of *model.Group) ui.Row {
 }
 
 func columns(path string, q model.Query) []ui.Link {
-	var links []ui.Link
-	for _, c := range []struct{ name, sort string }{
+	sorts := []struct{ name, sort string }{
 		{"Application", model.SortName}, {"Cluster", model.SortCluster}, {"Operation", model.SortStarted}, {"Revision", model.SortRevision},
-	} {
+	}
+	links := make([]ui.Link, 0, len(sorts))
+	for _, c := range sorts {
 		to := q
 		to.Sort, to.Page = c.sort, 1
 		current := q.Sort == c.sort

@@ -106,10 +106,10 @@ func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, sa
 // too: the page then asks by itself and is told why not.
 func (s *Server) stillAllowed(v *visit, rights *currentRights) bool {
 	before := v.viewer.Name
-	if err := s.identify(v); err != nil || v.viewer.Name != before {
+	if err := s.identify(v.r.Context(), v); err != nil || v.viewer.Name != before {
 		return false
 	}
-	if err := s.authorize(v); err != nil {
+	if err := s.authorize(v.r.Context(), v); err != nil {
 		return false
 	}
 	return rights.replace(v.allowed, s.Fleet.Namespaces())

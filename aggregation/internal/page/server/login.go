@@ -71,21 +71,21 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, s.cookie(s.sessions.Seal(token, s.Now())))
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // ownPath has made it a path of this page
 }
 
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	if token, err := s.tokenOf(r); err == nil {
 		s.Identity.Forget(token)
 	}
-	c := s.cookie("")
+	c := s.cookie("") //nolint:gosec // as below
 	c.Expires, c.MaxAge = time.Unix(1, 0), -1
 	http.SetCookie(w, c)
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
 func (s *Server) cookie(value string) *http.Cookie {
-	return &http.Cookie{Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: s.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: s.Secure, SameSite: http.SameSiteStrictMode} //nolint:gosec // plain text is for loopback only, see Flags.Validate
 }
 
 // ownPath returns a path of this page, so that a login leads nowhere else.

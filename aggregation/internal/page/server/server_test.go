@@ -508,7 +508,7 @@ func (w *world) stream(path, token string) <-chan string {
 		w.t.Fatal(err)
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	response, err := w.http.Client().Do(r)
+	response, err := w.http.Client().Do(r) //nolint:bodyclose // closed by who reads it, below
 	if err != nil {
 		w.t.Fatal(err)
 	}

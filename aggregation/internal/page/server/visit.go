@@ -4,6 +4,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -49,7 +50,7 @@ func wrongQuery(err error) error {
 func (s *Server) visited(next func(*visit)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{w: w, r: r, now: s.Now()}
-		if err := s.identify(v); err != nil {
+		if err := s.identify(r.Context(), v); err != nil {
 			s.refuse(v, err)
 			return
 		}
@@ -61,7 +62,7 @@ func (s *Server) visited(next func(*visit)) http.Handler {
 			s.refuse(v, &problem{http.StatusServiceUnavailable, "Reading the fleet", "aggregation has just started and has not read everything yet. This page asks again by itself."})
 			return
 		}
-		if err := s.authorize(v); err != nil {
+		if err := s.authorize(r.Context(), v); err != nil {
 			s.refuse(v, err)
 			return
 		}
@@ -69,20 +70,20 @@ func (s *Server) visited(next func(*visit)) http.Handler {
 	})
 }
 
-func (s *Server) identify(v *visit) (err error) {
+func (s *Server) identify(ctx context.Context, v *visit) (err error) {
 	if v.token, err = s.tokenOf(v.r); err != nil {
 		return access.ErrUnknown
 	}
-	v.viewer, err = s.Identity.Authenticate(v.r.Context(), v.token)
+	v.viewer, err = s.Identity.Authenticate(ctx, v.token)
 	return err
 }
 
-func (s *Server) authorize(v *visit) (err error) {
+func (s *Server) authorize(ctx context.Context, v *visit) (err error) {
 	namespaces := s.Fleet.Namespaces()
 	for _, a := range s.Applications.Applications(func(string) bool { return true }) {
 		namespaces = append(namespaces, a.Namespace)
 	}
-	v.allowed, err = s.Identity.Allowed(v.r.Context(), v.viewer, compact(namespaces))
+	v.allowed, err = s.Identity.Allowed(ctx, v.viewer, compact(namespaces))
 	return err
 }
 
