@@ -20,6 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // The whole way: a row of the hub on the page, for an account with the right, over TLS.
@@ -51,7 +53,7 @@ func TestPageShowsTheReport(t *testing.T) {
 	degraded := healthy()
 	degraded["healthStatus"] = "Degraded"
 	w.report(a, degraded)
-	eventually(t, "the row on the page", func() error {
+	testkit.Eventually(t, "the row on the page", func() error {
 		body, err := look("/sets/" + w.namespace + "/guestbook")
 		if err == nil && (!strings.Contains(body, a.name) || !strings.Contains(body, "Degraded")) {
 			err = errors.New(body)
@@ -72,7 +74,7 @@ func TestPageShowsTheReport(t *testing.T) {
 			t.Fatalf("heard %q: %v", heard, err)
 		}
 	}
-	eventually(t, "the change on the page", func() error {
+	testkit.Eventually(t, "the change on the page", func() error {
 		body, err := look("/sets/" + w.namespace + "/guestbook?health=Healthy")
 		if err == nil && !strings.Contains(body, a.name) {
 			err = errors.New(body)
