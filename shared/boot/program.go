@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
@@ -58,6 +59,22 @@ type Env struct {
 	Config  *rest.Config
 	Log     logr.Logger
 	Level   zap.AtomicLevel
+}
+
+// namespaceFile tells a pod its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// Namespace returns the namespace that the binary runs in: that of the Lease, else the
+// pod's own; "" when neither is known.
+func (e *Env) Namespace() string {
+	if e.Options.LeaderElectionNamespace != "" {
+		return e.Options.LeaderElectionNamespace
+	}
+	name, err := os.ReadFile(namespaceFile)
+	if err != nil {
+		return "" // not in a pod
+	}
+	return strings.TrimSpace(string(name))
 }
 
 // Main runs c until SIGINT or SIGTERM and exits: 0 after a clean stop, 1 after a

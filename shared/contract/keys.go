@@ -27,6 +27,11 @@ const (
 	AbandonAnnotation = group + "abandon-on-delete"
 )
 
+// WithdrawalsAnnotation on an ApplicationSet, on a Namespace of Applications, or on the
+// Namespace of propagation (for the whole hub) says what is to become of withdrawals:
+// "approve until <RFC 3339>", or hold, or undo.
+const WithdrawalsAnnotation = group + "withdrawals"
+
 // Keys on a ManifestWork, and on the Application inside it where noted.
 const (
 	// ApplicationSetLabel is "true" on works and delivered Applications that an

@@ -104,7 +104,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	c.Deliver.ArgoCDNamespace = c.ArgoCDNamespace
+	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace = c.ArgoCDNamespace, env.Namespace()
 	index, err := deliver.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		return err

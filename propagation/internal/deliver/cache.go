@@ -30,6 +30,8 @@ func Caches(argocdNamespace string) map[client.Object]cache.ByObject {
 		&argocd.AppProject{}:                {Namespaces: map[string]cache.Config{argocdNamespace: {}}, Transform: trimMetadata},
 		&clusterv1.ManagedCluster{}:         {Transform: trimCluster},
 		&clusterv1beta1.PlacementDecision{}: {Transform: trimMetadata},
+		argocd.ApplicationSetMetadata():     {Transform: trimDecisions},
+		namespaceMetadata():                 {Transform: trimDecisions},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -31,14 +32,24 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	if !mustRelease(app) && len(c.proven) == 0 {
 		return ctrl.Result{}, nil
 	}
-	if err := r.withdraw(ctx, c.all, policy.ReasonDeleting); err != nil {
+	abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
+	key := client.ObjectKeyFromObject(app)
+	done, err := r.withdraw(ctx, withdrawal{app: key, works: c.all, reason: policy.ReasonDeleting, uncounted: abandon})
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), isArgoFinalizer)
 	if len(kept) == len(app.Finalizers) {
 		return ctrl.Result{}, nil // nothing of Argo CD's holds it
 	}
-	if abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation]); abandon {
+	if why, held := r.withdrawals.held(key); held && why.Decision.Word == guard.Undo {
+		ctrl.LoggerFrom(ctx).Info("let a deleted Application go without withdrawing it", "decision", why.Decision.On)
+		return ctrl.Result{}, r.release(ctx, app, kept)
+	}
+	if !done {
+		return ctrl.Result{}, r.sayHeld(ctx, app, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
+	}
+	if abandon {
 		if len(c.proven) > 0 {
 			r.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(places(c.proven), ", "))})
 		}
@@ -88,7 +99,8 @@ func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, wor
 	if err != nil {
 		return nil, err
 	}
-	return list, r.withdraw(ctx, list, policy.ReasonDeleting)
+	_, err = r.withdraw(ctx, withdrawal{app: client.ObjectKeyFromObject(app), works: list, reason: policy.ReasonDeleting})
+	return list, err
 }
 
 // uncachedWorks returns works that exist although the cache does not have them: it has not

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 )
 
@@ -43,6 +44,11 @@ type Options struct {
 	SizeLimit int
 	// SweepInterval is how often works are checked for what events missed.
 	SweepInterval time.Duration
+	// Withdrawals says how many deliveries may be withdrawn until somebody approves.
+	Withdrawals guard.Settings
+	// HubNamespace is where propagation runs: its annotation decides for the whole hub,
+	// and what the guard remembers is stored there. Without it nothing is stored.
+	HubNamespace string
 }
 
 // BindFlags adds the flags of delivery to fs.
@@ -55,6 +61,13 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Namespace, "deliver-namespace", true, "create the Application's namespace on the managed cluster")
 	fs.BoolVar(&o.Project, "deliver-project", true, "deliver the AppProject that an Application names, unless it is \"default\"")
 	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "maximum size of the manifests of a ManifestWork in bytes; the limit of OCM's webhook is 512000")
+	w := &o.Withdrawals
+	w.Group, w.Hub = guard.Limit{Percent: 25, Least: 10}, guard.Limit{Percent: 10, Least: 50}
+	fs.Var(&w.Group.Percent, "withdrawal-limit", "how many `percent` of an ApplicationSet's deliveries (or of a namespace's without ApplicationSet) may be withdrawn within --withdrawal-window; more are held until somebody approves; 100% is no limit")
+	fs.IntVar(&w.Group.Least, "withdrawal-limit-least", w.Group.Least, "how many may be withdrawn whatever --withdrawal-limit says")
+	fs.Var(&w.Hub.Percent, "withdrawal-limit-hub", "the same `percent` for all deliveries of the hub together")
+	fs.IntVar(&w.Hub.Least, "withdrawal-limit-hub-least", w.Hub.Least, "how many may be withdrawn whatever --withdrawal-limit-hub says")
+	fs.DurationVar(&w.Window, "withdrawal-window", 10*time.Minute, "time within which withdrawals add up to the limits")
 	fs.DurationVar(&o.SweepInterval, "sweep-interval", 10*time.Minute, "interval between checks of all ManifestWorks for missed events")
 }
 
@@ -75,6 +88,15 @@ func (o *Options) Validate() error {
 	}
 	if o.SizeLimit < 1 {
 		errs = append(errs, fmt.Errorf("--manifestwork-size-limit %d: want a positive number of bytes", o.SizeLimit))
+	}
+	if o.Withdrawals.Group.Least < 0 {
+		errs = append(errs, fmt.Errorf("--withdrawal-limit-least %d: want zero or more", o.Withdrawals.Group.Least))
+	}
+	if o.Withdrawals.Hub.Least < 0 {
+		errs = append(errs, fmt.Errorf("--withdrawal-limit-hub-least %d: want zero or more", o.Withdrawals.Hub.Least))
+	}
+	if o.Withdrawals.Window < time.Second || o.Withdrawals.Window > 24*time.Hour {
+		errs = append(errs, fmt.Errorf("--withdrawal-window %s: want a duration from 1s to 24h", o.Withdrawals.Window))
 	}
 	if o.SweepInterval <= 0 {
 		errs = append(errs, fmt.Errorf("--sweep-interval %s: want a positive duration", o.SweepInterval))

@@ -51,6 +51,7 @@ type Reconciler struct {
 	tracker      tracker
 	gracePeriods gracePeriods
 	unlabelled   unlabelled
+	withdrawals  *withdrawals
 	swept        chan event.GenericEvent
 }
 
@@ -77,11 +78,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 		now:     time.Now,
 		swept:   make(chan event.GenericEvent),
 	}
+	r.withdrawals = newWithdrawals(options.Withdrawals, recordStore{client: r.client, live: r.live, namespace: options.HubNamespace})
 	if err := r.watch(mgr); err != nil {
 		return err
 	}
-	if err := mgr.Add(manager.RunnableFunc(r.sweep)); err != nil {
-		return fmt.Errorf("add sweep: %w", err)
+	if err := errors.Join(mgr.Add(manager.RunnableFunc(r.sweep)), mgr.Add(manager.RunnableFunc(r.guardWithdrawals))); err != nil {
+		return fmt.Errorf("add sweep and guard: %w", err)
 	}
 	return nil
 }
@@ -89,7 +91,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 // Reconcile brings one Application's ManifestWork to what the Application, its
 // cluster and its namespace's placements ask for.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	r.withdrawals.begin(req.NamespacedName)
 	result, err := r.reconcile(ctx, req)
+	r.withdrawals.end(req.NamespacedName, err)
 	if err != nil {
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
 	}

@@ -44,6 +44,7 @@ func conditionsOf(v policy.Decision) []appstatus.Condition {
 // updateConditions writes a decision to the Application's conditions and, when it is news, into
 // an Event. Conditions of others stay.
 func (r *Reconciler) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision) error {
+	v = r.withHeld(app, v)
 	state, reason := stateOf(v)
 	r.tracker.count(client.ObjectKeyFromObject(app), state, reason)
 	current, err := appstatus.Conditions(app.Status)

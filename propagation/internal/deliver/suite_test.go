@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -96,7 +97,8 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 
 func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, frozen *freezer, change ...func(*Options)) *propagation {
 	t.Helper()
-	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024, SweepInterval: time.Hour}
+	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024, SweepInterval: time.Hour,
+		Withdrawals: guard.Settings{Group: guard.Limit{Percent: 100}, Hub: guard.Limit{Percent: 100}, Window: time.Minute}}
 	for _, c := range change {
 		c(&options)
 	}

@@ -6,10 +6,13 @@ package deliver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,22 +33,79 @@ const (
 // anything in between.
 const bindingQuiet = 3 * time.Second
 
+// withdrawal is what somebody has found to be withdrawn.
+type withdrawal struct {
+	app    types.NamespacedName
+	works  []manifestcache.Cached
+	reason string
+	// uncounted: the guard is not asked, since nobody loses anything by it, or the user
+	// has given it up.
+	uncounted bool
+	// confirm reads again, from the API server, what the withdrawal rests on; nil: it has
+	// been read.
+	confirm func(context.Context) (bool, error)
+}
+
 // withdraw deletes works as they were seen: one that has changed since is looked
-// at again. Every withdrawal passes through here.
-func (r *Reconciler) withdraw(ctx context.Context, works []manifestcache.Cached, reason string) error {
-	for i := range works {
-		work := &works[i]
+// at again. Every withdrawal passes through here, and so through the guard. It reports
+// whether none is left that has to be deleted; the guard sends the Application round
+// again for those that have to wait.
+func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (done bool, err error) {
+	var free []*manifestcache.Cached
+	done = true
+	for i := range w.works {
+		work := &w.works[i]
 		if work.DeletionTimestamp != nil {
 			continue
 		}
+		counted, err := r.counted(ctx, w, work)
+		if err != nil {
+			return false, err
+		}
+		if counted && !r.withdrawals.note(w.app, work, true, r.now()) {
+			done = false
+			continue
+		}
+		free = append(free, work)
+	}
+	if len(free) == 0 {
+		return done, nil
+	}
+	if w.confirm != nil {
+		if yes, err := w.confirm(ctx); err != nil || !yes {
+			return false, err
+		}
+	}
+	for _, work := range free {
 		err := r.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+			return false, fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 		}
-		worksWithdrawn.WithLabelValues(reason).Inc()
-		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", reason)
+		worksWithdrawn.WithLabelValues(w.reason).Inc()
+		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", w.reason)
 	}
-	return nil
+	return done, nil
+}
+
+// counted reports whether the guard is asked about a work. It is not when the cluster
+// is leaving: OCM removes its works whatever we do. A cluster that is not there at all
+// may only have not been restored yet.
+func (r *Reconciler) counted(ctx context.Context, w withdrawal, work *manifestcache.Cached) (bool, error) {
+	if w.uncounted {
+		return false, nil
+	}
+	cluster, err := getCluster(ctx, r.client, work.Namespace)
+	return cluster == nil || cluster.DeletionTimestamp == nil, err
+}
+
+// foresee tells the guard of works that will have to be withdrawn unless something
+// comes back in time, so that it sees the whole damage when the first has to.
+func (r *Reconciler) foresee(app types.NamespacedName, works []manifestcache.Cached) {
+	for i := range works {
+		if works[i].DeletionTimestamp == nil {
+			r.withdrawals.note(app, &works[i], false, r.now())
+		}
+	}
 }
 
 // withdrawRefused withdraws an Application that may not, or no longer wants to, be on its
@@ -66,23 +126,48 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 				return r.waitForBinding(ctx, app, c, v, missing, left)
 			}
 		}
-		fresh := &argocd.Application{}
-		if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(err) // gone: its event is on the way
-		}
-		w, err := r.readInputs(ctx, r.uncached(), fresh)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		if v = policy.Decide(w); v.Deliver || v.Keep || fresh.UID != app.UID {
-			return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
-		}
-		if err := r.withdraw(ctx, c.all, cmp.Or(v.Refusal.Reason, policy.ReasonNotPulled)); err != nil {
-			return ctrl.Result{}, err
+		done, err := r.withdraw(ctx, withdrawal{
+			app: client.ObjectKeyFromObject(app), works: c.all, reason: cmp.Or(v.Refusal.Reason, policy.ReasonNotPulled),
+			confirm: func(ctx context.Context) (yes bool, err error) {
+				v, yes, err = r.stillRefused(ctx, app)
+				return yes, err
+			},
+		})
+		if err != nil || !done {
+			return ctrl.Result{}, errors.Join(err, r.sayHeld(ctx, app, v))
 		}
 	}
 	v.Withdrawn = true
 	return ctrl.Result{}, r.updateConditions(ctx, app, v)
+}
+
+// stillRefused decides again, by what the API server has.
+func (r *Reconciler) stillRefused(ctx context.Context, app *argocd.Application) (v policy.Decision, yes bool, err error) {
+	fresh := &argocd.Application{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
+		return v, false, client.IgnoreNotFound(err) // gone: its event is on the way
+	}
+	w, err := r.readInputs(ctx, r.uncached(), fresh)
+	if err != nil {
+		return v, false, err
+	}
+	if v = policy.Decide(w); v.Deliver || v.Keep || fresh.UID != app.UID {
+		return v, false, r.changed(app) // the cache is behind
+	}
+	return v, true, nil
+}
+
+// changed is the error of a look that found the cache to be behind.
+func (r *Reconciler) changed(app *argocd.Application) error {
+	return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
+}
+
+// sayHeld says that a withdrawal is held, and nothing before that is known.
+func (r *Reconciler) sayHeld(ctx context.Context, app *argocd.Application, v policy.Decision) error {
+	if _, held := r.withdrawals.held(client.ObjectKeyFromObject(app)); !held {
+		return nil
+	}
+	return r.updateConditions(ctx, app, v)
 }
 
 // keepDelivered leaves what an Application has on its target as it is, since what refuses it
@@ -104,6 +189,9 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	if c.current != nil {
+		r.foresee(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*c.current}, c.surplus...))
+	}
 	if quiet := bindingQuiet - missing; quiet > 0 {
 		return ctrl.Result{RequeueAfter: sooner(wait, min(quiet, left))}, nil
 	}
@@ -124,15 +212,21 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		return ctrl.Result{}, nil
 	}
 	if left := r.options.RecreateGrace - r.gracePeriods.missing(key, applicationGone, r.now()); left > 0 {
+		r.foresee(key, works)
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	switch err := r.live.Get(ctx, key, &argocd.Application{}); {
-	case err == nil:
-		return ctrl.Result{RequeueAfter: afterConflict}, nil // the cache is behind
-	case !apierrors.IsNotFound(err):
-		return ctrl.Result{}, fmt.Errorf("get Application %s: %w", key, err)
-	}
-	return ctrl.Result{}, r.withdraw(ctx, works, withdrawnGone)
+	_, err = r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
+		app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		err := r.live.Get(ctx, key, app)
+		switch {
+		case err == nil:
+			return false, r.changed(app) // the cache is behind
+		case !apierrors.IsNotFound(err):
+			return false, fmt.Errorf("get Application %s: %w", key, err)
+		}
+		return true, nil
+	}})
+	return ctrl.Result{}, err
 }
 
 // withdrawOld withdraws what an earlier wish left behind, as far as the present one
@@ -159,8 +253,11 @@ func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c
 		if err != nil {
 			return 0, err
 		}
-		if lost {
+		switch {
+		case lost:
 			unbound = append(unbound, c.elsewhere[i])
+		case left > 0:
+			r.foresee(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1])
 		}
 		wait = sooner(wait, left)
 	}
@@ -189,17 +286,21 @@ func (r *Reconciler) lostBinding(ctx context.Context, app *argocd.Application, c
 // withdrawVerified withdraws works on account of an Application as the cache has it, once
 // the API server has it so, too.
 func (r *Reconciler) withdrawVerified(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, reason string) error {
-	if len(works) == 0 {
-		return nil
-	}
-	fresh := &argocd.Application{}
-	if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if fresh.ResourceVersion != app.ResourceVersion {
-		return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
-	}
-	return r.withdraw(ctx, works, reason)
+	_, err := r.withdraw(ctx, withdrawal{
+		app: client.ObjectKeyFromObject(app), works: works, reason: reason,
+		uncounted: reason == withdrawnReplaced, // what runs stays
+		confirm: func(ctx context.Context) (bool, error) {
+			fresh := &argocd.Application{}
+			if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
+				return false, client.IgnoreNotFound(err)
+			}
+			if fresh.ResourceVersion != app.ResourceVersion {
+				return false, r.changed(app)
+			}
+			return true, nil
+		},
+	})
+	return err
 }
 
 // withdrawSurplus withdraws further works on the target. The agent takes the object

@@ -31,6 +31,7 @@ const (
 	ReasonTaken          = "IdentityTaken"
 	ReasonWaitingForOld  = "WaitingForWithdrawal"
 	ReasonDeleting       = "Deleting"
+	ReasonWithdrawalHeld = "WithdrawalHeld"
 	ReasonSkipReconcile  = "SkipReconcileMissing"
 	ReasonProjectForbids = "ProjectForbidsDestination"
 	ReasonRequestWaiting = "RequestWaiting"

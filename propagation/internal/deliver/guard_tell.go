@@ -1,0 +1,141 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// By what withdrawals are held, as in metrics.
+const (
+	heldByLimit    = "limit"
+	heldByHub      = "hub"
+	heldByDecision = "annotation"
+)
+
+// heldText is what is said of a hold. It says the same as long as the hold lasts.
+func (r *Reconciler) heldText(why guard.HeldBack) string {
+	switch d := why.Decision; {
+	case d.Word != guard.None && d.Until.IsZero():
+		return fmt.Sprintf("withdrawal held: annotation %s of %s cannot be followed; correct or remove it", contract.WithdrawalsAnnotation, d.On)
+	case d.Word != guard.None:
+		return fmt.Sprintf("withdrawal held by annotation %s of %s: %s until %s", contract.WithdrawalsAnnotation, d.On, d.Word, d.Until.Format("2006-01-02T15:04:05Z"))
+	}
+	where := why.Group.Namespace
+	if where == "" {
+		where = r.options.HubNamespace
+	}
+	return fmt.Sprintf(`withdrawal held: %d of %d deliveries of %s would be withdrawn within %s and the limit is %d; a mistake: correct it and set "undo until <time>"; wanted: kubectl annotate --overwrite namespace %s %s="approve until $(date -u -d +1hour +%%FT%%TZ)"`,
+		why.Doomed, why.Deliveries, why.Group, r.options.Withdrawals.Window, why.Limit, where, contract.WithdrawalsAnnotation)
+}
+
+// withHeld adds to a decision that what it withdraws is held.
+func (r *Reconciler) withHeld(app *argocd.Application, v policy.Decision) policy.Decision {
+	why, held := r.withdrawals.held(client.ObjectKeyFromObject(app))
+	if !held {
+		return v
+	}
+	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: r.heldText(why)}
+	switch {
+	case v.Deliver:
+		v.Warnings = append(slices.Clip(v.Warnings), m)
+	case v.Refusal.Text == "" || v.Refusal.Reason == policy.ReasonDeleting:
+		v.Refusal, v.Severity = m, policy.SeverityWarning
+	default:
+		v.Refusal.Text += "; " + m.Text
+	}
+	return v
+}
+
+// tellOfHolds says of each hold once that it has begun, and that it has ended, and
+// keeps the metrics.
+func (r *Reconciler) tellOfHolds(ctx context.Context) {
+	w := r.withdrawals
+	log := ctrl.LoggerFrom(ctx)
+	now := map[guard.Group]guard.HeldBack{}
+	w.mu.Lock()
+	counts := w.ledger.HeldIn()
+	for g := range counts {
+		why, _ := w.ledger.HeldGroup(g)
+		if why.Decision.Word != guard.None {
+			now[g] = why
+		} else {
+			now[why.Group] = why
+		}
+	}
+	gauges := map[guard.Group]guard.HeldBack{}
+	for g := range counts {
+		gauges[g], _ = w.ledger.HeldGroup(g)
+	}
+	for g := range w.told {
+		if why, held := w.ledger.HeldGroup(g); held {
+			now[g] = why // it has not ended while nothing of it is there
+		}
+	}
+	w.mu.Unlock()
+	withdrawalsHeld.Reset()
+	withdrawalsLimit.Reset()
+	for g, why := range gauges {
+		by := heldByLimit
+		switch {
+		case why.Decision.Word != guard.None:
+			by = heldByDecision
+		case why.Group == guard.Group{}:
+			by = heldByHub
+		}
+		withdrawalsHeld.WithLabelValues(g.Namespace, g.Set, by).Set(float64(counts[g]))
+		if by == heldByLimit {
+			withdrawalsLimit.WithLabelValues(g.Namespace, g.Set).Set(float64(why.Limit))
+		}
+	}
+	for g, why := range now {
+		if before, already := w.told[g]; already && before.Since.Equal(why.Since) && before.Decision == why.Decision {
+			continue
+		}
+		log.Info("withdrawals are held", "group", g.String(), "doomed", why.Doomed, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Decision.Word)
+		if why.Decision.Word == guard.None {
+			r.recordHold(ctx, why)
+		}
+	}
+	for g := range w.told {
+		if _, still := now[g]; !still {
+			log.Info("withdrawals are not held any more", "group", g.String())
+		}
+	}
+	w.told = now
+}
+
+// recordHold records an Event on the ApplicationSet that is held, or on the Namespace.
+func (r *Reconciler) recordHold(ctx context.Context, why guard.HeldBack) {
+	o, key := namespaceMetadata(), client.ObjectKey{Name: why.Group.Namespace}
+	if why.Group == (guard.Group{}) {
+		key.Name = r.options.HubNamespace
+	}
+	if key.Name == "" {
+		return
+	}
+	if why.Group.Set != "" {
+		set := argocd.ApplicationSetMetadata()
+		if r.client.Get(ctx, client.ObjectKey{Namespace: why.Group.Namespace, Name: why.Group.Set}, set) == nil {
+			o, key = set, client.ObjectKeyFromObject(set)
+		}
+	}
+	o.Namespace, o.Name = key.Namespace, key.Name
+	r.recordOn(referTo(o), policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: r.heldText(why)})
+}
+
+func (r *Reconciler) recordOn(ref *corev1.ObjectReference, m policy.Message) {
+	r.events.Eventf(ref, nil, corev1.EventTypeWarning, m.Reason, "Withdraw", "%s", m.Text)
+}
