@@ -11,6 +11,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // window is how far back an alert looks, but for what has been there at all.
@@ -55,7 +58,7 @@ func needAlerts(t *testing.T, address string, firing bool, alerts ...string) {
 // resolves is a real Prometheus that scrapes the real binaries.
 func checkAlerts(t *testing.T, address string, all []running) {
 	w := world{t}
-	alerts := []string{"ApplicationsRefused", "ReportForeign", "IntermediateUnreadable", "ClustersAway"}
+	alerts := []string{"ApplicationsRefused", "ReportForeign", "IntermediateUnreadable", "ClustersAway", "WithdrawalsHeld"}
 	file := filepath.Join(all[0].reports, "argocd_guestbook.json")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -67,6 +70,7 @@ func checkAlerts(t *testing.T, address string, all []running) {
 		t.Fatal(err)
 	}
 	w.available("cluster2", "True")
+	kubectl(t, "annotate", "namespace", "argocd", contract.WithdrawalsAnnotation+"=approve until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	kubectl(t, "-n", "argocd", "delete", "multiclusterapplicationsetreport", "taken")
 	kubectl(t, "-n", "argocd", "delete", "application.argoproj.io", "refused", "--wait", "--timeout=60s")
 	needAlerts(t, address, false, alerts...)

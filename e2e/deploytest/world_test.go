@@ -46,7 +46,8 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	w.eventuallyField("application.argoproj.io", "argocd", "cluster1-guestbook", "{.status.health.status} {.status.sync.status}", "Healthy Synced")
 	w.eventuallyField("multiclusterapplicationsetreport", "argocd", "guestbook", "{.statuses.summary.healthy}", "1")
 	w.application("plain", "cluster1", "taken")
-	for _, reason := range []string{"NotBound", "ForeignReport", "ClusterSecretTaken"} {
+	w.massDeletion("cluster1", "taken", 12)
+	for _, reason := range []string{"NotBound", "ForeignReport", "ClusterSecretTaken", "WithdrawalHeld"} {
 		w.eventuallyThere("events.events.k8s.io", "", "--all-namespaces", "--field-selector=reason="+reason)
 	}
 	w.eventuallyField("application.argoproj.io", "argocd", "refused", `{.status.conditions[?(@.type=="PullDeliveryError")].type}`, "PullDeliveryError")
@@ -128,6 +129,22 @@ func (w world) application(name, cluster, set string, finalizers ...string) {
 		w.t.Fatal(err)
 	}
 	applyText(w.t, string(content))
+}
+
+// massDeletion makes Applications of an ApplicationSet and, once they are delivered,
+// deletes them all: more than propagation lets go.
+func (w world) massDeletion(cluster, set string, n int) {
+	w.t.Helper()
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("mass-%d", i)
+		w.application(names[i], cluster, set)
+	}
+	eventually(w.t, "their ManifestWorks", func() (bool, string) {
+		found, _ := kubectl(w.t, "-n", cluster, "get", "manifestworks", "-o", "name")
+		return strings.Count(found, "/mass-") == n, found
+	})
+	kubectl(w.t, append([]string{"-n", "argocd", "delete", "application.argoproj.io"}, names...)...)
 }
 
 // tenant delivers an Application of another namespace than the Argo CD one, and

@@ -1,0 +1,206 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+const careful = "careful"
+
+var carefulParts = []string{"one", "two", "three", "four", "five", "six"}
+
+// Somebody empties a placement, and Argo CD's own ApplicationSet controller deletes
+// twelve Applications. They are held; undone, nothing has moved on any cluster; once
+// that is approved, all is pruned.
+func TestEmptiedPlacementIsHeld(t *testing.T) {
+	content := map[string]string{}
+	for _, part := range carefulParts {
+		content["careful-"+part+"/config.yaml"] = strings.ReplaceAll(survivor, "survivor", "careful-"+part)
+	}
+	if _, err := fleet.Git.Commit(t.Context(), "Add what is dear", content); err != nil {
+		t.Fatal(err)
+	}
+	objects, err := env.ReadObjects(filepath.Join("testdata", careful+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	afterwards(t, "delete what is careful", func(ctx context.Context) error { return removeCareful(ctx, objects) })
+	for _, o := range slices.Backward(objects) { // the Placement first, see docs/application.md
+		if err := fleet.Hub.Apply(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	awaitCareful(t, "to be well", nil)
+	before := carefulUIDs(t)
+
+	selectClusters(t, "nowhere")
+	awaitHeld(t)
+	same(t, before, "while it is held")
+
+	// Undone: the placement is mended, and the deleted Applications are let go.
+	deleted := hubUIDs(t)
+	selectClusters(t, "")
+	decideCareful(t, "undo")
+	awaitCareful(t, "to be back", deleted)
+	same(t, before, "after it was undone")
+	decideCareful(t, "")
+
+	// Meant: approved afterwards.
+	selectClusters(t, "nowhere")
+	awaitHeld(t)
+	same(t, before, "while it is held again")
+	decideCareful(t, "approve")
+	await(t, "all of it to be pruned", func() (bool, string) {
+		left := carefulUIDs(t)
+		return len(left) == 0 && len(hubUIDs(t)) == 0, fmt.Sprintf("%v and %d hub Applications", slices.Sorted(maps.Keys(left)), len(hubUIDs(t)))
+	})
+}
+
+func carefulNames() (names []string) {
+	for _, c := range fleet.Managed {
+		for _, part := range carefulParts {
+			names = append(names, "careful-"+c.Name+"-"+part)
+		}
+	}
+	return names
+}
+
+// awaitCareful waits until all Applications are well, and others than earlier ones.
+func awaitCareful(t *testing.T, what string, earlier map[string]string) {
+	t.Helper()
+	await(t, "all twelve "+what, func() (bool, string) {
+		uids := hubUIDs(t)
+		for _, name := range carefulNames() {
+			a, ok := view.Application("hub", name)
+			if !ok || !a.Well("") || earlier[name] == uids[name] {
+				return false, fmt.Sprintf("%s: found: %t: %s", name, ok, a)
+			}
+		}
+		return len(carefulUIDs(t)) == 2*len(carefulNames()), "not every Deployment is there"
+	})
+}
+
+// selectClusters makes the Placement select the clusters with a label, or all.
+func selectClusters(t *testing.T, label string) {
+	t.Helper()
+	p := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: careful}}
+	predicates := "null"
+	if label != "" {
+		predicates = fmt.Sprintf(`[{"requiredClusterSelector":{"labelSelector":{"matchLabels":{%q:"true"}}}}]`, label)
+	}
+	if err := fleet.Hub.Client.Patch(t.Context(), p, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"predicates":`+predicates+`}}`))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitHeld waits until every Application is being deleted and says that this is held.
+func awaitHeld(t *testing.T) {
+	t.Helper()
+	await(t, "every Application to be held", func() (bool, string) {
+		for _, name := range carefulNames() {
+			a := &argocd.Application{}
+			if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, a); err != nil {
+				return false, err.Error()
+			}
+			if a.DeletionTimestamp == nil || !strings.Contains(string(a.Status), "withdrawal held: 12 of 12 deliveries of ApplicationSet argocd/careful") {
+				return false, fmt.Sprintf("%s, deleted %v: %s", name, a.DeletionTimestamp, a.Status)
+			}
+		}
+		return true, ""
+	})
+}
+
+// decideCareful annotates the ApplicationSet with a word, none for "".
+func decideCareful(t *testing.T, word string) {
+	t.Helper()
+	value := "null"
+	if word != "" {
+		value = fmt.Sprintf("%q", word+" until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	}
+	set := argocd.ApplicationSetMetadata()
+	set.Namespace, set.Name = env.ArgoCDNamespace, careful
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.WithdrawalsAnnotation, value)
+	if err := fleet.Hub.Client.Patch(t.Context(), set, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hubUIDs returns the UIDs of the hub Applications that are there.
+func hubUIDs(t *testing.T) map[string]string {
+	t.Helper()
+	uids := map[string]string{}
+	for _, name := range carefulNames() {
+		a := &argocd.Application{}
+		err := fleet.Hub.Client.Get(t.Context(), client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, a)
+		if err == nil {
+			uids[name] = string(a.UID)
+		} else if !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+	return uids
+}
+
+// carefulUIDs returns the UIDs of what the managed clusters have of it: Applications
+// and Deployments.
+func carefulUIDs(t *testing.T) map[string]string {
+	t.Helper()
+	uids := map[string]string{}
+	for _, c := range fleet.Managed {
+		for _, part := range carefulParts {
+			name := "careful-" + c.Name + "-" + part
+			for kind, o := range map[string]client.Object{
+				"Application": &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name}},
+				"Deployment":  &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "guestbook", Name: "careful-" + part}},
+			} {
+				err := c.Client.Get(t.Context(), client.ObjectKeyFromObject(o), o)
+				if err == nil {
+					uids[c.Name+" "+kind+" "+part] = string(o.GetUID())
+				} else if !apierrors.IsNotFound(err) {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return uids
+}
+
+func same(t *testing.T, before map[string]string, when string) {
+	t.Helper()
+	if after := carefulUIDs(t); !maps.Equal(before, after) {
+		t.Fatalf("%s what runs has changed from %v to %v", when, before, after)
+	}
+}
+
+// removeCareful approves and deletes what a test that failed has left.
+func removeCareful(ctx context.Context, objects []*unstructured.Unstructured) error {
+	set := argocd.ApplicationSetMetadata()
+	set.Namespace, set.Name = env.ArgoCDNamespace, careful
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"approve until %s"}}}`, contract.WithdrawalsAnnotation, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	errs := []error{client.IgnoreNotFound(fleet.Hub.Client.Patch(ctx, set, client.RawPatch("application/merge-patch+json", []byte(patch))))}
+	for _, o := range objects {
+		errs = append(errs, client.IgnoreNotFound(fleet.Hub.Client.Delete(ctx, o)))
+	}
+	return errors.Join(errs...)
+}

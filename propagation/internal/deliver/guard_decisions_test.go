@@ -1,0 +1,255 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Undo really undoes: deleted Applications go, their works stay, Applications that are
+// made again take them over, and no ManifestWork was changed but for whose it is.
+func TestGuardUndo(t *testing.T) {
+	start(t, guarded(newHubNamespace(t)))
+	g := generate(t, argocd.ResourcesFinalizer)
+	generation := works(t, g.apps[0])[0].Generation
+	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.awaitHeld("ApplicationSet")
+	g.decide(namespace(g.namespace), "undo")
+	for i, app := range g.apps {
+		eventually(t, app.Name+" to be gone", func() error { return gone(app) })
+		g.apps[i] = g.deploy(app.Name, g.owned, func(a *argocd.Application) { a.Finalizers = app.Finalizers })
+	}
+	for _, app := range g.apps {
+		eventually(t, app.Name+" to take over its work", func() error {
+			if own := works(t, app); len(own) != 1 || own[0].Annotations[contract.HubUIDAnnotation] != string(app.UID) {
+				return fmt.Errorf("it has %d", len(own))
+			}
+			return nil
+		})
+		says(t, app, policy.WarningCondition, "")
+	}
+	g.kept()
+	if now := works(t, g.apps[0])[0].Generation; now != generation {
+		t.Errorf("its work's spec was written: generation %d became %d", generation, now)
+	}
+	eventually(t, "the metric to go", func() error {
+		if n := gauge(t, g.namespace); n > 0 {
+			return fmt.Errorf("%v are held", n)
+		}
+		return nil
+	})
+}
+
+// A hold survives restarts: nothing is withdrawn, said or written again, and what went
+// while propagation was down is seen as one.
+func TestGuardSurvivesRestarts(t *testing.T) {
+	on := guarded(newHubNamespace(t))
+	first := start(t, on)
+	g := generate(t, argocd.ResourcesFinalizer)
+	first.stop()
+	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	second := start(t, on)
+	g.awaitHeld("ApplicationSet")
+	says(t, g.apps[many-1], policy.WarningCondition, "12 of 12")
+	for _, app := range g.apps {
+		says(t, app, policy.WarningCondition, "withdrawal held")
+	}
+	second.stop()
+	third := start(t, on)
+	bystander := g.deploy("bystander") // by the time it is delivered the others were looked at
+	delivered(t, bystander, g.cluster)
+	eventually(t, "the hold to be taken up", func() error {
+		if n := gauge(t, g.namespace); n != many {
+			return fmt.Errorf("%v are held", n)
+		}
+		return nil
+	})
+	g.kept()
+	if n, _ := heldEvents(t, "ApplicationSet", g.namespace, policy.ReasonWithdrawalHeld); n != 1 {
+		t.Errorf("it was told %d times", n)
+	}
+	for _, request := range third.requests.in(g.namespace, g.cluster) {
+		if !strings.Contains(request, "bystander") && !strings.HasSuffix(request, "/namespaces/"+g.cluster+"/manifestworks") {
+			t.Errorf("a held fleet was written to: %s", request)
+		}
+	}
+}
+
+// Looks at held Applications write nothing, however many there are.
+func TestHeldFleetWritesNothing(t *testing.T) {
+	hubNamespace := newHubNamespace(t)
+	p := start(t, guarded(hubNamespace))
+	g := generate(t, argocd.ResourcesFinalizer)
+	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.awaitHeld("ApplicationSet")
+	for _, app := range g.apps {
+		says(t, app, policy.WarningCondition, "withdrawal held")
+	}
+	before := len(p.requests.in(g.namespace, g.cluster, hubNamespace))
+	for i := range 5 {
+		for _, app := range g.apps {
+			edit(t, app, func(a *argocd.Application) { a.Labels["again"] = fmt.Sprint("no", i) })
+		}
+	}
+	delivered(t, g.deploy("last"), g.cluster) // behind all of them
+	wrote := p.requests.in(g.namespace, g.cluster, hubNamespace)[before:]
+	if len(wrote) != 1 {
+		t.Errorf("the held fleet was written to: %v", wrote)
+	}
+}
+
+// A few go as ever, within a second or so.
+func TestGuardLetsAFewGo(t *testing.T) {
+	start(t, guarded(newHubNamespace(t)))
+	g := generate(t)
+	g.each(2, func(a *argocd.Application) { remove(t, a) })
+	g.awaitLeft(many - 2)
+	remove(t, g.apps[2])
+	remove(t, g.apps[3])
+	eventually(t, "the hold of what is more than a quarter of twelve", func() error { return told(t, "ApplicationSet", g.namespace) })
+	g.awaitLeft(many - 2)
+}
+
+// An approval ahead holds nothing, a hold not even one, and a value that cannot be
+// followed holds and says so.
+func TestGuardDecisions(t *testing.T) {
+	hubNamespace := newHubNamespace(t)
+	start(t, guarded(hubNamespace))
+	t.Run("ahead", func(t *testing.T) {
+		g := generate(t)
+		g.decide(g.set, "approve")
+		g.each(many, func(a *argocd.Application) { remove(t, a) })
+		g.awaitLeft(0)
+		if n, _ := heldEvents(t, "ApplicationSet", g.namespace, policy.ReasonWithdrawalHeld); n > 0 {
+			t.Error("what was approved was told of")
+		}
+	})
+	t.Run("badValue", func(t *testing.T) {
+		g := generate(t, argocd.ResourcesFinalizer)
+		decide(t, namespace(g.namespace), "yes, please")
+		eventually(t, "the Event", func() error {
+			if _, note := heldEvents(t, "Namespace", g.namespace, policy.ReasonInvalidTarget); !strings.Contains(note, `want "approve until <time>"`) {
+				return fmt.Errorf("it says %q", note)
+			}
+			return nil
+		})
+		remove(t, g.apps[0])
+		says(t, g.apps[0], policy.WarningCondition, "cannot be followed")
+		g.kept()
+		decide(t, namespace(g.namespace), nil)
+		g.awaitLeft(many - 1)
+	})
+	t.Run("wholeHub", func(t *testing.T) { // last, since it holds everything
+		g := generate(t, argocd.ResourcesFinalizer)
+		g.decide(g.set, "approve")
+		g.decide(namespace(hubNamespace), "hold")
+		remove(t, g.apps[0])
+		says(t, g.apps[0], policy.WarningCondition, "of Namespace "+hubNamespace+": hold until")
+		g.kept()
+		g.decide(namespace(hubNamespace), "")
+		g.awaitLeft(many - 1)
+	})
+}
+
+// Not counted: what the user has given up, and what OCM removes itself. A cluster that
+// is not there may only have not been restored yet.
+func TestGuardCounts(t *testing.T) {
+	start(t, guarded(newHubNamespace(t)))
+	leave := func(g *generated, finalizers ...string) {
+		cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: g.cluster}}
+		edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = finalizers })
+		remove(t, cluster)
+	}
+	t.Run("abandoned", func(t *testing.T) {
+		g := generate(t, argocd.ResourcesFinalizer)
+		g.each(many, func(a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
+			remove(t, a)
+		})
+		g.awaitLeft(0)
+	})
+	t.Run("leaving", func(t *testing.T) {
+		g := generate(t)
+		leave(g, "example.com/leaving")
+		g.awaitLeft(0)
+		edit(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: g.cluster}}, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
+	})
+	t.Run("notThere", func(t *testing.T) {
+		g := generate(t)
+		leave(g)
+		g.awaitHeld("ApplicationSet")
+	})
+}
+
+// What cannot be remembered is not done: two leaders could otherwise lose twice as much.
+func TestGuardNeedsItsMemory(t *testing.T) {
+	var failing atomic.Bool
+	failing.Store(true)
+	asked := make(chan struct{}, 1000)
+	hubNamespace := newHubNamespace(t)
+	startWith(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				if _, is := o.(*corev1.ConfigMap); is && failing.Load() {
+					asked <- struct{}{}
+					return errors.New("no answer")
+				}
+				return c.Create(ctx, o, opts...)
+			},
+		})
+	}, guarded(hubNamespace))
+	g := generate(t)
+	remove(t, g.apps[0])
+	for range 2 {
+		<-asked // it tried, and tried again
+	}
+	g.kept()
+	failing.Store(false)
+	g.awaitLeft(many - 1)
+}
+
+func TestRecordsHaveOneWriter(t *testing.T) {
+	ctx, hubNamespace := context.Background(), newHubNamespace(t)
+	one := &recordStore{client: hub.client, live: hub.client, namespace: hubNamespace}
+	other := &recordStore{client: hub.client, live: hub.client, namespace: hubNamespace}
+	records := guard.Records{{Namespace: "team", Set: "guestbook"}: {Held: &guard.Holding{Since: time.Unix(1_000_000_000, 0).UTC(), Doomed: 3}}}
+	for _, s := range []*recordStore{one, other} {
+		if got, err := s.load(ctx); err != nil || len(got) != 0 {
+			t.Fatalf("there are %v, %v", got, err)
+		}
+	}
+	if err := one.save(ctx, records); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.save(ctx, guard.Records{}); err == nil {
+		t.Fatal("the other wrote over it")
+	}
+	got, err := other.load(ctx)
+	if err != nil || got[guard.Group{Namespace: "team", Set: "guestbook"}].Held == nil {
+		t.Fatalf("the other read %v, %v", got, err)
+	}
+	if err := errors.Join(other.save(ctx, guard.Records{}), other.save(ctx, got)); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.save(ctx, records); err == nil {
+		t.Fatal("the first wrote over it")
+	}
+}

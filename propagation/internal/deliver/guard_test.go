@@ -1,0 +1,275 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// guarded turns the guard on, with a limit that tests reach; the hub has none, since
+// other tests share it.
+func guarded(namespace string) func(*Options) {
+	return func(o *Options) {
+		o.HubNamespace = namespace
+		o.Withdrawals = guard.Settings{Group: guard.Limit{Percent: 25, Least: 2}, Hub: guard.Limit{Percent: 100}, Window: 10 * time.Minute}
+	}
+}
+
+// newHubNamespace makes a namespace for propagation to remember in.
+func newHubNamespace(t *testing.T) string {
+	t.Helper()
+	name := fmt.Sprintf("hub-%d", serial.Add(1))
+	(&place{t: t}).create(namespace(name))
+	return name
+}
+
+// generated is an ApplicationSet with Applications, as its controller makes them.
+type generated struct {
+	*place
+	set  *unstructured.Unstructured
+	apps []*argocd.Application
+	// uids are those of the works.
+	uids map[string]types.UID
+}
+
+const many = 12
+
+// generate makes an ApplicationSet with many Applications and waits for their works.
+func generate(t *testing.T, finalizers ...string) *generated {
+	t.Helper()
+	g := &generated{place: newPlace(t), uids: map[string]types.UID{}}
+	g.set = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"generators": []any{},
+		"template":   map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"project": "default", "destination": map[string]any{}}},
+	}}}
+	g.set.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationSetKind))
+	g.set.SetNamespace(g.namespace)
+	g.set.SetName("guestbook")
+	g.create(g.set)
+	for i := range many {
+		g.apps = append(g.apps, g.deploy(fmt.Sprintf("guestbook-%d", i), g.owned, func(a *argocd.Application) { a.Finalizers = finalizers }))
+	}
+	for _, app := range g.apps {
+		g.uids[app.Name] = delivered(t, app, g.cluster).UID
+	}
+	return g
+}
+
+func (g *generated) owned(a *argocd.Application) {
+	a.OwnerReferences = []metav1.OwnerReference{{APIVersion: argocd.GroupVersion.String(), Kind: argocd.ApplicationSetKind, Name: g.set.GetName(), UID: g.set.GetUID()}}
+}
+
+// each does the same to all Applications, or to the first n.
+func (g *generated) each(n int, act func(*argocd.Application)) {
+	for _, app := range g.apps[:n] {
+		act(app)
+	}
+}
+
+// kept fails unless every work is the one that it was, and stays.
+func (g *generated) kept() {
+	g.t.Helper()
+	for _, app := range g.apps {
+		own := works(g.t, app)
+		if len(own) != 1 || own[0].UID != g.uids[app.Name] || own[0].DeletionTimestamp != nil {
+			g.t.Fatalf("%s has not kept its work %s: %d", app.Name, g.uids[app.Name], len(own))
+		}
+	}
+}
+
+// left counts works that are not being deleted.
+func (g *generated) left() (n int) {
+	for _, app := range g.apps {
+		for _, w := range works(g.t, app) {
+			if w.DeletionTimestamp == nil {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (g *generated) awaitLeft(n int) {
+	g.t.Helper()
+	eventually(g.t, fmt.Sprintf("%d works to be left", n), func() error {
+		if left := g.left(); left != n {
+			return fmt.Errorf("there are %d", left)
+		}
+		return nil
+	})
+}
+
+// events returns how many Events of an object have a reason, and the last note.
+func heldEvents(t *testing.T, kind, namespace, reason string) (n int, note string) {
+	t.Helper()
+	var list eventsv1.EventList
+	if err := hub.client.List(context.Background(), &list, client.InNamespace(namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		if e := &list.Items[i]; e.Regarding.Kind == kind && e.Reason == reason {
+			n, note = n+1, e.Note
+		}
+	}
+	return n, note
+}
+
+// awaitHeld waits until the hold is told of on an object, and fails if anything went.
+func (g *generated) awaitHeld(kind string) {
+	g.t.Helper()
+	eventually(g.t, "the Event of the hold on the "+kind, func() error {
+		if n, _ := heldEvents(g.t, kind, g.namespace, policy.ReasonWithdrawalHeld); n != 1 {
+			return fmt.Errorf("there are %d; %d works are left", n, g.left())
+		}
+		return nil
+	})
+	g.kept()
+}
+
+func (g *generated) decide(o client.Object, word string) {
+	g.t.Helper()
+	value := any(nil)
+	if word != "" {
+		value = word + " until " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	}
+	decide(g.t, o, value)
+}
+
+func decide(t *testing.T, o client.Object, value any) {
+	t.Helper()
+	text := "null"
+	if value != nil {
+		text = fmt.Sprintf("%q", value)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.WithdrawalsAnnotation, text)
+	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever would withdraw too much at once is held as a whole, told of, and goes once
+// it is approved.
+func TestGuardHolds(t *testing.T) {
+	hubNamespace := newHubNamespace(t)
+	start(t, guarded(hubNamespace))
+	for name, c := range map[string]struct {
+		finalizers []string
+		act        func(*generated)
+		// on is what tells of the hold; condition: an Application that is there, too.
+		on        string
+		condition bool
+	}{
+		"deleted":  {finalizers: []string{argocd.ResourcesFinalizer}, act: func(g *generated) { g.each(many, func(a *argocd.Application) { remove(g.t, a) }) }, on: "ApplicationSet", condition: true},
+		"gone":     {act: func(g *generated) { g.each(many, func(a *argocd.Application) { remove(g.t, a) }) }, on: "ApplicationSet"},
+		"setsGone": {act: func(g *generated) { remove(g.t, g.set); g.each(many, func(a *argocd.Application) { remove(g.t, a) }) }, on: "Namespace"},
+		"unlabelled": {act: func(g *generated) {
+			g.each(many, func(a *argocd.Application) { edit(g.t, a, func(a *argocd.Application) { a.Labels = nil }) })
+		}, on: "ApplicationSet", condition: true},
+		"unbound": {act: func(g *generated) { g.bind() }, on: "ApplicationSet", condition: true},
+		"retargeted": {act: func(g *generated) {
+			other := newCluster(g.t)
+			g.bind(g.cluster, other)
+			g.each(6, func(a *argocd.Application) {
+				edit(g.t, a, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
+			})
+		}, on: "ApplicationSet", condition: true},
+		"oneByOne": {finalizers: []string{argocd.ResourcesFinalizer}, act: func(g *generated) {
+			for _, a := range g.apps {
+				then := time.NewTimer(100 * time.Millisecond)
+				<-then.C
+				remove(g.t, a)
+			}
+		}, on: "ApplicationSet", condition: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := generate(t, c.finalizers...)
+			c.act(g)
+			before := many
+			if name == "retargeted" {
+				before += 6 // the new copies come before the old ones go
+				eventually(t, "the hold", func() error { return told(t, c.on, g.namespace) })
+				g.awaitLeft(before)
+			} else {
+				g.awaitHeld(c.on)
+			}
+			if c.condition {
+				says(t, g.apps[0], condition(t, g.apps[0]), "withdrawal held: ")
+			}
+			if n := gauge(t, g.namespace); n < 6 {
+				t.Errorf("the metric says %v", n)
+			}
+			if c.on == "Namespace" {
+				g.decide(namespace(g.namespace), "approve")
+			} else {
+				g.decide(g.set, "approve")
+			}
+			if name == "retargeted" {
+				g.awaitLeft(many)
+			} else {
+				g.awaitLeft(0)
+			}
+		})
+	}
+}
+
+func told(t *testing.T, kind, namespace string) error {
+	if n, _ := heldEvents(t, kind, namespace, policy.ReasonWithdrawalHeld); n == 0 {
+		return fmt.Errorf("no Event")
+	}
+	return nil
+}
+
+// condition waits until an Application says something of a hold and returns in which
+// condition.
+func condition(t *testing.T, app *argocd.Application) (conditionType string) {
+	t.Helper()
+	eventually(t, app.Name+" to say that its withdrawal is held", func() error {
+		for kind, message := range said(t, app) {
+			if strings.Contains(message, "withdrawal held") {
+				conditionType = kind
+				return nil
+			}
+		}
+		return fmt.Errorf("conditions are %v", said(t, app))
+	})
+	return conditionType
+}
+
+// gauge returns how many deliveries of a namespace the metric says are held.
+func gauge(t *testing.T, namespace string) (n float64) {
+	t.Helper()
+	found := make(chan prometheus.Metric, 10_000)
+	withdrawalsHeld.Collect(found)
+	close(found)
+	for each := range found {
+		var m dto.Metric
+		if err := each.Write(&m); err != nil {
+			t.Fatal(err)
+		}
+		for _, label := range m.GetLabel() {
+			if label.GetName() == "namespace" && label.GetValue() == namespace {
+				n += m.GetGauge().GetValue()
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,93 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package guard
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestLimit(t *testing.T) {
+	for _, c := range []struct {
+		reason     string
+		limit      Limit
+		deliveries int
+		want       int
+	}{
+		{"a share", Limit{25, 10}, 500, 125},
+		{"is rounded up", Limit{25, 0}, 5, 2},
+		{"a small group may lose the least", Limit{25, 10}, 12, 10},
+		{"no share and no least: each is asked for", Limit{0, 0}, 500, 0},
+		{"all of them", Limit{100, 0}, 500, 500},
+	} {
+		if got := c.limit.Of(c.deliveries); got != c.want {
+			t.Errorf("%s: %d of %d, want %d", c.reason, got, c.deliveries, c.want)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	var p Percent
+	for value, want := range map[string]Percent{"0%": 0, "25%": 25, "100%": 100} {
+		if err := p.Set(value); err != nil || p != want || p.String() != value {
+			t.Errorf("%q became %d, %s, %v", value, p, p.String(), err)
+		}
+	}
+	for _, value := range []string{"", "25", "%", "101%", "-1%", "2.5%", "x"} {
+		if err := p.Set(value); err == nil || !strings.Contains(err.Error(), "want a percentage from 0% to 100%") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	at := func(d time.Duration) string { return start.Add(d).Format(time.RFC3339) }
+	for _, c := range []struct {
+		reason, value string
+		want          Word
+		refused       string
+	}{
+		{reason: "no annotation", value: ""},
+		{reason: "approved for an hour", value: "approve until " + at(time.Hour), want: Approve},
+		{reason: "white space does not matter", value: "  hold\tuntil  " + at(time.Hour) + "\n", want: Hold},
+		{reason: "undo", value: "undo until " + at(89*24*time.Hour), want: Undo},
+		{reason: "another zone", value: "approve until 2026-11-21T15:00:00+02:00", want: Approve},
+		{reason: "its time has passed", value: "hold until " + at(-time.Second)},
+		{reason: "its time is now", value: "approve until " + at(0)},
+		{reason: "an approval is for a day", value: "approve until " + at(25*time.Hour), want: Hold, refused: "too far ahead"},
+		{reason: "nothing is held for ever", value: "hold until " + at(91*24*time.Hour), want: Hold, refused: "too far ahead"},
+		{reason: "no end", value: "approve", want: Hold, refused: "form"},
+		{reason: "no word", value: "yes until " + at(time.Hour), want: Hold, refused: `"yes" is no word`},
+		{reason: "no time", value: "approve until tomorrow", want: Hold, refused: `"tomorrow" is no time`},
+	} {
+		got, err := Parse(c.value, "namespace team", start)
+		if got.Word != c.want || (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: %q is %q, %v; want %q, %q", c.reason, c.value, got.Word, err, c.want, c.refused)
+		}
+		if err != nil && !strings.Contains(err.Error(), `"undo until <time>"`) {
+			t.Errorf("%s: the remedy is missing: %v", c.reason, err)
+		}
+	}
+}
+
+func TestStrongest(t *testing.T) {
+	approve, hold, undo := Decision{Word: Approve}, Decision{Word: Hold}, Decision{Word: Undo}
+	for _, c := range []struct {
+		reason string
+		of     []Decision
+		want   Word
+	}{
+		{"nobody has decided", []Decision{{}, {}}, None},
+		{"an approval", []Decision{{}, approve}, Approve},
+		{"a hold wins over an approval", []Decision{approve, hold}, Hold},
+		{"undo holds, too", []Decision{hold, undo, approve}, Undo},
+	} {
+		if got := Strongest(c.of...); got.Word != c.want {
+			t.Errorf("%s: %q", c.reason, got.Word)
+		}
+	}
+}

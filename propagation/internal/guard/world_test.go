@@ -1,0 +1,164 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package guard
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// world plays a hub: deliveries that are there, and what is to go of them.
+type world struct {
+	t      *testing.T
+	ledger *Ledger
+	now    time.Time
+	live   map[types.UID]Group
+	counts map[Group]int
+	doomed map[types.UID]bool // false: in a grace period
+	gone   []departure
+	words  map[Group]Decision
+	limits []limitAt
+	saved  Records
+}
+
+type departure struct {
+	group    Group
+	at       time.Time
+	approved bool
+}
+
+var defaults = Settings{Group: Limit{25, 10}, Hub: Limit{10, 50}, Window: 10 * time.Minute}
+
+func newWorld(t *testing.T, settings Settings) *world {
+	return &world{t: t, ledger: NewLedger(settings, nil), now: start, live: map[types.UID]Group{}, counts: map[Group]int{}, doomed: map[types.UID]bool{}, words: map[Group]Decision{}}
+}
+
+func (w *world) add(g Group, n int) {
+	for range n {
+		w.live[types.UID(fmt.Sprintf("%s-%d", g, len(w.live)+len(w.gone)))] = g
+		w.counts[g]++
+		w.counts[Group{}]++
+	}
+}
+
+// doom dooms n more of a group.
+func (w *world) doom(g Group, n int, due bool) {
+	for uid, group := range w.live {
+		if _, already := w.doomed[uid]; n > 0 && group == g && !already {
+			w.doomed[uid] = due
+			w.look(uid)
+			n--
+		}
+	}
+}
+
+func (w *world) spare(g Group, n int) {
+	for uid := range w.doomed {
+		if n > 0 && w.live[uid] == g {
+			delete(w.doomed, uid)
+			w.look(uid)
+			n--
+		}
+	}
+}
+
+// look is a look of Reconcile at one Application.
+func (w *world) look(uid types.UID) {
+	app := types.NamespacedName{Name: string(uid)}
+	w.ledger.Begin(app)
+	if due, doomed := w.doomed[uid]; doomed {
+		group, live := w.live[uid]
+		if !live {
+			w.t.Fatalf("%s is doomed and gone", uid)
+		}
+		if admitted, _ := w.ledger.Note(app, uid, group, due, w.now); admitted {
+			w.gone = append(w.gone, departure{group: group, at: w.now, approved: w.words[group].Word == Approve})
+			delete(w.live, uid)
+			w.counts[group]--
+			w.counts[Group{}]--
+			delete(w.doomed, uid)
+			w.ledger.End(app)
+			w.look(uid)
+			return
+		}
+	}
+	w.ledger.End(app)
+}
+
+func (w *world) deliveries(g Group) int { return w.counts[g] }
+
+// plan plans and carries out, and returns when to plan again.
+func (w *world) plan() time.Duration {
+	words := map[Group]Decision{}
+	for g, d := range w.words {
+		if d.Until.After(w.now) {
+			words[g] = d
+		}
+	}
+	w.words = words
+	p := w.ledger.Plan(Hub{Deliveries: w.deliveries, Decisions: words}, w.now)
+	if p.Changed {
+		text, err := p.Records.Encode()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if w.saved, err = DecodeRecords(text); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for _, app := range w.ledger.Carry(p) {
+		w.look(types.UID(app.Name))
+	}
+	return p.After
+}
+
+// pass lets time pass in steps of a second.
+func (w *world) pass(d time.Duration) {
+	for end := w.now.Add(d); w.now.Before(end); w.now = w.now.Add(time.Second) {
+		w.plan()
+	}
+	w.plan()
+}
+
+func (w *world) restart() {
+	w.ledger = NewLedger(w.ledger.settings, w.saved)
+	for uid := range w.doomed {
+		w.look(uid)
+	}
+}
+
+func (w *world) decide(g Group, word Word, d time.Duration) {
+	w.words[g] = Decision{Word: word, Until: w.now.Add(d), On: "namespace team"}
+}
+
+func (w *world) want(reason string, gone int, held bool, g Group) {
+	w.t.Helper()
+	if len(w.gone) != gone {
+		w.t.Errorf("%s: %d are gone, want %d", reason, len(w.gone), gone)
+	}
+	if _, is := w.ledger.HeldGroup(g); is != held {
+		w.t.Errorf("%s: held is %t", reason, is)
+	}
+}
+
+// burst dooms n, some each second, as a controller that deletes them does.
+func (w *world) burst(g Group, n, each int) {
+	for ; n > 0; n -= each {
+		w.doom(g, each, true)
+		w.pass(time.Second)
+	}
+	w.pass(time.Hour)
+}
+
+// back spares n, one every four seconds.
+func (w *world) back(g Group, n int) {
+	for range n {
+		w.spare(g, 1)
+		w.pass(4 * time.Second)
+	}
+	w.pass(time.Minute)
+}
