@@ -27,6 +27,13 @@ const (
 	AbandonAnnotation = group + "abandon-on-delete"
 )
 
+// PauseAnnotation on an Application, ApplicationSet, Namespace or ManagedCluster keeps
+// ManifestWorks as they are: "delivery" or "sync", optionally "until <RFC 3339>".
+const PauseAnnotation = group + "pause"
+
+// PausedAnnotation is "sync" on a work whose Application was made not to sync by itself.
+const PausedAnnotation = group + "paused"
+
 // WithdrawalsAnnotation on an ApplicationSet, on a Namespace of Applications, or on the
 // Namespace of propagation (for the whole hub) says what is to become of withdrawals:
 // "approve until <RFC 3339>", or hold, or undo.

@@ -50,8 +50,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 		return ctrl.Result{}, r.sayHeld(ctx, app, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
 	}
 	if abandon {
-		if len(c.proven) > 0 {
-			r.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf("released before the prune was proven; the Application and its resources may be left on %s", strings.Join(places(c.proven), ", "))})
+		if err := r.recordAbandoned(ctx, app, c.proven); err != nil {
+			return ctrl.Result{}, err
 		}
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}

@@ -5,7 +5,7 @@ package deliver
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"time"
 
@@ -41,9 +41,16 @@ type withdrawals struct {
 	looked map[types.NamespacedName]bool
 	news   chan struct{}
 	store  recordStore
+	// restored: what was stored is taken up.
+	restored bool
 	// told are the holds that have been spoken of.
 	told map[guard.Group]guard.HeldBack
+	// shown are the series of the metrics.
+	shown map[series]bool
 }
+
+// series are the labels of a held group in metrics.
+type series struct{ namespace, set, by string }
 
 func newWithdrawals(settings guard.Settings, store recordStore) *withdrawals {
 	return &withdrawals{
@@ -179,8 +186,10 @@ func (r *Reconciler) guardWithdrawals(ctx context.Context) error {
 // each Application that has a work was looked at, so that the whole damage is known.
 func (r *Reconciler) prepare(ctx context.Context, started time.Time) (ready bool, after time.Duration, err error) {
 	w := r.withdrawals
-	if err := w.restore(ctx); err != nil {
-		return false, 0, err
+	if !w.restored {
+		if err := w.restore(ctx); err != nil {
+			return false, 0, err
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -203,6 +212,7 @@ func (w *withdrawals) restore(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ledger.Restore(records)
+	w.restored = true
 	for g, record := range records {
 		if record.Held != nil {
 			w.told[g], _ = w.ledger.HeldGroup(g)
@@ -234,7 +244,7 @@ func (r *Reconciler) judge(ctx context.Context) (time.Duration, error) {
 	w.mu.Unlock()
 	if plan.Changed {
 		if err := w.store.save(ctx, plan.Records); err != nil {
-			return 0, fmt.Errorf("%w (%w)", err, w.restore(ctx))
+			return 0, errors.Join(err, w.restore(ctx)) // another leader may have written
 		}
 	}
 	w.mu.Lock()

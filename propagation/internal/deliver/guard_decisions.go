@@ -6,11 +6,13 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -49,7 +51,7 @@ func trimDecisions(in any) (any, error) {
 			if kept.Annotations == nil {
 				kept.Annotations = map[string]string{}
 			}
-			kept.Annotations[strings.Clone(key)] = strings.Clone(contract.Name(value, &contract.Rejected{}))
+			kept.Annotations[strings.Clone(key)] = strings.Clone(contract.Token(value, &contract.Rejected{}))
 		}
 	}
 	o.ObjectMeta = kept
@@ -59,20 +61,49 @@ func trimDecisions(in any) (any, error) {
 // watchDecisions makes a decision reach the guard at once.
 func (r *Reconciler) watchDecisions(b *builder.Builder) *builder.Builder {
 	changed := builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetAnnotations()[contract.WithdrawalsAnnotation] != e.ObjectNew.GetAnnotations()[contract.WithdrawalsAnnotation]
-	}, CreateFunc: func(e event.CreateEvent) bool {
-		return e.Object.GetAnnotations()[contract.WithdrawalsAnnotation] != ""
-	}})
-	decided := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-		if m, ok := o.(*metav1.PartialObjectMetadata); ok {
+		return !maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
+	}, CreateFunc: func(e event.CreateEvent) bool { return len(e.Object.GetAnnotations()) > 0 }})
+	decided := handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			r.decided(ctx, &metav1.PartialObjectMetadata{}, e.Object, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			r.decided(ctx, e.ObjectOld, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			r.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
+		},
+	}
+	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(namespaceMetadata(), decided, changed)
+}
+
+// decided takes up what has changed between two states of an ApplicationSet or Namespace.
+func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	changed := func(key string) bool { return before.GetAnnotations()[key] != after.GetAnnotations()[key] }
+	if changed(contract.WithdrawalsAnnotation) {
+		if m, ok := after.(*metav1.PartialObjectMetadata); ok {
 			if _, err := guard.Parse(m.Annotations[contract.WithdrawalsAnnotation], "", r.now()); err != nil {
 				r.recordOn(referTo(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error()})
 			}
 		}
 		r.withdrawals.tell()
-		return nil
-	})
-	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(namespaceMetadata(), decided, changed)
+	}
+	if !changed(contract.PauseAnnotation) {
+		return
+	}
+	namespace := after.GetNamespace()
+	if namespace == "" {
+		namespace = after.GetName()
+	}
+	var apps argocd.ApplicationList
+	if err := r.client.List(ctx, &apps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", namespace)
+	}
+	for i := range apps.Items {
+		if after.GetNamespace() == "" || apps.Items[i].OwningApplicationSet() == after.GetName() {
+			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
+		}
+	}
 }
 
 // decisionOn returns what operators have decided about a group: on its ApplicationSet,
@@ -80,12 +111,8 @@ func (r *Reconciler) watchDecisions(b *builder.Builder) *builder.Builder {
 func (r *Reconciler) decisionOn(ctx context.Context, g guard.Group) (guard.Decision, error) {
 	var decisions []guard.Decision
 	add := func(o *metav1.PartialObjectMetadata, namespace, name string) error {
-		err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o, client.UnsafeDisableDeepCopy)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("get %s %s: %w", o.Kind, name, err)
+		if err := r.decisionObject(ctx, o, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
+			return err
 		}
 		on := strings.TrimSpace(o.Kind + " " + strings.TrimPrefix(namespace+"/"+name, "/"))
 		d, _ := guard.Parse(o.Annotations[contract.WithdrawalsAnnotation], on, r.now()) // a bad value was told of when it was seen
@@ -106,6 +133,16 @@ func (r *Reconciler) decisionOn(ctx context.Context, g guard.Group) (guard.Decis
 		}
 	}
 	return guard.Strongest(decisions...), nil
+}
+
+// decisionObject reads an ApplicationSet or Namespace from the cache; one that is not
+// there stays empty.
+func (r *Reconciler) decisionObject(ctx context.Context, o *metav1.PartialObjectMetadata, key client.ObjectKey) error {
+	err := r.client.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get %s %s: %w", o.Kind, key, err)
+	}
+	return nil
 }
 
 // referTo refers to an object for an Event, that of a Namespace in that namespace.

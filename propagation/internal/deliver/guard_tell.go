@@ -64,20 +64,18 @@ func (r *Reconciler) withHeld(app *argocd.Application, v policy.Decision) policy
 func (r *Reconciler) tellOfHolds(ctx context.Context) {
 	w := r.withdrawals
 	log := ctrl.LoggerFrom(ctx)
-	now := map[guard.Group]guard.HeldBack{}
 	w.mu.Lock()
 	counts := w.ledger.HeldIn()
+	groups := map[guard.Group]guard.HeldBack{}
 	for g := range counts {
-		why, _ := w.ledger.HeldGroup(g)
-		if why.Decision.Word != guard.None {
-			now[g] = why
-		} else {
-			now[why.Group] = why
-		}
+		groups[g], _ = w.ledger.HeldGroup(g)
 	}
-	gauges := map[guard.Group]guard.HeldBack{}
-	for g := range counts {
-		gauges[g], _ = w.ledger.HeldGroup(g)
+	now := map[guard.Group]guard.HeldBack{}
+	for g, why := range groups {
+		if why.Decision.Word == guard.None {
+			g = why.Group // the whole hub is told of once
+		}
+		now[g] = why
 	}
 	for g := range w.told {
 		if why, held := w.ledger.HeldGroup(g); held {
@@ -85,21 +83,7 @@ func (r *Reconciler) tellOfHolds(ctx context.Context) {
 		}
 	}
 	w.mu.Unlock()
-	withdrawalsHeld.Reset()
-	withdrawalsLimit.Reset()
-	for g, why := range gauges {
-		by := heldByLimit
-		switch {
-		case why.Decision.Word != guard.None:
-			by = heldByDecision
-		case why.Group == guard.Group{}:
-			by = heldByHub
-		}
-		withdrawalsHeld.WithLabelValues(g.Namespace, g.Set, by).Set(float64(counts[g]))
-		if by == heldByLimit {
-			withdrawalsLimit.WithLabelValues(g.Namespace, g.Set).Set(float64(why.Limit))
-		}
-	}
+	w.show(groups, counts)
 	for g, why := range now {
 		if before, already := w.told[g]; already && before.Since.Equal(why.Since) && before.Decision == why.Decision {
 			continue
@@ -115,6 +99,34 @@ func (r *Reconciler) tellOfHolds(ctx context.Context) {
 		}
 	}
 	w.told = now
+}
+
+// show makes the metrics those of the groups that are held.
+func (w *withdrawals) show(groups map[guard.Group]guard.HeldBack, counts map[guard.Group]int) {
+	shown := map[series]bool{}
+	for g, why := range groups {
+		one := series{g.Namespace, g.Set, heldByLimit}
+		switch {
+		case why.Decision.Word != guard.None:
+			one.by = heldByDecision
+		case why.Group == guard.Group{}:
+			one.by = heldByHub
+		default:
+			withdrawalsLimit.WithLabelValues(g.Namespace, g.Set).Set(float64(why.Limit))
+		}
+		withdrawalsHeld.WithLabelValues(one.namespace, one.set, one.by).Set(float64(counts[g]))
+		shown[one] = true
+	}
+	for old := range w.shown {
+		if shown[old] {
+			continue
+		}
+		withdrawalsHeld.DeleteLabelValues(old.namespace, old.set, old.by)
+		if old.by == heldByLimit {
+			withdrawalsLimit.DeleteLabelValues(old.namespace, old.set)
+		}
+	}
+	w.shown = shown
 }
 
 // recordHold records an Event on the ApplicationSet that is held, or on the Namespace.

@@ -18,7 +18,7 @@ import (
 var (
 	applicationsGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_applications",
-		Help: "Hub Applications that carry the pull label or the cluster annotation; state is delivered or refused, reason says why (for a delivered one: Delivered, or its first warning).",
+		Help: "Hub Applications that carry the pull label or the cluster annotation; state is delivered, refused or paused (something waits for the end of a pause), reason says why (for a delivered one: Delivered, or its first warning).",
 	}, []string{"state", "reason"})
 	worksWritten = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "propagation_manifestworks_written_total",
@@ -57,6 +57,7 @@ var (
 const (
 	stateDelivered = "delivered"
 	stateRefused   = "refused"
+	statePaused    = "paused"
 )
 
 func init() {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,7 +43,8 @@ type fleet struct {
 	apps map[string]*argocd.Application
 	next int
 
-	running *propagation
+	running      *propagation
+	hubNamespace string
 	// dying makes every write fail from then on, as in a process that is killed.
 	dying atomic.Bool
 }
@@ -76,6 +78,9 @@ func TestRandomSteps(t *testing.T) {
 		f.present[c], f.bound[c] = true, true
 	}
 	f.bind()
+	// Each withdrawal passes the guard, which an approval lets all of them do.
+	f.hubNamespace = newHubNamespace(t)
+	decide(t, namespace(f.place.namespace), "approve until "+time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339))
 	f.restart()
 	for i := range n {
 		f.step()
@@ -278,7 +283,7 @@ func (f *fleet) restart() {
 				return c.Delete(ctx, o, opts...)
 			},
 		})
-	})
+	}, guarded(f.hubNamespace))
 }
 
 // kill ends propagation in the middle of whatever it does and leaves it dead for

@@ -33,6 +33,7 @@ import (
 const (
 	afterConflict = boot.ConflictDelay // another controller wrote first; the cache will have it
 	afterUnseen   = 5 * time.Second    // a work that the cache does not have
+	afterPaused   = time.Minute        // the end of a pause of what has no Application any more
 	afterRefusal  = 30 * time.Second   // an admission webhook or a missing namespace may come round
 )
 
@@ -130,6 +131,13 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.gracePeriods.decided(app, w, v)
 	if !v.Deliver {
 		return r.withdrawRefused(ctx, app, works, v)
+	}
+	pause, err := r.pauseOf(ctx, app)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if pause.Word != "" {
+		return r.pausedDelivery(ctx, w, works, pause, v.Warnings)
 	}
 	return r.deliver(ctx, w, works, v.Warnings)
 }

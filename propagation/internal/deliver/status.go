@@ -80,6 +80,8 @@ func stateOf(v policy.Decision) (state, reason string) {
 	switch reason = v.Reason(); {
 	case reason == "":
 		return "", ""
+	case reason == policy.ReasonPaused:
+		return statePaused, reason
 	case !v.Deliver:
 		return stateRefused, reason
 	}

@@ -6,13 +6,11 @@ package deliver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,81 +30,6 @@ const (
 // moves clusters between PlacementDecisions in two writes, and nobody has lost
 // anything in between.
 const bindingQuiet = 3 * time.Second
-
-// withdrawal is what somebody has found to be withdrawn.
-type withdrawal struct {
-	app    types.NamespacedName
-	works  []manifestcache.Cached
-	reason string
-	// uncounted: the guard is not asked, since nobody loses anything by it, or the user
-	// has given it up.
-	uncounted bool
-	// confirm reads again, from the API server, what the withdrawal rests on; nil: it has
-	// been read.
-	confirm func(context.Context) (bool, error)
-}
-
-// withdraw deletes works as they were seen: one that has changed since is looked
-// at again. Every withdrawal passes through here, and so through the guard. It reports
-// whether none is left that has to be deleted; the guard sends the Application round
-// again for those that have to wait.
-func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (done bool, err error) {
-	var free []*manifestcache.Cached
-	done = true
-	for i := range w.works {
-		work := &w.works[i]
-		if work.DeletionTimestamp != nil {
-			continue
-		}
-		counted, err := r.counted(ctx, w, work)
-		if err != nil {
-			return false, err
-		}
-		if counted && !r.withdrawals.note(w.app, work, true, r.now()) {
-			done = false
-			continue
-		}
-		free = append(free, work)
-	}
-	if len(free) == 0 {
-		return done, nil
-	}
-	if w.confirm != nil {
-		if yes, err := w.confirm(ctx); err != nil || !yes {
-			return false, err
-		}
-	}
-	for _, work := range free {
-		err := r.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
-		if client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
-		}
-		worksWithdrawn.WithLabelValues(w.reason).Inc()
-		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", w.reason)
-	}
-	return done, nil
-}
-
-// counted reports whether the guard is asked about a work. It is not when the cluster
-// is leaving: OCM removes its works whatever we do. A cluster that is not there at all
-// may only have not been restored yet.
-func (r *Reconciler) counted(ctx context.Context, w withdrawal, work *manifestcache.Cached) (bool, error) {
-	if w.uncounted {
-		return false, nil
-	}
-	cluster, err := getCluster(ctx, r.client, work.Namespace)
-	return cluster == nil || cluster.DeletionTimestamp == nil, err
-}
-
-// foresee tells the guard of works that will have to be withdrawn unless something
-// comes back in time, so that it sees the whole damage when the first has to.
-func (r *Reconciler) foresee(app types.NamespacedName, works []manifestcache.Cached) {
-	for i := range works {
-		if works[i].DeletionTimestamp == nil {
-			r.withdrawals.note(app, &works[i], false, r.now())
-		}
-	}
-}
 
 // withdrawRefused withdraws an Application that may not, or no longer wants to, be on its
 // cluster. What says so is read again from the API server first: a stale cache
@@ -133,8 +56,11 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 				return yes, err
 			},
 		})
-		if err != nil || !done {
-			return ctrl.Result{}, errors.Join(err, r.sayHeld(ctx, app, v))
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		if !done {
+			return ctrl.Result{}, r.sayHeld(ctx, app, v)
 		}
 	}
 	v.Withdrawn = true
@@ -162,8 +88,15 @@ func (r *Reconciler) changed(app *argocd.Application) error {
 	return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
 }
 
-// sayHeld says that a withdrawal is held, and nothing before that is known.
+// sayHeld says that a withdrawal is held or paused, and nothing before that is known.
 func (r *Reconciler) sayHeld(ctx context.Context, app *argocd.Application, v policy.Decision) error {
+	p, err := r.pauseOf(ctx, app)
+	if err != nil {
+		return err
+	}
+	if p.Word != "" {
+		return r.updateConditions(ctx, app, p.Decision("its withdrawal waits until then"))
+	}
 	if _, held := r.withdrawals.held(client.ObjectKeyFromObject(app)); !held {
 		return nil
 	}
@@ -215,7 +148,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		r.foresee(key, works)
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	_, err = r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
+	done, err := r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
 		app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		err := r.live.Get(ctx, key, app)
 		switch {
@@ -226,6 +159,9 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		}
 		return true, nil
 	}})
+	if !done {
+		return ctrl.Result{RequeueAfter: afterPaused}, err // the guard knows when, but nobody leads back from a pause
+	}
 	return ctrl.Result{}, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -168,12 +169,20 @@ func TestAbandon(t *testing.T) {
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer + "/background"} })
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
+	available(t, p.cluster, metav1.ConditionUnknown, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	remove(t, app)
 	says(t, app, policy.WarningCondition, contract.AbandonAnnotation)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
 	eventually(t, "the Application to be gone", func() error { return gone(app) })
-	eventually(t, "the Event", func() error { return recorded(app, "may be left on cluster") })
-	pruned(t, work)
+	eventually(t, "the receipt", func() error {
+		return errors.Join(recorded(app, `cluster "`+p.cluster+`", which has not been heard of since 2026-11-21T12:00:00Z`),
+			recorded(app, "Application "+p.namespace+"/guestbook, Namespace "+p.namespace+" and what they deployed"))
+	})
+	if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
+		t.Fatalf("its ManifestWork does not wait for the cluster: %d", len(own))
+	}
+	pruned(t, work) // the cluster has returned
+	withdrawn(t, app)
 }
 
 // Nobody else would: the hub's own Argo CD was told to keep off.

@@ -38,8 +38,14 @@ func TestPlan(t *testing.T) {
 			w.doom(set, 16, true)
 			w.pass(11 * time.Minute)
 		}, gone: 26},
-		"burst":        {reason: "of a mass deletion at five a second only the least go", play: func(w *world) { w.burst(set, 100, 5) }, gone: 10, held: true},
-		"flood":        {reason: "of a faster one none", play: func(w *world) { w.burst(set, 100, 20) }, held: true},
+		"burst": {reason: "of a mass deletion at five a second only the least go", play: func(w *world) { w.burst(set, 100, 5) }, gone: 10, held: true},
+		"flood": {reason: "of a faster one none", play: func(w *world) { w.burst(set, 100, 20) }, held: true},
+		"drip": {reason: "who never ceases to join waits for two minutes at most", play: func(w *world) {
+			for range 45 {
+				w.doom(set, 1, true)
+				w.pass(4 * time.Second)
+			}
+		}, held: true, gone: 10},
 		"grace":        {reason: "those in a grace period count with the first that is due", play: func(w *world) { w.doom(set, 99, false); w.pass(time.Minute); w.doom(set, 1, true); w.pass(time.Minute) }, held: true},
 		"graceAlone":   {reason: "and are no alarm by themselves", play: func(w *world) { w.doom(set, 100, false); w.pass(time.Hour) }},
 		"comeBack":     {reason: "a hold ends with its cause", play: func(w *world) { w.doom(set, 50, true); w.pass(time.Minute); w.spare(set, 50); w.pass(time.Minute) }},

@@ -37,6 +37,8 @@ var hubOnlyKeys = map[string]bool{
 	contract.DestinationNameAnnotation:   true,
 	contract.DestinationServerAnnotation: true,
 	contract.AbandonAnnotation:           true,
+	contract.PauseAnnotation:             true,
+	contract.WithdrawalsAnnotation:       true,
 	argocd.SkipReconcileAnnotation:       true,
 	argocd.RefreshAnnotation:             true, // travels as a request, see package request
 	corev1.LastAppliedConfigAnnotation:   true,

@@ -32,6 +32,7 @@ const (
 	ReasonWaitingForOld  = "WaitingForWithdrawal"
 	ReasonDeleting       = "Deleting"
 	ReasonWithdrawalHeld = "WithdrawalHeld"
+	ReasonPaused         = "Paused"
 	ReasonSkipReconcile  = "SkipReconcileMissing"
 	ReasonProjectForbids = "ProjectForbidsDestination"
 	ReasonRequestWaiting = "RequestWaiting"

@@ -1,0 +1,145 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// pauseOn returns what pauses the ManifestWorks of an Application, which is nil when it
+// is gone, on a cluster: an annotation of the Application, its ApplicationSet, its
+// Namespace or the ManagedCluster. One that is leaving pauses nothing.
+func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g guard.Group, name string) (policy.Pause, error) {
+	var pauses []policy.Pause
+	add := func(o client.Object, kind string) {
+		on := kind + " " + o.GetName()
+		if o.GetNamespace() != "" {
+			on = kind + " " + o.GetNamespace() + "/" + o.GetName()
+		}
+		pauses = append(pauses, policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], on, r.now()))
+	}
+	cluster, err := getCluster(ctx, r.client, name)
+	switch {
+	case err != nil:
+		return policy.Pause{}, err
+	case cluster != nil && cluster.DeletionTimestamp != nil:
+		return policy.Pause{}, nil
+	case cluster != nil:
+		add(cluster, "ManagedCluster")
+	}
+	if app != nil {
+		add(app, "Application")
+	}
+	if g.Set != "" {
+		set := argocd.ApplicationSetMetadata()
+		if err := r.decisionObject(ctx, set, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}); err != nil {
+			return policy.Pause{}, err
+		}
+		add(set, argocd.ApplicationSetKind)
+	}
+	namespace := namespaceMetadata()
+	if err := r.decisionObject(ctx, namespace, client.ObjectKey{Name: g.Namespace}); err != nil {
+		return policy.Pause{}, err
+	}
+	add(namespace, "Namespace")
+	return policy.StrongestPause(pauses...), nil
+}
+
+// pauseOf returns what pauses an Application on its target.
+func (r *Reconciler) pauseOf(ctx context.Context, app *argocd.Application) (policy.Pause, error) {
+	return r.pauseOn(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}, app.Annotations[contract.ClusterAnnotation])
+}
+
+// pausedDelivery leaves what is on the target as it is, but for what pause itself asks
+// for, and says so when something waits.
+func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, p policy.Pause, warnings []policy.Message) (ctrl.Result, error) {
+	c, err := r.copiesOf(ctx, w.Application, works)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	again := ctrl.Result{RequeueAfter: p.Left(r.now())}
+	if p.Word == policy.PauseSync && c.current != nil && c.current.Annotations[contract.PausedAnnotation] == "" {
+		return again, r.pauseSync(ctx, c.current)
+	}
+	waits, err := r.waits(ctx, w, c)
+	switch {
+	case err != nil:
+		return ctrl.Result{}, err
+	case waits || p.Problem != "":
+		return again, r.updateConditions(ctx, w.Application, p.Decision("changes wait until then"))
+	}
+	return again, r.updateConditions(ctx, w.Application, policy.Decision{Deliver: true, Warnings: warnings})
+}
+
+// pauseSync takes the automation out of the stored copy: the managed cluster's Argo CD
+// goes on comparing and reporting, and does not act by itself.
+func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cached) error {
+	stored, err := r.storedWork(ctx, current)
+	if err != nil {
+		return err
+	}
+	if err := payload.WithoutAutomation(&stored.Spec); err != nil {
+		return fmt.Errorf("pause ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
+	}
+	patch, err := payload.PausePatch(current, &stored.Spec)
+	if err != nil {
+		return err
+	}
+	if _, err := r.patchWork(ctx, current, patch); err != nil {
+		return err
+	}
+	worksWritten.WithLabelValues("update").Inc()
+	ctrl.LoggerFrom(ctx).Info("paused syncs", "cluster", current.Namespace, "work", current.Name)
+	return nil
+}
+
+// waits reports whether a delivery would write anything.
+func (r *Reconciler) waits(ctx context.Context, w policy.Inputs, c copies) (bool, error) {
+	if c.current == nil || len(c.elsewhere) > 0 || len(c.surplus) > 0 {
+		return true, nil
+	}
+	conditions, err := appstatus.Conditions(w.Application.Status)
+	if err != nil {
+		return false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
+	}
+	claim, made := request.ClaimOf(conditions)
+	plan := request.PlanFor(w.Application, claim, c.current, request.NeverSeen(w.Cluster, made))
+	if plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced {
+		return true, nil
+	}
+	want, err := payload.ManifestWork(r.payloadInputs(w, plan.Request))
+	if err != nil {
+		return false, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
+	}
+	bindToUID(w.Application, c.current, want)
+	if mark := c.current.Annotations[contract.PausedAnnotation]; mark != "" {
+		want.Annotations[contract.PausedAnnotation] = mark
+		if err := payload.WithoutAutomation(&want.Spec); err != nil {
+			return false, err
+		}
+	}
+	hashes, err := payload.HashesOf(&want.Spec, plan.Request)
+	if err != nil {
+		return false, err
+	}
+	same := r.lastApplied.same(c.current, hashes.Spec)
+	payload.MarkGeneration(c.current, want, !same, hashes.Base)
+	payload.MarkStored(c.current, want, hashes.Spec, same, !same)
+	patch, err := payload.Patch(c.current, want, !same)
+	return patch != nil, err
+}

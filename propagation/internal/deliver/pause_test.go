@@ -1,0 +1,203 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// pause annotates an object with a pause, or takes it away for "".
+func pause(t *testing.T, o client.Object, value string) {
+	t.Helper()
+	text := "null"
+	if value != "" {
+		text = fmt.Sprintf("%q", value)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.PauseAnnotation, text)
+	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func clusterObject(name string) *clusterv1.ManagedCluster {
+	return &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func change(t *testing.T, app *argocd.Application, path string) {
+	t.Helper()
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), marker(a), path, 1))
+	})
+}
+
+// A pause on any of the four objects keeps changes and deletions back, says so, and at
+// its end what has changed is delivered once, in its last state.
+func TestPause(t *testing.T) {
+	start(t)
+	for kind, on := range map[string]func(*generated) client.Object{
+		"Application":    func(g *generated) client.Object { return g.apps[0] },
+		"ApplicationSet": func(g *generated) client.Object { return g.set },
+		"Namespace":      func(g *generated) client.Object { return namespace(g.namespace) },
+		"ManagedCluster": func(g *generated) client.Object { return clusterObject(g.cluster) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			g := generate(t, argocd.ResourcesFinalizer)
+			app := g.apps[0]
+			before := works(t, app)[0]
+			pause(t, on(g), "delivery")
+			eventually(t, "the pause to be in force", func() error {
+				change(t, app, "first"+fmt.Sprint(serial.Add(1)))
+				if !strings.Contains(said(t, app)[policy.WarningCondition], "by annotation "+contract.PauseAnnotation+" of "+kind) {
+					return fmt.Errorf("conditions are %v", said(t, app))
+				}
+				return nil
+			})
+			generation := works(t, app)[0].Generation
+			change(t, app, "last")
+			deleted := g.apps[1]
+			if kind != "Application" {
+				remove(t, deleted)
+				says(t, deleted, policy.WarningCondition, "its withdrawal waits")
+			}
+			if now := works(t, app)[0]; now.Generation != generation || now.UID != before.UID {
+				t.Fatalf("a paused ManifestWork was written: generation %d became %d", generation, now.Generation)
+			}
+			pause(t, on(g), "")
+			eventually(t, "the last state", func() error {
+				if now := works(t, app)[0]; now.Generation != generation+1 || !strings.Contains(string(now.Spec.Workload.Manifests[len(now.Spec.Workload.Manifests)-1].Raw), `"path":"last"`) {
+					return fmt.Errorf("generation %d became %d", generation, now.Generation)
+				}
+				return nil
+			})
+			says(t, app, policy.WarningCondition, "")
+			if kind != "Application" {
+				withdrawn(t, deleted)
+				eventually(t, "the deleted Application to be gone", func() error { return gone(deleted) })
+			}
+		})
+	}
+}
+
+// A pause and its end write nothing where nothing has changed.
+func TestPauseWritesNothing(t *testing.T) {
+	p := start(t)
+	g := generate(t)
+	before := len(p.requests.in(g.namespace, g.cluster))
+	pause(t, namespace(g.namespace), "delivery")
+	// One that is not delivered shows that the pause has arrived.
+	late := g.deploy("late")
+	says(t, late, policy.WarningCondition, "paused")
+	for i := range 3 {
+		g.each(many, func(a *argocd.Application) {
+			pause(t, a, "delivery until "+time.Now().Add(time.Duration(i+1)*time.Hour).UTC().Format(time.RFC3339))
+		})
+	}
+	g.each(many, func(a *argocd.Application) { pause(t, a, "") })
+	pause(t, namespace(g.namespace), "")
+	delivered(t, late, g.cluster)
+	says(t, late, policy.WarningCondition, "")
+	for _, request := range p.requests.in(g.namespace, g.cluster)[before:] {
+		if !strings.HasSuffix(request, "/applications/late") && !strings.HasPrefix(request, "POST ") {
+			t.Errorf("the pause has written %s", request)
+		}
+	}
+}
+
+func TestPauseEndsByItself(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	pause(t, clusterObject(p.cluster), "delivery until "+time.Now().Add(4*time.Second).UTC().Format(time.RFC3339))
+	app := p.app("guestbook")
+	p.create(app)
+	says(t, app, policy.WarningCondition, "paused (delivery)")
+	delivered(t, app, p.cluster)
+	says(t, app, policy.WarningCondition, "")
+}
+
+func TestPauseThatCannotBeFollowed(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	work := delivered(t, app, p.cluster)
+	pause(t, app, "yes")
+	says(t, app, policy.WarningCondition, "want delivery or sync")
+	change(t, app, "other")
+	pause(t, app, "")
+	says(t, app, policy.WarningCondition, "")
+	eventually(t, "the change", func() error {
+		if now := works(t, app)[0]; now.Generation != work.Generation+1 {
+			return fmt.Errorf("generation %d became %d", work.Generation, now.Generation)
+		}
+		return nil
+	})
+}
+
+// Paused syncs: the copy loses its automation and nothing else, and gets it back.
+func TestPauseSync(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) {
+		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"project"`, `"syncPolicy":{"automated":{"prune":true},"retry":{"limit":2}},"project"`, 1))
+	})
+	work := delivered(t, app, p.cluster)
+	copyOf := func() string {
+		manifests := works(t, app)[0].Spec.Workload.Manifests
+		return string(manifests[len(manifests)-1].Raw)
+	}
+	before := copyOf()
+	pause(t, namespace(p.namespace), "sync")
+	eventually(t, "the automation to go", func() error {
+		if now := copyOf(); now != strings.Replace(before, `"automated":{"prune":true},`, "", 1) {
+			return fmt.Errorf("the copy is %s", now)
+		}
+		return nil
+	})
+	if works(t, app)[0].Annotations[contract.PausedAnnotation] != policy.PauseSync {
+		t.Error("the work does not say that it is paused")
+	}
+	late := p.deploy("late")
+	says(t, late, policy.WarningCondition, "paused (sync)")
+	if m := said(t, app); len(m) > 0 {
+		t.Errorf("nothing waits, and it says %v", m)
+	}
+	pause(t, namespace(p.namespace), "")
+	eventually(t, "the automation to be back", func() error {
+		if now := copyOf(); now != before {
+			return fmt.Errorf("the copy is %s", now)
+		}
+		return nil
+	})
+	now := works(t, app)[0]
+	if now.Generation != work.Generation+2 || now.Annotations[contract.PausedAnnotation] != "" {
+		t.Errorf("generation %d became %d, annotations %v", work.Generation, now.Generation, now.Annotations)
+	}
+}
+
+// OCM removes what lies on a cluster that leaves, whatever is paused.
+func TestPauseDoesNotKeepALeavingCluster(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	delivered(t, app, p.cluster)
+	pause(t, clusterObject(p.cluster), "delivery")
+	cluster := clusterObject(p.cluster)
+	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = []string{"example.com/leaving"} })
+	remove(t, cluster)
+	withdrawn(t, app)
+	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
+}

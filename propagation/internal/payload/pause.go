@@ -1,0 +1,67 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"encoding/json"
+	"fmt"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// WithoutAutomation takes spec.syncPolicy.automated out of the Application that a work
+// delivers; everything else in it stays as it is.
+func WithoutAutomation(spec *workv1.ManifestWorkSpec) error {
+	for i := range spec.Workload.Manifests {
+		m := &spec.Workload.Manifests[i]
+		id, err := idOf(m.Raw)
+		if err != nil {
+			return err
+		}
+		if id.Kind != argocd.ApplicationKind {
+			continue
+		}
+		if m.Raw, err = withoutMember(m.Raw, "spec", "syncPolicy", "automated"); err != nil {
+			return fmt.Errorf("Application %s/%s: %w", id.Namespace, id.Name, err)
+		}
+	}
+	return nil
+}
+
+// withoutMember returns a JSON object without the member at a path; the other members are
+// not decoded.
+func withoutMember(raw json.RawMessage, path ...string) (json.RawMessage, error) {
+	fields, err := members(raw)
+	if err != nil {
+		return nil, err
+	}
+	value, there := fields[path[0]]
+	if !there {
+		return raw, nil
+	}
+	if len(path) == 1 {
+		delete(fields, path[0])
+		return encode(path[0], fields)
+	}
+	if fields[path[0]], err = withoutMember(value, path[1:]...); err != nil {
+		return nil, fmt.Errorf("%s: %w", path[0], err)
+	}
+	return encode(path[0], fields)
+}
+
+// PausePatch returns the JSON patch that gives a work the spec and marks it as one
+// whose Application does not sync by itself.
+func PausePatch(current *manifestcache.Cached, spec *workv1.ManifestWorkSpec) (json.RawMessage, error) {
+	patch := []patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}
+	if !current.Kept.HasAnnotations() {
+		patch = append(patch, patchOperation{"add", "/metadata/annotations", struct{}{}})
+	}
+	return encode("ManifestWork patch", append(patch,
+		patchOperation{"add", "/metadata/annotations/" + pointer.Replace(contract.PausedAnnotation), "sync"},
+		patchOperation{"replace", "/spec", spec}))
+}

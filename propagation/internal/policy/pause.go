@@ -1,0 +1,90 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Words of the pause annotation, by rising rank.
+const (
+	PauseDelivery = "delivery" // ManifestWorks stay as they are
+	PauseSync     = "sync"     // besides, the managed cluster's Argo CD does not sync by itself
+)
+
+// Pause is what keeps an Application's ManifestWorks as they are; the zero Pause does
+// not.
+type Pause struct {
+	Word string
+	// Until is when it ends by itself, the zero time for never.
+	Until time.Time
+	// On names the object that has the annotation.
+	On string
+	// Problem says what is wrong with the value, which then counts as [PauseDelivery].
+	Problem string
+}
+
+// ParsePause reads the value of an annotation, "delivery" or "sync", optionally with
+// " until <RFC 3339>". One whose time has passed is none.
+func ParsePause(value, on string, now time.Time) Pause {
+	fields := strings.Fields(value)
+	if len(fields) == 0 {
+		return Pause{}
+	}
+	p := Pause{Word: fields[0], On: on}
+	good := p.Word == PauseDelivery || p.Word == PauseSync
+	switch {
+	case len(fields) == 3 && fields[1] == "until":
+		until, err := time.Parse(time.RFC3339, fields[2])
+		good = good && err == nil
+		p.Until = until.UTC()
+	case len(fields) != 1:
+		good = false
+	}
+	if !good {
+		return Pause{Word: PauseDelivery, On: on, Problem: fmt.Sprintf(
+			`pause %.100q: want delivery or sync, optionally " until " and a time as 2026-11-21T12:00:00Z`, value)}
+	}
+	if !p.Until.IsZero() && !p.Until.After(now) {
+		return Pause{}
+	}
+	return p
+}
+
+// StrongestPause returns the pause that counts of several.
+func StrongestPause(pauses ...Pause) Pause {
+	var best Pause
+	for _, p := range pauses {
+		if best.Word == "" || best.Word != PauseSync && p.Word == PauseSync {
+			if p.Word != "" {
+				best = p
+			}
+		}
+	}
+	return best
+}
+
+// Left returns for how long the pause goes on, 0 for until somebody ends it.
+func (p Pause) Left(now time.Time) time.Duration {
+	if p.Until.IsZero() {
+		return 0
+	}
+	return max(p.Until.Sub(now), time.Millisecond)
+}
+
+// Decision is what is said of a paused Application for which something waits.
+func (p Pause) Decision(what string) Decision {
+	if p.Problem != "" {
+		return *refuseAsWarning(ReasonInvalidTarget, "paused by annotation %s of %s, which cannot be followed: %s", contract.PauseAnnotation, p.On, p.Problem)
+	}
+	until := ""
+	if !p.Until.IsZero() {
+		until = " until " + p.Until.Format(time.RFC3339)
+	}
+	return *refuseAsWarning(ReasonPaused, "paused (%s) by annotation %s of %s%s: %s", p.Word, contract.PauseAnnotation, p.On, until, what)
+}
