@@ -30,6 +30,10 @@ func WorkName(application, uid string) string {
 	return SafeName(application + "-" + uid[:min(5, len(uid))])
 }
 
+// RegisteredServer returns the server by which Argo CD of the hub knows a managed
+// cluster. It is a name only: nothing ever dials it.
+func RegisteredServer(cluster string) string { return "https://" + cluster + "-control-plane:6443" }
+
 // SafeName returns name when it fits into an object name (253 characters), else
 // its first part followed by eight hex digits of its SHA-256.
 func SafeName(name string) string {

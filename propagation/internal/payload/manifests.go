@@ -120,14 +120,19 @@ func applicationManifest(app *argocd.Application, r request.Request) (json.RawMe
 	})
 }
 
-// projectManifest returns the AppProject as the managed cluster gets it. Its spec
-// is the hub's, byte for byte: what it forbids on the hub stays forbidden.
-func projectManifest(project *argocd.AppProject, namespace string) (json.RawMessage, error) {
+// projectManifest returns the AppProject as a managed cluster gets it. Its spec is the
+// hub's, byte for byte but for the clusters of sync windows: what it forbids on the hub
+// stays forbidden.
+func projectManifest(project *argocd.AppProject, namespace, cluster string) (json.RawMessage, error) {
+	spec, err := windowsFor(project.Spec, cluster)
+	if err != nil {
+		return nil, fmt.Errorf("AppProject %s: %w", project.Name, err)
+	}
 	return encode("AppProject", deliveredObject{
 		APIVersion: argocd.GroupVersion.String(),
 		Kind:       argocd.AppProjectKind,
 		Metadata:   deliveredMetadata{Name: project.Name, Namespace: namespace, Labels: project.Labels},
-		Spec:       project.Spec,
+		Spec:       spec,
 	})
 }
 

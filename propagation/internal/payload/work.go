@@ -77,7 +77,7 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) (orphans []workv1.Orphan
 		orphans = append(orphans, workv1.OrphaningRule(id))
 	}
 	if p.Project != nil {
-		manifest, err := projectManifest(p.Project, p.ProjectNamespace)
+		manifest, err := projectManifest(p.Project, p.ProjectNamespace, p.Application.Annotations[contract.ClusterAnnotation])
 		if err != nil {
 			return nil, err
 		}

@@ -20,10 +20,9 @@ import (
 )
 
 const (
-	nameSuffix    = "-cluster-secret"
-	dataName      = "name"
-	dataServer    = "server"
-	serverPattern = "https://%s-control-plane:6443"
+	nameSuffix = "-cluster-secret"
+	dataName   = "name"
+	dataServer = "server"
 )
 
 // secretName returns the name of a cluster's Secret.
@@ -67,7 +66,7 @@ func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel strin
 		Type: corev1.SecretTypeOpaque,
 		Data: map[string][]byte{
 			dataName:   []byte(cluster.Name),
-			dataServer: fmt.Appendf(nil, serverPattern, cluster.Name),
+			dataServer: []byte(contract.RegisteredServer(cluster.Name)),
 		},
 	}
 }

@@ -1,0 +1,39 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// What a sync window says on the hub about clusters holds on the managed cluster.
+func TestWindowsFor(t *testing.T) {
+	const here = `"clusters":["https://kubernetes.default.svc"]`
+	for _, c := range []struct{ reason, windows, want string }{
+		{"the cluster's name", `[{"kind":"deny","clusters":["cluster7"],"duration":"1h"}]`, `[{` + here + `,"duration":"1h","kind":"deny"}]`},
+		{"a pattern for it", `[{"clusters":["eu-*","cluster?"]}]`, `[{` + here + `}]`},
+		{"the server that it is registered with", `[{"clusters":["https://cluster7-control-plane:6443"]}]`, `[{` + here + `}]`},
+		{"Argo CD's name of the cluster itself", `[{"clusters":["https://kubernetes.default.svc"]}]`, `[{` + here + `}]`},
+		{"one of another cluster selects nothing and goes", `[{"clusters":["cluster8"]},{"clusters":["*"]}]`, `[{` + here + `}]`},
+		{"but for what else it selects", `[{"clusters":["cluster8"],"applications":["a*"]},{"namespaces":["n"],"clusters":["x"]}]`, `[{"applications":["a*"]},{"namespaces":["n"]}]`},
+		{"of which nothing is left when all must hold", `[{"clusters":["cluster8"],"applications":["a*"],"andOperator":true}]`, `[]`},
+		{"while all hold here", `[{"clusters":["cluster7"],"applications":["a*"],"andOperator":true}]`, `[{"andOperator":true,"applications":["a*"],` + here + `}]`},
+		{"without clusters it stays as it is, unknown fields and order included", `[{"z":null,"applications":["a*"],"b":1e400}]`, `[{"z":null,"applications":["a*"],"b":1e400}]`},
+		{"so does what is no window", `[{"clusters":"cluster7"},null,3]`, `[{"clusters":"cluster7"},null,3]`},
+		{"or no list", `{"clusters":[]}`, `{"clusters":[]}`},
+	} {
+		got, err := windowsFor(json.RawMessage(`{"syncWindows":`+c.windows+`}`), "cluster7")
+		if want := `{"syncWindows":` + c.want + `}`; err != nil || string(got) != want {
+			t.Errorf("%s:\n got %s, %v\nwant %s", c.reason, got, err, want)
+		}
+	}
+	const plain = `{"z":1,"a":null}`
+	if got, err := windowsFor(json.RawMessage(plain), "cluster7"); err != nil || string(got) != plain {
+		t.Errorf("a project without windows became %s, %v", got, err)
+	}
+	if got, err := windowsFor(nil, "cluster7"); err != nil || got != nil {
+		t.Errorf("no spec became %s, %v", got, err)
+	}
+}
