@@ -219,9 +219,12 @@ func TestGuardNeedsItsMemory(t *testing.T) {
 	}, guarded(hubNamespace))
 	g := generate(t)
 	remove(t, g.apps[0])
-	for range 2 {
-		<-asked // it tried, and tried again
-	}
+	eventually(t, "it to try, and to try again", func() error {
+		if n := len(asked); n < 2 {
+			return fmt.Errorf("it tried %d times; %d works are left", n, g.left())
+		}
+		return nil
+	})
 	g.kept()
 	failing.Store(false)
 	g.awaitLeft(many - 1)

@@ -76,7 +76,7 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	if p.Word == policy.PauseSync && c.current != nil && c.current.Annotations[contract.PausedAnnotation] == "" {
 		return again, r.pauseSync(ctx, c.current)
 	}
-	waits, err := r.waits(ctx, w, c)
+	waits, err := r.waits(w, c)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
@@ -109,7 +109,7 @@ func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cache
 }
 
 // waits reports whether a delivery would write anything.
-func (r *Reconciler) waits(ctx context.Context, w policy.Inputs, c copies) (bool, error) {
+func (r *Reconciler) waits(w policy.Inputs, c copies) (bool, error) {
 	if c.current == nil || len(c.elsewhere) > 0 || len(c.surplus) > 0 {
 		return true, nil
 	}

@@ -26,32 +26,36 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) error {
 		if id.Kind != argocd.ApplicationKind {
 			continue
 		}
-		if m.Raw, err = withoutMember(m.Raw, "spec", "syncPolicy", "automated"); err != nil {
-			return fmt.Errorf("Application %s/%s: %w", id.Namespace, id.Name, err)
+		if m.Raw, err = withoutMember(m.Raw, "automated", "spec", "syncPolicy"); err != nil {
+			return fmt.Errorf("delivered Application %s/%s: %w", id.Namespace, id.Name, err)
 		}
 	}
 	return nil
 }
 
-// withoutMember returns a JSON object without the member at a path; the other members are
-// not decoded.
-func withoutMember(raw json.RawMessage, path ...string) (json.RawMessage, error) {
+// withoutMember returns a JSON object without the member called name of the object at
+// a path in it; the other members are not decoded.
+func withoutMember(raw json.RawMessage, name string, path ...string) (json.RawMessage, error) {
 	fields, err := members(raw)
 	if err != nil {
 		return nil, err
 	}
-	value, there := fields[path[0]]
-	if !there {
+	next := name
+	if len(path) > 0 {
+		next = path[0]
+	}
+	value, there := fields[next]
+	switch {
+	case !there:
 		return raw, nil
+	case len(path) == 0:
+		delete(fields, name)
+		return encode(name, fields)
 	}
-	if len(path) == 1 {
-		delete(fields, path[0])
-		return encode(path[0], fields)
+	if fields[next], err = withoutMember(value, name, path[1:]...); err != nil {
+		return nil, fmt.Errorf("%s: %w", next, err)
 	}
-	if fields[path[0]], err = withoutMember(value, path[1:]...); err != nil {
-		return nil, fmt.Errorf("%s: %w", path[0], err)
-	}
-	return encode(path[0], fields)
+	return encode(next, fields)
 }
 
 // PausePatch returns the JSON patch that gives a work the spec and marks it as one

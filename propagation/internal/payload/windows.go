@@ -27,7 +27,7 @@ func windowsFor(spec json.RawMessage, cluster string) (json.RawMessage, error) {
 	}
 	var windows []json.RawMessage
 	if raw := fields["syncWindows"]; len(raw) == 0 || json.Unmarshal(raw, &windows) != nil {
-		return spec, nil // what is no list is the API server's affair
+		return spec, nil //nolint:nilerr // what is no list is the API server's affair
 	}
 	kept := make([]json.RawMessage, 0, len(windows))
 	changed := false
@@ -59,7 +59,7 @@ func windowFor(window json.RawMessage, cluster string) (mine json.RawMessage, se
 		And          bool     `json:"andOperator"`
 	}
 	if err := json.Unmarshal(window, &says); err != nil || len(says.Clusters) == 0 {
-		return window, true, nil // nothing to rewrite, or nothing that Argo CD can read
+		return window, true, nil //nolint:nilerr // nothing to rewrite, or nothing that Argo CD can read
 	}
 	here := false
 	for _, c := range says.Clusters {
