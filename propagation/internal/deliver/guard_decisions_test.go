@@ -82,6 +82,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 		}
 		return nil
 	})
+	another(t)
 	g.kept()
 	if n, _ := heldEvents(t, "ApplicationSet", g.namespace, policy.ReasonWithdrawalHeld); n != 1 {
 		t.Errorf("it was told %d times", n)

@@ -144,6 +144,17 @@ func (g *generated) awaitHeld(kind string) {
 	g.kept()
 }
 
+// another lets an Application of another place go: by then the guard has judged what
+// was to be withdrawn before.
+func another(t *testing.T) {
+	t.Helper()
+	p := newPlace(t)
+	app := p.deploy("another")
+	delivered(t, app, p.cluster)
+	remove(t, app)
+	withdrawn(t, app)
+}
+
 func (g *generated) decide(o client.Object, word string) {
 	g.t.Helper()
 	value := any(nil)

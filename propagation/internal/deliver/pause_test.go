@@ -73,6 +73,10 @@ func TestPause(t *testing.T) {
 			if kind != "Application" {
 				remove(t, deleted)
 				says(t, deleted, policy.WarningCondition, "its withdrawal waits")
+				another(t)
+				if own := works(t, deleted); len(own) != 1 || own[0].DeletionTimestamp != nil {
+					t.Fatalf("it was withdrawn: %d are left", len(own))
+				}
 			}
 			if now := works(t, app)[0]; now.Generation != generation || now.UID != before.UID {
 				t.Fatalf("a paused ManifestWork was written: generation %d became %d", generation, now.Generation)
