@@ -118,7 +118,7 @@ func (r *Reconciler) waits(w policy.Inputs, c copies) (bool, error) {
 		return false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
 	}
 	claim, made := request.ClaimOf(conditions)
-	plan := request.PlanFor(w.Application, claim, c.current, request.NeverSeen(w.Cluster, made))
+	plan := request.PlanFor(w.Application, claim, full(c.current), request.NeverSeen(w.Cluster, made))
 	if plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced {
 		return true, nil
 	}
