@@ -93,7 +93,7 @@ func awaitCareful(t *testing.T, what string, earlier map[string]string) {
 		uids := hubUIDs(t)
 		for _, name := range carefulNames() {
 			a, ok := view.Application("hub", name)
-			if !ok || !a.Well("") || earlier[name] == uids[name] {
+			if !ok || !a.SyncedAndHealthy("") || earlier[name] == uids[name] {
 				return false, fmt.Sprintf("%s: found: %t: %s", name, ok, a)
 			}
 		}
