@@ -30,5 +30,5 @@ func Random(t testing.TB, usual int) (r *rand.Rand, n int) {
 		n = usual
 	}
 	t.Logf("run again with: go test -run ^%s$ -args -seed=%d -steps=%d", t.Name(), s, n)
-	return rand.New(rand.NewPCG(s, 0)), n //nolint:gosec // chance that can be repeated
+	return rand.New(rand.NewPCG(s, 0)), n
 }
