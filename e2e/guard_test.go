@@ -30,10 +30,13 @@ const careful = "careful"
 
 var carefulParts = []string{"one", "two", "three", "four", "five", "six"}
 
-// Somebody empties a placement, and Argo CD's own ApplicationSet controller deletes
+// An operator empties a placement by mistake, and Argo CD's own ApplicationSet controller deletes
 // twelve Applications. They are held; undone, nothing has moved on any cluster; once
 // that is approved, all is pruned.
 func TestEmptiedPlacementIsHeld(t *testing.T) {
+	if err := approveRemovals(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
 	content := map[string]string{}
 	for _, part := range carefulParts {
 		content["careful-"+part+"/config.yaml"] = strings.ReplaceAll(survivor, "survivor", "careful-"+part)
@@ -46,6 +49,7 @@ func TestEmptiedPlacementIsHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	afterwards(t, "delete what is careful", func(ctx context.Context) error { return removeCareful(ctx, objects) })
+	afterwards(t, "approve removals again", func(ctx context.Context) error { return approveRemovals(ctx, true) })
 	for _, o := range slices.Backward(objects) { // the Placement first, see docs/application.md
 		if err := fleet.Hub.Apply(t.Context(), o); err != nil {
 			t.Fatal(err)

@@ -13,8 +13,13 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // The fleet is started once; every test leaves it as it found it. It is a mixed one:
@@ -64,6 +69,9 @@ func run(m *testing.M) (code int, err error) {
 	if err := scenario.Prepare(ctx, fleet); err != nil {
 		return 1, err
 	}
+	if err := approveRemovals(ctx, true); err != nil {
+		return 1, err
+	}
 	code = m.Run()
 	if code != 0 {
 		kept, keepErr := fleet.KeepLogs()
@@ -78,6 +86,18 @@ func run(m *testing.M) (code int, err error) {
 func shortLeases() map[string][]string {
 	leases := []string{"--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms"}
 	return map[string][]string{env.Propagation: leases, env.Aggregation: leases}
+}
+
+// approveRemovals approves, or no longer does, that any number of Applications of the
+// Argo CD namespace is withdrawn: together the tests remove more than the guard lets go.
+func approveRemovals(ctx context.Context, approved bool) error {
+	value := "null"
+	if approved {
+		value = fmt.Sprintf("%q", "approve until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.WithdrawalsAnnotation, value)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: env.ArgoCDNamespace}}
+	return fleet.Hub.Client.Patch(ctx, namespace, client.RawPatch("application/merge-patch+json", []byte(patch)))
 }
 
 // await fails the test unless what comes true; what is asked at every change on the
