@@ -39,7 +39,7 @@ func TestEmptiedPlacementIsHeld(t *testing.T) {
 	}
 	content := map[string]string{}
 	for _, part := range carefulParts {
-		content["careful-"+part+"/config.yaml"] = strings.ReplaceAll(survivor, "survivor", "careful-"+part)
+		content["careful-"+part+"/config.yaml"] = strings.ReplaceAll(survivor, "NAME", "careful-"+part)
 	}
 	if _, err := fleet.Git.Commit(t.Context(), "Add what is dear", content); err != nil {
 		t.Fatal(err)
