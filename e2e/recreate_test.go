@@ -13,7 +13,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -144,13 +143,17 @@ func awaitAdoption(t *testing.T, a *argocd.Application, cluster string) {
 // Application, its Deployment and its pods.
 func running(t *testing.T, cluster, name string) map[string]string {
 	t.Helper()
-	uids := map[string]string{"Application": string(managed(t, cluster, name).UID)}
-	deployment := &appsv1.Deployment{}
+	uids := map[string]string{}
 	c := fleet.Cluster(cluster).Client
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "guestbook", Name: name}, deployment); client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
-	} else if !apierrors.IsNotFound(err) {
-		uids["Deployment"] = string(deployment.UID)
+	for kind, o := range map[string]client.Object{
+		"Application": &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name}},
+		"Deployment":  &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "guestbook", Name: name}},
+	} {
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), o); client.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		} else if err == nil {
+			uids[kind] = string(o.GetUID())
+		}
 	}
 	var pods corev1.PodList
 	if err := c.List(t.Context(), &pods, client.InNamespace("guestbook"), client.MatchingLabels{"app": name}); err != nil {

@@ -36,9 +36,13 @@ func checkPrometheus(t *testing.T, address string, all []running) {
 		})
 	}
 	ask := func(where, expr string) {
-		if n, saw := query(address, expr); n == 0 && !excused(expr) {
-			t.Errorf("%s: no data for %s: %s", where, expr, saw)
+		if excused(expr) {
+			return
 		}
+		eventually(t, where+": data for "+expr, func() (bool, string) {
+			n, saw := query(address, expr)
+			return n > 0, saw
+		})
 	}
 	for _, p := range panels(t) {
 		for _, target := range p.Targets {

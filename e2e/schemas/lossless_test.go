@@ -74,6 +74,17 @@ func TestEveryFieldIsDelivered(t *testing.T) {
 
 	project := filled(t, "appproject-crd.yaml", argocd.AppProjectKind, "spec")
 	set(t, project, []any{map[string]any{"server": "*", "namespace": "*"}}, "spec", "destinations")
+	// Patterns for other clusters than the one that gets the project would go.
+	windows, _, err := unstructured.NestedSlice(project.Object, "spec", "syncWindows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range windows {
+		if window, ok := w.(map[string]any); ok {
+			window["clusters"] = []any{argocd.InClusterServer}
+		}
+	}
+	set(t, project, windows, "spec", "syncWindows")
 	application := filled(t, "application-crd.yaml", argocd.ApplicationKind, "spec", "operation")
 	set(t, application, name, "spec", "project")
 	application.SetLabels(map[string]string{contract.PullLabel: "true"})
