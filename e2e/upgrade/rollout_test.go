@@ -243,7 +243,10 @@ func applyRollout(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "PATH", "rolling-"+path)), &o.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(strings.NewReplacer("FIRST", "cluster1", "SECOND", "cluster2").Replace(string(text))), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	if err := unstructured.SetNestedField(o.Object, "rolling-"+path, "spec", "template", "spec", "source", "path"); err != nil {
 		t.Fatal(err)
 	}
 	if err := fleet.Hub.Apply(t.Context(), o); err != nil {
