@@ -84,6 +84,9 @@ func start(t *testing.T) []running {
 			}
 			args = append(args, arg)
 		}
+		if name == "propagation" {
+			args = append(args, "--binding-grace=1s") // the manifests' minutes are longer than the test
+		}
 		if name == "resourcesync" {
 			args = append(args, "--search-url="+service.URL(), "--search-ca-file="+service.CAFile(), "--search-token-file="+r.token)
 		}

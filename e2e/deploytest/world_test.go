@@ -147,9 +147,8 @@ func (w world) massDeletion(cluster, set string, n int) {
 	kubectl(w.t, append([]string{"-n", "argocd", "delete", "application.argoproj.io"}, names...)...)
 }
 
-// tenant delivers an Application of another namespace than the Argo CD one, takes the
-// namespace out of its project, which withdraws nothing before --binding-grace is over,
-// and deletes it.
+// tenant delivers an Application of another namespace than the Argo CD one, and
+// withdraws it by taking the namespace out of its project.
 func (w world) tenant(namespace, cluster string) {
 	w.t.Helper()
 	needNamespace(w.t, namespace)
@@ -161,12 +160,8 @@ func (w world) tenant(namespace, cluster string) {
   spec: {project: tenants, destination: {namespace: `+namespace+`}, source: {repoURL: "https://git.example.com/apps.git", path: guestbook}}}`)
 	w.eventuallyThere("manifestworks", cluster)
 	applyText(w.t, `{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: tenants, namespace: argocd}, spec: {sourceNamespaces: []}}`)
-	eventually(w.t, "the Application to say that its project does not allow its namespace", func() (bool, string) {
-		said, _ := kubectl(w.t, "-n", namespace, "get", "application.argoproj.io", "tenant", "-o", "jsonpath={.status.conditions}")
-		return strings.Contains(said, "sourceNamespaces"), said
-	})
-	kubectl(w.t, "-n", namespace, "delete", "application.argoproj.io", "tenant", "--wait", "--timeout=60s")
 	w.eventuallyGone("manifestworks", cluster)
+	kubectl(w.t, "-n", namespace, "delete", "application.argoproj.io", "tenant", "--wait", "--timeout=60s")
 }
 
 // work returns the name of the one ManifestWork for a cluster.
