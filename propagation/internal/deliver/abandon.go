@@ -66,8 +66,9 @@ func (r *Reconciler) contents(ctx context.Context, app *argocd.Application) []st
 	if !r.options.Project || payload.ProjectName(app) == argocd.DefaultProject {
 		return left
 	}
-	if project, err := r.project(ctx, r.client, app); err == nil && project != nil {
-		left = append(left, "AppProject "+payload.ProjectNamespace(app, r.options.ArgoCDNamespace)+"/"+project.Name)
+	// One that cannot be read now may have travelled all the same.
+	if project, err := r.project(ctx, r.client, app); err != nil || project != nil {
+		left = append(left, "AppProject "+payload.ProjectNamespace(app, r.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
 	}
 	return left
 }

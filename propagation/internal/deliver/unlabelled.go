@@ -110,6 +110,10 @@ func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Applicati
 		slices.ContainsFunc(works, func(w manifestcache.Cached) bool { return w.Namespace == cluster }):
 		return nil
 	}
+	// A name that no cluster has is a tenant's word: it costs no request and no memory.
+	if there, err := getCluster(ctx, r.client, cluster); err != nil || there == nil {
+		return err
+	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(workKind.GroupVersion().WithKind(workKind.Kind + "List"))
 	if err := r.live.List(ctx, list, &client.ListOptions{Namespace: cluster, Raw: &metav1.ListOptions{LabelSelector: notPulled}}); err != nil {

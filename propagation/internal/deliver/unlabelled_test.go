@@ -39,17 +39,7 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	}
 	again = remade(t, p, again)
 	remove(t, ended)
-	var searches atomic.Int64
-	second := startReading(t, func(c client.Client) client.Client {
-		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
-			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-				if _, is := l.(*metav1.PartialObjectMetadataList); is {
-					searches.Add(1)
-				}
-				return c.List(ctx, l, opts...)
-			},
-		})
-	})
+	second, searches := startCountingSearches(t)
 	for app, work := range map[*argocd.Application]*workv1.ManifestWork{kept: ofKept, again: ofAgain} {
 		adopted(t, app, work)
 		eventually(t, "the label of "+work.Name, func() error {
@@ -72,4 +62,32 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	if n := searches.Load(); before == 0 || n != before {
 		t.Errorf("%d searches of the cluster, %d more for a later Application", before, n-before)
 	}
+}
+
+// A name that no cluster has is not searched: a tenant could think of any number.
+func TestUnknownClusterIsNotSearched(t *testing.T) {
+	p := newPlace(t)
+	_, searches := startCountingSearches(t)
+	app := p.deploy("stray", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = p.cluster + "-unknown" })
+	says(t, app, policy.ErrorCondition, p.cluster+"-unknown")
+	if n := searches.Load(); n != 0 {
+		t.Errorf("%d searches of a cluster that is not there", n)
+	}
+}
+
+// startCountingSearches starts propagation and counts its lists of works without label.
+func startCountingSearches(t *testing.T) (*propagation, *atomic.Int64) {
+	t.Helper()
+	searches := &atomic.Int64{}
+	p := startReading(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
+				if _, is := l.(*metav1.PartialObjectMetadataList); is {
+					searches.Add(1)
+				}
+				return c.List(ctx, l, opts...)
+			},
+		})
+	})
+	return p, searches
 }
