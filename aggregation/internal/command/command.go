@@ -116,8 +116,9 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
+	waitForSync := func(ctx context.Context) error { return errors.Join(feed.WaitForSync(ctx), waitForOthers(ctx)) }
 	if c.page.On() {
-		shown, err = page.Setup(mgr, page.Options{Flags: c.page, Source: source{x}, WaitForSync: feed.WaitForSync, Log: env.Log.WithName("page")})
+		shown, err = page.Setup(mgr, page.Options{Flags: c.page, Source: source{x}, WaitForSync: waitForSync, Log: env.Log.WithName("page")})
 		if err != nil {
 			return fmt.Errorf("set up the page: %w", err)
 		}
@@ -128,7 +129,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 			SizeLimit:   c.sizeLimit,
 			Queue:       queue,
 			Index:       x,
-			WaitForSync: func(ctx context.Context) error { return errors.Join(feed.WaitForSync(ctx), waitForOthers(ctx)) },
+			WaitForSync: waitForSync,
 			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store},
 			Store:       store,
 		}),

@@ -100,5 +100,5 @@ func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, clu
 		return nil, err
 	}
 	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(
-		"delivered as ManifestWork %s/%s, since somebody else has the name %s: remove or rename that one", cluster, name, own[0])}}, nil
+		"delivered as ManifestWork %s/%s, since another ManifestWork has the name %s: remove or rename that one", cluster, name, own[0])}}, nil
 }

@@ -48,7 +48,7 @@ var (
 	})
 	errorsTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "propagation_errors_total",
-		Help: "Attempts that failed and are tried again; kind is conflict (somebody else wrote first), throttled (the API server is busy), refused (it said no) or other.",
+		Help: "Attempts that failed and are tried again; kind is conflict (another client wrote first), throttled (the API server is busy), refused (it said no) or other.",
 	}, []string{"kind"})
 
 	seconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}

@@ -63,7 +63,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "maximum size of the manifests of a ManifestWork in bytes; the limit of OCM's webhook is 512000")
 	w := &o.Withdrawals
 	w.Group, w.Hub = guard.Limit{Percent: 25, Least: 10}, guard.Limit{Percent: 10, Least: 50}
-	fs.Var(&w.Group.Percent, "withdrawal-limit", "how many `percent` of an ApplicationSet's deliveries (or of a namespace's without ApplicationSet) may be withdrawn within --withdrawal-window; more are held until somebody approves; 100% is no limit")
+	fs.Var(&w.Group.Percent, "withdrawal-limit", "how many `percent` of an ApplicationSet's deliveries (or of a namespace's without ApplicationSet) may be withdrawn within --withdrawal-window; more are held until an operator approves; 100% is no limit")
 	fs.IntVar(&w.Group.Least, "withdrawal-limit-least", w.Group.Least, "how many may be withdrawn whatever --withdrawal-limit says")
 	fs.Var(&w.Hub.Percent, "withdrawal-limit-hub", "the same `percent` for all deliveries of the hub together")
 	fs.IntVar(&w.Hub.Least, "withdrawal-limit-hub-least", w.Hub.Least, "how many may be withdrawn whatever --withdrawal-limit-hub says")

@@ -69,7 +69,7 @@ func StrongestPause(pauses ...Pause) Pause {
 	return best
 }
 
-// Left returns for how long the pause goes on, 0 for until somebody ends it.
+// Left returns for how long the pause goes on, 0 for until an operator ends it.
 func (p Pause) Left(now time.Time) time.Duration {
 	if p.Until.IsZero() {
 		return 0

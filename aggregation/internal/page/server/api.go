@@ -4,6 +4,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -74,7 +75,7 @@ func answerJSON(make page) func(*visit) {
 		value, err := make(v)
 		if err != nil {
 			code := http.StatusInternalServerError
-			if p, ok := err.(*problem); ok { //nolint:errorlint // made by this package and never wrapped
+			if p := (*problem)(nil); errors.As(err, &p) {
 				code = p.code
 			}
 			writeError(v.w, code, err)

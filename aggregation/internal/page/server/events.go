@@ -57,6 +57,10 @@ func (s *Server) events(v *visit) {
 		writeError(v.w, http.StatusTooManyRequests, err)
 		return
 	}
+	if err != nil {
+		s.refuse(v, fmt.Errorf("open a stream: %w", err))
+		return
+	}
 	defer stream.Close()
 	out := http.NewResponseController(v.w)
 	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
