@@ -75,7 +75,7 @@ func TestNameTaken(t *testing.T) {
 			edit(t, left, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 			continue
 		}
-		says(t, app, policy.WarningCondition, "somebody else has the name")
+		says(t, app, policy.WarningCondition, "another ManifestWork has the name")
 		left := stranger(p.cluster, taken, nil)
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(left), left); err != nil || len(left.Spec.ManifestConfigs) > 0 {
 			t.Errorf("the stranger was touched: %v", err)
