@@ -19,10 +19,11 @@ RELEASE  := GOWORK=off go run -C deploy/release .
 export PARTS := $(or $(PARTS),$(KUBEBUILDER_ASSETS))
 export KUBEBUILDER_ASSETS := $(BIN)
 
-# $(call each,MODULES,COMMAND): COMMAND in every module's folder, stopping at the first that fails.
-each = @for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || exit 1; done
+# $(call each,MODULES,COMMAND): COMMAND in every module's folder; one that fails does not hide those after it.
+each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
+	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help build unit test lint generate verify tidy demo bench images release push scan fuzz tools ui
+.PHONY: help build unit test test-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo bench images release push scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,11 +40,19 @@ unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without 
 	@go test $(PURE)
 
 TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance e2e/tools/conformance/agent)
-test: build ## Every test, end to end included
+test: test-modules test-tools test-release test-e2e ## Every test, end to end included
+
+# One after the other, as their control planes share the machine; make -k goes on after a failure.
+.NOTPARALLEL:
+test-parts: build
 	@$(TOOLS) test fleet old deploy
+test-modules: test-parts
 	$(call each,$(filter-out e2e,$(MODULES)),go test ./...)
+test-tools: test-parts
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
+test-release: test-parts
 	$(call each,deploy/release,GOWORK=off go test -count=1 ./...)
+test-e2e: test-parts
 	$(call each,e2e,go test -count=1 -p 1 -timeout 25m ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows

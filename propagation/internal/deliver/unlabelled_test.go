@@ -39,7 +39,7 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	}
 	again = remade(t, p, again)
 	remove(t, ended)
-	second, searches := startCountingSearches(t)
+	second, searches := startCountingSearches(t, p.cluster)
 	for app, work := range map[*argocd.Application]*workv1.ManifestWork{kept: ofKept, again: ofAgain} {
 		adopted(t, app, work)
 		eventually(t, "the label of "+work.Name, func() error {
@@ -67,22 +67,25 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 // A name that no cluster has is not searched: a tenant could think of any number.
 func TestUnknownClusterIsNotSearched(t *testing.T) {
 	p := newPlace(t)
-	_, searches := startCountingSearches(t)
-	app := p.deploy("stray", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = p.cluster + "-unknown" })
-	says(t, app, policy.ErrorCondition, p.cluster+"-unknown")
+	unknown := p.cluster + "-unknown"
+	_, searches := startCountingSearches(t, unknown)
+	app := p.deploy("stray", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = unknown })
+	says(t, app, policy.ErrorCondition, unknown)
 	if n := searches.Load(); n != 0 {
 		t.Errorf("%d searches of a cluster that is not there", n)
 	}
 }
 
-// startCountingSearches starts propagation and counts its lists of works without label.
-func startCountingSearches(t *testing.T) (*propagation, *atomic.Int64) {
+// startCountingSearches starts propagation and counts its lists of the works without
+// label of one cluster: Applications of other tests have clusters of their own.
+func startCountingSearches(t *testing.T, cluster string) (*propagation, *atomic.Int64) {
 	t.Helper()
 	searches := &atomic.Int64{}
 	p := startReading(t, func(c client.Client) client.Client {
 		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
 			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-				if _, is := l.(*metav1.PartialObjectMetadataList); is {
+				asked := (&client.ListOptions{}).ApplyOptions(opts).Namespace
+				if _, is := l.(*metav1.PartialObjectMetadataList); is && asked == cluster {
 					searches.Add(1)
 				}
 				return c.List(ctx, l, opts...)
