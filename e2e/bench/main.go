@@ -82,14 +82,16 @@ func bench(ctx context.Context, arguments []string) error {
 
 // write writes the results and their plots.
 func write(folder string, r *figure.Results) error {
-	data, err := r.JSON()
-	if err != nil {
-		return err
-	}
 	var errs []error
-	for name, content := range map[string][]byte{".json": data, "-latency.svg": plotLatency(r), "-cost.svg": plotCosts(r)} {
+	for name, content := range map[string]func(*figure.Results) ([]byte, error){
+		".json": (*figure.Results).JSON, "-latency.svg": plotLatency, "-cost.svg": plotCosts,
+	} {
 		path := filepath.Join(folder, r.Size+name)
-		errs = append(errs, os.WriteFile(path, content, 0o644))
+		data, err := content(r)
+		if err == nil {
+			err = os.WriteFile(path, data, 0o644)
+		}
+		errs = append(errs, err)
 		fmt.Println(path)
 	}
 	return errors.Join(errs...)
