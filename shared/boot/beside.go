@@ -42,7 +42,7 @@ func parseBeside(value string) (client.ObjectKey, error) {
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
 
-// beside keeps a binary from working while a Deployment of somebody else's runs that
+// beside keeps a binary from working while another project's Deployment runs that
 // does the same: each would undo what the other writes.
 type beside struct {
 	client  client.Client

@@ -28,8 +28,8 @@ type Store struct {
 // NewStore returns the store in dir, which need not exist yet for a reader.
 func NewStore(dir string) *Store { return &Store{dir: dir} }
 
-// Missing reports whether there positively is no such directory, and so nobody who
-// writes reports.
+// Missing reports whether there positively is no such directory, and so no
+// process that writes reports.
 func (s *Store) Missing() bool {
 	_, err := os.Stat(s.dir)
 	return errors.Is(err, fs.ErrNotExist)

@@ -17,7 +17,7 @@ import (
 const bulky = 1024
 
 // TrimApplication is the transform of a cache of Applications: it drops, in place, what
-// nobody reads, and shares what many have in common. What is left out of a status is never
+// no reader needs, and shares what many have in common. What is left out of a status is never
 // written either: all patches are merges.
 func TrimApplication(in any) (any, error) {
 	app, ok := in.(*argocd.Application)

@@ -17,7 +17,7 @@
 //     were applied, why not, when the managed cluster last said something, and the feedback.
 //
 // Owners, finalizers, managed fields, the spec, conditions and feedback of other manifests,
-// and why something is as it should be are read by nobody and left out. [Work.ManifestWork]
+// and why something is as it should be have no reader and are left out. [Work.ManifestWork]
 // gives all that is kept as a ManifestWork again, so that the packages that decide know
 // only that type. What a managed cluster wrote is bounded before anything of it is kept.
 //

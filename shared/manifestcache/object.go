@@ -64,7 +64,7 @@ func (w *Work) GetLabels() map[string]string { return w.labels }
 // DeepCopyObject returns the work itself, which never changes.
 func (w *Work) DeepCopyObject() runtime.Object { return w }
 
-// object has the methods of an object that nobody calls: a Work does not keep what the
+// object has the methods of an object that are never called: a Work does not keep what the
 // getters return, and does not change.
 type object struct{}
 

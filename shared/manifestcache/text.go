@@ -53,7 +53,7 @@ func seconds(s string) (n int64, ok bool) {
 func secondsText(n int64) string { return time.Unix(n, 0).UTC().Format(time.RFC3339) }
 
 // intern returns s as one string for all that are equal. It shares no memory with s, and
-// what nobody has any more is freed.
+// what is no longer referenced is freed.
 func intern(s string) string { return unique.Make(s).Value() }
 
 // within returns s as a part of whole when it begins it, as an Application's name does its

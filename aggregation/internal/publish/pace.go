@@ -130,8 +130,8 @@ func (p *pacer) wait(key types.NamespacedName, pending *pending) {
 	p.writes += p.last[key].took
 }
 
-// written notes that a batch was written. A write that carried no change, to mend
-// what somebody else did to the report, says nothing about how long writes take.
+// written notes that a batch was written. A write that carried no change, to repair
+// what another client did to the report, says nothing about how long writes take.
 func (p *pacer) written(key types.NamespacedName, b batch) {
 	if b.changes == 0 {
 		return

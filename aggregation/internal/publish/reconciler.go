@@ -124,7 +124,7 @@ func (r *Reconciler) report(ctx context.Context, key types.NamespacedName) (*sto
 
 // load reads a report. Only what it says when this process first meets it can be
 // knowledge that this process lacks, and only what search once said: without a
-// directory for intermediate reports nobody ever says it, so that whatever differs from
+// directory for intermediate reports no report ever says it, so that whatever differs from
 // what is known was written by others.
 func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *storedReport) (*storedReport, error) {
 	report, statuses, err := readReport(ctx, r.live, key)

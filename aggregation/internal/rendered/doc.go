@@ -7,5 +7,5 @@
 //
 // [Rows] is pure memory and a source of rows of the index. [Follow] connects it to
 // the informers; [Compact] makes the few bytes that the cache holds of each
-// Application. Nobody watches anything unless rendered mode is switched on.
+// Application. Nothing is watched unless rendered mode is switched on.
 package rendered

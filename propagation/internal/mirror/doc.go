@@ -27,5 +27,5 @@
 // Argo CD's CRD wants phase, startedAt and operation in an operationState, and
 // status in sync; operation is written empty, since the feedback does not carry
 // it. reconciledAt is not mirrored: it changes every few minutes on every
-// Application and nobody on the hub acts on it.
+// Application, and no controller on the hub acts on it.
 package mirror

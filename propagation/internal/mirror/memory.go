@@ -63,7 +63,7 @@ func (s *speakers) of(app types.NamespacedName) types.UID {
 	return s.works[app]
 }
 
-// note takes in whom the status that is now stored speaks of; nobody: an empty UID.
+// note records which work the status that is now stored comes from; an empty UID: none.
 func (s *speakers) note(app types.NamespacedName, work types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

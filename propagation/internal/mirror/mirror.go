@@ -72,7 +72,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 
-	// Nobody reads the answer: metadata is the least that the API server sends.
+	// The answer is not read: metadata is the least that the API server sends.
 	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
 	target.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
 	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner))

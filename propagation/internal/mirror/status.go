@@ -140,7 +140,7 @@ func operationState(before written, operation contract.OperationFeedback) any {
 		}
 		state["phase"] = operation.Phase
 	case before.OperationState.Phase == argocd.OperationTerminating && operation.Phase == argocd.OperationRunning:
-		// Somebody on the hub asked to end it; the managed cluster has not heard yet.
+		// A user of the hub asked to terminate it; the managed cluster has not heard yet.
 		state["phase"] = argocd.OperationTerminating
 	default:
 		state["phase"] = operation.Phase

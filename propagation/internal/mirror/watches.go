@@ -27,7 +27,7 @@ import (
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // applicationChanged lets through what can change the decision: who the target
-// is, and a status that somebody else wrote. A new spec comes back as feedback.
+// is, and a status that another controller wrote. A new spec comes back as feedback.
 var applicationChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*argocd.Application)
@@ -41,7 +41,7 @@ var applicationChanged = predicate.Funcs{
 
 // workHandler wakes the Application that a work carries, and notes when feedback
 // was seen: a new generation is our own change, no feedback. Works of the first
-// list wake nobody: the first list of Applications does.
+// list enqueue nothing: the first list of Applications does.
 func workHandler(r *Reconciler) handler.EventHandler {
 	wake := func(o client.Object, q queue) {
 		if key, ok := manifestcache.ApplicationOf(o); ok {
@@ -83,7 +83,7 @@ type clusterHandler struct {
 
 var _ handler.EventHandler = &clusterHandler{}
 
-// Create counts; a cluster of the first list wakes nobody, as with works.
+// Create counts; a cluster of the first list enqueues nothing, as with works.
 func (h *clusterHandler) Create(ctx context.Context, e event.CreateEvent, q queue) {
 	h.count(e.Object, false)
 	if !e.IsInInitialList {

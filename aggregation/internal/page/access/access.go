@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access asks the hub's API server who somebody is and what they may see, and
+// Package access asks the hub's API server who a viewer is and what they may see, and
 // remembers the answers for a short while. What it could not ask is never allowed.
 package access
 

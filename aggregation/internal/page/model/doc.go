@@ -3,5 +3,5 @@
 
 // Package model is the fleet as the page shows it: the rows of the reports, counted,
 // grouped, filtered and sorted. It holds no row of its own, only pointers to those of
-// the index, and even these only while somebody looks.
+// the index, and even these only while a viewer is connected.
 package model

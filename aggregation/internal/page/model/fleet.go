@@ -50,7 +50,7 @@ func (f *Fleet) Changed(key types.NamespacedName) {
 	}
 }
 
-// Release forgets everything, until somebody asks again.
+// Release forgets everything, until the next request.
 func (f *Fleet) Release() {
 	f.build.Lock()
 	defer f.build.Unlock()

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package server serves the page: it reads from memory, asks the API server only who
-// somebody is and what they may see, and changes nothing.
+// a viewer is and what they may see, and changes nothing.
 package server
 
 import (
@@ -24,7 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
 )
 
-// Identity says who somebody is and what they may see; [access.Access] does.
+// Identity says who a viewer is and what they may see; [access.Access] does.
 type Identity interface {
 	Authenticate(ctx context.Context, token string) (*access.Viewer, error)
 	Allowed(ctx context.Context, v *access.Viewer, namespaces []string) (func(namespace string) bool, error)

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
 )
 
-// visit is one request of somebody who is known.
+// visit is one request of an authenticated viewer.
 type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
