@@ -4,7 +4,6 @@
 package deploytest
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -263,68 +262,4 @@ func TestRenderedExamplesApplyStrictly(t *testing.T) {
 	if text := readFile(t, rendered("app-set.yaml")); !strings.Contains(text, contract.RenderedLabel+`: "true"`) || strings.Contains(text, contract.PullLabel) {
 		t.Error("the ApplicationSet's labels are not those of rendered mode alone")
 	}
-}
-
-// Argo CD writes works of rendered mode with the executor, and touches no others.
-func TestRenderedPolicy(t *testing.T) {
-	needNamespace(t, "argocd")
-	needNamespace(t, "policy-cluster")
-	apply(t, rendered("hub", "rights.yaml"))
-	apply(t, rendered("hub", "policy.yaml"))
-	const argocd = "system:serviceaccount:argocd:argocd-application-controller"
-	const executor = "{subject: {type: ServiceAccount, serviceAccount: {namespace: rendered-applications, name: deployer}}}"
-	work := func(name, label, executor string) string {
-		return writeText(t, fmt.Sprintf("{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {name: %s, namespace: policy-cluster, labels: {%s}}, spec: {workload: {manifests: []}%s}}", name, label, executor))
-	}
-	label, with := contract.RenderedLabel+`: "true"`, ", executor: "+executor
-	as := func(user string, args ...string) (string, error) {
-		_, stderr, err := try(t, tool("kubectl"), append([]string{"--kubeconfig", kubeconfig, "--as", user}, args...)...)
-		return stderr, err
-	}
-	kubectl(t, "apply", "-f", work("addon", "", ""))
-
-	// A policy takes a moment to be in force.
-	probe := work("probe", "", "")
-	testkit.Eventually(t, "the policy to be in force", func() error {
-		if _, err := as(argocd, "apply", "--dry-run=server", "-f", probe); err != nil {
-			return nil //nolint:nilerr // it is the policy that refuses
-		}
-		return errors.New("a work without the label is admitted")
-	})
-	cases := []struct {
-		reason string
-		args   []string
-		want   string // part of the refusal; "": it is admitted
-	}{
-		{"rendered", []string{"apply", "-f", work("rendered", label, with)}, ""},
-		{"and again", []string{"apply", "-f", work("rendered", label+", x: z", with)}, ""},
-		{"a work as it was committed", []string{"apply", "-f", work("raw", "", with)}, "Argo CD may write ManifestWorks of rendered mode only"},
-		{"a work that poses as a pulled Application's", []string{"apply", "-f", work("disguise", label+", "+contract.PullLabel+`: "true"`, with)}, "labels and annotations of pulled Applications"},
-		{"and by annotation", []string{"-n", "policy-cluster", "annotate", "manifestwork", "rendered", contract.HubNameAnnotation + "=victim"}, "labels and annotations of pulled Applications"},
-		{"other annotations", []string{"-n", "policy-cluster", "annotate", "manifestwork", "rendered", "x=z"}, ""},
-		{"an add-on's work, taken over", []string{"apply", "-f", work("addon", label, with)}, "belongs to another controller"},
-		{"an add-on's work, pruned", []string{"-n", "policy-cluster", "delete", "manifestwork", "addon"}, "belongs to another controller"},
-		{"the work agent's own rights", []string{"apply", "-f", work("bare", label, "")}, "want the executor rendered-applications/deployer"},
-		{"another executor", []string{"apply", "-f", work("other", label, strings.Replace(with, "deployer", "admin", 1))}, "want the executor rendered-applications/deployer"},
-		{"the label, taken off again", []string{"-n", "policy-cluster", "label", "manifestwork", "rendered", contract.RenderedLabel + "-"}, "Argo CD may write ManifestWorks of rendered mode only"},
-		{"pruned", []string{"-n", "policy-cluster", "delete", "manifestwork", "rendered"}, ""},
-	}
-	for _, c := range cases {
-		stderr, err := as(argocd, c.args...)
-		if (err == nil) != (c.want == "") || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: %v: %s", c.reason, err, stderr)
-		}
-	}
-	kubectl(t, "-n", "policy-cluster", "label", "manifestwork", "addon", "x=z") // others are not asked
-	kubectl(t, "delete", "-f", rendered("hub", "policy.yaml"), "-f", rendered("hub", "rights.yaml"))
-	kubectl(t, "delete", "namespace", "policy-cluster", "--wait", "--timeout=2m")
-}
-
-func writeText(t *testing.T, text string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "object.yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
 }
