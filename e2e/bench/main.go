@@ -8,14 +8,17 @@
 //
 // It prints a table and writes it as JSON, with plots, to the folder. A figure
 // that misses its target is no failure of the run: the status is 0 when it ran.
-// With -gate it is one, for ratios and counts, which mean the same on every machine.
+// With -gate it is one, for ratios and counts, which mean the same on every machine, and
+// for what is worse than in the committed results beyond the noise of repeated runs.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -44,7 +47,8 @@ func bench(ctx context.Context, arguments []string) error {
 	clusters := flags.Int("clusters", 0, "another number of clusters than the size's")
 	sets := flags.Int("sets", 0, "another number of ApplicationSets than the size's")
 	out := flags.String("out", filepath.Join(testkit.Root(), "bin", "bench"), "folder for the results and plots")
-	gate := flags.Bool("gate", false, "fail when a ratio or a count misses its target")
+	committed := flags.String("committed", filepath.Join(testkit.Root(), "e2e", "bench", "results"), "folder of the results to compare with; empty: none")
+	gate := flags.Bool("gate", false, "fail when a ratio or a count misses its target or, beyond the noise, the committed results")
 	profiles := flags.String("profiles", "", "folder for CPU profiles of the binaries; empty: none")
 	if err := flags.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -66,18 +70,50 @@ func bench(ctx context.Context, arguments []string) error {
 	}
 	commit := revision(ctx)
 	results, err := run.Run(ctx, run.Options{Size: size.With(*clusters, *sets), Profiles: *profiles, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
-	if results != nil && len(results.Rows) > 0 {
-		results.Commit = commit
-		fmt.Print("\n", figure.Table(results.Rows), "\n")
-		if missed := results.Missed(); len(missed) > 0 {
-			fmt.Printf("%d figures are missed.\n", len(missed))
-		}
-		err = errors.Join(err, write(*out, results))
-		if regressions := results.Regressions(); *gate && len(regressions) > 0 {
-			err = errors.Join(err, fmt.Errorf("%d ratios or counts miss their targets:\n%s", len(regressions), figure.Table(regressions)))
-		}
+	if results == nil || len(results.Rows) == 0 {
+		return err
+	}
+	results.Commit = commit
+	return errors.Join(err, conclude(results, *out, *committed, *gate))
+}
+
+// conclude prints and writes the results. With gate it returns an error for what misses
+// its target or is worse than the committed results.
+func conclude(results *figure.Results, out, committed string, gate bool) error {
+	fmt.Print("\n", figure.Table(results.Rows), "\n")
+	if missed := results.Missed(); len(missed) > 0 {
+		fmt.Printf("%d figures are missed.\n", len(missed))
+	}
+	worse, err := compare(committed, results)
+	err = errors.Join(write(out, results), err)
+	if gate && worse > 0 {
+		err = errors.Join(err, fmt.Errorf("%d figures are worse than in the committed results", worse))
+	}
+	if regressions := results.Regressions(); gate && len(regressions) > 0 {
+		err = errors.Join(err, fmt.Errorf("%d ratios or counts miss their targets:\n%s", len(regressions), figure.Table(regressions)))
 	}
 	return err
+}
+
+// compare prints what got worse than the results of the same size in folder, and returns
+// how many figures did. A size or a fleet without committed results is compared with none.
+func compare(folder string, r *figure.Results) (int, error) {
+	data, err := os.ReadFile(filepath.Join(folder, r.Size+".json"))
+	if folder == "" || errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	before := &figure.Results{}
+	if err == nil {
+		err = json.Unmarshal(data, before)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the committed results: %w", err)
+	}
+	if before.Fleet != r.Fleet {
+		return 0, nil
+	}
+	fmt.Println(figure.CompareText(before, r))
+	return len(figure.Worse(before, r)), nil
 }
 
 // write writes the results and their plots.

@@ -29,6 +29,9 @@ type Row struct {
 	// Comparison and Target are what it must reach.
 	Comparison Comparison `json:"comparison,omitempty"`
 	Target     float64    `json:"target,omitempty"`
+	// Noise is the factor by which repeated runs of the same sources differed, 0: the
+	// unit's usual one.
+	Noise float64 `json:"noise,omitempty"`
 	// Beside is what the value was measured beside: the baseline and the absolutes.
 	Beside string `json:"beside,omitempty"`
 }

@@ -89,7 +89,7 @@ func (b *bench) rowOfPolls(polls, bares []time.Duration, size int64) {
 	_, applications := b.searched()
 	poll, bare := median(polls), median(bares)
 	b.row(figure.Row{
-		What: "resourcesync's poll against the bare queries", Value: float64(poll) / float64(bare), Unit: "×", Comparison: figure.AtMost, Target: 1.3,
+		What: "resourcesync's poll against the bare queries", Value: float64(poll) / float64(bare), Unit: "×", Comparison: figure.AtMost, Target: 1.3, Noise: 1.5,
 		Beside: fmt.Sprintf("%s (%s to %s) against %s (%s to %s), medians of %d and %d in turns; %d Applications × %d resources, %.1f MB",
 			round(poll), round(slices.Min(polls)), round(slices.Max(polls)), round(bare), round(slices.Min(bares)), round(slices.Max(bares)),
 			len(polls), len(bares), applications, resources, float64(size)/1e6),

@@ -1,0 +1,69 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package figure
+
+import "fmt"
+
+// usualNoise is the factor by which repeated runs differ, by unit. Units that are not
+// here depend on how fast the machine is, and are not compared.
+var usualNoise = map[string]float64{
+	"×":   1.35,
+	"MiB": 1.12,
+	"":    1,
+}
+
+// Worse returns the rows of now that are worse than the same rows of before, beyond the
+// noise that repeated runs show: of ratios, counts and memory, which mean the same on
+// every machine. Each says in Beside what it was. A row that before does not know is new,
+// not worse; one that now lacks is returned as well, as nothing measures it any more.
+func Worse(before, now *Results) []Row {
+	found := map[string]Row{}
+	for _, r := range now.Rows {
+		found[r.What] = r
+	}
+	var worse []Row
+	for _, was := range before.Rows {
+		r, measured := found[was.What]
+		_, comparable := usualNoise[was.Unit]
+		switch {
+		case !comparable || was.Comparison == Informative:
+		case !measured:
+			was.Beside = "not measured; it was " + was.value()
+			worse = append(worse, was)
+		case r.worseThan(was):
+			r.Comparison, r.Target, r.Beside = was.Comparison, was.bound(), "it was "+was.value()
+			worse = append(worse, r)
+		}
+	}
+	return worse
+}
+
+// bound is the value that a later run may reach before it counts as worse than r.
+func (r Row) bound() float64 {
+	noise := r.Noise
+	if noise == 0 {
+		noise = usualNoise[r.Unit]
+	}
+	switch {
+	case r.Comparison == AtLeast:
+		return r.Value / noise
+	case r.Unit == "" && r.Value > 0:
+		return r.Value*noise + 1 // when a batch begins may cost one write more
+	}
+	return r.Value * noise
+}
+
+func (r Row) worseThan(was Row) bool {
+	r.Comparison, r.Target = was.Comparison, was.bound()
+	return r.Verdict() == "missed"
+}
+
+// CompareText says in words what [Worse] found.
+func CompareText(before, now *Results) string {
+	worse := Worse(before, now)
+	if len(worse) == 0 {
+		return fmt.Sprintf("No ratio, count or memory is worse than in the results of %s, beyond the noise of repeated runs.", before.Commit)
+	}
+	return fmt.Sprintf("Worse than in the results of %s, beyond the noise of repeated runs:\n%s", before.Commit, Table(worse))
+}
