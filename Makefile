@@ -43,17 +43,18 @@ TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance e2e/t
 test: test-modules test-tools test-release test-e2e ## Every test, end to end included
 
 # One after the other, as their control planes share the machine; make -k goes on after a failure.
+# propagation comes first: its longest package then runs beside the other modules.
 .NOTPARALLEL:
 test-parts: build
 	@$(TOOLS) test fleet old deploy
 test-modules: test-parts
-	$(call each,$(filter-out e2e,$(MODULES)),go test ./...)
+	go test $(patsubst %,./%/...,propagation $(filter-out e2e propagation,$(MODULES)))
 test-tools: test-parts
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 test-release: test-parts
 	$(call each,deploy/release,GOWORK=off go test -count=1 ./...)
 test-e2e: test-parts
-	$(call each,e2e,go test -count=1 -p 1 -timeout 25m ./...)
+	$(call each,e2e,go test -count=1 -p 2 -timeout 25m ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows
 	@$(TOOLS) lint

@@ -48,11 +48,25 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	t.Helper()
 	set := startRolling(t, first, second)
 
-	// The first group never gets well with this: the second must not see it.
+	// The first group never gets well with this: the second must not see it. The controller
+	// goes by the status that it has, so the hub must hear of the first group first: one
+	// that has not answered yet still looks well.
+	later := process(t, second+"-work-agent")
+	startAfterwards(t, later)
+	if err := later.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	applyRolling(t, set, "rolling-bad")
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", "rolling-"+first)
 		return a.Health == argocd.HealthProgressing && a.Phase == argocd.OperationRunning, a.String()
+	})
+	if err := later.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the second group to be told of it", func() (bool, string) {
+		a, _ := view.Application("hub", "rolling-"+second)
+		return a.Sync == argocd.SyncOutOfSync, a.String()
 	})
 	before := operationOf(t, first, "rolling-"+first)
 	meanwhile(t)
