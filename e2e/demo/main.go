@@ -40,7 +40,7 @@ func main() {
 
 func run(ctx context.Context, keep, mixed, rendered bool) (err error) {
 	screen := newScreen(os.Stdout)
-	options := env.Options{Progress: screen.print, Rendered: rendered}
+	options := env.Options{Progress: screen.print, Rendered: rendered, Page: true}
 	screen.print("Starting the fleet: a hub, two managed clusters, Open Cluster Management, Argo CD.")
 	if rendered {
 		screen.print("The hub's own Argo CD renders; the managed clusters have none.")
@@ -57,13 +57,22 @@ func run(ctx context.Context, keep, mixed, rendered bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end(ctx, fleet, err, screen)) }()
+	look, err := page(ctx, fleet)
+	if err != nil {
+		return err
+	}
+	screen.print(look)
 	if err := runScenario(ctx, fleet, screen); err != nil {
 		return err
 	}
-	if keep {
-		screen.print(invitation(fleet))
-		<-ctx.Done()
+	if !keep {
+		return nil
 	}
+	if look, err = page(ctx, fleet); err != nil { // the first token has aged
+		return err
+	}
+	screen.print(invitation(fleet) + look)
+	<-ctx.Done()
 	return nil
 }
 

@@ -4,8 +4,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -59,9 +61,39 @@ func invitation(fleet *env.Fleet) string {
   bin/kubectl --kubeconfig $HUB apply -f %s
   bin/kubectl --kubeconfig $HUB get applications,manifestworks,appsetreports -A
   bin/kubectl --kubeconfig $HUB get managedclusters
-`, example)
+  bin/kubectl --kubeconfig $HUB create token %s -n %s --duration 1h      # another token for the page
+`, example, env.PageAccount, env.ProductNamespace)
 	if len(fleet.Managed) > 0 {
 		fmt.Fprintf(&b, "  bin/kubectl --kubeconfig $%s get %s -A\n", strings.ToUpper(fleet.Managed[0].Name), delivered)
 	}
 	return b.String()
+}
+
+// tokenLife is how long a token for the page is good.
+const tokenLife = time.Hour
+
+// page returns where the page of the fleet is and how to see it.
+func page(ctx context.Context, fleet *env.Fleet) (string, error) {
+	address, err := fleet.Page(0)
+	if err != nil {
+		return "", err
+	}
+	token, err := fleet.PageToken(ctx, tokenLife)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(`
+The page of the fleet, live while the fleet is up:
+
+  1. open    %s/
+  2. log in  with this token of ServiceAccount %s, good for an hour:
+
+%s
+
+  From another machine, before that: ssh -L %s:%s THIS-MACHINE
+`, address, env.PageAccount, token, u.Port(), u.Host), nil
 }

@@ -58,6 +58,9 @@ type Options struct {
 	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no
 	// Argo CD on the managed clusters.
 	Rendered bool
+	// Page has aggregation serve the page of the fleet, each replica at an address of its
+	// own, see [Fleet.Page].
+	Page bool
 	// DefaultGC leaves Go's garbage collector as processes have it when GOGC does not set
 	// GOGC. Otherwise it saves memory and costs time.
 	DefaultGC bool

@@ -106,6 +106,13 @@ func (f *Fleet) productIdentity(ctx context.Context, name string) (kubeconfig st
 		}
 		roles = append(roles, more)
 	}
+	if name == Aggregation && f.options.Page {
+		more, err := pageRole(pageReader)
+		if err != nil {
+			return "", err
+		}
+		roles = append(roles, more)
+	}
 	for _, role := range roles {
 		binding, err := bindingFor(role, account)
 		if err != nil {
@@ -166,6 +173,13 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 	}
 	if name != ResourceSync && f.options.Rendered {
 		args = append(args, "--rendered")
+	}
+	if name == Aggregation && f.options.Page {
+		page, err := f.pageArguments()
+		if err != nil {
+			return err
+		}
+		args = append(args, page...)
 	}
 	if name == ResourceSync {
 		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)
