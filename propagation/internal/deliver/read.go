@@ -75,10 +75,14 @@ func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argo
 	if w.HubProject, err = r.project(ctx, from, app); err != nil {
 		return w, err
 	}
-	if r.options.Project && payload.ProjectName(app) != argocd.DefaultProject {
+	switch {
+	case !r.options.Project:
+	case payload.ProjectName(app) != argocd.DefaultProject:
 		w.Project = w.HubProject
+	case from.indexed: // windows are spoken of, nothing rests on them
+		w.Windows, err = r.namedProject(ctx, from, argocd.DefaultProject)
 	}
-	return w, nil
+	return w, err
 }
 
 // getCluster returns nil when there positively is no such ManagedCluster.
@@ -125,6 +129,11 @@ func (r *Reconciler) project(ctx context.Context, from client.Reader, app *argoc
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return nil, nil // nothing can be called that, and the API server is not asked
 	}
+	return r.namedProject(ctx, from, name)
+}
+
+// namedProject returns the hub's AppProject of a name, nil when there positively is none.
+func (r *Reconciler) namedProject(ctx context.Context, from client.Reader, name string) (*argocd.AppProject, error) {
 	project := &argocd.AppProject{}
 	err := from.Get(ctx, client.ObjectKey{Namespace: r.options.ArgoCDNamespace, Name: name}, project, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -51,7 +52,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 			}
 			name := payload.ProjectName(app)
 			if name == argocd.DefaultProject && app.Namespace == argocdNamespace {
-				return nil // which neither travels nor has a say
+				return nil // which does not travel, see ofProject
 			}
 			return []string{name}
 		}},
@@ -89,9 +90,7 @@ func (r *Reconciler) watch(mgr ctrl.Manager) error {
 			}
 			return append(r.applications(ctx, applicationsByCluster, d.Namespace, chosen(d)...), r.on(ctx, d.Namespace, chosen(d)...)...)
 		})).
-		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			return r.applications(ctx, applicationsByProject, "", o.GetName())
-		})).
+		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject)).
 		WithOptions(r.controllerOptions()).
 		Complete(r)
 	if err != nil {
@@ -127,6 +126,27 @@ func (r *Reconciler) rivals(ctx context.Context, o client.Object) []reconcile.Re
 		return nil
 	}
 	return r.contend(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
+}
+
+// ofProject maps an AppProject to its Applications. Those of the default project in the
+// Argo CD namespace, which it may only have to say something of its sync windows, are
+// looked for: an index of them would cost more.
+func (r *Reconciler) ofProject(ctx context.Context, o client.Object) []reconcile.Request {
+	requests := r.applications(ctx, applicationsByProject, "", o.GetName())
+	if o.GetName() != argocd.DefaultProject || !r.options.Project {
+		return requests
+	}
+	var list argocd.ApplicationList
+	if err := r.client.List(ctx, &list, client.InNamespace(r.options.ArgoCDNamespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", r.options.ArgoCDNamespace)
+		return requests
+	}
+	for i := range list.Items {
+		if policy.Requested(&list.Items[i]) && payload.ProjectName(&list.Items[i]) == argocd.DefaultProject {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
 }
 
 // on returns the Applications that have works on clusters, of one namespace unless

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
@@ -49,15 +50,18 @@ func windowsFor(spec json.RawMessage, cluster string) (json.RawMessage, error) {
 	return encode("spec", fields)
 }
 
+// syncWindow is what a sync window selects.
+type syncWindow struct {
+	Clusters     []string `json:"clusters"`
+	Applications []string `json:"applications"`
+	Namespaces   []string `json:"namespaces"`
+	And          bool     `json:"andOperator"`
+}
+
 // windowFor returns one window as a cluster gets it; selects is false when it is none
 // of the cluster's.
 func windowFor(window json.RawMessage, cluster string) (mine json.RawMessage, selects bool, err error) {
-	var says struct {
-		Clusters     []string `json:"clusters"`
-		Applications []string `json:"applications"`
-		Namespaces   []string `json:"namespaces"`
-		And          bool     `json:"andOperator"`
-	}
+	var says syncWindow
 	if err := json.Unmarshal(window, &says); err != nil || len(says.Clusters) == 0 {
 		return window, true, nil //nolint:nilerr // nothing to rewrite, or nothing that Argo CD can read
 	}
@@ -80,4 +84,52 @@ func windowFor(window json.RawMessage, cluster string) (mine json.RawMessage, se
 	}
 	mine, err = encode("a window", fields)
 	return mine, true, err
+}
+
+// Windowed reports whether a sync window of an AppProject would be about an Application on
+// the managed cluster that it is delivered to, by the rules of Argo CD
+// (SyncWindows.Matches). A spec that cannot be read has no windows.
+func Windowed(project json.RawMessage, app *argocd.Application) bool {
+	spec, err := windowsFor(project, app.Annotations[contract.ClusterAnnotation])
+	if err != nil {
+		return false
+	}
+	var p struct {
+		SyncWindows []syncWindow `json:"syncWindows"`
+	}
+	var s struct {
+		Destination struct {
+			Namespace string `json:"namespace"`
+		} `json:"destination"`
+	}
+	if json.Unmarshal(spec, &p) != nil || json.Unmarshal(app.Spec, &s) != nil {
+		return false
+	}
+	name, server := Destination(app.Annotations)
+	for _, w := range p.SyncWindows {
+		if w.selects(app.Name, s.Destination.Namespace, name, server) {
+			return true
+		}
+	}
+	return false
+}
+
+// selects reports whether a delivered window is about an Application.
+func (w syncWindow) selects(app, namespace, name, server string) bool {
+	given, met := 0, 0
+	for _, list := range []struct {
+		patterns []string
+		values   []string
+	}{{w.Applications, []string{app}}, {w.Clusters, []string{name, server}}, {w.Namespaces, []string{namespace}}} {
+		if len(list.patterns) == 0 {
+			continue
+		}
+		given++
+		if slices.ContainsFunc(list.patterns, func(p string) bool {
+			return slices.ContainsFunc(list.values, func(v string) bool { return v != "" && pattern.Glob(p, v) })
+		}) {
+			met++
+		}
+	}
+	return met > 0 && (!w.And || met == given)
 }

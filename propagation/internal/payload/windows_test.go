@@ -6,6 +6,11 @@ package payload
 import (
 	"encoding/json"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // What a sync window says on the hub about clusters holds on the managed cluster.
@@ -35,5 +40,36 @@ func TestWindowsFor(t *testing.T) {
 	}
 	if got, err := windowsFor(nil, "cluster7"); err != nil || got != nil {
 		t.Errorf("no spec became %s, %v", got, err)
+	}
+}
+
+func TestWindowed(t *testing.T) {
+	app := &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop", Annotations: map[string]string{contract.ClusterAnnotation: "cluster7"}},
+		Spec:       json.RawMessage(`{"destination":{"namespace":"sales"}}`),
+	}
+	for _, c := range []struct {
+		reason, windows string
+		want            bool
+	}{
+		{"its cluster", `[{"clusters":["cluster*"]}]`, true},
+		{"another cluster", `[{"clusters":["cluster8"]}]`, false},
+		{"its name", `[{"applications":["sh*"]}]`, true},
+		{"another name", `[{"applications":["bank"]}]`, false},
+		{"the namespace that it deploys to", `[{"namespaces":["sales"]}]`, true},
+		{"one of several", `[{"namespaces":["other"]},{"clusters":["x"],"applications":["shop"]}]`, true},
+		{"all that is given", `[{"namespaces":["sales"],"clusters":["cluster7"],"andOperator":true}]`, true},
+		{"not all that is given", `[{"namespaces":["other"],"clusters":["cluster7"],"andOperator":true}]`, false},
+		{"no window", `[]`, false},
+		{"one that selects nothing", `[{"kind":"deny"}]`, false},
+		{"no list of windows", `"x"`, false},
+		{"no window in the list", `["x"]`, false},
+	} {
+		if got := Windowed(json.RawMessage(`{"syncWindows":`+c.windows+`}`), app); got != c.want {
+			t.Errorf("%s: got %t", c.reason, got)
+		}
+	}
+	if Windowed(nil, app) || Windowed(json.RawMessage("[]"), app) {
+		t.Error("a project without windows has one")
 	}
 }

@@ -25,6 +25,9 @@ type Inputs struct {
 	// HubProject is the hub's AppProject of the name that the Application gives, nil
 	// when there is none; Project is the same when it is to travel.
 	HubProject, Project *argocd.AppProject
+	// Windows is the hub's AppProject when its sync windows were to hold on the managed
+	// cluster, too, and do not, since it stays on the hub.
+	Windows *argocd.AppProject
 	// ArgoCDNamespace and appNamespaces are settings.
 	ArgoCDNamespace string
 	AppNamespaces   AppNamespaces
@@ -131,6 +134,10 @@ func warnings(in Inputs) []Message {
 		name, server := payload.Destination(in.Application.Annotations)
 		found = append(found, Message{ReasonProjectForbids, fmt.Sprintf(
 			"delivered, but AppProject %q does not allow destination %s on the managed cluster: add it to spec.destinations of the project", in.Project.Name, name+server)})
+	}
+	if in.Windows != nil && payload.Windowed(in.Windows.Spec, in.Application) {
+		found = append(found, Message{ReasonWindow, fmt.Sprintf(
+			"delivered, but AppProject %q does not travel, and so do its sync windows not: choose another project, or set the window on the managed cluster", in.Windows.Name)})
 	}
 	return found
 }

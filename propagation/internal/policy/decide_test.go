@@ -65,6 +65,20 @@ func TestDecide(t *testing.T) {
 		"notBound":     {reason: "a tenant uses only its own clusters", change: func(in *Inputs) { in.Bound = false }, want: ReasonNotBound, text: "create a Placement"},
 		"unknownFirst": {reason: "that there is no cluster helps more than that it is not bound", change: func(in *Inputs) { in.Cluster, in.Bound = nil, false }, want: ReasonUnknownCluster},
 		"noSkip":       {reason: "two controllers would fight: a warning", change: func(in *Inputs) { delete(in.Application.Annotations, argocd.SkipReconcileAnnotation) }, want: ReasonSkipReconcile, text: "set annotation"},
+		"window": {
+			reason: "what says when not to sync is not left behind in silence",
+			change: func(in *Inputs) {
+				in.Windows = &argocd.AppProject{Spec: json.RawMessage(`{"syncWindows":[{"clusters":["cluster1"]}]}`)}
+			},
+			want: ReasonWindow, text: "another project",
+		},
+		"otherWindow": {
+			reason: "the window of another cluster is none of its business",
+			change: func(in *Inputs) {
+				in.Windows = &argocd.AppProject{Spec: json.RawMessage(`{"syncWindows":[{"clusters":["cluster2"]}]}`)}
+			},
+			want: ReasonDelivered,
+		},
 		"forbidden": {
 			reason: "the project would turn it away over there: a warning, never a wider project",
 			change: func(in *Inputs) {

@@ -36,6 +36,7 @@ const (
 	ReasonSkipReconcile  = "SkipReconcileMissing"
 	ReasonProjectForbids = "ProjectForbidsDestination"
 	ReasonRequestWaiting = "RequestWaiting"
+	ReasonWindow         = "WindowNotDelivered"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
 	ReasonProjectDenied   = "ProjectNotAllowed"
