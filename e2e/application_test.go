@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -47,15 +48,22 @@ func spec(t *testing.T, name string, automated bool) json.RawMessage {
 // for it to be gone, when the test ends.
 func create(t *testing.T, name, cluster string, automated bool) *argocd.Application {
 	t.Helper()
+	return createWith(t, name, cluster, spec(t, name, automated), nil)
+}
+
+// createWith does the same with a spec and further annotations.
+func createWith(t *testing.T, name, cluster string, spec json.RawMessage, annotations map[string]string) *argocd.Application {
+	t.Helper()
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: env.ArgoCDNamespace, Name: name, Finalizers: []string{argocd.ResourcesFinalizer},
 			Labels:      map[string]string{contract.PullLabel: "true"},
 			Annotations: map[string]string{contract.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"},
 		},
-		Spec: spec(t, name, automated),
+		Spec: spec,
 	}
 	a.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
+	maps.Copy(a.Annotations, annotations)
 	if err := fleet.Hub.Client.Create(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}

@@ -108,6 +108,12 @@ func whole(s string, limit int, rejected *Rejected) string {
 	return s
 }
 
+// exact returns a value that is compared, or nothing: a part of it is another value.
+func exact(s string, rejected *Rejected) (string, bool) {
+	kept := whole(s, MaxMessage, rejected)
+	return kept, kept == s
+}
+
 func message(s string, rejected *Rejected) (string, bool) { return Message(s, rejected), true }
 func token(s string, rejected *Rejected) (string, bool)   { return Token(s, rejected), true }
 

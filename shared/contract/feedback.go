@@ -38,6 +38,29 @@ const (
 	FeedbackRefresh        = "refresh"
 )
 
+// Names of the feedback values that a work asks for which only reads its Application: what
+// delivering it may change.
+const (
+	FeedbackRepoURL              = "observedRepoURL"
+	FeedbackPath                 = "observedPath"
+	FeedbackChart                = "observedChart"
+	FeedbackTargetRevision       = "observedTargetRevision"
+	FeedbackProject              = "observedProject"
+	FeedbackDestinationNamespace = "observedDestinationNamespace"
+)
+
+// ObservedPaths returns the JSON paths of the values above.
+func ObservedPaths() []workv1.JsonPath {
+	return []workv1.JsonPath{
+		{Name: FeedbackRepoURL, Path: ".spec.source.repoURL"},
+		{Name: FeedbackPath, Path: ".spec.source.path"},
+		{Name: FeedbackChart, Path: ".spec.source.chart"},
+		{Name: FeedbackTargetRevision, Path: ".spec.source.targetRevision"},
+		{Name: FeedbackProject, Path: ".spec.project"},
+		{Name: FeedbackDestinationNamespace, Path: ".spec.destination.namespace"},
+	}
+}
+
 // RequestPaths returns the JSON paths of the values above. All come from the same
 // state of the same object, so that together they prove that a request was seen
 // and is done.
@@ -201,6 +224,9 @@ var feedback = func() map[string]known {
 	add(FeedbackRefresh, token)
 	for _, t := range ConditionTypes {
 		add(feedbackConditionPrefix+t, message)
+	}
+	for _, p := range ObservedPaths() {
+		add(p.Name, exact)
 	}
 	return all
 }()

@@ -25,7 +25,14 @@ const (
 	// AbandonAnnotation with a true boolean releases a deleted hub Application
 	// without waiting for the managed cluster to prove the prune.
 	AbandonAnnotation = group + "abandon-on-delete"
+	// AdoptAnnotation says what becomes of an Application that is on the managed cluster
+	// already: without it, it is taken over; "never" leaves it to whoever wrote it, and
+	// "observe" does not deliver at all, but says how it is.
+	AdoptAnnotation = group + "adopt"
 )
+
+// ObservedAnnotation is "true" on a work that only reads its Application.
+const ObservedAnnotation = group + "observed"
 
 // PauseAnnotation on an Application, ApplicationSet, Namespace or ManagedCluster keeps
 // ManifestWorks as they are: "delivery" or "sync", optionally "until <RFC 3339>".

@@ -214,6 +214,18 @@ func (w *Work) Applied() bool {
 // CreatedBefore reports whether a work was created before another one, in whole seconds.
 func (w *Work) CreatedBefore(o *Work) bool { return w.created < o.created }
 
+// Observed reports whether the work only reads its Application.
+func (w *Work) Observed() bool { return w.annotations[contract.ObservedAnnotation] != "" }
+
+// Refusal returns why the agent could not apply the Application, "" when it could or has
+// not tried.
+func (w *Work) Refusal() string {
+	if c := w.condition(manifestApplied); c != nil && c.Status == metav1.ConditionFalse {
+		return c.Message
+	}
+	return ""
+}
+
 // Request returns the one-time request that the work carries, "" for none.
 func (w *Work) Request() string { return w.annotations[contract.RequestAnnotation] }
 

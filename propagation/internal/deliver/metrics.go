@@ -18,7 +18,7 @@ import (
 var (
 	applicationsGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_applications",
-		Help: "Hub Applications that carry the pull label or the cluster annotation; state is delivered, refused or paused (something waits for the end of a pause), reason says why (for a delivered one: Delivered, or its first warning).",
+		Help: "Hub Applications that carry the pull label or the cluster annotation; state is delivered, refused, observed (read on the managed cluster, not delivered) or paused (something waits for the end of a pause), reason says why (for a delivered one: Delivered, or its first warning).",
 	}, []string{"state", "reason"})
 	worksWritten = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "propagation_manifestworks_written_total",
@@ -58,6 +58,7 @@ const (
 	stateDelivered = "delivered"
 	stateRefused   = "refused"
 	statePaused    = "paused"
+	stateObserved  = "observed"
 )
 
 func init() {

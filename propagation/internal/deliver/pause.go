@@ -73,7 +73,7 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 		return ctrl.Result{}, err
 	}
 	again := ctrl.Result{RequeueAfter: p.Left(r.now())}
-	if p.Word == policy.PauseSync && c.current != nil && c.current.Annotations[contract.PausedAnnotation] == "" {
+	if p.Word == policy.PauseSync && c.current != nil && c.current.Annotations[contract.PausedAnnotation] == "" && c.current.Annotations[contract.ObservedAnnotation] == "" {
 		return again, r.pauseSync(ctx, c.current)
 	}
 	waits, err := r.waits(w, c)

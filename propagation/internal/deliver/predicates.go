@@ -121,6 +121,10 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 				return true // the others may go now
 			}
 		}
+		// What is only read, or was not to be taken over, is spoken of.
+		if after.Observed() || before.Refusal() != after.Refusal() {
+			return true
+		}
 		return after.Request() != "" || before.Generation != after.Generation || !before.SameMetadata(after)
 	}}
 }

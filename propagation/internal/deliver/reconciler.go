@@ -212,6 +212,9 @@ func waitFor(work *manifestcache.Cached) delivery {
 
 // write makes current, or a new work, the wanted one.
 func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (delivery, error) {
+	if payload.Observes(w.Application) {
+		return r.observe(ctx, w, current, warnings)
+	}
 	plan, written, err := r.request(ctx, w, current)
 	if err != nil || written {
 		return delivery{silent: true}, err
@@ -236,6 +239,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 		return delivery{}, err
 	}
 	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
+	warnings = append(alreadyThere(w.Application, current), warnings...)
 	return delivery{state: progressDone, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
 }
 

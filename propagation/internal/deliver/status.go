@@ -84,6 +84,8 @@ func stateOf(v policy.Decision) (state, reason string) {
 		return statePaused, reason
 	case !v.Deliver:
 		return stateRefused, reason
+	case reason == policy.ReasonObserved || reason == policy.ReasonNotThere:
+		return stateObserved, reason
 	}
 	return stateDelivered, reason
 }

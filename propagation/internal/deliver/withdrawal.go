@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -90,7 +91,7 @@ func (r *Reconciler) pausedWork(ctx context.Context, key types.NamespacedName, w
 // is leaving: OCM removes its works whatever we do. A cluster that is not there at all
 // may only have not been restored yet.
 func (r *Reconciler) counted(ctx context.Context, w withdrawal, work *manifestcache.Cached) (bool, error) {
-	if w.uncounted {
+	if w.uncounted || work.Annotations[contract.ObservedAnnotation] != "" {
 		return false, nil
 	}
 	cluster, err := getCluster(ctx, r.client, work.Namespace)

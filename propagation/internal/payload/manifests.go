@@ -37,6 +37,7 @@ var hubOnlyKeys = map[string]bool{
 	contract.DestinationNameAnnotation:   true,
 	contract.DestinationServerAnnotation: true,
 	contract.AbandonAnnotation:           true,
+	contract.AdoptAnnotation:             true,
 	contract.PauseAnnotation:             true,
 	contract.WithdrawalsAnnotation:       true,
 	argocd.SkipReconcileAnnotation:       true,

@@ -30,15 +30,18 @@ type Inputs struct {
 // ManifestWork returns the wanted work, without its name. Every field that the
 // API server would default is set, so that the stored spec is the wanted one.
 func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
-	app, err := applicationManifest(p.Application, p.Request)
-	if err != nil {
-		return nil, err
-	}
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace:   p.Application.Annotations[contract.ClusterAnnotation],
 		Labels:      workLabels(p.Application),
 		Annotations: workAnnotations(p.Application),
 	}}
+	if Observes(p.Application) {
+		return work, observe(work, p.Application)
+	}
+	app, err := applicationManifest(p.Application, p.Request)
+	if err != nil {
+		return nil, err
+	}
 	p.Request.Annotate(work.Annotations)
 	// A later manifest needs the earlier ones: the agent applies them in order.
 	orphans, err := addShared(&work.Spec, p)
@@ -48,7 +51,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	add(&work.Spec, app, workv1.ManifestConfigOption{
 		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: DeliveredNamespace(p.Application), Name: p.Application.Name},
 		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(), p.Request.FeedbackPaths()...)}},
-		UpdateStrategy: serverSideApply([]workv1.IgnoreField{{
+		UpdateStrategy: serverSideApply(takesOver(p.Application), []workv1.IgnoreField{{
 			Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
 			JSONPaths: []string{".operation", ".metadata.annotations['argocd\\.argoproj\\.io/refresh']"},
 		}}),
@@ -84,7 +87,7 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) (orphans []workv1.Orphan
 		id := workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.AppProjectPlural, Namespace: p.ProjectNamespace, Name: p.Project.Name}
 		add(spec, manifest, workv1.ManifestConfigOption{
 			ResourceIdentifier: id,
-			UpdateStrategy:     serverSideApply(nil),
+			UpdateStrategy:     serverSideApply(true, nil),
 			FeedbackScrapeType: workv1.FeedbackPollType,
 		})
 		orphans = append(orphans, workv1.OrphaningRule(id))
@@ -102,10 +105,10 @@ func deleteOption(orphans []workv1.OrphaningRule) *workv1.DeleteOption {
 	}
 }
 
-func serverSideApply(ignore []workv1.IgnoreField) *workv1.UpdateStrategy {
+func serverSideApply(force bool, ignore []workv1.IgnoreField) *workv1.UpdateStrategy {
 	return &workv1.UpdateStrategy{
 		Type:            workv1.UpdateStrategyTypeServerSideApply,
-		ServerSideApply: &workv1.ServerSideApplyConfig{Force: true, FieldManager: workv1.DefaultFieldManager, IgnoreFields: ignore},
+		ServerSideApply: &workv1.ServerSideApplyConfig{Force: force, FieldManager: workv1.DefaultFieldManager, IgnoreFields: ignore},
 	}
 }
 

@@ -94,6 +94,10 @@ func wellFormed(in Inputs) *Decision {
 	if namespace := in.Application.Annotations[contract.AppNamespaceAnnotation]; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
 		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace; correct or remove it", contract.AppNamespaceAnnotation, namespace)
 	}
+	if !payload.KnowsAdoption(in.Application) {
+		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %.100q: want %s or %s, or remove it",
+			contract.AdoptAnnotation, in.Application.Annotations[contract.AdoptAnnotation], payload.AdoptNever, payload.AdoptObserve)
+	}
 	if _, err := payload.Redirect(in.Application.Spec, in.Application.Annotations); err != nil {
 		return refuseAndKeep(ReasonInvalidSpec, "not delivered: %v; correct it", err)
 	}

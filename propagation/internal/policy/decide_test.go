@@ -65,6 +65,8 @@ func TestDecide(t *testing.T) {
 		"notBound":     {reason: "a tenant uses only its own clusters", change: func(in *Inputs) { in.Bound = false }, want: ReasonNotBound, text: "create a Placement"},
 		"unknownFirst": {reason: "that there is no cluster helps more than that it is not bound", change: func(in *Inputs) { in.Cluster, in.Bound = nil, false }, want: ReasonUnknownCluster},
 		"noSkip":       {reason: "two controllers would fight: a warning", change: func(in *Inputs) { delete(in.Application.Annotations, argocd.SkipReconcileAnnotation) }, want: ReasonSkipReconcile, text: "set annotation"},
+		"badAdoption":  {reason: "what cannot be followed might take over what it must not", change: func(in *Inputs) { in.Application.Annotations[contract.AdoptAnnotation] = "yes" }, want: ReasonInvalidTarget, text: "want never or observe", keep: true},
+		"goodAdoption": {reason: "what can be is", change: func(in *Inputs) { in.Application.Annotations[contract.AdoptAnnotation] = "never" }, want: ReasonDelivered},
 		"window": {
 			reason: "what says when not to sync is not left behind in silence",
 			change: func(in *Inputs) {

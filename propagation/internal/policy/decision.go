@@ -37,6 +37,9 @@ const (
 	ReasonProjectForbids = "ProjectForbidsDestination"
 	ReasonRequestWaiting = "RequestWaiting"
 	ReasonWindow         = "WindowNotDelivered"
+	ReasonObserved       = "Observed"
+	ReasonNotThere       = "NotThere"
+	ReasonAlreadyThere   = "AlreadyThere"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
 	ReasonProjectDenied   = "ProjectNotAllowed"

@@ -1,0 +1,144 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// An Application that a managed cluster's own people made is observed from the hub, which
+// says what a delivery would change and touches nothing, be it by being deleted; then it is
+// found to have another owner; and then it is taken over. What runs is the same throughout.
+func TestAdoption(t *testing.T) { onEachCluster(t, adoption) }
+
+func adoption(t *testing.T, cluster string) {
+	t.Helper()
+	name := "local-" + cluster
+	hubSpec, before := madeThere(t, cluster, name)
+	same := func(when string) {
+		t.Helper()
+		if after := running(t, cluster, name); !maps.Equal(before, after) {
+			t.Fatalf("%s what runs has changed from %v to %v", when, before, after)
+		}
+	}
+
+	a := createWith(t, name, cluster, hubSpec, map[string]string{contract.AdoptAnnotation: "observe"})
+	awaitWell(t, "hub", name)
+	awaitCondition(t, name, `delivering would change project "local" → "guestbook"`)
+	same("observed,")
+	if there := managed(t, cluster, name); len(there.OwnerReferences) > 0 || !strings.Contains(string(there.Spec), `"project":"local"`) {
+		t.Fatalf("what was to be observed was changed: owners %v, %s", there.OwnerReferences, there.Spec)
+	}
+	if err := remove(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	awaitNoWork(t, cluster, name)
+	same("not observed any more,")
+
+	a = createWith(t, name, cluster, hubSpec, map[string]string{contract.AdoptAnnotation: "never"})
+	awaitCondition(t, name, "has another owner")
+	same("not taken over,")
+	if there := managed(t, cluster, name); !strings.Contains(string(there.Spec), `"project":"local"`) {
+		t.Fatalf("what was not to be taken over was: %s", there.Spec)
+	}
+
+	patch(t, a, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, contract.AdoptAnnotation))
+	await(t, "it to be taken over", func() (bool, string) {
+		there := managed(t, cluster, name)
+		return strings.Contains(string(there.Spec), `"project":"guestbook"`) && len(there.OwnerReferences) == 1, string(there.Spec)
+	})
+	awaitWell(t, "hub", name)
+	awaitNoCondition(t, name)
+	same("taken over,")
+}
+
+// madeThere makes an Application on a managed cluster, in a project of its own there, and
+// returns the spec that it is to have on the hub, and what runs.
+func madeThere(t *testing.T, cluster, name string) (json.RawMessage, map[string]string) {
+	t.Helper()
+	c := fleet.Cluster(cluster).Client
+	hubSpec := spec(t, name, true)
+	project := &argocd.AppProject{
+		ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "local"},
+		Spec:       []byte(`{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}]}`),
+	}
+	local := &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name},
+		Spec:       bytes.Replace(hubSpec, []byte(`"project":"guestbook"`), []byte(`"project":"local"`), 1),
+	}
+	project.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.AppProjectKind))
+	local.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
+	content := map[string]string{name + "/config.yaml": strings.ReplaceAll(survivor, "NAME", name)}
+	if _, err := fleet.Git.Commit(t.Context(), "Run locally", content); err != nil {
+		t.Fatal(err)
+	}
+	afterwards(t, "delete what was made on "+cluster, func(ctx context.Context) error {
+		return errors.Join(client.IgnoreNotFound(c.Delete(ctx, local)), client.IgnoreNotFound(c.Delete(ctx, project)))
+	})
+	for _, o := range []client.Object{project, local} {
+		if err := c.Create(t.Context(), o, client.FieldOwner("somebody-there")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await(t, "the Deployment and its pods to be there", func() (bool, string) {
+		found := running(t, cluster, name)
+		return len(found) == 4, fmt.Sprint(found)
+	})
+	awaitWell(t, cluster, name)
+	return hubSpec, running(t, cluster, name)
+}
+
+// awaitCondition waits until a condition of a hub Application has a text in its message.
+func awaitCondition(t *testing.T, name, text string) {
+	t.Helper()
+	await(t, name+" to say "+text, func() (bool, string) {
+		a, _ := view.Application("hub", name)
+		for _, c := range a.Conditions {
+			if strings.Contains(c.Message, text) {
+				return true, ""
+			}
+		}
+		return false, fmt.Sprint(a.Conditions)
+	})
+}
+
+func awaitNoCondition(t *testing.T, name string) {
+	t.Helper()
+	await(t, name+" to have no condition", func() (bool, string) {
+		a, _ := view.Application("hub", name)
+		return len(a.Conditions) == 0, fmt.Sprint(a.Conditions)
+	})
+}
+
+// awaitNoWork waits until the hub has no ManifestWork of an Application on a cluster.
+func awaitNoWork(t *testing.T, cluster, name string) {
+	t.Helper()
+	await(t, "the ManifestWork of "+name+" to be gone", func() (bool, string) {
+		var list workv1.ManifestWorkList
+		if err := fleet.Hub.Client.List(t.Context(), &list, client.InNamespace(cluster)); err != nil {
+			return false, err.Error()
+		}
+		for i := range list.Items {
+			if list.Items[i].Annotations[contract.HubNameAnnotation] == name {
+				return false, fmt.Sprintf("%s: %v %v", list.Items[i].Name, list.Items[i].DeletionTimestamp, list.Items[i].Status.Conditions)
+			}
+		}
+		return true, ""
+	})
+}

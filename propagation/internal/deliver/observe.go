@@ -1,0 +1,106 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// observe makes current, or a new work, one that only reads the Application on its
+// cluster, and says what delivering it would change. A work that delivers stays one: the
+// agent owns what it has applied, and would remove it with a work that only reads.
+func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (delivery, error) {
+	app := w.Application
+	if current != nil && current.Annotations[contract.ObservedAnnotation] == "" {
+		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonInvalidTarget,
+			"annotation %s is %s, but the Application is delivered to cluster %q (ManifestWork %s), which keeps what was delivered before; remove the annotation, or delete this Application and make it again",
+			contract.AdoptAnnotation, payload.AdoptObserve, current.Namespace, current.Name)}, nil
+	}
+	want, err := payload.ManifestWork(r.payloadInputs(w, request.Request{}))
+	if err != nil {
+		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(app), err)
+	}
+	bindToUID(app, current, want)
+	_, err = r.applyWork(ctx, app, current, want, request.Plan{})
+	switch {
+	case current != nil && apierrors.IsNotFound(err):
+		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
+	case isRejected(err):
+		errorsTotal.WithLabelValues(errorKind(err)).Inc()
+		return delivery{state: progressRefused, after: afterRefusal, decision: policy.Refuse(policy.ReasonRefused, "not observed: the API server refused the ManifestWork: %v", err)}, nil
+	case err != nil:
+		return delivery{}, err
+	}
+	seen := observed(app, current)
+	if len(app.Operation) > 0 {
+		seen.Text += "; its operation waits until it is delivered"
+	}
+	return delivery{state: progressDone, decision: policy.Decision{Deliver: true, Warnings: append([]policy.Message{seen}, warnings...)}}, nil
+}
+
+// observed says what is known of an Application that is only read.
+func observed(app *argocd.Application, work *manifestcache.Cached) policy.Message {
+	there, cluster := payload.DeliveredName(app), app.Annotations[contract.ClusterAnnotation]
+	m := policy.Message{Reason: policy.ReasonObserved, Text: fmt.Sprintf("not delivered, only observed (annotation %s): ", contract.AdoptAnnotation)}
+	manifest := manifestOf(work)
+	switch {
+	case manifest == nil:
+		m.Text += fmt.Sprintf("cluster %q has not said yet whether it has Application %s", cluster, there)
+	case meta.IsStatusConditionFalse(manifest.Conditions, workv1.ManifestAvailable):
+		return policy.Message{Reason: policy.ReasonNotThere, Text: fmt.Sprintf(
+			"not delivered, and there is nothing to observe: cluster %q has no Application %s; create it there, or remove annotation %s to deliver it", cluster, there, contract.AdoptAnnotation)}
+	case len(manifest.StatusFeedbacks.Values) == 0:
+		m.Text += fmt.Sprintf("cluster %q has not said yet how Application %s is", cluster, there)
+	default:
+		changes := strings.Join(payload.Differences(app, manifest.StatusFeedbacks.Values), ", ")
+		if changes == "" {
+			changes = "nothing of source, project and destination namespace"
+		}
+		m.Text += "delivering would change " + changes + "; remove the annotation to deliver"
+	}
+	return m
+}
+
+// manifestOf returns what the agent has said of a work's Application, nil for nothing.
+func manifestOf(work *manifestcache.Cached) *workv1.ManifestCondition {
+	if work == nil {
+		return nil
+	}
+	for i := range work.Status.ResourceStatus.Manifests {
+		m := &work.Status.ResourceStatus.Manifests[i]
+		if m.ResourceMeta.Group == argocd.Group && m.ResourceMeta.Resource == argocd.ApplicationPlural {
+			return m
+		}
+	}
+	return nil
+}
+
+// alreadyThere warns that an Application which is not to take over what others have set
+// has met such on its cluster.
+func alreadyThere(app *argocd.Application, work *manifestcache.Cached) []policy.Message {
+	if app.Annotations[contract.AdoptAnnotation] != payload.AdoptNever || work == nil {
+		return nil
+	}
+	why := work.Kept.Refusal()
+	if !strings.Contains(why, "conflict") {
+		return nil
+	}
+	return []policy.Message{{Reason: policy.ReasonAlreadyThere, Text: fmt.Sprintf(
+		"not applied: Application %s on cluster %q has another owner, and annotation %s is %s: remove the annotation to take it over, or rename this Application; cluster: %s",
+		payload.DeliveredName(app), work.Namespace, contract.AdoptAnnotation, payload.AdoptNever, why)}}
+}

@@ -1,0 +1,172 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+func adopt(how string) func(*argocd.Application) {
+	return func(a *argocd.Application) {
+		if a.Annotations[contract.AdoptAnnotation] = how; how == "" {
+			delete(a.Annotations, contract.AdoptAnnotation)
+		}
+	}
+}
+
+// answer is what an agent says of the Application in a work, as of its generation.
+func answer(t *testing.T, key client.ObjectKey, applied, available metav1.ConditionStatus, message string, values map[string]string) {
+	t.Helper()
+	for {
+		work := &workv1.ManifestWork{}
+		if err := hub.client.Get(context.Background(), key, work); err != nil {
+			t.Fatalf("get ManifestWork: %v", err)
+		}
+		now := metav1.Now()
+		condition := func(kind string, status metav1.ConditionStatus, message string) metav1.Condition {
+			return metav1.Condition{Type: kind, Status: status, Reason: "Agent", Message: message, ObservedGeneration: work.Generation, LastTransitionTime: now}
+		}
+		there := payload.DeliveredBy(&work.Spec)
+		var feedback []workv1.FeedbackValue
+		for name, value := range values {
+			feedback = append(feedback, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+		}
+		work.Status = workv1.ManifestWorkStatus{
+			Conditions: []metav1.Condition{condition(workv1.WorkApplied, applied, "")},
+			ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{{
+				ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: there.Namespace, Name: there.Name},
+				StatusFeedbacks: workv1.StatusFeedbackResult{Values: feedback},
+				Conditions:      []metav1.Condition{condition(workv1.ManifestApplied, applied, message), condition(workv1.ManifestAvailable, available, "")},
+			}}},
+		}
+		err := hub.client.Status().Update(context.Background(), work)
+		if apierrors.IsConflict(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("write the status of ManifestWork %s: %v", key, err)
+		}
+		return
+	}
+}
+
+// An observed Application is read, compared and never touched; a change of it on the hub
+// writes no work, its operation waits, and once the annotation goes it is delivered by the
+// same work.
+func TestObserve(t *testing.T) {
+	p := newPlace(t)
+	start(t)
+	app := p.deploy("shop", adopt("observe"), func(a *argocd.Application) { a.Operation = json.RawMessage(`{"sync":{}}`) })
+	work := delivered(t, app, p.cluster)
+	key := client.ObjectKeyFromObject(work)
+	says(t, app, policy.WarningCondition, "has not said yet")
+	answer(t, key, metav1.ConditionTrue, metav1.ConditionFalse, "", nil)
+	says(t, app, policy.WarningCondition, "has no Application "+p.namespace+"/shop")
+	values := map[string]string{
+		contract.FeedbackRepoURL: "https://git.example.com/apps.git", contract.FeedbackPath: "guestbook", contract.FeedbackTargetRevision: "v1",
+		contract.FeedbackProject: "default", contract.FeedbackDestinationNamespace: "guestbook", contract.FeedbackSyncStatus: argocd.SyncSynced,
+	}
+	answer(t, key, metav1.ConditionTrue, metav1.ConditionTrue, "", values)
+	says(t, app, policy.WarningCondition, `delivering would change targetRevision "v1" → "main"; remove the annotation to deliver; its operation waits`)
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = []byte(strings.Replace(string(a.Spec), `"main"`, `"v1"`, 1))
+	})
+	says(t, app, policy.WarningCondition, "would change nothing of source")
+	if now := works(t, app)[0]; now.Generation != work.Generation {
+		t.Errorf("a change of an observed Application wrote its work: generation %d became %d", work.Generation, now.Generation)
+	}
+	pause(t, namespace(p.namespace), "sync") // there is nothing to take automation out of
+	says(t, p.deploy("late"), policy.WarningCondition, "paused")
+	if now := works(t, app)[0]; now.Generation != work.Generation || now.Annotations[contract.PausedAnnotation] != "" {
+		t.Errorf("a pause wrote the work of an observed Application: generation %d became %d", work.Generation, now.Generation)
+	}
+	pause(t, namespace(p.namespace), "")
+
+	edit(t, app, adopt(""))
+	eventually(t, "the delivery", func() error {
+		now := works(t, app)
+		if len(now) != 1 || now[0].UID != work.UID || now[0].Annotations[contract.ObservedAnnotation] != "" || payload.DeliveredBy(&now[0].Spec) != payload.DeliveredName(app) {
+			return fmt.Errorf("works %v", now)
+		}
+		if c := now[0].Spec.ManifestConfigs; c[len(c)-1].UpdateStrategy.Type != workv1.UpdateStrategyTypeServerSideApply {
+			return fmt.Errorf("it is applied by %s", c[len(c)-1].UpdateStrategy.Type)
+		}
+		return nil
+	})
+
+	// The agent owns what it has applied: going back to reading would prune in the end.
+	before := works(t, app)[0]
+	edit(t, app, adopt("observe"))
+	says(t, app, policy.ErrorCondition, "is delivered to cluster")
+	if now := works(t, app)[0]; now.Generation != before.Generation {
+		t.Error("a delivered Application became one that is only read")
+	}
+}
+
+// The guard holds back no work that only reads.
+func TestObservedIsNotCounted(t *testing.T) {
+	start(t, func(o *Options) {
+		o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0
+	})
+	p := newPlace(t)
+	counted := p.deploy("counted")
+	seen := p.deploy("seen", adopt("observe"), func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	delivered(t, counted, p.cluster)
+	delivered(t, seen, p.cluster)
+	remove(t, counted)
+	remove(t, seen)
+	withdrawn(t, seen)
+	eventually(t, "the observed Application to go", func() error { return gone(seen) })
+	if own := works(t, counted); len(own) != 1 || own[0].DeletionTimestamp != nil {
+		t.Error("the other was not held")
+	}
+}
+
+// What is there already and is not to be taken over is told with the agent's words.
+func TestAdoptNever(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("shop", adopt("never"))
+	work := delivered(t, app, p.cluster)
+	const conflict = `Failed to apply manifest: Apply failed with 1 conflict: conflict with "kubectl" using argoproj.io/v1alpha1: .spec.source.path`
+	answer(t, client.ObjectKeyFromObject(work), metav1.ConditionFalse, metav1.ConditionTrue, conflict, nil)
+	says(t, app, policy.WarningCondition, conflict)
+	says(t, app, policy.WarningCondition, "remove the annotation to take it over")
+	edit(t, app, adopt(""))
+	says(t, app, policy.WarningCondition, "")
+	if c := delivered(t, app, p.cluster).Spec.ManifestConfigs; !c[len(c)-1].UpdateStrategy.ServerSideApply.Force {
+		t.Error("it does not take over what is there")
+	}
+}
+
+func TestAdoptionThatCannotBeFollowed(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("shop", adopt("Observe"))
+	says(t, app, policy.ErrorCondition, "want never or observe")
+	if own := works(t, app); len(own) > 0 {
+		t.Errorf("there are %d works", len(own))
+	}
+	edit(t, app, adopt("never"))
+	work := delivered(t, app, p.cluster)
+	edit(t, app, adopt("sometimes"))
+	says(t, app, policy.ErrorCondition, "keeps what was delivered before")
+	if now := delivered(t, app, p.cluster); now.UID != work.UID || now.Generation != work.Generation {
+		t.Error("a slip has cost the copy")
+	}
+}

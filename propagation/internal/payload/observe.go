@@ -1,0 +1,107 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Values of the adopt annotation: what becomes of an Application that is on the managed
+// cluster already. Without it, it is taken over.
+const (
+	// AdoptNever applies only what nobody else has set otherwise.
+	AdoptNever = "never"
+	// AdoptObserve delivers nothing and reads what is there.
+	AdoptObserve = "observe"
+)
+
+// Observes reports whether an Application is read on its managed cluster, not delivered.
+func Observes(app *argocd.Application) bool {
+	return app.Annotations[contract.AdoptAnnotation] == AdoptObserve
+}
+
+// KnowsAdoption reports whether the adopt annotation can be followed.
+func KnowsAdoption(app *argocd.Application) bool {
+	switch app.Annotations[contract.AdoptAnnotation] {
+	case "", AdoptNever, AdoptObserve:
+		return true
+	}
+	return false
+}
+
+// takesOver reports whether fields that others have set become the hub's.
+func takesOver(app *argocd.Application) bool {
+	return app.Annotations[contract.AdoptAnnotation] != AdoptNever
+}
+
+// observe makes a work one that reads the Application on the managed cluster and never
+// touches it, be it by its own end: the agent takes ownership of nothing that it only
+// reads. The Application's spec is not in it, so that a change of it writes nothing.
+func observe(work *workv1.ManifestWork, app *argocd.Application) error {
+	there := DeliveredName(app)
+	manifest, err := encode("Application", deliveredObject{
+		APIVersion: argocd.GroupVersion.String(), Kind: argocd.ApplicationKind,
+		Metadata: deliveredMetadata{Name: there.Name, Namespace: there.Namespace},
+	})
+	if err != nil {
+		return err
+	}
+	add(&work.Spec, manifest, workv1.ManifestConfigOption{
+		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: there.Namespace, Name: there.Name},
+		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(), contract.ObservedPaths()...)}},
+		UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly},
+		FeedbackScrapeType: workv1.FeedbackWatchType,
+	})
+	work.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	work.Annotations[contract.ObservedAnnotation] = "true"
+	return nil
+}
+
+// Differences says what a delivery would change in the Application that was observed, as
+// far as the agent has reported it: "path \"a\" → \"b\"". Sources of which there are
+// several are not compared.
+func Differences(app *argocd.Application, values []workv1.FeedbackValue) []string {
+	there := map[string]string{}
+	for i := range values {
+		if v := values[i].Value.String; v != nil {
+			there[values[i].Name] = *v
+		}
+	}
+	var spec struct {
+		Source *struct {
+			RepoURL        string `json:"repoURL"`
+			Path           string `json:"path"`
+			Chart          string `json:"chart"`
+			TargetRevision string `json:"targetRevision"`
+		} `json:"source"`
+		Destination struct {
+			Namespace string `json:"namespace"`
+		} `json:"destination"`
+	}
+	if json.Unmarshal(app.Spec, &spec) != nil {
+		return nil // which is spoken of elsewhere
+	}
+	var found []string
+	compare := func(field, name, want, missing string) {
+		if is := cmp.Or(there[name], missing); is != cmp.Or(want, missing) {
+			found = append(found, fmt.Sprintf("%s %q → %q", field, is, cmp.Or(want, missing)))
+		}
+	}
+	if s := spec.Source; s != nil {
+		compare("repoURL", contract.FeedbackRepoURL, s.RepoURL, "")
+		compare("path", contract.FeedbackPath, s.Path, "")
+		compare("chart", contract.FeedbackChart, s.Chart, "")
+		compare("targetRevision", contract.FeedbackTargetRevision, s.TargetRevision, "HEAD")
+	}
+	compare("project", contract.FeedbackProject, ProjectName(app), argocd.DefaultProject)
+	compare("destination namespace", contract.FeedbackDestinationNamespace, spec.Destination.Namespace, "")
+	return found
+}
