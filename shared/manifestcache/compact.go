@@ -87,6 +87,10 @@ func (w *Work) keepMetadata(full *workv1.ManifestWork, rejected *contract.Reject
 		w.HubNamespace = intern(namespace)
 		delete(annotations, contract.HubNamespaceAnnotation)
 	}
+	if request := annotations[contract.RequestAnnotation]; request != "" {
+		w.more().request = request
+		delete(annotations, contract.RequestAnnotation)
+	}
 	setIn(annotations[contract.HostingAnnotation], rejected)
 	w.labels, w.annotations = shareMap(labels), shareMap(annotations)
 }
@@ -196,10 +200,13 @@ func (w *Work) keepValue(name, text string) {
 		w.operationMessage, w.has = intern(text), w.has|hasOperationMessage
 		return
 	}
-	if name != contract.FeedbackRequest { // no two are the same
-		text = intern(text)
-	}
 	more := w.more()
+	switch {
+	case name != contract.FeedbackRequest: // no two are the same
+		text = intern(text)
+	case text == more.request:
+		text = more.request
+	}
 	more.values = append(more.values, value{name, text})
 }
 

@@ -143,13 +143,16 @@ func (w *Work) GetUID() types.UID {
 
 // GetAnnotations returns a map of the caller's own with the annotations of the pull model.
 func (w *Work) GetAnnotations() map[string]string {
-	if w.HubName == "" && w.HubNamespace == "" && len(w.annotations) == 0 {
+	if w.HubName == "" && w.HubNamespace == "" && w.Request() == "" && len(w.annotations) == 0 {
 		return nil
 	}
-	all := make(map[string]string, len(w.annotations)+2)
+	all := make(map[string]string, len(w.annotations)+3)
 	maps.Copy(all, w.annotations)
 	if w.HubNamespace != "" {
 		all[contract.HubNamespaceAnnotation] = w.HubNamespace
+	}
+	if request := w.Request(); request != "" {
+		all[contract.RequestAnnotation] = request
 	}
 	if w.HubName != "" {
 		all[contract.HubNameAnnotation] = w.HubName

@@ -57,6 +57,7 @@ type rare struct {
 	uid             types.UID
 	resourceVersion string
 	deleted         int64
+	request         string // an annotation, and no two are the same
 	specHash        string
 	baseHash        string
 	values          []value
@@ -227,11 +228,29 @@ func (w *Work) Refusal() string {
 }
 
 // Request returns the one-time request that the work carries, "" for none.
-func (w *Work) Request() string { return w.annotations[contract.RequestAnnotation] }
+func (w *Work) Request() string {
+	if w.rare == nil {
+		return ""
+	}
+	return w.rare.request
+}
+
+// Said returns the feedback value of that name, which is none that all works have, "" for
+// none.
+func (w *Work) Said(name string) string {
+	if w.rare != nil {
+		for _, v := range w.rare.values {
+			if v.name == name {
+				return v.text
+			}
+		}
+	}
+	return ""
+}
 
 // SameMetadata reports whether two versions of a work have the same labels and annotations
 // of the pull model, and are both being deleted or both not.
 func (w *Work) SameMetadata(o *Work) bool {
 	return w.HubNamespace == o.HubNamespace && w.HubName == o.HubName && w.Leaving() == o.Leaving() &&
-		maps.Equal(w.labels, o.labels) && maps.Equal(w.annotations, o.annotations)
+		w.Request() == o.Request() && maps.Equal(w.labels, o.labels) && maps.Equal(w.annotations, o.annotations)
 }

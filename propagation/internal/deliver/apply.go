@@ -43,6 +43,7 @@ func (r *Reconciler) applyWork(ctx context.Context, app *argocd.Application, cur
 		return applyResult{name: name}, err
 	}
 	result := applyResult{name: current.Name}
+	c = payload.KeepRefresh(current, want, c)
 	same := r.lastApplied.same(current, c.Spec)
 	withSpec := !same || payload.Polls(current)
 	wanted := c.Spec

@@ -125,24 +125,6 @@ func TestOperationStaysUntilItHasRun(t *testing.T) {
 	}
 }
 
-func TestRefreshIsDeliveredOnce(t *testing.T) {
-	start(t)
-	p := newPlace(t)
-	app := p.deploy("guestbook")
-	m := deliveredTo(t, app, p.cluster)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[argocd.RefreshAnnotation] = "hard" })
-	eventually(t, "the refresh in the work", func() error { return carries(t, app, `"argocd.argoproj.io/refresh":"hard"`) })
-	m.apply()
-	m.report()
-	m.begin()
-	m.report()
-	settledAgain(t, app, m)
-	m.begin()
-	if m.refreshed != 1 {
-		t.Errorf("the managed cluster refreshed %d times", m.refreshed)
-	}
-}
-
 func TestTerminate(t *testing.T) {
 	start(t)
 	p := newPlace(t)
@@ -179,6 +161,31 @@ func TestOperationTakenBack(t *testing.T) {
 	}
 }
 
+// startToCrash starts propagation that dies at its n-th write for the place: it is not
+// sent, or its answer is lost.
+func startToCrash(t *testing.T, p *place, n int64, sent bool) (dead *propagation, crashed <-chan struct{}) {
+	var writes atomic.Int64
+	over := make(chan struct{})
+	crash := sync.OnceFunc(func() { close(over) })
+	return startWith(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if o.GetNamespace() != p.namespace && o.GetNamespace() != p.cluster {
+					return c.Patch(ctx, o, patch, opts...)
+				}
+				switch count := writes.Add(1); {
+				case count < n:
+					return c.Patch(ctx, o, patch, opts...)
+				case count == n && sent:
+					_ = c.Patch(ctx, o, patch, opts...)
+				}
+				crash()
+				return errors.New("crashed")
+			},
+		})
+	}), over
+}
+
 // A crash between any two writes: the n-th write is not sent (or is sent and its
 // answer lost), propagation dies and is started again.
 func TestOperationRunsOnceAcrossCrashes(t *testing.T) {
@@ -191,26 +198,7 @@ func TestOperationRunsOnceAcrossCrashes(t *testing.T) {
 				m := deliveredTo(t, app, p.cluster)
 				first.stop()
 
-				var writes atomic.Int64
-				crashed := make(chan struct{})
-				crash := sync.OnceFunc(func() { close(crashed) })
-				dead := startWith(t, func(c client.Client) client.Client {
-					return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
-						Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-							if o.GetNamespace() != p.namespace && o.GetNamespace() != p.cluster {
-								return c.Patch(ctx, o, patch, opts...)
-							}
-							switch count := writes.Add(1); {
-							case count < n:
-								return c.Patch(ctx, o, patch, opts...)
-							case count == n && lost == "answer":
-								_ = c.Patch(ctx, o, patch, opts...)
-							}
-							crash()
-							return errors.New("crashed")
-						},
-					})
-				})
+				dead, crashed := startToCrash(t, p, n, lost == "answer")
 				ask(t, app)
 				play := func() {
 					m.apply()

@@ -9,9 +9,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -76,6 +74,9 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	if p.Word == policy.PauseSync && c.current != nil && c.current.Annotations[contract.PausedAnnotation] == "" && c.current.Annotations[contract.ObservedAnnotation] == "" {
 		return again, r.pauseSync(ctx, c.current)
 	}
+	if ended, err := r.endedRefresh(ctx, w, c.current); err != nil || ended {
+		return again, err
+	}
 	waits, err := r.waits(w, c)
 	switch {
 	case err != nil:
@@ -113,12 +114,10 @@ func (r *Reconciler) waits(w policy.Inputs, c copies) (bool, error) {
 	if c.current == nil || len(c.elsewhere) > 0 || len(c.surplus) > 0 {
 		return true, nil
 	}
-	conditions, err := appstatus.Conditions(w.Application.Status)
+	plan, _, err := r.plan(w, c.current)
 	if err != nil {
-		return false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
+		return false, err
 	}
-	claim, made := request.ClaimOf(conditions)
-	plan := request.PlanFor(w.Application, claim, full(c.current), request.NeverSeen(w.Cluster, made))
 	if plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced {
 		return true, nil
 	}
@@ -137,6 +136,7 @@ func (r *Reconciler) waits(w policy.Inputs, c copies) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	hashes = payload.KeepRefresh(c.current, want, hashes)
 	same := r.lastApplied.same(c.current, hashes.Spec)
 	payload.MarkGeneration(c.current, want, !same, hashes.Base)
 	payload.MarkStored(c.current, want, hashes.Spec, same, !same)

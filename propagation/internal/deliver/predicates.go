@@ -125,8 +125,20 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 		if after.Observed() || before.Refusal() != after.Refusal() {
 			return true
 		}
-		return after.Request() != "" || before.Generation != after.Generation || !before.SameMetadata(after)
+		return answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
 	}}
+}
+
+// answered: the agent may have said something of the request that the work carries.
+func answered(before, after *manifestcache.Work) bool {
+	switch id := after.Request(); {
+	case id == "":
+		return false
+	case request.IsRefresh(id): // which stays in the work when it has been
+		return before.Said(contract.FeedbackRequest) != after.Said(contract.FeedbackRequest) ||
+			before.Said(contract.FeedbackRefresh) != after.Said(contract.FeedbackRefresh)
+	}
+	return true
 }
 
 // appliedNow: the agent has applied the work as it is.

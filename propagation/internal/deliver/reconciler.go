@@ -17,9 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -52,6 +50,7 @@ type Reconciler struct {
 	tracker      tracker
 	gracePeriods gracePeriods
 	unlabelled   unlabelled
+	refreshes    refreshes
 	withdrawals  *withdrawals
 	swept        chan event.GenericEvent
 }
@@ -241,29 +240,6 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
 	warnings = append(alreadyThere(w.Application, current), warnings...)
 	return delivery{state: progressDone, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
-}
-
-// request sees the Application's one-time request through; written tells that the
-// Application was changed, whose event leads to the next step.
-func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (p request.Plan, written bool, err error) {
-	conditions, err := appstatus.Conditions(w.Application.Status)
-	if err != nil {
-		return request.Plan{}, false, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
-	}
-	claim, made := request.ClaimOf(conditions)
-	p = request.PlanFor(w.Application, claim, full(current), request.NeverSeen(w.Cluster, made))
-	switch p.Step {
-	case request.StepClaim:
-		return p, true, r.claim(ctx, w.Application, conditions, p.Request.ID)
-	case request.StepFinish, request.StepDrop:
-		return p, true, r.finish(ctx, w.Application, conditions, p.Request.ID, p.Done)
-	case request.StepSend:
-		if p.Replaced {
-			p.Request, err = r.withCarriedRequest(ctx, current, p.Request)
-		}
-	case request.StepHold:
-	}
-	return p, false, err
 }
 
 // payloadInputs collects what goes into the work.

@@ -5,7 +5,6 @@ package deliver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -17,7 +16,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 func isOurCondition(conditionType string) bool {
@@ -95,46 +93,4 @@ func conditionsField(conditions []appstatus.Condition) appstatus.Fields {
 		return appstatus.Fields{"conditions": nil}
 	}
 	return appstatus.Fields{"conditions": conditions}
-}
-
-func isClaimCondition(conditionType string) bool { return conditionType == request.ClaimCondition }
-
-// claim gives the Application's request an identity.
-func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
-	merged, _ := appstatus.Merge(current, isClaimCondition, []appstatus.Condition{{
-		Type: request.ClaimCondition, Message: request.ClaimMessage(id, app.Annotations[contract.ClusterAnnotation]),
-	}}, r.now())
-	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
-	if err != nil || patch == nil {
-		return err
-	}
-	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("claim %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))
-	}
-	return nil
-}
-
-// finish removes the kinds of request that are done together with their claim: one
-// write, so that there is no moment in which they could be taken for new.
-func (r *Reconciler) finish(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string, kinds []string) error {
-	merged, _ := appstatus.Merge(current, isClaimCondition, nil, r.now())
-	metadata := map[string]any{"resourceVersion": app.ResourceVersion}
-	patch := map[string]any{"metadata": metadata, "status": conditionsField(merged)}
-	for _, kind := range kinds {
-		switch kind {
-		case request.KindOperation:
-			patch["operation"] = nil
-		case request.KindRefresh:
-			metadata["annotations"] = map[string]any{argocd.RefreshAnnotation: nil}
-		}
-	}
-	raw, err := json.Marshal(patch)
-	if err != nil {
-		return fmt.Errorf("encode Application patch: %w", err)
-	}
-	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, raw)); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("finish %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))
-	}
-	ctrl.LoggerFrom(ctx).Info("request ended", "request", id, "done", kinds)
-	return nil
 }

@@ -187,6 +187,8 @@ func skipNames() config.Controller {
 type requests struct {
 	mu    sync.Mutex
 	paths []string
+	// done are those of them that the API server has done.
+	done []string
 	// blind are the patches of Applications and ManifestWorks that do not say which
 	// version they are for.
 	blind []string
@@ -224,8 +226,20 @@ func versioned(body []byte) bool {
 func (r *requests) in(namespaces ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return within(r.paths, namespaces)
+}
+
+// doneIn returns those of [requests.in] that the API server has done: it refuses one that
+// was made from an outdated cache.
+func (r *requests) doneIn(namespaces ...string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return within(r.done, namespaces)
+}
+
+func within(paths, namespaces []string) []string {
 	var found []string
-	for _, path := range r.paths {
+	for _, path := range paths {
 		for _, namespace := range namespaces {
 			if strings.Contains(path, "/namespaces/"+namespace+"/") {
 				found = append(found, path)
@@ -262,7 +276,13 @@ func (c recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.requests.paths = append(c.requests.paths, r.Method+" "+r.URL.Path)
 		c.requests.mu.Unlock()
 	}
-	return c.next.RoundTrip(r)
+	answer, err := c.next.RoundTrip(r)
+	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") && err == nil && answer.StatusCode < http.StatusMultipleChoices {
+		c.requests.mu.Lock()
+		c.requests.done = append(c.requests.done, r.Method+" "+r.URL.Path)
+		c.requests.mu.Unlock()
+	}
+	return answer, err
 }
 
 var serial atomic.Int64

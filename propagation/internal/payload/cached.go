@@ -9,6 +9,7 @@ import (
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
@@ -33,6 +34,18 @@ func FactsOf(work *workv1.ManifestWork) manifestcache.SpecFacts {
 func CachedBase(work *manifestcache.Cached) string {
 	facts := work.Kept.Spec()
 	return cmp.Or(facts.BaseHash, facts.Hash)
+}
+
+// KeepRefresh makes want, which asks for nothing, leave a refresh that has been in the
+// work when nothing else differs: taking it out would be a write for nothing. It returns
+// the hashes to go on with.
+func KeepRefresh(current *manifestcache.Cached, want *workv1.ManifestWork, h Hashes) Hashes {
+	sent := current.Annotations[contract.RequestAnnotation]
+	if want.Annotations[contract.RequestAnnotation] != "" || !request.IsRefresh(sent) || CachedBase(current) != h.Base || Polls(current) {
+		return h
+	}
+	want.Annotations[contract.RequestAnnotation] = sent
+	return Hashes{Spec: current.Kept.Spec().Hash, Base: h.Base}
 }
 
 // Polls reports whether a stored work polls although the CRD knows to watch.

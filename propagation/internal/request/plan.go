@@ -44,15 +44,31 @@ type Plan struct {
 	Done []string
 }
 
-// PlanFor decides from the Application, its claim and the work that carries it,
-// which may be nil. unseen tells that the managed cluster cannot have seen what was
-// claimed, unless its feedback says that it has.
-func PlanFor(app *argocd.Application, claim string, work *workv1.ManifestWork, unseen bool) Plan {
-	wanted := wantedKinds(app)
-	if claim == "" {
-		if len(wanted) > 0 {
-			return Plan{Step: StepClaim, Request: Request{ID: newClaim(app, wanted)}}
-		}
+// Known is what is known of a request beside the Application and the work.
+type Known struct {
+	// Claim is that on the Application, "" without one.
+	Claim string
+	// Unseen: the managed cluster cannot have seen what was claimed, unless its feedback
+	// says that it has.
+	Unseen bool
+	// Refreshing is the identity that this process has given to the refresh that the
+	// Application asks for and nothing else with it. Refreshed: it has ended that one, and
+	// the Application is from before.
+	Refreshing string
+	Refreshed  bool
+}
+
+// PlanFor decides from the Application, what is known of its request, and the work that
+// carries it, which may be nil.
+func PlanFor(app *argocd.Application, work *workv1.ManifestWork, k Known) Plan {
+	wanted, claim := wantedKinds(app), k.Claim
+	switch {
+	case claim != "":
+	case isRefresh(wanted):
+		return planRefresh(app, work, k)
+	case len(wanted) > 0:
+		return Plan{Step: StepClaim, Request: Request{ID: newClaim(app, wanted)}}
+	default:
 		return Plan{}
 	}
 	kinds := kindsOf(claim)
@@ -67,17 +83,22 @@ func PlanFor(app *argocd.Application, claim string, work *workv1.ManifestWork, u
 	if slices.Contains(kinds, KindRefresh) {
 		r.Refresh = app.Annotations[argocd.RefreshAnnotation]
 	}
-	sent := ""
-	if work != nil {
-		sent = work.Annotations[contract.RequestAnnotation]
-	}
+	sent := sentWith(work)
 	switch {
 	case strings.TrimSuffix(sent, terminateSuffix) == claim:
-		return planSent(app, r, sent, same, work, unseen)
+		return planSent(app, r, sent, same, work, k.Unseen)
 	case len(same) < len(kinds):
 		return Plan{Step: StepDrop, Request: r} // nothing of it was sent
 	}
-	return planAfter(r, sent, work, unseen)
+	return planAfter(r, sent, work, k.Unseen)
+}
+
+// sentWith returns the request that a work carries.
+func sentWith(work *workv1.ManifestWork) string {
+	if work == nil {
+		return ""
+	}
+	return work.Annotations[contract.RequestAnnotation]
 }
 
 // planSent sees a request through that the work carries; same are the kinds of it that
@@ -109,9 +130,10 @@ func planSent(app *argocd.Application, r Request, sent string, same []string, wo
 }
 
 // planAfter sends a request to a work that may have an earlier one: that runs first,
-// for Argo CD loses an operation that is put in the place of a running one.
+// for Argo CD loses an operation that is put in the place of a running one. For a refresh
+// alone none has to wait.
 func planAfter(r Request, sent string, work *workv1.ManifestWork, unseen bool) Plan {
-	if sent == "" {
+	if sent == "" || IsRefresh(sent) {
 		return Plan{Request: r}
 	}
 	reported := feedbackOf(work)

@@ -94,7 +94,7 @@ func TestPlanRequest(t *testing.T) {
 		"earlierVersion":    {reason: "a claim without a hash is taken for what is there", app: asking(one, ""), claim: "operation-0123456789", work: work("operation-0123456789", "operation-0123456789", "", yes), step: StepFinish, id: "operation-0123456789", done: []string{KindOperation}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := PlanFor(c.app, c.claim, c.work, c.unseen)
+			got := PlanFor(c.app, c.work, Known{Claim: c.claim, Unseen: c.unseen})
 			if got.Step != c.step || got.Request.ID != c.id || got.Replaced != c.replaced || !slices.Equal(got.Done, c.done) {
 				t.Errorf("%s: got %+v", c.reason, got)
 			}

@@ -13,7 +13,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Request is an operation or a refresh that the hub asks for once. Its way:
+// Request is an operation or a refresh that the hub asks for once. Its way, unless it is
+// a refresh alone (see planRefresh):
 //
 //	hub: request           -> a claim on the Application gives it an identity
 //	hub: request and claim -> the work carries both

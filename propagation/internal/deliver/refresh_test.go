@@ -1,0 +1,368 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// refresh asks for a refresh as Argo CD's API server does, be it for a webhook, for
+// `argocd app get --refresh` or for the button of the UI.
+func refresh(t *testing.T, app *argocd.Application, word string) {
+	t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, argocd.RefreshAnnotation, word)
+	if err := hub.client.Patch(context.Background(), app.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+		t.Fatalf("ask for a refresh: %v", err)
+	}
+}
+
+// compared plays the managed cluster until the hub has no refresh any more.
+func compared(t *testing.T, app *argocd.Application, m *managed) {
+	t.Helper()
+	eventually(t, "the refresh to leave the hub", func() error {
+		m.apply()
+		m.report() // applied, not compared yet
+		m.begin()
+		m.report()
+		return refreshGone(app)
+	})
+}
+
+func refreshGone(app *argocd.Application) error {
+	stored := &argocd.Application{}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+		return err
+	}
+	if word := stored.Annotations[argocd.RefreshAnnotation]; word != "" {
+		return fmt.Errorf("it is still there: %s", word)
+	}
+	return nil
+}
+
+// marked gives the Application another label and waits until its work has it, so that
+// whatever was to be written before has been written.
+func marked(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	mark := fmt.Sprintf("mark-%d", serial.Add(1))
+	edit(t, app, func(a *argocd.Application) { a.Labels["example.com/mark"] = mark })
+	eventually(t, "the label in the work", func() error { return carries(t, app, mark) })
+}
+
+// inWork waits until the work carries the refresh.
+func inWork(t *testing.T, app *argocd.Application, word string) {
+	t.Helper()
+	eventually(t, "the refresh in the work", func() error { return carries(t, app, `"`+argocd.RefreshAnnotation+`":"`+word+`"`) })
+}
+
+// verbs returns what was written of an Application and its work, in short.
+func (p *propagation) verbs(place *place, from int) []string {
+	var list []string
+	for _, r := range p.requests.doneIn(place.namespace, place.cluster)[from:] {
+		verb, path, _ := strings.Cut(r, " ")
+		kind := path[:strings.LastIndex(path, "/")]
+		list = append(list, verb+" "+kind[strings.LastIndex(kind, "/")+1:])
+	}
+	return list
+}
+
+// One write brings the refresh to the managed cluster, one takes it off the hub when the
+// cluster has compared. The very same refresh again is another one.
+func TestRefreshTakesTwoWrites(t *testing.T) {
+	for _, word := range []string{"normal", "hard"} {
+		t.Run(word, func(t *testing.T) {
+			running := start(t)
+			p := newPlace(t)
+			app := p.deploy("guestbook")
+			m := deliveredTo(t, app, p.cluster)
+			marked(t, app)
+			compared(t, app, m)
+			for i := 1; i <= 3; i++ {
+				before := len(running.requests.doneIn(p.namespace, p.cluster))
+				refresh(t, app, word)
+				inWork(t, app, word)
+				compared(t, app, m)
+				marked(t, app) // which is the third write, and takes the refresh out
+				if err := carries(t, app, argocd.RefreshAnnotation); err == nil {
+					t.Error("the label was delivered together with a refresh that has been")
+				}
+				if got, want := running.verbs(p, before), []string{"PATCH manifestworks", "PATCH applications", "PATCH manifestworks"}; !slices.Equal(got, want) {
+					t.Errorf("refresh %d was written with %q, want %q", i, got, want)
+				}
+				m.apply()
+				m.begin()
+				m.report()
+				if m.refreshed != i {
+					t.Fatalf("after %d refreshes the managed cluster refreshed %d times", i, m.refreshed)
+				}
+			}
+			if m := said(t, app); len(m) > 0 {
+				t.Errorf("it says %v", m)
+			}
+		})
+	}
+}
+
+func TestRefreshWhilePropagationIsDown(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	first.stop()
+	refresh(t, app, "normal")
+	second := start(t)
+	compared(t, app, m)
+	marked(t, app)
+	if got := second.verbs(p, 0); len(got) != 3 || m.refreshed != 1 {
+		t.Errorf("it was written with %q, and the managed cluster refreshed %d times", got, m.refreshed)
+	}
+	second.stop()
+	third := start(t) // over a work that carries what has been
+	marked(t, app)
+	if got := third.verbs(p, 0); len(got) != 1 {
+		t.Errorf("a restart wrote %q", got)
+	}
+}
+
+// A crash at either write, before or after it: the refresh is not lost, and is done once
+// more at worst.
+func TestRefreshAcrossCrashes(t *testing.T) {
+	for _, lost := range []string{"request", "answer"} {
+		for n := int64(1); n <= 2; n++ {
+			t.Run(fmt.Sprintf("%s-%d", lost, n), func(t *testing.T) {
+				first := start(t)
+				p := newPlace(t)
+				app := p.deploy("guestbook")
+				m := deliveredTo(t, app, p.cluster)
+				first.stop()
+				dead, crashed := startToCrash(t, p, n, lost == "answer")
+				refresh(t, app, "normal")
+				eventually(t, "the crash", func() error {
+					m.apply()
+					m.begin()
+					m.report()
+					select {
+					case <-crashed:
+						return nil
+					default:
+						return errors.New("propagation still works")
+					}
+				})
+				dead.stop()
+				running := start(t)
+				compared(t, app, m)
+				if once := n == 1 && lost == "request" || n == 2 && lost == "answer"; m.refreshed != 1 && (once || m.refreshed != 2) {
+					t.Errorf("the managed cluster refreshed %d times", m.refreshed)
+				}
+				marked(t, app)
+				before := len(running.requests.doneIn(p.namespace, p.cluster))
+				refresh(t, app, "normal")
+				inWork(t, app, "normal")
+				compared(t, app, m)
+				if got := running.verbs(p, before); !slices.Equal(got, []string{"PATCH manifestworks", "PATCH applications"}) {
+					t.Errorf("the next one was written with %q", got)
+				}
+			})
+		}
+	}
+}
+
+// What a restart finds done may have been another one: a refresh that is asked for is
+// never taken off without one that was sent for it.
+func TestRefreshIsNotTakenForTheOneBefore(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	refresh(t, app, "normal")
+	inWork(t, app, "normal")
+	compared(t, app, m)
+	first.stop()
+	refresh(t, app, "normal") // as the one in the work, which has been
+	start(t)
+	compared(t, app, m)
+	if m.refreshed != 2 {
+		t.Errorf("the managed cluster refreshed %d times", m.refreshed)
+	}
+}
+
+// A second push while the first one's refresh is under way changes nothing, as in Argo CD
+// itself; another word takes its place at once, also on a cluster that does not answer.
+func TestRefreshTwice(t *testing.T) {
+	running := start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	marked(t, app)
+	before := len(running.requests.doneIn(p.namespace, p.cluster))
+	refresh(t, app, "normal")
+	inWork(t, app, "normal")
+	refresh(t, app, "normal")
+	refresh(t, app, "hard")
+	inWork(t, app, "hard")
+	compared(t, app, m)
+	if got := running.verbs(p, before); !slices.Equal(got, []string{"PATCH manifestworks", "PATCH manifestworks", "PATCH applications"}) {
+		t.Errorf("they were written with %q", got)
+	}
+	if m.refreshed != 1 {
+		t.Errorf("the managed cluster refreshed %d times", m.refreshed)
+	}
+}
+
+// Neither an edit nor an operation waits for a refresh that the cluster does not answer.
+func TestNothingWaitsForARefresh(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	refresh(t, app, "normal")
+	inWork(t, app, "normal")
+	setPath(t, app, "guestbook", "edited")
+	eventually(t, "the edit", func() error {
+		return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, `"`+argocd.RefreshAnnotation+`":"normal"`))
+	})
+	ask(t, app)
+	sent(t, app, m)
+	if err := carries(t, app, `"`+argocd.RefreshAnnotation+`":"normal"`); err != nil {
+		t.Error(err)
+	}
+	if warning := said(t, app)[policy.WarningCondition]; warning != "" {
+		t.Errorf("it says %q", warning)
+	}
+	m.begin()
+	m.report()
+	m.end()
+	m.report()
+	settledAgain(t, app, m)
+	if m.ran != 1 || m.refreshed != 1 {
+		t.Errorf("the managed cluster ran %d operations and refreshed %d times", m.ran, m.refreshed)
+	}
+}
+
+// A pause keeps the refresh on the hub. One that was under way is taken off when it has
+// been, so that the next one is not taken for it.
+func TestRefreshOfAPausedApplication(t *testing.T) {
+	for _, word := range []string{"delivery", "sync"} {
+		t.Run(word, func(t *testing.T) {
+			start(t)
+			p := newPlace(t)
+			app := p.deploy("guestbook")
+			m := deliveredTo(t, app, p.cluster)
+			refresh(t, app, "normal")
+			inWork(t, app, "normal")
+			pause(t, app, word)
+			late := p.deploy("late", func(a *argocd.Application) { a.Annotations[contract.PauseAnnotation] = word })
+			says(t, late, policy.WarningCondition, "paused")
+			compared(t, app, m)
+			says(t, app, policy.WarningCondition, "")
+			refresh(t, app, "normal")
+			says(t, app, policy.WarningCondition, "paused ("+word+")")
+			m.apply()
+			m.begin()
+			m.report()
+			if m.refreshed != 1 || refreshGone(app) == nil {
+				t.Fatalf("paused, the managed cluster refreshed %d times, and %v", m.refreshed, refreshGone(app))
+			}
+			pause(t, app, "")
+			compared(t, app, m)
+			says(t, app, policy.WarningCondition, "")
+			if m.refreshed != 2 {
+				t.Errorf("the managed cluster refreshed %d times", m.refreshed)
+			}
+		})
+	}
+}
+
+// An Application whose withdrawal is held, or that was withdrawn, keeps the refresh that it
+// is asked for until it is delivered again.
+func TestRefreshOfAWithdrawnApplication(t *testing.T) {
+	running := start(t, guarded(newHubNamespace(t)))
+	g := generate(t)
+	app := g.apps[0]
+	g.each(many, func(a *argocd.Application) {
+		edit(t, a, func(a *argocd.Application) { a.Labels[contract.PullLabel] = "false" })
+	})
+	g.awaitHeld("ApplicationSet")
+	before := len(running.requests.doneIn(g.cluster))
+	refresh(t, app, "normal")
+	another(t)
+	if got := running.requests.doneIn(g.cluster)[before:]; len(got) > 0 || refreshGone(app) == nil {
+		t.Errorf("a held Application's refresh was followed: %q, %v", got, refreshGone(app))
+	}
+	edit(t, app, func(a *argocd.Application) { a.Labels[contract.PullLabel] = "true" })
+	m := &managed{t: t, work: client.ObjectKeyFromObject(delivered(t, app, g.cluster))}
+	inWork(t, app, "normal")
+	compared(t, app, m)
+	g.decide(g.set, "approve")
+	edit(t, app, func(a *argocd.Application) { a.Labels[contract.PullLabel] = "false" })
+	withdrawn(t, app)
+	refresh(t, app, "normal")
+	edit(t, app, func(a *argocd.Application) { a.Labels[contract.PullLabel] = "true" })
+	m = &managed{t: t, work: client.ObjectKeyFromObject(delivered(t, app, g.cluster))}
+	inWork(t, app, "normal")
+	compared(t, app, m)
+	if m.refreshed != 1 {
+		t.Errorf("the managed cluster refreshed %d times", m.refreshed)
+	}
+}
+
+// A refresh that an earlier version has claimed is seen through.
+func TestRefreshOfAnEarlierVersion(t *testing.T) {
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	first := start(t)
+	m := deliveredTo(t, app, p.cluster)
+	first.stop()
+	claim := request.ClaimMessage("refresh-0123456789", p.cluster)
+	edit(t, app, func(a *argocd.Application) {
+		a.Annotations[argocd.RefreshAnnotation] = "normal"
+		a.Status = []byte(`{"conditions":[{"type":"` + request.ClaimCondition + `","message":` + fmt.Sprintf("%q", claim) + `,"lastTransitionTime":"` + metav1.Now().UTC().Format("2006-01-02T15:04:05Z") + `"}]}`)
+	})
+	start(t)
+	compared(t, app, m)
+	says(t, app, request.ClaimCondition, "")
+	if m.refreshed < 1 {
+		t.Error("the managed cluster has not refreshed")
+	}
+}
+
+// A cache that has not heard yet that the refresh was taken off does not make another one
+// of it.
+func TestRefreshIsNotSentAgainByAStaleCache(t *testing.T) {
+	frozen := newFreezer("applications")
+	startFrozen(t, frozen)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	refresh(t, app, "normal")
+	inWork(t, app, "normal")
+	frozen.freeze()
+	compared(t, app, m)
+	id := m.get().Annotations[contract.RequestAnnotation]
+	edit(t, m.get(), func(w *workv1.ManifestWork) { w.Labels[contract.ApplicationSetLabel] = "true" })
+	eventually(t, "the work to be looked at", func() error {
+		if w := m.get(); w.Labels[contract.ApplicationSetLabel] != "" {
+			return errors.New("it still has another's label")
+		}
+		return nil
+	})
+	if now := m.get().Annotations[contract.RequestAnnotation]; now != id {
+		t.Errorf("%s was sent after %s", now, id)
+	}
+	frozen.thaw()
+	marked(t, app)
+}

@@ -1,0 +1,104 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// plan says what is next about the Application's one-time request, whose work current is.
+func (r *Reconciler) plan(w policy.Inputs, current *manifestcache.Cached) (request.Plan, []appstatus.Condition, error) {
+	conditions, err := appstatus.Conditions(w.Application.Status)
+	if err != nil {
+		return request.Plan{}, nil, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
+	}
+	claim, made := request.ClaimOf(conditions)
+	k := request.Known{Claim: claim, Unseen: request.NeverSeen(w.Cluster, made)}
+	k.Refreshing, k.Refreshed = r.refreshes.of(w.Application)
+	return request.PlanFor(w.Application, full(current), k), conditions, nil
+}
+
+// request sees the Application's one-time request through; written tells that the
+// Application was changed, whose event leads to the next step.
+func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (p request.Plan, written bool, err error) {
+	p, conditions, err := r.plan(w, current)
+	if err != nil {
+		return p, false, err
+	}
+	claim, _ := request.ClaimOf(conditions)
+	switch p.Step {
+	case request.StepClaim:
+		return p, true, r.claim(ctx, w.Application, conditions, p.Request.ID)
+	case request.StepFinish, request.StepDrop:
+		if claim == "" {
+			return p, true, r.endRefresh(ctx, w.Application, p.Request.ID)
+		}
+		return p, true, r.finish(ctx, w.Application, conditions, p.Request.ID, p.Done)
+	case request.StepSend:
+		if claim == "" && request.IsRefresh(p.Request.ID) {
+			r.refreshes.send(client.ObjectKeyFromObject(w.Application), p.Request.ID)
+		}
+		if p.Replaced {
+			p.Request, err = r.withCarriedRequest(ctx, current, p.Request)
+		}
+	case request.StepHold:
+	}
+	return p, false, err
+}
+
+func isClaimCondition(conditionType string) bool { return conditionType == request.ClaimCondition }
+
+// claim gives the Application's request an identity.
+func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
+	merged, _ := appstatus.Merge(current, isClaimCondition, []appstatus.Condition{{
+		Type: request.ClaimCondition, Message: request.ClaimMessage(id, app.Annotations[contract.ClusterAnnotation]),
+	}}, r.now())
+	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
+	if err != nil || patch == nil {
+		return err
+	}
+	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("claim %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))
+	}
+	return nil
+}
+
+// finish removes the kinds of request that are done together with their claim: one
+// write, so that there is no moment in which they could be taken for new.
+func (r *Reconciler) finish(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string, kinds []string) error {
+	merged, _ := appstatus.Merge(current, isClaimCondition, nil, r.now())
+	metadata := map[string]any{"resourceVersion": app.ResourceVersion}
+	patch := map[string]any{"metadata": metadata, "status": conditionsField(merged)}
+	for _, kind := range kinds {
+		switch kind {
+		case request.KindOperation:
+			patch["operation"] = nil
+		case request.KindRefresh:
+			metadata["annotations"] = map[string]any{argocd.RefreshAnnotation: nil}
+		}
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("encode Application patch: %w", err)
+	}
+	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, raw)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("finish %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))
+	}
+	ctrl.LoggerFrom(ctx).Info("request ended", "request", id, "done", kinds)
+	return nil
+}
