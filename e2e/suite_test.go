@@ -5,11 +5,8 @@ package e2e_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,55 +27,18 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(env.RunTests(m.Run, env.Options{Old: []string{"cluster2"}, Replicas: 2, Arguments: shortLeases()}, prepare))
 }
 
-func run(m *testing.M) (code int, err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx = env.WithParent(ctx)
-	// A test run that is told to end ends: what runs in the fleet ends with it.
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		select {
-		case <-ctx.Done():
-			fmt.Fprintln(os.Stderr, context.Cause(ctx))
-			os.Exit(1)
-		case <-done:
-		}
-	}()
-	if err := env.Build(ctx); err != nil {
-		return 1, err
+func prepare(ctx context.Context, f *env.Fleet) (err error) {
+	fleet = f
+	if view, err = scenario.Watch(ctx, f); err != nil {
+		return err
 	}
-	fleet, err = env.Start(ctx, env.Options{
-		Old: []string{"cluster2"}, Replicas: 2, Progress: func(line string) { fmt.Println(line) }, Arguments: shortLeases(),
-	})
-	if err != nil {
-		return 1, err
+	if err := scenario.Prepare(ctx, f); err != nil {
+		return err
 	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	if view, err = scenario.Watch(ctx, fleet); err != nil {
-		return 1, err
-	}
-	if err := scenario.Prepare(ctx, fleet); err != nil {
-		return 1, err
-	}
-	if err := approveRemovals(ctx, true); err != nil {
-		return 1, err
-	}
-	code = m.Run()
-	if code != 0 {
-		kept, keepErr := fleet.KeepLogs()
-		fmt.Println("the logs are kept in", kept)
-		err = keepErr
-	}
-	return code, err
+	return approveRemovals(ctx, true)
 }
 
 // shortLeases make a standby take over soon after a leader was killed. A leader ends

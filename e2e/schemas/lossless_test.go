@@ -37,33 +37,13 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx := env.WithParent(context.Background())
-	if err := env.Build(ctx); err != nil {
-		return 1, err
-	}
-	fleet, err := env.Start(ctx, env.Options{
+	os.Exit(env.RunTests(m.Run, env.Options{
 		HubOnly: true, ArgoCDCRDs: crds, Product: []string{env.Propagation, env.Aggregation},
 		Arguments: map[string][]string{env.Propagation: {"--cluster-binding=none", "--deliver-project"}},
-	})
-	if err != nil {
-		return 1, err
-	}
-	defer func() {
-		if stopErr := fleet.Stop(); err == nil {
-			err = stopErr
-		}
-	}()
-	hub = fleet.Hub
-	return m.Run(), nil
+	}, func(_ context.Context, f *env.Fleet) error {
+		hub = f.Hub
+		return nil
+	}))
 }
 
 // An Application with every field of a schema that is newer than our types, and

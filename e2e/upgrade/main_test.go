@@ -5,7 +5,6 @@ package upgrade
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -39,24 +38,14 @@ func run(m *testing.M) (code int, err error) {
 	if release.Missing != "" {
 		fmt.Printf("this checkout stands in for the release before: %s\n", release.Missing)
 	}
-	if err := errors.Join(release.Build(ctx), env.Build(ctx)); err != nil {
+	if err := release.Build(ctx); err != nil {
 		return 1, err
 	}
-	fleet, err = env.Start(ctx, env.Options{Sources: release.Root, Progress: func(line string) { fmt.Println(line) }})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	if view, err = scenario.Watch(ctx, fleet); err != nil {
-		return 1, err
-	}
-	if err := scenario.Prepare(ctx, fleet); err != nil {
-		return 1, err
-	}
-	if code = m.Run(); code != 0 {
-		kept, keepErr := fleet.KeepLogs()
-		fmt.Println("the logs are kept in", kept)
-		err = keepErr
-	}
-	return code, err
+	return env.RunTests(m.Run, env.Options{Sources: release.Root}, func(ctx context.Context, f *env.Fleet) (err error) {
+		fleet = f
+		if view, err = scenario.Watch(ctx, f); err != nil {
+			return err
+		}
+		return scenario.Prepare(ctx, f)
+	}), nil
 }
