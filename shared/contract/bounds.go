@@ -33,7 +33,7 @@ const (
 	// work of ours carries a handful.
 	MaxManifests = 64
 	// MaxValues is how many feedback values of a manifest are looked at. A work of
-	// ours asks for 21.
+	// ours asks for 24 at most.
 	MaxValues = 64
 	// MaxConditions is how many conditions of a list are looked at. An agent writes
 	// up to six.

@@ -31,6 +31,12 @@ const (
 	AdoptAnnotation = group + "adopt"
 )
 
+// OnWithdrawAnnotation on an Application or ApplicationSet says what becomes of what is
+// delivered when it is withdrawn: "prune", which is what becomes of it without, or
+// "orphan": it goes on running and is nobody's of the hub. On a work "orphan" says that its
+// spec asks for that.
+const OnWithdrawAnnotation = group + "on-withdraw"
+
 // ObservedAnnotation is "true" on a work that only reads its Application.
 const ObservedAnnotation = group + "observed"
 

@@ -218,6 +218,9 @@ func (w *Work) CreatedBefore(o *Work) bool { return w.created < o.created }
 // Observed reports whether the work only reads its Application.
 func (w *Work) Observed() bool { return w.annotations[contract.ObservedAnnotation] != "" }
 
+// Stays reports whether what the work delivers is to stay when it is deleted.
+func (w *Work) Stays() bool { return w.annotations[contract.OnWithdrawAnnotation] != "" }
+
 // Refusal returns why the agent could not apply the Application, "" when it could or has
 // not tried.
 func (w *Work) Refusal() string {

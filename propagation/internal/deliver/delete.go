@@ -34,7 +34,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	}
 	abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
 	key := client.ObjectKeyFromObject(app)
-	done, err := r.withdraw(ctx, withdrawal{app: key, works: c.all, reason: policy.ReasonDeleting, uncounted: abandon})
+	o, err := r.withdraw(ctx, withdrawal{app: key, works: c.all, reason: policy.ReasonDeleting, uncounted: abandon})
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -46,8 +46,12 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 		ctrl.LoggerFrom(ctx).Info("let a deleted Application go without withdrawing it", "decision", why.Decision.On)
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	if !done {
-		return ctrl.Result{}, r.sayHeld(ctx, app, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
+	if abandon && !o.held && o.problem == "" && len(o.pending) > 0 {
+		r.recordOrphansPending(ctx, app, o.pending)
+		return ctrl.Result{}, r.release(ctx, app, kept)
+	}
+	if !o.done() {
+		return ctrl.Result{}, r.sayUndone(ctx, app, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
 	}
 	if abandon {
 		if err := r.recordAbandoned(ctx, app, c.proven); err != nil {

@@ -88,7 +88,13 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 		}
 		r.withdrawals.tell()
 	}
-	if !changed(contract.PauseAnnotation) {
+	if changed(contract.OnWithdrawAnnotation) && after.GetNamespace() != "" {
+		if m, ok := after.(*metav1.PartialObjectMetadata); ok {
+			if w := policy.ParseOnWithdraw(m.Annotations[contract.OnWithdrawAnnotation], m.Kind+" "+m.Namespace+"/"+m.Name); w.Problem != "" {
+				r.recordOn(referTo(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing of it is delivered or withdrawn: " + w.Problem})
+			}
+		}
+	} else if !changed(contract.PauseAnnotation) {
 		return
 	}
 	namespace := after.GetNamespace()

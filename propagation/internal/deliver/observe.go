@@ -31,7 +31,7 @@ func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *mani
 			"annotation %s is %s, but the Application is delivered to cluster %q (ManifestWork %s), which keeps what was delivered before; remove the annotation, or delete this Application and make it again",
 			contract.AdoptAnnotation, payload.AdoptObserve, current.Namespace, current.Name)}, nil
 	}
-	want, err := payload.ManifestWork(r.payloadInputs(w, request.Request{}))
+	want, err := payload.ManifestWork(r.payloadInputs(w, current, request.Request{}))
 	if err != nil {
 		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}

@@ -121,7 +121,7 @@ func (r *Reconciler) waits(w policy.Inputs, c copies) (bool, error) {
 	if plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced {
 		return true, nil
 	}
-	want, err := payload.ManifestWork(r.payloadInputs(w, plan.Request))
+	want, err := payload.ManifestWork(r.payloadInputs(w, c.current, plan.Request))
 	if err != nil {
 		return false, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}

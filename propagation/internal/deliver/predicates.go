@@ -117,8 +117,8 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 		}
 		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
 			r.tracker.applied(app, r.now())
-			if r.index.Several(app) {
-				return true // the others may go now
+			if after.Stays() || r.index.Several(app) {
+				return true // it, or the others, may go now
 			}
 		}
 		// What is only read, or was not to be taken over, is spoken of.

@@ -13,6 +13,7 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -67,6 +68,9 @@ func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argo
 		return w, err
 	}
 	w.Cluster = cluster
+	if w.OnWithdraw, err = r.onWithdraw(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}); err != nil {
+		return w, err
+	}
 	if !w.Bound {
 		if w.Bound, err = bound(ctx, from, app.Namespace, name); err != nil {
 			return w, err

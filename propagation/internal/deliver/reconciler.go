@@ -23,6 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -218,7 +219,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	if err != nil || written {
 		return delivery{silent: true}, err
 	}
-	want, err := payload.ManifestWork(r.payloadInputs(w, plan.Request))
+	want, err := payload.ManifestWork(r.payloadInputs(w, current, plan.Request))
 	if err != nil {
 		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}
@@ -242,9 +243,12 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	return delivery{state: progressDone, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
 }
 
-// payloadInputs collects what goes into the work.
-func (r *Reconciler) payloadInputs(w policy.Inputs, q request.Request) payload.Inputs {
-	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q}
+// payloadInputs collects what goes into the work, which is current unless that is nil.
+func (r *Reconciler) payloadInputs(w policy.Inputs, current *manifestcache.Cached, q request.Request) payload.Inputs {
+	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan}
+	if w.OnWithdraw.AsBefore && current != nil {
+		p.Orphan = current.Annotations[contract.OnWithdrawAnnotation] != ""
+	}
 	if w.Project != nil {
 		p.Project = w.Project
 		p.ProjectNamespace = payload.ProjectNamespace(w.Application, r.options.ArgoCDNamespace)

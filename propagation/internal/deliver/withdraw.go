@@ -49,7 +49,7 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 				return r.waitForBinding(ctx, app, c, v, missing, left)
 			}
 		}
-		done, err := r.withdraw(ctx, withdrawal{
+		o, err := r.withdraw(ctx, withdrawal{
 			app: client.ObjectKeyFromObject(app), works: c.all, reason: cmp.Or(v.Refusal.Reason, policy.ReasonNotPulled),
 			confirm: func(ctx context.Context) (yes bool, err error) {
 				v, yes, err = r.stillRefused(ctx, app)
@@ -59,8 +59,8 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		if !done {
-			return ctrl.Result{}, r.sayHeld(ctx, app, v)
+		if !o.done() {
+			return ctrl.Result{}, r.sayUndone(ctx, app, o, v)
 		}
 	}
 	v.Withdrawn = true
@@ -88,8 +88,12 @@ func (r *Reconciler) changed(app *argocd.Application) error {
 	return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
 }
 
-// sayHeld says that a withdrawal is held or paused, and nothing before that is known.
-func (r *Reconciler) sayHeld(ctx context.Context, app *argocd.Application, v policy.Decision) error {
+// sayUndone says why a withdrawal has not come about: it waits for an agent, is held or
+// paused; and nothing before that is known.
+func (r *Reconciler) sayUndone(ctx context.Context, app *argocd.Application, o outcome, v policy.Decision) error {
+	if len(o.pending) > 0 {
+		return r.updateConditions(ctx, app, o.decision())
+	}
 	p, err := r.pauseOf(ctx, app)
 	if err != nil {
 		return err
@@ -149,7 +153,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		r.foresee(key, works)
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	done, err := r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
+	o, err := r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
 		app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 		err := r.live.Get(ctx, key, app)
 		switch {
@@ -160,7 +164,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		}
 		return true, nil
 	}})
-	if !done {
+	if !o.done() {
 		return ctrl.Result{RequeueAfter: afterPaused}, err // the guard knows when, but nobody leads back from a pause
 	}
 	return ctrl.Result{}, err

@@ -4,6 +4,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -11,6 +12,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
@@ -32,67 +35,83 @@ type withdrawal struct {
 // at again. Every withdrawal passes through here, and so through the guard. It reports
 // whether none is left that has to be deleted; the guard sends the Application round
 // again for those that have to wait.
-func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (done bool, err error) {
+func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (o outcome, err error) {
+	app, err := r.application(ctx, w.app)
+	if err != nil {
+		return o, err
+	}
 	var free []*manifestcache.Cached
-	done = true
 	for i := range w.works {
 		work := &w.works[i]
 		if work.DeletionTimestamp != nil {
 			continue
 		}
-		paused, err := r.pausedWork(ctx, w.app, work)
+		may, err := r.mayGo(ctx, w, app, work)
 		if err != nil {
-			return false, err
+			return o, err
 		}
-		if paused {
-			done = false
-			continue
-		}
-		counted, err := r.counted(ctx, w, work)
-		if err != nil {
-			return false, err
-		}
-		if counted && !r.withdrawals.note(w.app, work, true, r.now()) {
-			done = false
+		if !may {
+			o.held = true
 			continue
 		}
 		free = append(free, work)
 	}
 	if len(free) == 0 {
-		return done, nil
+		return o, nil
 	}
 	if w.confirm != nil {
 		if yes, err := w.confirm(ctx); err != nil || !yes {
-			return false, err
+			return outcome{held: true}, err
 		}
 	}
 	for _, work := range free {
-		err := r.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
+		e, err := r.endingOf(ctx, app, work)
+		if err != nil {
+			return o, err
+		}
+		if e.waits {
+			o.pending, o.problem = append(o.pending, *work), cmp.Or(o.problem, e.problem)
+			continue
+		}
+		err = r.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil {
-			return false, fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+			return o, fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 		}
 		worksWithdrawn.WithLabelValues(w.reason).Inc()
-		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", w.reason)
+		ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", w.reason, "stays", e.stays)
 	}
-	return done, nil
+	return o, nil
 }
 
-// pausedWork reports whether a work stays as it is, whatever becomes of its Application.
-func (r *Reconciler) pausedWork(ctx context.Context, key types.NamespacedName, work *manifestcache.Cached) (bool, error) {
-	app, err := r.application(ctx, key)
-	if err != nil {
+// mayGo reports whether neither a pause nor the guard keeps a work. app is nil when it is
+// gone.
+func (r *Reconciler) mayGo(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
+	p, err := r.pauseOn(ctx, app, groupOf(work), work.Namespace)
+	if err != nil || p.Word != "" {
 		return false, err
 	}
-	p, err := r.pauseOn(ctx, app, groupOf(work), work.Namespace)
-	return p.Word != "", err
+	counted, err := r.counted(ctx, w, app, work)
+	if err != nil || !counted {
+		return err == nil, err
+	}
+	return r.withdrawals.note(w.app, work, true, r.now()), nil
 }
 
 // counted reports whether the guard is asked about a work. It is not when the cluster
 // is leaving: OCM removes its works whatever we do. A cluster that is not there at all
-// may only have not been restored yet.
-func (r *Reconciler) counted(ctx context.Context, w withdrawal, work *manifestcache.Cached) (bool, error) {
-	if w.uncounted || work.Annotations[contract.ObservedAnnotation] != "" {
+// may only have not been restored yet. Where what is delivered stays, nothing is lost by
+// the end of the work: only the word of an operator keeps that.
+func (r *Reconciler) counted(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
+	if w.uncounted {
 		return false, nil
+	}
+	stays, err := r.stays(ctx, app, work)
+	if err != nil {
+		return false, err
+	}
+	if stays {
+		d, err := r.decisionOn(ctx, groupOf(work))
+		return d.Word == guard.Hold || d.Word == guard.Undo, err
 	}
 	cluster, err := getCluster(ctx, r.client, work.Namespace)
 	return cluster == nil || cluster.DeletionTimestamp == nil, err
@@ -102,7 +121,7 @@ func (r *Reconciler) counted(ctx context.Context, w withdrawal, work *manifestca
 // comes back in time, so that it sees the whole damage when the first has to.
 func (r *Reconciler) foresee(app types.NamespacedName, works []manifestcache.Cached) {
 	for i := range works {
-		if works[i].DeletionTimestamp == nil {
+		if works[i].DeletionTimestamp == nil && works[i].Annotations[contract.OnWithdrawAnnotation] == "" {
 			r.withdrawals.note(app, &works[i], false, r.now())
 		}
 	}

@@ -38,6 +38,7 @@ var hubOnlyKeys = map[string]bool{
 	contract.DestinationServerAnnotation: true,
 	contract.AbandonAnnotation:           true,
 	contract.AdoptAnnotation:             true,
+	contract.OnWithdrawAnnotation:        true,
 	contract.PauseAnnotation:             true,
 	contract.WithdrawalsAnnotation:       true,
 	argocd.SkipReconcileAnnotation:       true,

@@ -15,7 +15,7 @@ import (
 
 var (
 	workLabelKeys      = []string{contract.PullLabel, contract.ApplicationSetLabel, contract.ApplicationSetHashLabel}
-	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation}
+	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation}
 )
 
 // patchOperation is one operation of a JSON patch (RFC 6902).

@@ -24,7 +24,9 @@ type Inputs struct {
 	ProjectNamespace string
 	// CreateNamespace tells whether the Application's namespace travels too.
 	CreateNamespace bool
-	Request         request.Request
+	// Orphan tells that what is delivered stays when the work is deleted.
+	Orphan  bool
+	Request request.Request
 }
 
 // ManifestWork returns the wanted work, without its name. Every field that the
@@ -44,8 +46,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	}
 	p.Request.Annotate(work.Annotations)
 	// A later manifest needs the earlier ones: the agent applies them in order.
-	orphans, err := addShared(&work.Spec, p)
-	if err != nil {
+	if err := addShared(&work.Spec, p); err != nil {
 		return nil, err
 	}
 	add(&work.Spec, app, workv1.ManifestConfigOption{
@@ -57,18 +58,17 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 		}}),
 		FeedbackScrapeType: workv1.FeedbackWatchType,
 	})
-	work.Spec.DeleteOption = deleteOption(orphans)
+	OnDelete(work, p.Orphan)
 	return work, nil
 }
 
 // addShared adds what several Applications may share on the managed cluster, their
-// namespace and their AppProject, and returns the rules that leave them there when
-// the work is deleted.
-func addShared(spec *workv1.ManifestWorkSpec, p Inputs) (orphans []workv1.OrphaningRule, err error) {
+// namespace and their AppProject.
+func addShared(spec *workv1.ManifestWorkSpec, p Inputs) error {
 	if p.CreateNamespace {
 		manifest, err := namespaceManifest(DeliveredNamespace(p.Application))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		id := workv1.ResourceIdentifier{Resource: "namespaces", Name: DeliveredNamespace(p.Application)}
 		add(spec, manifest, workv1.ManifestConfigOption{
@@ -77,12 +77,11 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) (orphans []workv1.Orphan
 			UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly},
 			FeedbackScrapeType: workv1.FeedbackPollType,
 		})
-		orphans = append(orphans, workv1.OrphaningRule(id))
 	}
 	if p.Project != nil {
 		manifest, err := projectManifest(p.Project, p.ProjectNamespace, p.Application.Annotations[contract.ClusterAnnotation])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		id := workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.AppProjectPlural, Namespace: p.ProjectNamespace, Name: p.Project.Name}
 		add(spec, manifest, workv1.ManifestConfigOption{
@@ -90,12 +89,33 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) (orphans []workv1.Orphan
 			UpdateStrategy:     serverSideApply(true, nil),
 			FeedbackScrapeType: workv1.FeedbackPollType,
 		})
-		orphans = append(orphans, workv1.OrphaningRule(id))
 	}
-	return orphans, nil
+	return nil
 }
 
-func deleteOption(orphans []workv1.OrphaningRule) *workv1.DeleteOption {
+// OnDelete says in a work of ours what becomes of what it delivers when it is deleted: all
+// of it stays, or, but for what several Applications may share, goes.
+func OnDelete(work *workv1.ManifestWork, orphan bool) {
+	delete(work.Annotations, contract.OnWithdrawAnnotation)
+	if orphan {
+		if work.Annotations == nil {
+			work.Annotations = map[string]string{}
+		}
+		work.Annotations[contract.OnWithdrawAnnotation] = WithdrawOrphan
+	}
+	work.Spec.DeleteOption = deleteOption(&work.Spec, orphan)
+}
+
+func deleteOption(spec *workv1.ManifestWorkSpec, orphan bool) *workv1.DeleteOption {
+	if orphan {
+		return &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	}
+	var orphans []workv1.OrphaningRule
+	for i := range spec.ManifestConfigs {
+		if id := spec.ManifestConfigs[i].ResourceIdentifier; id.Resource != argocd.ApplicationPlural {
+			orphans = append(orphans, workv1.OrphaningRule(id))
+		}
+	}
 	if len(orphans) == 0 {
 		return &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
 	}

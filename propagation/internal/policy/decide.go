@@ -28,6 +28,8 @@ type Inputs struct {
 	// Windows is the hub's AppProject when its sync windows were to hold on the managed
 	// cluster, too, and do not, since it stays on the hub.
 	Windows *argocd.AppProject
+	// OnWithdraw is what the Application, or else its ApplicationSet, says.
+	OnWithdraw OnWithdraw
 	// ArgoCDNamespace and appNamespaces are settings.
 	ArgoCDNamespace string
 	AppNamespaces   AppNamespaces
@@ -93,6 +95,9 @@ func IsClusterName(name string) bool {
 func wellFormed(in Inputs) *Decision {
 	if namespace := in.Application.Annotations[contract.AppNamespaceAnnotation]; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
 		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace; correct or remove it", contract.AppNamespaceAnnotation, namespace)
+	}
+	if in.OnWithdraw.Problem != "" {
+		return refuseAndKeep(ReasonInvalidTarget, "not delivered: %s", in.OnWithdraw.Problem)
 	}
 	if !payload.KnowsAdoption(in.Application) {
 		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %.100q: want %s or %s, or remove it",

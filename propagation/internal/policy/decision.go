@@ -40,6 +40,7 @@ const (
 	ReasonObserved       = "Observed"
 	ReasonNotThere       = "NotThere"
 	ReasonAlreadyThere   = "AlreadyThere"
+	ReasonOrphanPending  = "OrphanPending"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
 	ReasonProjectDenied   = "ProjectNotAllowed"
