@@ -13,7 +13,7 @@ import (
 // whose [Options.Product] leaves it out: its identity and rights are the ones that
 // it would have had from the start. It returns when the binary is ready.
 func (f *Fleet) StartProduct(ctx context.Context, name string, arguments ...string) (*Process, error) {
-	identity, err := f.productIdentity(ctx, name)
+	identity, err := f.productIdentity(ctx, f.Hub, name)
 	if err != nil {
 		return nil, err
 	}

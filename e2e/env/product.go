@@ -64,7 +64,7 @@ func (f *Fleet) startProduct(ctx context.Context) error {
 	stages := make([]stage, 0, len(f.options.Product))
 	for _, name := range f.options.Product {
 		stages = append(stages, func(ctx context.Context) error {
-			identity, err := f.productIdentity(ctx, name)
+			identity, err := f.productIdentity(ctx, f.Hub, name)
 			if err != nil {
 				return fmt.Errorf("give %s its identity: %w", name, err)
 			}
@@ -85,11 +85,11 @@ func (f *Fleet) startProduct(ctx context.Context) error {
 	return nil
 }
 
-// productIdentity makes a binary's ServiceAccount, binds it to the roles of
+// productIdentity makes a binary's ServiceAccount on a hub, binds it to the roles of
 // deploy/base and to nothing else, and returns its kubeconfig.
-func (f *Fleet) productIdentity(ctx context.Context, name string) (kubeconfig string, err error) {
+func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) (kubeconfig string, err error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
-	if err := f.Hub.Client.Create(ctx, account); err != nil {
+	if err := hub.Client.Create(ctx, account); err != nil {
 		return "", err
 	}
 	roles, err := ReadObjects(Roles(f.options.Sources, name))
@@ -118,14 +118,14 @@ func (f *Fleet) productIdentity(ctx context.Context, name string) (kubeconfig st
 		if err != nil {
 			return "", err
 		}
-		if err := f.Hub.Apply(ctx, role); err != nil {
+		if err := hub.Apply(ctx, role); err != nil {
 			return "", err
 		}
-		if err := f.Hub.Client.Create(ctx, binding); err != nil {
+		if err := hub.Client.Create(ctx, binding); err != nil {
 			return "", fmt.Errorf("bind %s %s: %w", role.GetKind(), role.GetName(), err)
 		}
 	}
-	return f.identity(ctx, f.Hub, ProductNamespace, name, shortLife)
+	return f.identity(ctx, hub, ProductNamespace, name, shortLife)
 }
 
 // Roles returns the path of a binary's roles in the checkout at root.

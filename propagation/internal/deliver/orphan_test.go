@@ -127,6 +127,9 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	staying(t, g.apps[1], false)
 
 	remove(t, g.set)
+	change(t, g.apps[0], "other") // while it waits for the garbage collector
+	eventually(t, "the change", func() error { return carries(t, g.apps[0], `"path":"other"`) })
+	work = staying(t, g.apps[0], true)
 	remove(t, g.apps[0])
 	eventually(t, "the Application to go", func() error { return gone(g.apps[0]) })
 	stillThere(t, g.apps[0])
