@@ -10,99 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
-
-var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
-
-// manifestWork is the ManifestWork of an Application of set, with feedback unless
-// there is none.
-func manifestWork(set types.NamespacedName, cluster, app string, feedback map[string]string) *workv1.ManifestWork {
-	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		Namespace: cluster, Name: app + "-abcde", Generation: 1,
-		CreationTimestamp: metav1.NewTime(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)),
-		Labels:            map[string]string{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"},
-		Annotations: map[string]string{
-			contract.HostingAnnotation: set.String(), contract.HubNamespaceAnnotation: set.Namespace, contract.HubNameAnnotation: app,
-		},
-	}}
-	if feedback == nil {
-		return w
-	}
-	w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
-	m := workv1.ManifestCondition{
-		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: "argocd", Name: app},
-		Conditions:   []metav1.Condition{{Type: workv1.ManifestAvailable, Status: metav1.ConditionTrue}},
-	}
-	for name, value := range feedback {
-		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
-	}
-	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
-	return w
-}
-
-// says is the feedback of an Application.
-func says(health, sync string) map[string]string {
-	return map[string]string{
-		contract.FeedbackHealthStatus: health, contract.FeedbackSyncStatus: sync, contract.FeedbackSyncRevision: "53e28ff2",
-		contract.FeedbackOperationPhase: "Succeeded", contract.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
-	}
-}
-
-func compact(t testing.TB, w *workv1.ManifestWork) *manifestcache.Work {
-	t.Helper()
-	object, err := Compact(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return object.(*manifestcache.Work)
-}
-
-func available(name string) status.Cluster {
-	return status.Cluster{Name: name, Exists: true, Available: true}
-}
-
-// spied returns an index, and the ApplicationSets that it told about since the
-// last call of told.
-func spied() (x *Index, told func() map[types.NamespacedName]int) {
-	seen := map[types.NamespacedName]int{}
-	x = New(func(key types.NamespacedName) { seen[key]++ })
-	return x, func() map[types.NamespacedName]int {
-		was := seen
-		seen = map[types.NamespacedName]int{}
-		return was
-	}
-}
-
-// statuses of an ApplicationSet, with "cluster: health sync [conditions]" a row.
-func rows(x *Index, key types.NamespacedName) []string {
-	var lines []string
-	for _, r := range x.View(key).Rows {
-		line := r.Cluster + ": " + r.HealthStatus + " " + r.SyncStatus
-		for _, c := range r.Conditions {
-			line += " " + c.Type
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-func expect(t *testing.T, why string, got, want any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s:\n%s", why, diff)
-	}
-}
 
 func TestOneRowForEachApplication(t *testing.T) {
 	x, _ := spied()
@@ -211,69 +126,6 @@ func TestNothingFlickers(t *testing.T) {
 	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", gap)))
 	expect(t, "an operation that vanishes is no news", told(), map[types.NamespacedName]int{})
 	expect(t, "the row still has it", x.View(guestbook).Rows[0].OperationStatePhase, "Succeeded")
-}
-
-func TestSearchAddsResourcesAndConditions(t *testing.T) {
-	x, told := spied()
-	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
-	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", says("Degraded", "OutOfSync"))))
-	x.SetCluster(available("b"))
-	told()
-	report := &intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
-		Cluster: "a", Namespace: "argocd", Name: "app",
-		Resources:  []intermediate.Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}, {APIVersion: "v1", Kind: "Pod", Name: "ui-1"}},
-		Conditions: []intermediate.Condition{{Type: "NewKindOfError", Message: "no"}},
-	}, {
-		Cluster: "b", Namespace: "argocd", Name: "app",
-		Resources: []intermediate.Resource{{APIVersion: "v1", Kind: "Service", Name: "ui"}, {APIVersion: "v1", Kind: "ConfigMap", Name: "ui"}},
-	}}}
-	x.SetSearch(report)
-	expect(t, "search is told", told(), map[types.NamespacedName]int{guestbook: 1})
-	expect(t, "an error that search knows is in the row", rows(x, guestbook), []string{"a: Degraded OutOfSync NewKindOfError", "b: Degraded OutOfSync"})
-	expect(t, "resources are the union over all clusters", x.View(guestbook).Resources.Refs(), []v1alpha1.ResourceRef{
-		{APIVersion: "v1", Kind: "ConfigMap", Name: "ui"}, {APIVersion: "v1", Kind: "Service", Name: "ui"},
-	})
-	x.SetSearch(report)
-	expect(t, "the same report again is not told", told(), map[types.NamespacedName]int{})
-	x.SetSearch(&intermediate.Report{Namespace: "argocd", Name: "guestbook"})
-	expect(t, "a good report that says there is nothing is believed", rows(x, guestbook), []string{"a: Degraded OutOfSync", "b: Degraded OutOfSync"})
-	expect(t, "also about resources", len(x.View(guestbook).Resources.Refs()), 0)
-}
-
-// A new leader may find no intermediate report in its pod.
-func TestOldReportStandsInForSearch(t *testing.T) {
-	old := &v1alpha1.AppSetStatuses{
-		Resources: []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Service", Name: "ui"}},
-		ClusterConditions: []v1alpha1.ClusterCondition{{
-			Cluster: "a", App: "argocd/app/a/app-abcde", HealthStatus: "Degraded", SyncStatus: "OutOfSync", SyncRevision: "53e28ff2",
-			OperationStatePhase: "Succeeded", OperationStateStartedAt: "2026-11-20T10:00:00Z",
-			Conditions: []v1alpha1.Condition{{Type: "ClusterUnreachable", Message: "old"}, {Type: "NewKindOfError", Message: "n"}, {Type: "SyncError", Message: "s"}},
-		}},
-	}
-	x, _ := spied()
-	x.SetCluster(available("a"))
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))))
-	x.Remember(guestbook, old)
-	expect(t, "what only search tells is kept while nothing else changed; what feedback tells, feedback tells", rows(x, guestbook), []string{"a: Degraded OutOfSync NewKindOfError"})
-	expect(t, "resources are kept", x.View(guestbook).Resources.Refs(), old.Resources)
-
-	gap := says("Degraded", "OutOfSync")
-	delete(gap, contract.FeedbackOperationPhase)
-	y, _ := spied()
-	y.SetCluster(available("a"))
-	y.Remember(guestbook, old)
-	y.SetWork(compact(t, manifestWork(guestbook, "a", "app", gap)))
-	expect(t, "an operation that is missing just now is the one of the report", y.View(guestbook).Rows[0].OperationStatePhase, "Succeeded")
-
-	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Progressing", "OutOfSync"))))
-	expect(t, "new feedback is newer than an old report", rows(x, guestbook), []string{"a: Progressing OutOfSync"})
-	x.SetSearch(&intermediate.Report{Namespace: "argocd", Name: "guestbook"})
-	x.Remember(guestbook, old)
-	expect(t, "and so is search", len(x.View(guestbook).Resources.Refs()), 0)
-	x.Forget(guestbook)
-	x.DeleteWork(types.NamespacedName{Namespace: "a", Name: "app-abcde"})
-	expect(t, "nothing is left of an ApplicationSet that is gone", len(x.sets), 0)
 }
 
 // Informers, the directory watch and the writers come from goroutines of their own.
