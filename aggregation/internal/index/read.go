@@ -4,6 +4,7 @@
 package index
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -13,13 +14,27 @@ import (
 
 // Sets returns the ApplicationSets that something is known about, in no order.
 func (x *Index) Sets() []types.NamespacedName {
+	keys := x.ownSets()
+	if len(x.others) == 0 {
+		return keys
+	}
+	for _, other := range x.others {
+		keys = append(keys, other.Sets()...)
+	}
+	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.Compact(keys)
+}
+
+func (x *Index) ownSets() []types.NamespacedName {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	keys := make([]types.NamespacedName, 0, len(x.sets))
 	for key := range x.sets {
 		keys = append(keys, key)
 	}
-	return slices.Clip(keys)
+	return keys
 }
 
 // Cluster returns what is known about a ManagedCluster.

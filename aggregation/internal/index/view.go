@@ -21,6 +21,8 @@ type View struct {
 
 // Source has rows of Applications that no ManifestWork of the index carries.
 type Source interface {
+	// Sets returns the ApplicationSets that have such rows.
+	Sets() []types.NamespacedName
 	// Rows returns those of an ApplicationSet, sorted by [merge.Compare].
 	Rows(types.NamespacedName) []*merge.Row
 }

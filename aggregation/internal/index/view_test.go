@@ -14,6 +14,8 @@ import (
 // others has rows of guestbook that no ManifestWork makes.
 type others []*merge.Row
 
+func (o others) Sets() []types.NamespacedName { return []types.NamespacedName{guestbook} }
+
 func (o others) Rows(set types.NamespacedName) []*merge.Row {
 	if set != guestbook {
 		return nil
@@ -27,9 +29,11 @@ func TestRowsOfOtherSourcesStandInTheirPlaces(t *testing.T) {
 	}
 	x := New(func(types.NamespacedName) {}, others{row("a"), row("c")})
 	expect(t, "without works", rows(x, guestbook), []string{"a: Missing Synced", "c: Missing Synced"})
+	expect(t, "known without works", x.Sets(), []types.NamespacedName{guestbook})
 	x.SetCluster(available("b"))
 	x.SetWork(compact(t, manifestWork(guestbook, "b", "app", says("Healthy", "Synced"))))
 	expect(t, "sorted among those of works", rows(x, guestbook), []string{"a: Missing Synced", "b: Healthy Synced", "c: Missing Synced"})
+	expect(t, "known once", x.Sets(), []types.NamespacedName{guestbook})
 	expect(t, "each look is the same", rows(x, guestbook), []string{"a: Missing Synced", "b: Healthy Synced", "c: Missing Synced"})
 	expect(t, "in their own report only", rows(x, types.NamespacedName{Namespace: "argocd", Name: "else"}), []string(nil))
 }

@@ -4,6 +4,7 @@
 package rendered
 
 import (
+	"maps"
 	"slices"
 	"sync"
 
@@ -48,6 +49,13 @@ func New(changed func(types.NamespacedName)) *Rows {
 		sets:         map[types.NamespacedName]map[*entry]struct{}{},
 		clusters:     map[string]*cluster{},
 	}
+}
+
+// Sets returns the ApplicationSets that have rows, in no order.
+func (r *Rows) Sets() []types.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.sets))
 }
 
 // Rows returns the rows of an ApplicationSet, sorted by [merge.Compare].
