@@ -52,6 +52,10 @@ const PausedAnnotation = group + "paused"
 // "approve until <RFC 3339>", or hold, or undo.
 const WithdrawalsAnnotation = group + "withdrawals"
 
+// ArgoCDURLAnnotation on a ManagedCluster is the https address of its Argo CD, which the
+// page of the fleet links to.
+const ArgoCDURLAnnotation = group + "argocd-url"
+
 // Keys on a ManifestWork, and on the Application inside it where noted.
 const (
 	// ApplicationSetLabel is "true" on works and delivered Applications that an

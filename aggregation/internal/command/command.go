@@ -27,6 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
@@ -145,9 +146,13 @@ func (c *Command) kinds(config *rest.Config) (boot.Kinds, error) {
 	if err := errors.Join(v1alpha1.AddToScheme(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
 		return boot.Kinds{}, fmt.Errorf("register types: %w", err)
 	}
+	var annotations []string // of ManagedClusters
+	if c.page.On() {
+		annotations = append(annotations, contract.ArgoCDURLAnnotation)
+	}
 	kinds := boot.Kinds{
 		Scheme: scheme,
-		Cache:  cache.Options{ByObject: index.Caches()},
+		Cache:  cache.Options{ByObject: index.Caches(annotations...)},
 		Warm:   []client.Object{&workv1.ManifestWork{}, &clusterv1.ManagedCluster{}, argocd.ApplicationSetMetadata(), publish.Metadata()},
 
 		NewClient: publish.NewClient,

@@ -13,12 +13,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -56,6 +59,15 @@ func TestPageShowsTheReport(t *testing.T) {
 	testkit.Eventually(t, "the row on the page", func() error {
 		body, err := look("/sets/" + w.namespace + "/guestbook")
 		if err == nil && (!strings.Contains(body, a.name) || !strings.Contains(body, "Degraded")) {
+			err = errors.New(body)
+		}
+		return err
+	})
+	w.must(hub.Patch(t.Context(), &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: a.cluster}},
+		client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"apps.open-cluster-management.io/argocd-url":"https://argocd.example.com/"}}}`))))
+	testkit.Eventually(t, "a link to the Argo CD of its cluster", func() error {
+		body, err := look("/apps/" + w.namespace + "/" + a.name + "/" + a.cluster)
+		if err == nil && !strings.Contains(body, `"https://argocd.example.com/applications?search=`+a.name+`"`) {
 			err = errors.New(body)
 		}
 		return err
@@ -139,4 +151,61 @@ func freeAddress(t *testing.T) string {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
+}
+
+// The page says nothing about a fleet of which it has not read all: rendered Applications
+// come by a list of their own, and the first answer has them.
+func TestPageWaitsForRenderedRows(t *testing.T) {
+	w := newWorld(t)
+	w.applicationSet("rendered")
+	w.renders("rendered", "a", w.cluster("near", metav1.ConditionTrue))
+	address := freeAddress(t)
+	through, held := &tap{}, make(chan struct{}, 1)
+	through.breakWith(func(r *http.Request) *http.Response {
+		if !strings.HasSuffix(r.URL.Path, "/applications") || !strings.Contains(r.URL.RawQuery, "rendered") {
+			return nil
+		}
+		select {
+		case held <- struct{}{}:
+		default: // asked again
+		}
+		return answer(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable)
+	})
+	start(t, through, "--intermediate-dir="+t.TempDir(), "--rendered", "--page-bind-address="+address, "--page-secure=false")
+	token := viewer(t, w.namespace)
+	look := func() (code int, body string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/v1/sets/"+w.namespace+"/rendered/rows", nil)
+		w.must(err)
+		r.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer func() { _ = response.Body.Close() }()
+		content, err := io.ReadAll(response.Body)
+		w.must(err)
+		return response.StatusCode, string(content)
+	}
+	select {
+	case <-held:
+	case <-time.After(time.Minute):
+		t.Fatal("nobody asks for rendered Applications")
+	}
+	if code, body := look(); code != 0 && code != http.StatusServiceUnavailable {
+		t.Errorf("it answers %d before it has read them: %s", code, body)
+	}
+	through.breakWith(nil)
+	testkit.Eventually(t, "the page", func() error {
+		code, body := look()
+		if code == http.StatusTooManyRequests {
+			return errors.New("asked too often")
+		}
+		if code != http.StatusOK {
+			return fmt.Errorf("%d: %s\n%s", code, body, through.logged())
+		}
+		if !strings.Contains(body, `"application":"a"`) {
+			t.Errorf("the first answer lacks the rendered Application: %s", body)
+		}
+		return nil
+	})
 }

@@ -4,6 +4,8 @@
 package index
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -14,25 +16,34 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Caches returns how the informers that the index is fed from have to be trimmed.
-func Caches() map[client.Object]cache.ByObject {
+// maxAnnotation is the longest value of an annotation of a ManagedCluster that is kept.
+const maxAnnotation = 512
+
+// Caches returns how the informers that the index is fed from have to be trimmed. Of
+// ManagedClusters they keep the annotations with these keys.
+func Caches(annotations ...string) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&workv1.ManifestWork{}: {
 			Label:     generated,
 			Transform: Compact,
 		},
-		&clusterv1.ManagedCluster{}:     {Transform: trimCluster},
+		&clusterv1.ManagedCluster{}:     {Transform: func(object any) (any, error) { return trimCluster(object, annotations) }},
 		argocd.ApplicationSetMetadata(): {Transform: trimMetadata},
 	}
 }
 
-// trimCluster leaves a ManagedCluster its name and its availability, bounded.
-func trimCluster(object any) (any, error) {
+// trimCluster leaves a ManagedCluster its name, its availability and some annotations, bounded.
+func trimCluster(object any, annotations []string) (any, error) {
 	c, ok := object.(*clusterv1.ManagedCluster)
 	if !ok {
 		return object, nil
 	}
 	trimmed := &clusterv1.ManagedCluster{ObjectMeta: trimMeta(&c.ObjectMeta), Status: c.Status}
+	for _, key := range annotations {
+		if value := c.Annotations[key]; value != "" && len(value) <= maxAnnotation {
+			metav1.SetMetaDataAnnotation(&trimmed.ObjectMeta, key, strings.Clone(value))
+		}
+	}
 	rejected := status.TrimCluster(&trimmed.Status)
 	for i := range trimmed.Status.Conditions {
 		trimmed.Status.Conditions[i].Message = intern(trimmed.Status.Conditions[i].Message)

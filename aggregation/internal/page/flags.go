@@ -47,11 +47,17 @@ func (f *Flags) Validate() error {
 		}
 	}
 	if f.argocdURL != "" {
-		if u, err := url.Parse(f.argocdURL); err != nil || u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		if !linkable(f.argocdURL) {
 			errs = append(errs, fmt.Errorf("--argocd-url %q: want an https address such as https://argocd.example.com", f.argocdURL))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// linkable reports whether the page may link to what lies below an address.
+func linkable(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
 // On reports whether there is to be a page.

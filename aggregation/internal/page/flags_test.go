@@ -44,6 +44,7 @@ func TestFlags(t *testing.T) {
 		"no certificate":    {"it is not served with another one", []string{"--page-bind-address=:8446", "--page-cert-dir=" + t.TempDir()}, true, "--page-cert-dir"},
 		"Argo CD":           {"an https address", []string{"--page-bind-address=:8446", "--argocd-url=https://argocd.example.com/"}, true, ""},
 		"Argo CD plain":     {"no other", []string{"--page-bind-address=:8446", "--argocd-url=http://argocd.example.com"}, true, "--argocd-url"},
+		"Argo CD, a user":   {"nor one that shows a password to all", []string{"--page-bind-address=:8446", "--argocd-url=https://a:b@argocd.example.com"}, true, "--argocd-url"},
 		"Argo CD script":    {"above all no script", []string{"--page-bind-address=:8446", "--argocd-url=javascript:alert(1)"}, true, "--argocd-url"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	certutil "k8s.io/client-go/util/cert"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/server"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Page is the page of one process.
@@ -66,12 +68,28 @@ func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
 	}
 	p.server, err = server.New(server.Options{
 		Fleet: model.NewFleet(o.Source), Applications: apps, Identity: access.New(reviews, time.Now), Synced: p.isSynced,
-		Hosts: o.Flags.names(), Secure: o.Flags.secure, ArgoCDURL: strings.TrimSuffix(o.Flags.argocdURL, "/"), Log: o.Log, Now: time.Now,
+		Hosts: o.Flags.names(), Secure: o.Flags.secure,
+		ArgoCDURL: strings.TrimSuffix(o.Flags.argocdURL, "/"), ArgoCDOf: argoCDOf(mgr.GetCache()), Log: o.Log, Now: time.Now,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return p, errors.Join(mgr.Add(apps), mgr.Add(p))
+}
+
+// argoCDOf returns what tells the address of a managed cluster's Argo CD, from the
+// annotation of its ManagedCluster; "": it has none that may be linked to.
+func argoCDOf(clusters client.Reader) func(ctx context.Context, cluster string) string {
+	return func(ctx context.Context, cluster string) string {
+		var c clusterv1.ManagedCluster
+		if err := clusters.Get(ctx, client.ObjectKey{Name: cluster}, &c); err != nil {
+			return "" // it is gone, and its link with it
+		}
+		if address := c.Annotations[contract.ArgoCDURLAnnotation]; linkable(address) {
+			return strings.TrimSuffix(address, "/")
+		}
+		return ""
+	}
 }
 
 // Changed tells the page that an ApplicationSet is different now. It does not block, and a

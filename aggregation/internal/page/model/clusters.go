@@ -15,8 +15,8 @@ type Cluster struct {
 	Sets   int
 }
 
-// Clusters returns the clusters of ApplicationSets, the worst first: by the share that is
-// not healthy, then by size, then by name.
+// Clusters returns the clusters of ApplicationSets, the worst first, then by size, then by
+// name.
 func Clusters(sets []*Set) []Cluster {
 	all := map[string]*Cluster{}
 	for _, s := range sets {
@@ -37,8 +37,7 @@ func Clusters(sets []*Set) []Cluster {
 		clusters = append(clusters, *c)
 	}
 	slices.SortFunc(clusters, func(a, b Cluster) int {
-		x, y := a.Counts.NotHealthy()*b.Counts.Applications, b.Counts.NotHealthy()*a.Counts.Applications
-		return cmp.Or(cmp.Compare(y, x), cmp.Compare(b.Counts.Applications, a.Counts.Applications), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(compareCounts(&a.Counts, &b.Counts), cmp.Compare(a.Name, b.Name))
 	})
 	return clusters
 }

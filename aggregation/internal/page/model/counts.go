@@ -4,6 +4,8 @@
 package model
 
 import (
+	"cmp"
+
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
@@ -14,8 +16,8 @@ type Counts struct {
 	// Health holds the counts in the order of [Healths], Sync in that of [Syncs].
 	Health [6]int
 	Sync   [3]int
-	// Running and Failed are by the last operation.
-	Running, Failed int
+	// Phase holds the counts in the order of [Phases].
+	Phase [6]int
 	// Stale are on clusters that are not heard of. They count as Unknown.
 	Stale int
 }
@@ -25,12 +27,7 @@ func (c *Counts) Add(r *merge.Row) {
 	c.Applications++
 	c.Health[position(Healths, Health(r))]++
 	c.Sync[position(Syncs, Sync(r))]++
-	if Running(r) {
-		c.Running++
-	}
-	if Failed(r) {
-		c.Failed++
-	}
+	c.Phase[position(Phases, Phase(r))]++
 	if Stale(r) {
 		c.Stale++
 	}
@@ -44,8 +41,9 @@ func (c *Counts) merge(o Counts) {
 	for i, n := range o.Sync {
 		c.Sync[i] += n
 	}
-	c.Running += o.Running
-	c.Failed += o.Failed
+	for i, n := range o.Phase {
+		c.Phase[i] += n
+	}
 	c.Stale += o.Stale
 }
 
@@ -60,6 +58,20 @@ func (c *Counts) NotHealthy() int { return c.Applications - c.Healthy() }
 
 // OutOfSync returns how many Applications are not known to be what git says.
 func (c *Counts) OutOfSync() int { return c.Applications - c.Sync[position(Syncs, argocd.SyncSynced)] }
+
+// Failed returns how many Applications' last operation came to nothing.
+func (c *Counts) Failed() int {
+	return c.Phase[position(Phases, argocd.OperationError)] + c.Phase[position(Phases, argocd.OperationFailed)]
+}
+
+// compareCounts puts the worst first: by the share that is not healthy, then by the shares
+// whose last operation failed and that are not what git says, then by size.
+func compareCounts(a, b *Counts) int {
+	share := func(x, y int) int { return cmp.Compare(y*a.Applications, x*b.Applications) }
+	return cmp.Or(
+		share(a.NotHealthy(), b.NotHealthy()), share(a.Failed(), b.Failed()), share(a.OutOfSync(), b.OutOfSync()),
+		cmp.Compare(b.Applications, a.Applications))
+}
 
 func position(values []string, value string) int {
 	for i, v := range values {

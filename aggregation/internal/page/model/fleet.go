@@ -36,6 +36,8 @@ type Fleet struct {
 
 	build sync.Mutex
 	sets  map[types.NamespacedName]*Set
+	// overviews are of what sets holds now.
+	overviews []*Overview
 }
 
 // NewFleet returns a fleet that is read from source.
@@ -56,7 +58,7 @@ func (f *Fleet) Release() {
 	defer f.build.Unlock()
 	f.marks.Lock()
 	defer f.marks.Unlock()
-	f.looking, f.changed, f.sets = false, nil, nil
+	f.looking, f.changed, f.sets, f.overviews = false, nil, nil, nil
 }
 
 // Held returns how many ApplicationSets are remembered.
@@ -99,6 +101,7 @@ func (f *Fleet) dropGone(keys []types.NamespacedName) {
 	for key := range f.sets {
 		if _, found := slices.BinarySearchFunc(keys, key, compareKeys); !found {
 			delete(f.sets, key)
+			f.overviews = nil
 		}
 	}
 }
@@ -120,6 +123,7 @@ func (f *Fleet) set(key types.NamespacedName) *Set {
 	if !f.takeMark(key) && before != nil {
 		return before
 	}
+	f.overviews = nil // they would hold what it was
 	rows, resources := f.source.Rows(key)
 	if f.sets == nil {
 		f.sets = map[types.NamespacedName]*Set{}

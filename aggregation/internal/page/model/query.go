@@ -4,6 +4,7 @@
 package model
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -125,6 +126,7 @@ const (
 	missHealth = 1 << iota
 	missSync
 	missPhase
+	missError
 	missOther
 )
 
@@ -139,8 +141,10 @@ func (q Query) miss(i Item) (bits int) {
 	if q.Phase != "" && Phase(i.Row) != q.Phase {
 		bits |= missPhase
 	}
+	if q.Error != "" && !slices.ContainsFunc(i.Set.Said(i.Row), func(s Said) bool { return s.Hash() == q.Error }) {
+		bits |= missError
+	}
 	if q.Revision != "" && i.Row.SyncRevision != q.Revision ||
-		q.Error != "" && !slices.ContainsFunc(i.Set.Said(i.Row), func(s Said) bool { return s.Hash() == q.Error }) ||
 		q.Text != "" && !contains(i, strings.ToLower(q.Text)) {
 		bits |= missOther
 	}
@@ -155,11 +159,22 @@ type Facet struct {
 
 // Facets are the values of each filter, with how many items there would be with it and
 // the other filters. Values that nothing has are left out.
-type Facets struct{ Health, Sync, Phase []Facet }
+type Facets struct {
+	Health, Sync, Phase []Facet
+	// Errors are the most frequent first.
+	Errors []ErrorFacet
+}
+
+// ErrorFacet is an error that a list can be narrowed to.
+type ErrorFacet struct {
+	Said
+	Count int
+}
 
 // FacetsOf counts the items of a list that a query is put to.
 func FacetsOf(items []Item, q Query) Facets {
 	var health, sync, phase = make([]int, len(Healths)), make([]int, len(Syncs)), make([]int, len(Phases))
+	said := map[Said]int{}
 	for _, i := range items {
 		miss := q.miss(i)
 		if miss&^missHealth == 0 {
@@ -171,8 +186,24 @@ func FacetsOf(items []Item, q Query) Facets {
 		if miss&^missPhase == 0 {
 			phase[position(Phases, Phase(i.Row))]++
 		}
+		if miss&^missError == 0 {
+			for _, s := range i.Set.Said(i.Row) {
+				said[s]++
+			}
+		}
 	}
-	return Facets{facets(Healths, health, q.Health), facets(Syncs, sync, q.Sync), facets(Phases, phase, q.Phase)}
+	return Facets{facets(Healths, health, q.Health), facets(Syncs, sync, q.Sync), facets(Phases, phase, q.Phase), errorFacets(said)}
+}
+
+func errorFacets(counts map[Said]int) []ErrorFacet {
+	all := make([]ErrorFacet, 0, len(counts))
+	for s, n := range counts {
+		all = append(all, ErrorFacet{s, n})
+	}
+	slices.SortFunc(all, func(a, b ErrorFacet) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Hash(), b.Hash()))
+	})
+	return all
 }
 
 func facets(values []string, counts []int, asked string) []Facet {

@@ -63,11 +63,9 @@ func (s *Set) On(cluster string) []*merge.Row {
 // Said returns the errors of a row, one for each of its conditions.
 func (s *Set) Said(r *merge.Row) []Said { return s.said[r] }
 
-// CompareSets orders ApplicationSets, the worst first: by the share that is not healthy,
-// then by size, then by name.
+// CompareSets orders ApplicationSets, the worst first, then by size, then by name.
 func CompareSets(a, b *Set) int {
-	x, y := a.Counts.NotHealthy()*b.Counts.Applications, b.Counts.NotHealthy()*a.Counts.Applications
-	return cmp.Or(cmp.Compare(y, x), cmp.Compare(b.Counts.Applications, a.Counts.Applications), compareKeys(a.Key, b.Key))
+	return cmp.Or(compareCounts(&a.Counts, &b.Counts), compareKeys(a.Key, b.Key))
 }
 
 func compareKeys(a, b types.NamespacedName) int {

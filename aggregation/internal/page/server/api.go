@@ -105,9 +105,7 @@ func (s *Server) apiSets(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sets := s.sets(v)
-	slices.SortFunc(sets, model.CompareSets)
-	return part(v, sets, q, func(set *model.Set) apiSet {
+	return part(v, s.Fleet.Overview(v.allowed).Worst(), q, func(set *model.Set) apiSet {
 		c := apiCounts{Applications: set.Counts.Applications, Health: map[string]int{}, Sync: map[string]int{}, Stale: set.Counts.Stale}
 		for i, name := range model.Healths {
 			c.Health[name] = set.Counts.Health[i]
@@ -142,10 +140,10 @@ func (s *Server) apiItems(v *visit, items []model.Item) (any, error) {
 	}
 	items = slices.Clone(model.Filter(items, q))
 	model.Sort(items, q)
-	return part(v, items, q, s.apiRow), nil
+	return part(v, items, q, func(i model.Item) apiRow { return s.apiRow(v, i) }), nil
 }
 
-func (s *Server) apiRow(i model.Item) apiRow {
+func (s *Server) apiRow(v *visit, i model.Item) apiRow {
 	id := model.IdentityOf(i.Row)
 	row := apiRow{
 		Cluster: i.Row.Cluster, Namespace: id.Namespace, Application: id.Name, Health: model.Health(i.Row), Sync: model.Sync(i.Row),
@@ -155,8 +153,11 @@ func (s *Server) apiRow(i model.Item) apiRow {
 	if since := s.Fleet.Cluster(i.Row.Cluster).Since; row.Stale && !since.IsZero() {
 		row.Since = since.UTC().Format("2006-01-02T15:04:05Z")
 	}
-	for _, link := range s.links(id) {
-		row.Links = map[string]string{"argocd": link.Path}
+	row.Links = map[string]string{"report": "/apis/" + v1alpha1.GroupVersion.String() + join("namespaces", i.Set.Key.Namespace, "multiclusterapplicationsetreports", i.Set.Key.Name)}
+	for name, to := range map[string]string{"argocd": s.hubArgoCD(id), "managed": s.managedArgoCD(v, id)} {
+		if to != "" {
+			row.Links[name] = to
+		}
 	}
 	return row
 }
@@ -166,10 +167,10 @@ func (s *Server) apiErrors(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return part(v, model.Groups(s.sets(v)), q, func(g model.Group) apiError {
+	return part(v, s.Fleet.Overview(v.allowed).Groups(), q, func(g model.Group) apiError {
 		e := apiError{Hash: g.Hash(), Type: g.Type(), Text: g.Text(), Count: g.Count, Sets: g.Sets, Clusters: g.Clusters, Examples: []apiRow{}}
 		for _, i := range g.Examples {
-			e.Examples = append(e.Examples, s.apiRow(i))
+			e.Examples = append(e.Examples, s.apiRow(v, i))
 		}
 		return e
 	}), nil

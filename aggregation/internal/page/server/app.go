@@ -4,6 +4,7 @@
 package server
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func (s *Server) appPage(v *visit) (any, error) {
 		Base: s.base(v, "app", id.Name, "set:"+item.Set.Key.String()),
 		Name: id.Name, SetName: item.Set.Key.String(), SetPath: setPath(item.Set), Cluster: id.Cluster, ClusterPath: join("clusters", id.Cluster),
 		Health: model.Health(row), Sync: model.Sync(row), Phase: model.Phase(row), Revision: row.SyncRevision, Work: id.Cluster + "/" + id.Work,
-		SearchStale: row.StaleSince, Stale: model.Stale(row), Started: v.since(row.OperationStateStartedAt), Links: s.links(id),
+		SearchStale: row.StaleSince, Stale: model.Stale(row), Started: v.since(row.OperationStateStartedAt), Links: s.links(v, id),
 	}
 	if view.Stale {
 		view.Since = ui.NewWhen(s.Fleet.Cluster(id.Cluster).Since, v.now)
@@ -58,11 +59,34 @@ func (s *Server) find(v *visit) (model.Item, bool) {
 	return model.Item{}, false
 }
 
-func (s *Server) links(id model.Identity) []ui.Link {
-	if s.ArgoCDURL == "" {
-		return nil
+// links lead to the Argo CDs that show the Application. On a managed cluster it may be
+// in another namespace than on the hub, so there it is looked for.
+func (s *Server) links(v *visit, id model.Identity) (links []ui.Link) {
+	if to := s.hubArgoCD(id); to != "" {
+		links = append(links, ui.Link{Name: "In the hub's Argo CD", Path: to})
 	}
-	return []ui.Link{{Name: "In the hub's Argo CD", Path: s.ArgoCDURL + join("applications", id.Namespace, id.Name)}}
+	if to := s.managedArgoCD(v, id); to != "" {
+		links = append(links, ui.Link{Name: "In the Argo CD of " + id.Cluster, Path: to})
+	}
+	return links
+}
+
+func (s *Server) hubArgoCD(id model.Identity) string {
+	if s.ArgoCDURL == "" {
+		return ""
+	}
+	return s.ArgoCDURL + join("applications", id.Namespace, id.Name)
+}
+
+func (s *Server) managedArgoCD(v *visit, id model.Identity) string {
+	if s.ArgoCDOf == nil {
+		return ""
+	}
+	address := s.ArgoCDOf(v.r.Context(), id.Cluster)
+	if address == "" {
+		return ""
+	}
+	return address + "/applications?search=" + url.QueryEscape(id.Name)
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)

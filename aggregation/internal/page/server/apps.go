@@ -64,8 +64,7 @@ func (s *Server) clusterPage(v *visit) (any, error) {
 // errorPage lists those with one error.
 func (s *Server) errorPage(v *visit) (any, error) {
 	hash := v.r.PathValue("hash")
-	sets := s.sets(v)
-	groups := model.Groups(sets)
+	groups := s.Fleet.Overview(v.allowed).Groups()
 	at := slices.IndexFunc(groups, func(g model.Group) bool { return g.Hash() == hash })
 	if at < 0 {
 		return nil, notFound("No Application that you may see says so any more.")
@@ -73,7 +72,7 @@ func (s *Server) errorPage(v *visit) (any, error) {
 	g := groups[at]
 	view := &ui.Apps{Base: s.base(v, "apps", g.Type(), "errors"), Heading: "Applications with this error"}
 	view.Error = &ui.Said{Type: g.Type(), Message: g.Text(), Warning: g.Warning()}
-	return s.list(v, view, model.Filter(model.Items(sets, ""), model.Query{Error: hash}), &g)
+	return s.list(v, view, model.Filter(model.Items(s.sets(v), ""), model.Query{Error: hash}), &g)
 }
 
 // list fills a page of Applications.
@@ -167,7 +166,24 @@ func facets(f model.Facets, path string, q model.Query) []ui.Filter {
 		filter("Health", f.Health, true, func(q *model.Query) *string { return &q.Health }),
 		filter("Sync", f.Sync, true, func(q *model.Query) *string { return &q.Sync }),
 		filter("Operation", f.Phase, false, func(q *model.Query) *string { return &q.Phase }),
+		errorFilter(f.Errors, path, q),
 	}
+}
+
+// errorFilter leads to the most frequent errors, and to the one that is asked for.
+func errorFilter(errors []model.ErrorFacet, path string, q model.Query) ui.Filter {
+	view := ui.Filter{Name: "Error"}
+	for i, e := range errors {
+		to, current := q, e.Hash() == q.Error
+		if i >= largest && !current {
+			continue
+		}
+		if to.Error = e.Hash(); current {
+			to.Error = ""
+		}
+		view.Values = append(view.Values, ui.Link{Name: e.Type(), Text: e.Text(), Count: e.Count, Current: current, Path: address(path, to)})
+	}
+	return view
 }
 
 // set returns the ApplicationSet of the address. One that the viewer may not see is not

@@ -14,18 +14,19 @@ import (
 // largest is how many errors the first page shows.
 const largest = 5
 
+// fewSets is how many ApplicationSets it shows at a time: there is more to see on it.
+const fewSets = 12
+
 // fleetPage is the first page: all that a viewer may see, at a glance.
 func (s *Server) fleetPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
-	sets := s.sets(v)
-	clusters := model.Clusters(sets)
-	groups := model.Groups(sets)
-	total := model.Total(sets)
+	all := s.Fleet.Overview(v.allowed)
+	sets, clusters, groups := all.Sets, all.Clusters(), all.Groups()
 	view := ui.Fleet{
-		Base: s.base(v, "fleet", "All", "fleet"), Counts: counts(total, "/apps", model.Query{}), Legend: true,
+		Base: s.base(v, "fleet", "All", "fleet"), Counts: counts(all.Total, "/apps", model.Query{}), Legend: true,
 		Sets: len(sets), Clusters: len(clusters), Hub: states(s.Applications.Applications(v.allowed), ""),
 		Errors: ui.Groups{List: groupViews(groups[:min(largest, len(groups))])}, Search: search("/", "name of an ApplicationSet", q),
 	}
@@ -37,14 +38,13 @@ func (s *Server) fleetPage(v *visit) (any, error) {
 			view.StaleClusters++
 		}
 	}
-	sorted := slices.Clone(sets)
+	sorted := all.Worst()
 	if q.Text != "" {
 		text := strings.ToLower(q.Text)
-		sorted = slices.DeleteFunc(sorted, func(set *model.Set) bool { return !strings.Contains(strings.ToLower(set.Key.String()), text) })
+		sorted = slices.DeleteFunc(slices.Clone(sorted), func(set *model.Set) bool { return !strings.Contains(strings.ToLower(set.Key.String()), text) })
 	}
-	slices.SortFunc(sorted, model.CompareSets)
 	if v.r.URL.Query().Get("size") == "" {
-		q.Size = 25 // the page has more to show than this list
+		q.Size = fewSets
 	}
 	p := model.Slice(len(sorted), q)
 	rows, order := shown(v, sets, sorted, p, func(set *model.Set) string { return model.ID(set.Key.String()) })
@@ -64,7 +64,7 @@ func (s *Server) clustersPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := model.Clusters(s.sets(v))
+	all := s.Fleet.Overview(v.allowed).Clusters()
 	sorted := slices.Clone(all)
 	if q.Text != "" {
 		sorted = slices.DeleteFunc(sorted, func(c model.Cluster) bool { return !strings.Contains(c.Name, strings.ToLower(q.Text)) })
@@ -89,7 +89,7 @@ func (s *Server) errorsPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := model.Groups(s.sets(v))
+	groups := s.Fleet.Overview(v.allowed).Groups()
 	p := model.Slice(len(groups), q)
 	rows, order := shown(v, groups, groups, p, func(g model.Group) string { return g.Hash() })
 	return ui.Errors{

@@ -50,8 +50,11 @@ type Options struct {
 	Secure bool
 	// ArgoCDURL is that of the hub's Argo CD; empty: it is not linked to.
 	ArgoCDURL string
-	Log       logr.Logger
-	Now       func() time.Time
+	// ArgoCDOf returns the address of a managed cluster's Argo CD, "" when it is not
+	// known; nil: of none it is.
+	ArgoCDOf func(ctx context.Context, cluster string) string
+	Log      logr.Logger
+	Now      func() time.Time
 }
 
 // Server is the page. [New] makes one.

@@ -12,6 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
 // address returns a path with a query.
@@ -35,7 +36,7 @@ func join(parts ...string) string {
 // counts makes a view of counts; each health leads to path, narrowed by it.
 func counts(c model.Counts, path string, q model.Query) ui.Counts {
 	view := ui.Counts{
-		Applications: c.Applications, Healthy: c.Healthy(), NotHealthy: c.NotHealthy(), OutOfSync: c.OutOfSync(), Running: c.Running, Failed: c.Failed,
+		Applications: c.Applications, Healthy: c.Healthy(), NotHealthy: c.NotHealthy(), OutOfSync: c.OutOfSync(), Failed: c.Failed(),
 	}
 	at := 0
 	for i, health := range model.Healths {
@@ -59,7 +60,22 @@ func counts(c model.Counts, path string, q model.Query) ui.Counts {
 		view.Bar = append(view.Bar, ui.Segment{Class: strings.ToLower(health), X: at, Width: width})
 		at += width
 	}
+	view.Sync = links(model.Syncs, c.Sync[:], argocd.SyncSynced, path, func(name string) model.Query { return model.Query{Sync: name} })
+	view.Operations = links(model.Phases[:running+1], c.Phase[:], "", path, func(name string) model.Query { return model.Query{Phase: name} })
 	return view
+}
+
+// running is the place of the last phase that is worth a word: those after it are well.
+var running = slices.Index(model.Phases, argocd.OperationRunning)
+
+// links lead to what is counted, each narrowed by its name; fine ones are left out.
+func links(names []string, counts []int, fine, path string, query func(name string) model.Query) (all []ui.Link) {
+	for i, name := range names {
+		if counts[i] > 0 && name != fine {
+			all = append(all, ui.Link{Name: name, Count: counts[i], Path: address(path, query(name))})
+		}
+	}
+	return all
 }
 
 // paged makes a view of a page of a list.

@@ -109,6 +109,7 @@ func (u *UI) functions() template.FuncMap {
 			return many
 		},
 		"short": short,
+		"last":  func(name string) string { return name[strings.LastIndexByte(name, ':')+1:] },
 	}
 }
 

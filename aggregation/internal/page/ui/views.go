@@ -27,12 +27,16 @@ type Link struct {
 	Count      int
 	// State: the name is one that has a shape.
 	State bool
+	// Text says more than the name.
+	Text string
 }
 
 // Counts are numbers of Applications.
 type Counts struct {
-	Applications, Healthy, NotHealthy, OutOfSync, Running, Failed int
-	Health                                                        []Link
+	Applications, Healthy, NotHealthy, OutOfSync, Failed int
+	Health                                               []Link
+	// Sync and Operations are what is not as it should be, or under way.
+	Sync, Operations []Link
 	// Worst are the healths that something has, but for Healthy.
 	Worst []Link
 	Bar   []Segment

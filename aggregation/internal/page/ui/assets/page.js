@@ -3,8 +3,6 @@
 
 // What the page does by itself: it follows changes, copies commands and draws the map.
 // Without this script every page is whole, and reloading it does the same.
-import {drawMap} from './map.js';
-
 const pollEvery = 15_000;
 const sayEvery = 10_000;
 const $ = (selector, root = document) => root.querySelector(selector);
@@ -73,9 +71,14 @@ class Live {
     this.view = view;
     this.mark = $('#live');
     this.moved = $('[data-moved]');
-    this.map = $('[data-map]') ? drawMap($('[data-map]'), (text) => this.say(text, true)) : null;
+    if ($('[data-map]')) this.draw();
     document.addEventListener('visibilitychange', () => document.hidden || (this.missed && this.refresh()));
     this.open();
+  }
+
+  async draw() {
+    const {drawMap} = await import('./map.js');
+    this.map = drawMap($('[data-map]'), (text) => this.say(text, true));
   }
 
   open() {
@@ -190,5 +193,8 @@ function copyButtons() {
   }
 }
 
-copyButtons();
-if (document.body.dataset.live) window.fleetPage = new Live(document.body.dataset.live);
+// The page is whole already: what follows it waits until it has been painted.
+requestAnimationFrame(() => setTimeout(() => {
+  copyButtons();
+  if (document.body.dataset.live) new Live(document.body.dataset.live);
+}));

@@ -1,0 +1,68 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+)
+
+// What has not changed is not looked at again, and what nobody looks at is not held.
+func TestTheFleetLooksAtWhatChanged(t *testing.T) {
+	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("b"): {row("b", "c1 Healthy Synced")}}}
+	f := NewFleet(source)
+	f.Changed(key("a"))
+	f.Sets(everything)
+	f.Sets(everything)
+	if source.asked != 2 {
+		t.Errorf("asked %d times for two sets", source.asked)
+	}
+	source.rows[key("a")] = []*merge.Row{row("a", "c1 Degraded Synced")}
+	f.Changed(key("a"))
+	if s := f.Set(key("a")); s.Counts.NotHealthy() != 1 || source.asked != 3 {
+		t.Errorf("%+v after %d questions", s.Counts, source.asked)
+	}
+	delete(source.rows, key("b"))
+	if sets := f.Sets(everything); len(sets) != 1 || len(f.sets) != 1 || f.Set(key("b")) != nil {
+		t.Errorf("%d sets, %d held", len(sets), len(f.sets))
+	}
+	f.Release()
+	f.Changed(key("a"))
+	if f.sets != nil || f.changed != nil {
+		t.Error("it holds something that nobody asked for")
+	}
+	if sets := f.Sets(func(namespace string) bool { return namespace != "argocd" }); len(sets) != 0 {
+		t.Error("a namespace that is not allowed is shown")
+	}
+}
+
+// Who sees the same shares what they see, until it changes.
+func TestAnOverviewIsSharedUntilSomethingChanges(t *testing.T) {
+	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("b"): {row("b", "c2 Missing Synced Failed SyncError: no")}}}
+	f := NewFleet(source)
+	first := f.Overview(everything)
+	if first.Total.Applications != 2 || len(first.Clusters()) != 2 || len(first.Groups()) != 1 || first.Worst()[0].Key != key("b") || first.Sets[0].Key != key("a") {
+		t.Errorf("%+v", first)
+	}
+	if none := f.Overview(func(string) bool { return false }); none == first || len(none.Worst()) != 0 {
+		t.Error("who may see nothing sees what others see")
+	}
+	if f.Overview(everything) != first {
+		t.Error("it is made again though nothing has changed")
+	}
+	source.rows[key("a")] = []*merge.Row{row("a", "c1 Degraded Synced")}
+	f.Changed(key("a"))
+	if now := f.Overview(everything); now == first || now.Total.Healthy() != 0 || first.Total.Healthy() != 1 {
+		t.Error("a change is not in it, or it is in the one before")
+	}
+	if len(f.overviews) != 1 {
+		t.Errorf("%d are held, of what is no more", len(f.overviews))
+	}
+	if f.Release(); f.overviews != nil {
+		t.Error("one is held for nobody")
+	}
+}

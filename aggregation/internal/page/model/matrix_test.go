@@ -1,0 +1,50 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+)
+
+func TestMatrix(t *testing.T) {
+	m := NewMatrix([]*Set{
+		setOf("a", "c1 Degraded OutOfSync", "c3 Healthy Synced Running"),
+		setOf("b", "c2 Unknown Unknown  ClusterUnreachable: gone"),
+	})
+	data, err := m.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets, clusters, names := binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
+	var said Matrix
+	if err := json.Unmarshal(data[12:12+names], &said); err != nil || sets != 2 || clusters != 3 {
+		t.Fatalf("%d × %d, %v", sets, clusters, err)
+	}
+	if diff := cmp.Diff([][]string{{"argocd/a", "argocd/b"}, {"c1", "c2", "c3"}}, [][]string{said.Sets, said.Clusters}); diff != "" {
+		t.Error(diff)
+	}
+	want := []byte{0, NoCell, NoCell, 2 | 1<<syncShift | staleCell, 5 | 2<<syncShift | runningCell, NoCell}
+	if got := data[12+names:]; !bytes.Equal(got, want) {
+		t.Errorf("cells %v, want %v", got, want)
+	}
+}
+
+// Several Applications of a set on one cluster make the worst one's cell.
+func TestACellIsTheWorst(t *testing.T) {
+	rows := []*merge.Row{
+		merge.NewRow(merge.App{HubNamespace: "n", HubName: "a", Cluster: "c", Work: "1", Health: "Healthy", Sync: "Synced"}, merge.Search{}),
+		merge.NewRow(merge.App{HubNamespace: "n", HubName: "b", Cluster: "c", Work: "2", Health: "Degraded", Sync: "Synced"}, merge.Search{}),
+		merge.NewRow(merge.App{HubNamespace: "n", HubName: "c", Cluster: "c", Work: "3", Health: "Missing", Sync: "Synced"}, merge.Search{}),
+	}
+	if m := NewMatrix([]*Set{newSet(key("s"), rows, nil, nil)}); len(m.Cells) != 1 || m.Cells[0]&7 != 0 {
+		t.Errorf("cells %v", m.Cells)
+	}
+}

@@ -1,0 +1,74 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package page
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/pagetest"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/server"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// A page serves from the start, and says that it is reading until all is read.
+func TestNothingIsShownBeforeAllIsRead(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	read := make(chan struct{})
+	p := &Page{flags: Flags{address: address}, log: logr.Discard(), synced: make(chan struct{}), wait: func(ctx context.Context) error {
+		select {
+		case <-read:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}}
+	fleet := pagetest.New()
+	p.server, err = server.New(server.Options{
+		Fleet: model.NewFleet(fleet), Applications: fleet, Identity: pagetest.NewTokens(map[string][]string{"all": nil}), Synced: p.isSynced, Log: p.log, Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- p.Start(ctx) }()
+	answers := func(want int) {
+		t.Helper()
+		testkit.Eventually(t, fmt.Sprint("an answer ", want), func() error {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/v1/sets", nil)
+			if err != nil {
+				return err
+			}
+			r.Header.Set("Authorization", "Bearer all")
+			response, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return err
+			}
+			if _ = response.Body.Close(); response.StatusCode != want {
+				return fmt.Errorf("status %s, Retry-After %s", response.Status, response.Header.Get("Retry-After"))
+			}
+			return nil
+		})
+	}
+	answers(http.StatusServiceUnavailable)
+	close(read)
+	answers(http.StatusOK)
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
