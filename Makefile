@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help build unit test test-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo bench images release push scan fuzz tools ui
+.PHONY: help build unit test test-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo bench images release olm push scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +109,10 @@ release: ## A release in bin/release/VERSION from a clean checkout: VERSION, CON
 	@$(TOOLS) kustomize
 	@$(RELEASE) make -version '$(VERSION)' -containers '$(CONTAINER)' -registry '$(REGISTRY)' -key '$(abspath $(KEY))' -kustomize $(BIN)/kustomize \
 		-architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
+
+olm: ## The bundle for OLM of the checkout in bin/olm, to look at: VERSION, ARCHITECTURES, SOURCE
+	@$(TOOLS) kustomize
+	@$(RELEASE) olm -version '$(or $(VERSION),0.0.0)' -kustomize $(BIN)/kustomize -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
 
 push: ## Copy bin/images, or those of the release VERSION (of CONTAINER), to REGISTRY (host and path)
 	@$(RELEASE) push -registry '$(REGISTRY)' $(if $(VERSION),-from '$(BIN)/release/$(if $(CONTAINER),$(CONTAINER)/)$(VERSION)/images') $(ARGS)

@@ -7,6 +7,7 @@
 //	release images  -out DIR                        the images as OCI layouts
 //	release push    -from DIR -registry HOST/PATH   layouts to a registry
 //	release make    -version VERSION                a whole release, from a clean checkout
+//	release olm     -out DIR                        the bundle for OLM, of the checkout as it is
 //	release key     -out DIR                        a pair of keys to sign with, as cosign makes it
 package main
 
@@ -34,13 +35,13 @@ func main() {
 }
 
 func run(ctx context.Context, arguments []string) error {
-	commands := map[string]func(context.Context, []string) error{"images": images, "push": push, "make": makeRelease, "key": makeKey}
+	commands := map[string]func(context.Context, []string) error{"images": images, "push": push, "make": makeRelease, "olm": makeOLM, "key": makeKey}
 	if len(arguments) > 0 {
 		if command, ok := commands[arguments[0]]; ok {
 			return command(ctx, arguments[1:])
 		}
 	}
-	return fmt.Errorf("name a command: images, push, make or key; each prints its flags with -h")
+	return fmt.Errorf("name a command: images, push, make, olm or key; each prints its flags with -h")
 }
 
 // common are the flags of the commands that build.

@@ -60,6 +60,22 @@ func makeRelease(ctx context.Context, arguments []string) error {
 	return nil
 }
 
+func makeOLM(ctx context.Context, arguments []string) error {
+	flags := flag.NewFlagSet("olm", flag.ExitOnError)
+	var c common
+	c.bind(flags, "../../bin/olm")
+	version := flags.String("version", "0.0.0", "version of the bundle, 1.2.3 or 1.2.3-rc.1")
+	kustomize := flags.String("kustomize", "../../bin/kustomize", "path of kustomize")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	tree, _, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	return bundle.WriteOLM(ctx, tree, *kustomize, *version, c.out, c.options)
+}
+
 func makeKey(_ context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("key", flag.ExitOnError)
 	out := flags.String("out", ".", "folder for cosign.key and cosign.pub; the password is in "+passwordVariable)

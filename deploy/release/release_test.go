@@ -6,6 +6,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -81,6 +82,7 @@ func TestRelease(t *testing.T) {
 	t.Run("signatures", func(t *testing.T) { p.imagesAreSigned(t, out) })
 	t.Run("manifests", func(t *testing.T) { p.manifestsRunTheImages(t, out) })
 	t.Run("chart", func(t *testing.T) { p.chartRunsTheImages(t, out, version) })
+	t.Run("OLM bundle", func(t *testing.T) { p.olmIsWhole(t, out, version) })
 	t.Run("one container alone", func(t *testing.T) { p.releasesOneAlone(t, out, tree) })
 }
 
@@ -120,7 +122,7 @@ func (p *publisher) releasesOneAlone(t *testing.T, before string, tree *source.T
 	}
 	want := read(t, filepath.Join(out, "files", "images.txt"))
 	for _, line := range strings.SplitAfter(read(t, filepath.Join(before, "files", "images.txt")), "\n") {
-		if !strings.Contains(line, "/propagation:") {
+		if !strings.Contains(line, "/propagation:") && !strings.Contains(line, olmImage) {
 			want += line
 		}
 	}
@@ -129,7 +131,12 @@ func (p *publisher) releasesOneAlone(t *testing.T, before string, tree *source.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, filepath.Join(all, "files", "images.txt")); !slices.Equal(sortedLines(got), sortedLines(want)) {
+	got := read(t, filepath.Join(all, "files", "images.txt"))
+	if !strings.Contains(got, olmImage+"9.0.0@") {
+		t.Errorf("the release of all has no OLM bundle of its own:\n%s", got)
+	}
+	got = regexp.MustCompile(`.*`+olmImage+`.*\n`).ReplaceAllString(got, "")
+	if !slices.Equal(sortedLines(got), sortedLines(want)) {
 		t.Errorf("the release of all has the images\n%s, want those that were released\n%s", got, want)
 	}
 	p.runsTheImages(t, "install.yaml", read(t, filepath.Join(all, "files", "install.yaml")), all)

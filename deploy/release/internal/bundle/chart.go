@@ -26,19 +26,47 @@ const (
 const chartRepository = "charts/" + Project
 
 // chart writes the Helm chart of this version, whose default values pin the images, as
-// an archive and as an OCI artefact.
-func (r *release) chart(references []Reference) (store.Entry, error) {
+// an archive and as an OCI artefact, signed.
+func (r *release) chart(references []Reference) error {
+	described, archive, err := r.packedChart(references)
+	if err != nil {
+		return err
+	}
+	if err := r.file(Project+"-"+r.Version+".tgz", archive); err != nil {
+		return err
+	}
+	chart, err := r.chartArtifact(described, archive)
+	if err != nil {
+		return err
+	}
+	entries := []store.Entry{chart}
+	if r.Key != nil {
+		digest, err := chart.Digest()
+		if err != nil {
+			return err
+		}
+		signature, err := r.Key.Image(strings.TrimPrefix(r.Registry+"/"+chartRepository, "/"), digest)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, signature)
+	}
+	return store.Write(filepath.Join(r.Out, "images", filepath.FromSlash(chartRepository)), entries...)
+}
+
+// packedChart returns the chart's description and its archive.
+func (r *release) packedChart(references []Reference) (described, archive []byte, err error) {
 	folder, err := os.MkdirTemp("", "chart-")
 	if err != nil {
-		return store.Entry{}, err
+		return nil, nil, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a copy
 	if err := os.CopyFS(folder, os.DirFS(filepath.Join(r.tree.Root, "deploy", "chart"))); err != nil {
-		return store.Entry{}, fmt.Errorf("copy the chart: %w", err)
+		return nil, nil, fmt.Errorf("copy the chart: %w", err)
 	}
-	described, err := edit(filepath.Join(folder, "Chart.yaml"), map[string]string{"version": r.Version, "appVersion": r.Version})
+	described, err = edit(filepath.Join(folder, "Chart.yaml"), map[string]string{"version": r.Version, "appVersion": r.Version})
 	if err != nil {
-		return store.Entry{}, err
+		return nil, nil, err
 	}
 	values := map[string]string{}
 	if r.Registry != "" {
@@ -49,16 +77,12 @@ func (r *release) chart(references []Reference) (store.Entry, error) {
 		values[reference.Container+".digest"] = reference.Digest.String()
 	}
 	if _, err := edit(filepath.Join(folder, "values.yaml"), values); err != nil {
-		return store.Entry{}, err
+		return nil, nil, err
 	}
-	archive, err := pack(folder, Project, r.tree.Time)
-	if err != nil {
-		return store.Entry{}, fmt.Errorf("pack the chart: %w", err)
+	if archive, err = pack(folder, Project, r.tree.Time); err != nil {
+		return nil, nil, fmt.Errorf("pack the chart: %w", err)
 	}
-	if err := r.file(Project+"-"+r.Version+".tgz", archive); err != nil {
-		return store.Entry{}, err
-	}
-	return r.chartArtifact(described, archive)
+	return described, archive, nil
 }
 
 func (r *release) chartArtifact(described, archive []byte) (store.Entry, error) {

@@ -68,9 +68,8 @@ func Build(ctx context.Context, t *source.Tree, c source.Container, o Options) (
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }() // only binaries that are in the image by then
-	out := &Image{Container: c, Tag: c.Version + o.Suffix, SBOMs: map[string][]byte{}}
-	labels := labelsOf(t, c, out.Tag, o.Source)
-	out.Index = mutate.Annotations(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), labels).(v1.ImageIndex) //nolint:forcetypeassert // Annotations returns what it was given
+	labels := labelsOf(t, c, c.Version+o.Suffix, o.Source)
+	out := newImage(c, o, labels)
 	var products []attest.Product
 	for _, architecture := range o.Architectures {
 		programs := map[string]string{}
@@ -83,19 +82,31 @@ func Build(ctx context.Context, t *source.Tree, c source.Container, o Options) (
 		if err != nil {
 			return nil, fmt.Errorf("make the image of %s for linux/%s: %w", c.Name, architecture, err)
 		}
-		out.Index = mutate.AppendManifests(out.Index, mutate.IndexAddendum{
-			Add: made, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: architecture}},
-		})
 		if err := out.describe(t, made, architecture, programs); err != nil {
 			return nil, err
 		}
-		digest, err := made.Digest()
+		product, err := out.add(made, architecture)
 		if err != nil {
 			return nil, err
 		}
-		products = append(products, attest.Product{Name: out.Repository(), Digest: digest})
+		products = append(products, product)
 	}
-	return out, out.prove(ctx, t, o, products)
+	return out, out.prove(ctx, t, o, compile.Flags(t), products)
+}
+
+// newImage is an image without any architecture yet.
+func newImage(c source.Container, o Options, labels map[string]string) *Image {
+	index := mutate.Annotations(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), labels).(v1.ImageIndex) //nolint:forcetypeassert // Annotations returns what it was given
+	return &Image{Container: c, Tag: c.Version + o.Suffix, Index: index, SBOMs: map[string][]byte{}}
+}
+
+// add puts the image of an architecture into the index.
+func (i *Image) add(made v1.Image, architecture string) (attest.Product, error) {
+	i.Index = mutate.AppendManifests(i.Index, mutate.IndexAddendum{
+		Add: made, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: architecture}},
+	})
+	digest, err := made.Digest()
+	return attest.Product{Name: i.Repository(), Digest: digest}, err
 }
 
 // describe attaches the bill of materials of one architecture's image.
@@ -120,7 +131,7 @@ func (i *Image) describe(t *source.Tree, made v1.Image, architecture string, pro
 }
 
 // prove attaches the provenance of the index and of the images in it.
-func (i *Image) prove(ctx context.Context, t *source.Tree, o Options, products []attest.Product) error {
+func (i *Image) prove(ctx context.Context, t *source.Tree, o Options, flags []string, products []attest.Product) error {
 	digest, err := i.Index.Digest()
 	if err != nil {
 		return err
@@ -135,7 +146,7 @@ func (i *Image) prove(ctx context.Context, t *source.Tree, o Options, products [
 	}
 	i.Provenance, err = attest.Provenance(attest.Build{
 		Container: i.Container.Name, Version: i.Tag, Source: o.Source, Revision: t.Revision, Builder: o.Builder,
-		GoVersion: version, Flags: compile.Flags(t), Platforms: platforms(o.Architectures),
+		GoVersion: version, Flags: flags, Platforms: platforms(o.Architectures),
 	}, append([]attest.Product{{Name: i.Repository(), Digest: digest}}, products...)...)
 	if err != nil {
 		return err

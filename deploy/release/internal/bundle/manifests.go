@@ -42,7 +42,7 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 	if err := os.CopyFS(deploy, os.DirFS(filepath.Join(r.tree.Root, "deploy"))); err != nil {
 		return fmt.Errorf("copy deploy/: %w", err)
 	}
-	for _, not := range []string{"chart", "release", "generate.sh", "install.yaml"} {
+	for _, not := range []string{"chart", "olm", "release", "generate.sh", "install.yaml"} {
 		if err := os.RemoveAll(filepath.Join(deploy, not)); err != nil {
 			return err
 		}

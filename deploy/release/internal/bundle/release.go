@@ -75,7 +75,7 @@ func Release(ctx context.Context, tree *source.Tree, q Request) ([]Reference, er
 		references = append(references, reference)
 	}
 	if r.Container == "" {
-		if err := r.whole(ctx, references); err != nil {
+		if references, err = r.whole(ctx, references); err != nil {
 			return nil, err
 		}
 	}
@@ -120,8 +120,7 @@ func (r *release) check(ctx context.Context) (string, error) {
 // image builds, describes and signs the image of a container, unless the registry has
 // this version already: then that one is released again as it is.
 func (r *release) image(ctx context.Context, c source.Container) (Reference, error) {
-	reference := Reference{Container: c.Name, Name: Project + "/" + c.Name, Tag: c.Version + r.Suffix}
-	reference.Published = strings.TrimPrefix(r.Registry+"/"+reference.Name, "/")
+	reference := r.reference(c.Name, c.Version+r.Suffix)
 	released, err := r.released(ctx, reference)
 	if err != nil {
 		return reference, err
@@ -134,10 +133,23 @@ func (r *release) image(ctx context.Context, c source.Container) (Reference, err
 	if err != nil {
 		return reference, err
 	}
+	return r.publish(built)
+}
+
+func (r *release) reference(name, tag string) Reference {
+	reference := Reference{Container: name, Name: Project + "/" + name, Tag: tag}
+	reference.Published = strings.TrimPrefix(r.Registry+"/"+reference.Name, "/")
+	return reference
+}
+
+// publish writes an image's layout, what is said about it, and both signed.
+func (r *release) publish(built *Image) (Reference, error) {
+	reference := r.reference(built.Container.Name, built.Tag)
+	var err error
 	if reference.Digest, err = built.Index.Digest(); err != nil {
 		return reference, err
 	}
-	name := c.Name + "-" + reference.Tag
+	name := reference.Container + "-" + reference.Tag
 	for architecture, sbom := range built.SBOMs {
 		if err := r.file(name+"-linux-"+architecture+".spdx.json", sbom); err != nil {
 			return reference, err
@@ -161,28 +173,17 @@ func (r *release) image(ctx context.Context, c source.Container) (Reference, err
 	return reference, store.Write(filepath.Join(r.Out, "images", filepath.FromSlash(reference.Name)), entries...)
 }
 
-// whole adds what a release of all containers has: manifests and chart.
-func (r *release) whole(ctx context.Context, references []Reference) error {
+// whole adds what a release of all containers has: manifests, chart and OLM bundle, whose
+// image is one more.
+func (r *release) whole(ctx context.Context, references []Reference) ([]Reference, error) {
 	if err := r.manifests(ctx, references); err != nil {
-		return err
+		return nil, err
 	}
-	chart, err := r.chart(references)
-	if err != nil {
-		return err
+	if err := r.chart(references); err != nil {
+		return nil, err
 	}
-	entries := []store.Entry{chart}
-	if r.Key != nil {
-		digest, err := chart.Digest()
-		if err != nil {
-			return err
-		}
-		signature, err := r.Key.Image(strings.TrimPrefix(r.Registry+"/"+chartRepository, "/"), digest)
-		if err != nil {
-			return err
-		}
-		entries = append(entries, signature)
-	}
-	return store.Write(filepath.Join(r.Out, "images", filepath.FromSlash(chartRepository)), entries...)
+	reference, err := r.olm(ctx)
+	return append(references, reference), err
 }
 
 // finish writes the list of images, the notes, the checksums and their signature.

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -71,15 +72,32 @@ func New(s Spec) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(s, rootsLayer, programLayer)
+	created := v1.Time{Time: s.Created}
+	return assemble(s.Architecture, v1.Config{
+		User: User, Entrypoint: []string{"/" + s.EntryPoint}, WorkingDir: "/", Labels: s.Labels,
+		Env: []string{"SSL_CERT_FILE=/" + RootsPath},
+	}, mutate.Addendum{Layer: rootsLayer, History: v1.History{Created: created, CreatedBy: "root certificates"}},
+		mutate.Addendum{Layer: programLayer, History: v1.History{Created: created, CreatedBy: "go build " + s.EntryPoint}})
 }
 
-func assemble(s Spec, roots, programs v1.Layer) (v1.Image, error) {
-	created := v1.Time{Time: s.Created}
+// Data makes an image of files, by their paths, that is not run.
+func Data(architecture string, files map[string][]byte, labels map[string]string, created time.Time) (v1.Image, error) {
+	packed := make([]file, 0, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		packed = append(packed, file{path: name, mode: mayRead, content: files[name]})
+	}
+	data, err := layer(packed...)
+	if err != nil {
+		return nil, err
+	}
+	return assemble(architecture, v1.Config{Labels: labels},
+		mutate.Addendum{Layer: data, History: v1.History{Created: v1.Time{Time: created}, CreatedBy: "files"}})
+}
+
+// assemble makes an image of layers, as old as the first of them.
+func assemble(architecture string, how v1.Config, layers ...mutate.Addendum) (v1.Image, error) {
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	img, err := mutate.Append(base,
-		mutate.Addendum{Layer: roots, History: v1.History{Created: created, CreatedBy: "root certificates"}},
-		mutate.Addendum{Layer: programs, History: v1.History{Created: created, CreatedBy: "go build " + s.EntryPoint}})
+	img, err := mutate.Append(base, layers...)
 	if err != nil {
 		return nil, fmt.Errorf("add the layers: %w", err)
 	}
@@ -88,11 +106,8 @@ func assemble(s Spec, roots, programs v1.Layer) (v1.Image, error) {
 		return nil, err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Created = "linux", s.Architecture, created
-	config.Config = v1.Config{
-		User: User, Entrypoint: []string{"/" + s.EntryPoint}, WorkingDir: "/", Labels: s.Labels,
-		Env: []string{"SSL_CERT_FILE=/" + RootsPath},
-	}
+	config.OS, config.Architecture, config.Created = "linux", architecture, layers[0].History.Created
+	config.Config = how
 	img, err = mutate.ConfigFile(img, config)
 	return plain{img}, err
 }
