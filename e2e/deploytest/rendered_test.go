@@ -207,11 +207,17 @@ func TestRenderedSwitch(t *testing.T) {
 // withComponent renders an overlay with the component of rendered mode.
 func withComponent(t *testing.T, overlay string) []*unstructured.Unstructured {
 	t.Helper()
+	return component(t, overlay, "rendered")
+}
+
+// component renders an overlay with a component.
+func component(t *testing.T, overlay, name string) []*unstructured.Unstructured {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(deployPath())); err != nil { // neither may be reached by an absolute path
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf("{resources: [overlays/%s], components: [components/rendered]}", overlay)
+	text := fmt.Sprintf("{resources: [overlays/%s], components: [components/%s]}", overlay, name)
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

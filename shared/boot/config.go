@@ -11,10 +11,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// restConfig loads the configuration for the hub: an explicit file, else the
+// Config loads the configuration for the hub: an explicit file, else the
 // pod's own, else what kubectl would use. There is no client-side rate limit: the
 // API server's priority and fairness protects it, and it knows better when it can.
-func restConfig(path string, p Program) (*rest.Config, error) {
+func Config(path string, p Program) (*rest.Config, error) {
 	c, err := load(path)
 	if err != nil {
 		return nil, fmt.Errorf("load kubeconfig: %w", err)

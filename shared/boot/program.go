@@ -116,7 +116,7 @@ func Execute(ctx context.Context, p Program, c Command, args []string, stdout, s
 	klog.SetLogger(log)
 	log.Info("starting", "component", p.Name, "version", p.Version, "revision", Revision, "go", runtime.Version())
 
-	config, err := restConfig(o.Kubeconfig, p)
+	config, err := Config(o.Kubeconfig, p)
 	if err != nil {
 		log.Error(err, "cannot start")
 		return 1

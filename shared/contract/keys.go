@@ -47,6 +47,23 @@ const PauseAnnotation = group + "pause"
 // PausedAnnotation is "sync" on a work whose Application was made not to sync by itself.
 const PausedAnnotation = group + "paused"
 
+// Annotations on a GitOpsCluster.
+const (
+	// DryRunAnnotation with a true boolean has propagation write nothing but status.plan.
+	DryRunAnnotation = group + "dry-run"
+	// ConfirmLeavingAnnotation lets as many clusters leave as it says, though they are
+	// more than may leave at a time.
+	ConfirmLeavingAnnotation = group + "confirm-leaving"
+	// AgentNamespaceAnnotation names Argo CD's namespace on the managed clusters.
+	AgentNamespaceAnnotation = group + "agent-namespace"
+	// LiveViewAnnotation with a true boolean lets the agent read what it is to show.
+	LiveViewAnnotation = group + "live-view"
+	// RestartPrincipalAnnotation with a false boolean keeps the principal from being restarted.
+	RestartPrincipalAnnotation = group + "restart-principal"
+	// GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are gone.
+	GitOpsClusterFinalizer = group + "gitopscluster"
+)
+
 // WithdrawalsAnnotation on an ApplicationSet, on a Namespace of Applications, or on the
 // Namespace of propagation (for the whole hub) says what is to become of withdrawals:
 // "approve until <RFC 3339>", or hold, or undo.
@@ -115,6 +132,12 @@ const (
 	// copied from the ManagedCluster, sorted and separated by commas: only those are
 	// removed again when the ManagedCluster has them no longer.
 	CopiedLabelsAnnotation = group + "copied-labels"
+	// GitOpsClustersAnnotation holds, on that Secret, "<namespace>/<name>" of the
+	// GitOpsClusters that want it, sorted and separated by commas.
+	GitOpsClustersAnnotation = group + "gitopsclusters"
+	// ConfigDigestAnnotation holds, on that Secret, the SHA-256 of its config, which no
+	// cache keeps.
+	ConfigDigestAnnotation = group + "config-digest"
 	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself (see [IsHub]).
 	LocalClusterLabel = "local-cluster"
 	// LocalClusterName is what OCM calls that ManagedCluster unless told otherwise,

@@ -19,10 +19,13 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/gitops"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/unreachable"
@@ -48,31 +51,33 @@ func Program() boot.Program {
 
 // Command holds the binary's flags.
 type Command struct {
-	ArgoCDNamespace string
+	argocd namespaces
 	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
 	InstanceLabel string
 	// Rendered marks ManifestWorks of rendered mode whose cluster is not available.
 	Rendered bool
 	Deliver  deliver.Options
+	GitOps   GitOps
 }
 
+// ArgoCDNamespaces are those of the hub's Argo CDs, that of the Applications first.
+func (c *Command) ArgoCDNamespaces() []string { return c.argocd.names }
+
 // New returns the command with its defaults.
-func New() *Command { return &Command{} }
+func New() *Command { return &Command{argocd: namespaces{names: []string{"argocd"}}} }
 
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
-	fs.StringVar(&c.ArgoCDNamespace, "argocd-namespace", "argocd", "namespace of the hub's Argo CD: of its AppProjects and cluster Secrets")
+	fs.Var(&c.argocd, "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; may be repeated, or separated by commas, for further Argo CDs that GitOpsClusters register clusters with")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
 	fs.BoolVar(&c.Rendered, "rendered", false, "mark ManifestWorks of rendered mode while their cluster is not available, so that Argo CD shows Unknown")
 	c.Deliver.BindFlags(fs)
+	c.GitOps.bindFlags(fs)
 }
 
 // Validate names every flag with an impossible value.
 func (c *Command) Validate() error {
-	var err error
-	if len(validation.IsDNS1123Label(c.ArgoCDNamespace)) > 0 {
-		err = fmt.Errorf("--argocd-namespace %q: want the name of a namespace", c.ArgoCDNamespace)
-	}
+	err := c.GitOps.validate(c.argocd.names)
 	if problems := validation.IsQualifiedName(c.InstanceLabel); len(problems) > 0 {
 		err = errors.Join(err, fmt.Errorf("--argocd-instance-label-key %q: want a label key: %s", c.InstanceLabel, strings.Join(problems, "; ")))
 	}
@@ -85,8 +90,9 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	watched := deliver.Caches(c.ArgoCDNamespace)
-	maps.Copy(watched, register.Caches(c.ArgoCDNamespace))
+	argocd := c.argocd.names[0]
+	watched := deliver.Caches(argocd)
+	maps.Copy(watched, register.Caches(c.GitOps.Mode != GitOpsOff, c.argocd.names...))
 	warm := make([]client.Object, 0, len(watched))
 	for object := range watched {
 		warm = append(warm, object)
@@ -104,7 +110,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace = c.ArgoCDNamespace, env.Namespace()
+	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace = argocd, env.Namespace()
 	index, err := deliver.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		return err
@@ -115,7 +121,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := mirror.Setup(mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord}); err != nil {
 		return err
 	}
-	if err := register.Setup(mgr, register.Options{Namespace: c.ArgoCDNamespace, InstanceLabel: c.InstanceLabel}); err != nil {
+	if err := c.setupRegistration(ctx, mgr, env); err != nil {
 		return err
 	}
 	if c.Rendered {
@@ -126,10 +132,25 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	return mgr.Start(ctx)
 }
 
+// setupRegistration adds what registers clusters with Argo CD.
+func (c *Command) setupRegistration(ctx context.Context, mgr ctrl.Manager, env *boot.Env) error {
+	options := register.Options{Namespaces: c.argocd.names, InstanceLabel: c.InstanceLabel}
+	if c.GitOps.Mode != GitOpsOff {
+		o := c.gitopsOptions()
+		o.HubNamespace = env.Namespace()
+		roster, err := gitops.Setup(mgr, o)
+		if err != nil {
+			return err
+		}
+		options.Scope, options.Again = roster, roster.Again()
+	}
+	return register.Setup(ctx, mgr, options)
+}
+
 // newScheme returns every type that the binary reads or writes.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(corev1.AddToScheme(scheme), argocd.AddToScheme(scheme),
+	err := errors.Join(corev1.AddToScheme(scheme), argocd.AddToScheme(scheme), v1beta1.AddToScheme(scheme),
 		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("register types: %w", err)

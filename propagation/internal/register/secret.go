@@ -5,6 +5,8 @@ package register
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,26 +25,31 @@ const (
 	nameSuffix = "-cluster-secret"
 	dataName   = "name"
 	dataServer = "server"
+	dataConfig = "config"
+
+	// agentNameLabel is how a principal of argocd-agent finds the Secret of an agent.
+	agentKeyPrefix = "argocd-agent.argoproj-labs.io/"
+	agentNameLabel = agentKeyPrefix + "agent-name"
 )
 
 // secretName returns the name of a cluster's Secret.
 func secretName(cluster string) string { return contract.SafeName(cluster + nameSuffix) }
 
-// registrable reports whether a ManagedCluster is to be known to Argo CD: it
+// Registrable reports whether a ManagedCluster is to be known to Argo CD: it
 // exists, is accepted, is not going away and is not the hub itself.
-func registrable(cluster *clusterv1.ManagedCluster) bool {
+func Registrable(cluster *clusterv1.ManagedCluster) bool {
 	return cluster != nil && cluster.DeletionTimestamp.IsZero() && cluster.Spec.HubAcceptsClient &&
 		!contract.IsHub(cluster.Name, cluster.Labels)
 }
 
-// isOwn reports whether a Secret was written by this package.
-func isOwn(secret *corev1.Secret) bool {
+// IsOwn reports whether a Secret was written by this package.
+func IsOwn(secret *corev1.Secret) bool {
 	return secret.Annotations[contract.RegisteredByAnnotation] == contract.RegisteredBy
 }
 
 // secretFor returns the Secret of a cluster. instanceLabel is the label that Argo CD is
 // configured to track resources by, empty for its default.
-func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string) *corev1.Secret {
+func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) *corev1.Secret {
 	labels := make(map[string]string, len(cluster.Labels)+3)
 	for key, value := range cluster.Labels {
 		if !argocdOwned(key, instanceLabel) {
@@ -53,7 +60,7 @@ func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel strin
 	labels[argocd.SecretTypeLabel] = argocd.SecretTypeCluster
 	labels[contract.RegisteredLabel] = "true"
 	labels[contract.RegisteredNameLabel] = contract.LabelValue(cluster.Name)
-	return &corev1.Secret{
+	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace,
 			Name:      secretName(cluster.Name),
@@ -69,6 +76,26 @@ func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel strin
 			dataServer: []byte(contract.RegisteredServer(cluster.Name)),
 		},
 	}
+	if len(want.Holders) > 0 {
+		secret.Annotations[contract.GitOpsClustersAnnotation] = strings.Join(want.Holders, ",")
+	}
+	if want.Agent != nil {
+		labels[agentNameLabel] = contract.LabelValue(cluster.Name)
+		secret.Annotations[argocd.SkipReconcileAnnotation] = "true"
+		secret.Annotations[contract.ConfigDigestAnnotation] = string(digest(want.Agent.Config))
+		secret.Data[dataServer] = []byte(want.Agent.Server)
+		secret.Data[dataConfig] = want.Agent.Config
+	}
+	return secret
+}
+
+// shapeAnnotations are the annotations that a Secret of ours has in one shape only.
+var shapeAnnotations = []string{contract.GitOpsClustersAnnotation, argocd.SkipReconcileAnnotation, contract.ConfigDigestAnnotation}
+
+// digest stands for a config wherever it is kept or compared.
+func digest(config []byte) []byte {
+	sum := sha256.Sum256(config)
+	return []byte("sha256:" + hex.EncodeToString(sum[:]))
 }
 
 // argocdOwned reports whether Argo CD reads a label as its own. On a ManagedCluster
@@ -76,7 +103,7 @@ func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel strin
 // resources would make the Secret part of the Application that manages the
 // ManagedCluster, which then prunes it, since it is not in git.
 func argocdOwned(key, instanceLabel string) bool {
-	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix)
+	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix) || strings.HasPrefix(key, agentKeyPrefix)
 }
 
 // copiedBefore reports whether a label that the cluster does not give its Secret was
@@ -88,6 +115,8 @@ func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string)
 	copied := strings.Split(list, ",")
 	return func(key string) bool {
 		switch {
+		case key == agentNameLabel:
+			return true
 		case listed:
 			return slices.Contains(copied, key)
 		case strings.HasPrefix(key, argocd.KeyPrefix):
@@ -102,8 +131,8 @@ func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string)
 // cluster are the labels of the ManagedCluster.
 func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
 	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, copiedBefore(is, cluster))
-	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, func(string) bool { return false })
-	data := difference(is.Data, want.Data, bytes.Equal, func(string) bool { return true })
+	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, func(key string) bool { return slices.Contains(shapeAnnotations, key) })
+	data := difference(is.Data, want.Data, sameData, func(string) bool { return true })
 	if len(labels) == 0 && len(annotations) == 0 && len(data) == 0 {
 		return nil, nil
 	}
@@ -124,6 +153,9 @@ func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, er
 	}
 	return raw, nil
 }
+
+// sameData compares a value as it is cached with a wanted one.
+func sameData(is, want []byte) bool { return bytes.Equal(is, want) || bytes.Equal(is, digest(want)) }
 
 // difference returns what turns is into want, nil values for what has to go.
 func difference[V any](is, want map[string]V, same func(a, b V) bool, copiedBefore func(key string) bool) map[string]any {

@@ -1,0 +1,127 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
+)
+
+// plan returns what would be written for a GitOpsCluster that holds clusters.
+func (r *Reconciler) plan(ctx context.Context, w world, o *v1beta1.GitOpsCluster, f found, holds map[string]bool) ([]v1beta1.PlannedWrite, error) {
+	clusters, err := w.clusters(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	others := func(cluster string) []string { return r.roster.others(key(o), f.intent.ArgoNamespace, cluster) }
+	return f.plan(o, holds, r.options.InstanceLabel, w.everyIn, clusters, others)
+}
+
+// clusters returns the ManagedClusters that something may be done about.
+func (w world) clusters(ctx context.Context, f found) (map[string]*clusterv1.ManagedCluster, error) {
+	all := map[string]*clusterv1.ManagedCluster{}
+	for name, cluster := range f.selected {
+		all[name] = cluster
+	}
+	for name := range f.held {
+		if all[name] != nil {
+			continue
+		}
+		cluster := &clusterv1.ManagedCluster{}
+		err := w.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+		}
+		all[name] = cluster
+	}
+	return all, nil
+}
+
+func comparePlanned(a, b v1beta1.PlannedWrite) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb))
+}
+
+// Preview returns what propagation with these options would write for a GitOpsCluster
+// that need not be on the hub, and what it would say of it. It only reads.
+func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster, options Options) (v1beta1.GitOpsClusterStatus, error) {
+	options = options.withDefaults()
+	in := intent.Of(o, options.settings())
+	in.DryRun = true
+	w := world{Reader: trimmed{reader}, everyIn: options.everyIn()}
+	f, err := w.look(ctx, o, in)
+	if err != nil {
+		return v1beta1.GitOpsClusterStatus{}, err
+	}
+	r := &Reconciler{options: options, since: map[namespacedName]map[string]time.Time{}}
+	holds, verdict := r.holds(key(o), f, time.Now())
+	clusters, err := w.clusters(ctx, f)
+	if err != nil {
+		return v1beta1.GitOpsClusterStatus{}, err
+	}
+	own := key(o).String()
+	others := func(cluster string) (names []string) { // as their Secrets say
+		if f.secrets[cluster] == nil {
+			return nil
+		}
+		for _, name := range register.Holders(f.secrets[cluster]) {
+			if name != own {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	facts := f.facts(o, func(string) string { return "" })
+	facts.Verdict, facts.Clusters.Leaving = verdict, len(verdict.Leaving)
+	if in.Refusal == nil {
+		if facts.Plan, err = f.plan(o, holds, options.InstanceLabel, w.everyIn, clusters, others); err != nil {
+			return v1beta1.GitOpsClusterStatus{}, err
+		}
+	}
+	return facts.Status(&v1beta1.GitOpsClusterStatus{}, time.Now()), nil
+}
+
+// trimmed reads Secrets as the cache has them, without key material. A hub on which the
+// CustomResourceDefinition is not there has no GitOpsClusters.
+type trimmed struct{ client.Reader }
+
+func (t trimmed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := t.Reader.List(ctx, list, opts...)
+	if secrets, ok := list.(*corev1.SecretList); ok {
+		for i := range secrets.Items {
+			register.Trim(&secrets.Items[i])
+		}
+	}
+	if _, ok := list.(*v1beta1.GitOpsClusterList); ok && meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}
+
+// secretsOf reads Secrets from the API server, everything else from the cache.
+type secretsOf struct {
+	client.Reader
+	live client.Reader
+}
+
+func (s secretsOf) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*corev1.SecretList); ok {
+		return trimmed{s.live}.List(ctx, list, opts...)
+	}
+	return s.Reader.List(ctx, list, opts...)
+}
