@@ -48,7 +48,7 @@ test: test-modules test-tools test-release test-e2e ## Every test, end to end in
 test-parts: build
 	@$(TOOLS) test fleet old deploy
 test-modules: test-parts
-	go test $(patsubst %,./%/...,propagation $(filter-out e2e propagation,$(MODULES)))
+	go test -timeout 25m $(patsubst %,./%/...,propagation $(filter-out e2e propagation,$(MODULES)))
 test-tools: test-parts
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 test-release: test-parts

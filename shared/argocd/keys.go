@@ -12,6 +12,8 @@ const (
 	SkipReconcileAnnotation = "argocd.argoproj.io/skip-reconcile"
 	// RefreshAnnotation asks Argo CD to compare again; it removes it when it has.
 	RefreshAnnotation = "argocd.argoproj.io/refresh"
+	// HydrateAnnotation comes with a refresh that a user of Argo CD asks for, and goes with it.
+	HydrateAnnotation = "argocd.argoproj.io/hydrate"
 	// ResourcesFinalizer makes Argo CD prune an Application's resources on delete.
 	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 	// ForegroundFinalizer and BackgroundFinalizer do the same, and say how.

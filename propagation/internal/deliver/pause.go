@@ -74,10 +74,15 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	if p.Word == policy.PauseSync && c.current != nil && c.current.Annotations[contract.PausedAnnotation] == "" && c.current.Annotations[contract.ObservedAnnotation] == "" {
 		return again, r.pauseSync(ctx, c.current)
 	}
-	if ended, err := r.endedRefresh(ctx, w, c.current); err != nil || ended {
-		return again, err
+	next, err := r.plan(w, c.current)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	waits, err := r.waits(w, c)
+	if next.Step == request.StepFinish && next.claim == "" {
+		return again, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
+	}
+	again.RequeueAfter = sooner(again.RequeueAfter, next.after)
+	waits, err := r.waits(w, c, next.Plan)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
@@ -110,13 +115,9 @@ func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cache
 }
 
 // waits reports whether a delivery would write anything.
-func (r *Reconciler) waits(w policy.Inputs, c copies) (bool, error) {
+func (r *Reconciler) waits(w policy.Inputs, c copies, plan request.Plan) (bool, error) {
 	if c.current == nil || len(c.elsewhere) > 0 || len(c.surplus) > 0 {
 		return true, nil
-	}
-	plan, _, err := r.plan(w, c.current)
-	if err != nil {
-		return false, err
 	}
 	if plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced {
 		return true, nil

@@ -43,9 +43,14 @@ func (r *Reconciler) applicationChanged() predicate.Predicate {
 			if wished && after.Labels[contract.PullLabel] != "" {
 				r.tracker.note(client.ObjectKeyFromObject(after), r.now())
 			}
-			return wished || ourStatusChanged(before, after)
+			return wished || ourStatusChanged(before, after) || refreshSays(before, after)
 		},
 	}
+}
+
+// refreshSays: what a refresh has found may be on the hub, see [Reconciler.endRefresh].
+func refreshSays(before, after *argocd.Application) bool {
+	return after.Annotations[argocd.RefreshAnnotation] != "" && !bytes.Equal(before.Status, after.Status)
 }
 
 // rivalChanged lets through what can change whether another Application may have

@@ -33,6 +33,7 @@ const (
 	afterConflict = boot.ConflictDelay // another controller wrote first; the cache will have it
 	afterUnseen   = 5 * time.Second    // a work that the cache does not have
 	afterPaused   = time.Minute        // the end of a pause of what has no Application any more
+	afterMirror   = 10 * time.Second   // the hub's status to say what a refresh has found
 	afterRefusal  = 30 * time.Second   // an admission webhook or a missing namespace may come round
 )
 
@@ -215,11 +216,11 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	if payload.Observes(w.Application) {
 		return r.observe(ctx, w, current, warnings)
 	}
-	plan, written, err := r.request(ctx, w, current)
+	next, written, err := r.request(ctx, w, current)
 	if err != nil || written {
 		return delivery{silent: true}, err
 	}
-	want, err := payload.ManifestWork(r.payloadInputs(w, current, plan.Request))
+	want, err := payload.ManifestWork(r.payloadInputs(w, current, next.Request))
 	if err != nil {
 		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}
@@ -228,7 +229,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 		return delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTooLarge,
 			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}, nil
 	}
-	put, err := r.applyWork(ctx, w.Application, current, want, plan)
+	put, err := r.applyWork(ctx, w.Application, current, want, next.Plan)
 	switch {
 	case current != nil && apierrors.IsNotFound(err):
 		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
@@ -240,7 +241,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	}
 	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
 	warnings = append(alreadyThere(w.Application, current), warnings...)
-	return delivery{state: progressDone, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
+	return delivery{state: progressDone, after: next.after, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
 }
 
 // payloadInputs collects what goes into the work, which is current unless that is nil.

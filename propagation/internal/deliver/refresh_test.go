@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -69,16 +70,44 @@ func inWork(t *testing.T, app *argocd.Application, word string) {
 	eventually(t, "the refresh in the work", func() error { return carries(t, app, `"`+argocd.RefreshAnnotation+`":"`+word+`"`) })
 }
 
-// verbs returns what was written of an Application and its work, in short.
-func (p *propagation) verbs(place *place, from int) []string {
-	var list []string
-	for _, r := range p.requests.doneIn(place.namespace, place.cluster)[from:] {
-		verb, path, _ := strings.Cut(r, " ")
-		kind := path[:strings.LastIndex(path, "/")]
-		list = append(list, verb+" "+kind[strings.LastIndex(kind, "/")+1:])
-	}
-	return list
+// counted returns how many writes of the place there were, none of which is under way.
+func (p *propagation) counted(t *testing.T, app *argocd.Application, place *place) int {
+	t.Helper()
+	marked(t, app)
+	n := 0
+	eventually(t, "the label to be counted", func() error {
+		done := p.requests.doneIn(place.namespace, place.cluster)
+		n = len(done)
+		if asked := len(p.requests.in(place.namespace, place.cluster)); n == 0 || n+p.requests.refusedIn(place.namespace, place.cluster) != asked {
+			return fmt.Errorf("%d of %d", n, asked)
+		}
+		return nil
+	})
+	return n
 }
+
+// wrote waits until the writes of the place since from, in short, are those wanted: the
+// API server has done a write before its answer is counted.
+func (p *propagation) wrote(place *place, from int, want ...string) {
+	place.t.Helper()
+	eventually(place.t, "the writes to be counted", func() error {
+		var list []string
+		for _, r := range p.requests.doneIn(place.namespace, place.cluster)[from:] {
+			verb, path, _ := strings.Cut(r, " ")
+			kind := path[:strings.LastIndex(path, "/")]
+			list = append(list, verb+" "+kind[strings.LastIndex(kind, "/")+1:])
+		}
+		if len(list) > len(want) {
+			place.t.Fatalf("written were %q, want %q", list, want)
+		}
+		if !slices.Equal(list, want) {
+			return fmt.Errorf("%q, want %q", list, want)
+		}
+		return nil
+	})
+}
+
+const patchesWork, patchesApp = "PATCH manifestworks", "PATCH applications"
 
 // One write brings the refresh to the managed cluster, one takes it off the hub when the
 // cluster has compared. The very same refresh again is another one.
@@ -92,7 +121,7 @@ func TestRefreshTakesTwoWrites(t *testing.T) {
 			marked(t, app)
 			compared(t, app, m)
 			for i := 1; i <= 3; i++ {
-				before := len(running.requests.doneIn(p.namespace, p.cluster))
+				before := running.counted(t, app, p)
 				refresh(t, app, word)
 				inWork(t, app, word)
 				compared(t, app, m)
@@ -100,9 +129,7 @@ func TestRefreshTakesTwoWrites(t *testing.T) {
 				if err := carries(t, app, argocd.RefreshAnnotation); err == nil {
 					t.Error("the label was delivered together with a refresh that has been")
 				}
-				if got, want := running.verbs(p, before), []string{"PATCH manifestworks", "PATCH applications", "PATCH manifestworks"}; !slices.Equal(got, want) {
-					t.Errorf("refresh %d was written with %q, want %q", i, got, want)
-				}
+				running.wrote(p, before, patchesWork, patchesApp, patchesWork)
 				m.apply()
 				m.begin()
 				m.report()
@@ -127,15 +154,14 @@ func TestRefreshWhilePropagationIsDown(t *testing.T) {
 	second := start(t)
 	compared(t, app, m)
 	marked(t, app)
-	if got := second.verbs(p, 0); len(got) != 3 || m.refreshed != 1 {
-		t.Errorf("it was written with %q, and the managed cluster refreshed %d times", got, m.refreshed)
+	second.wrote(p, 0, patchesWork, patchesApp, patchesWork)
+	if m.refreshed != 1 {
+		t.Errorf("the managed cluster refreshed %d times", m.refreshed)
 	}
 	second.stop()
 	third := start(t) // over a work that carries what has been
 	marked(t, app)
-	if got := third.verbs(p, 0); len(got) != 1 {
-		t.Errorf("a restart wrote %q", got)
-	}
+	third.wrote(p, 0, patchesWork)
 }
 
 // A crash at either write, before or after it: the refresh is not lost, and is done once
@@ -168,14 +194,11 @@ func TestRefreshAcrossCrashes(t *testing.T) {
 				if once := n == 1 && lost == "request" || n == 2 && lost == "answer"; m.refreshed != 1 && (once || m.refreshed != 2) {
 					t.Errorf("the managed cluster refreshed %d times", m.refreshed)
 				}
-				marked(t, app)
-				before := len(running.requests.doneIn(p.namespace, p.cluster))
+				before := running.counted(t, app, p)
 				refresh(t, app, "normal")
 				inWork(t, app, "normal")
 				compared(t, app, m)
-				if got := running.verbs(p, before); !slices.Equal(got, []string{"PATCH manifestworks", "PATCH applications"}) {
-					t.Errorf("the next one was written with %q", got)
-				}
+				running.wrote(p, before, patchesWork, patchesApp)
 			})
 		}
 	}
@@ -207,17 +230,14 @@ func TestRefreshTwice(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook")
 	m := deliveredTo(t, app, p.cluster)
-	marked(t, app)
-	before := len(running.requests.doneIn(p.namespace, p.cluster))
+	before := running.counted(t, app, p)
 	refresh(t, app, "normal")
 	inWork(t, app, "normal")
 	refresh(t, app, "normal")
 	refresh(t, app, "hard")
 	inWork(t, app, "hard")
 	compared(t, app, m)
-	if got := running.verbs(p, before); !slices.Equal(got, []string{"PATCH manifestworks", "PATCH manifestworks", "PATCH applications"}) {
-		t.Errorf("they were written with %q", got)
-	}
+	running.wrote(p, before, patchesWork, patchesWork, patchesApp)
 	if m.refreshed != 1 {
 		t.Errorf("the managed cluster refreshed %d times", m.refreshed)
 	}
@@ -365,4 +385,45 @@ func TestRefreshIsNotSentAgainByAStaleCache(t *testing.T) {
 	}
 	frozen.thaw()
 	marked(t, app)
+}
+
+// The refresh leaves the hub after the status that it has led to, which Argo CD's clients
+// take for the answer. What comes with it from them leaves with it.
+func TestRefreshLeavesAfterItsStatus(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	m := deliveredTo(t, app, p.cluster)
+	edit(t, app, func(a *argocd.Application) {
+		a.Annotations[argocd.RefreshAnnotation], a.Annotations[argocd.HydrateAnnotation] = "normal", "normal"
+	})
+	inWork(t, app, "normal")
+	if err := carries(t, app, `"`+argocd.HydrateAnnotation+`":"normal"`); err != nil {
+		t.Error(err)
+	}
+	m.values = map[string]string{contract.FeedbackSyncStatus: argocd.SyncSynced, contract.FeedbackSyncRevision: "53e28ff2"}
+	began := time.Now()
+	m.apply()
+	m.begin()
+	m.report()
+	edit(t, m.get(), func(w *workv1.ManifestWork) { w.Labels[contract.ApplicationSetLabel] = "true" })
+	eventually(t, "the work to be looked at", func() error {
+		if w := m.get(); w.Labels[contract.ApplicationSetLabel] != "" {
+			return errors.New("it still has another's label")
+		}
+		return nil
+	})
+	if refreshGone(app) == nil && time.Since(began) < afterMirror {
+		t.Error("it is gone, and the status is the one from before")
+	}
+	edit(t, app, func(a *argocd.Application) { a.Status = []byte(`{"sync":{"status":"Synced","revision":"53e28ff2"}}`) })
+	eventually(t, "the refresh to leave the hub", func() error { return refreshGone(app) })
+	stored := &argocd.Application{}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil || stored.Annotations[argocd.HydrateAnnotation] != "" {
+		t.Errorf("the annotations are %v, %v", stored.Annotations, err)
+	}
+	marked(t, app)
+	if err := carries(t, app, argocd.HydrateAnnotation); err == nil {
+		t.Error("the work still has what came with the refresh")
+	}
 }

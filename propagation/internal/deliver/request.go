@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,44 +22,61 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
+// step is what is next about an Application's one-time request.
+type step struct {
+	request.Plan
+	conditions []appstatus.Condition
+	// claim is that on the Application; a refresh alone has none.
+	claim string
+	// after is when to look again, 0 for not by the clock.
+	after time.Duration
+}
+
 // plan says what is next about the Application's one-time request, whose work current is.
-func (r *Reconciler) plan(w policy.Inputs, current *manifestcache.Cached) (request.Plan, []appstatus.Condition, error) {
-	conditions, err := appstatus.Conditions(w.Application.Status)
-	if err != nil {
-		return request.Plan{}, nil, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
+func (r *Reconciler) plan(w policy.Inputs, current *manifestcache.Cached) (s step, err error) {
+	if s.conditions, err = appstatus.Conditions(w.Application.Status); err != nil {
+		return s, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
 	}
-	claim, made := request.ClaimOf(conditions)
+	claim, made := request.ClaimOf(s.conditions)
 	k := request.Known{Claim: claim, Unseen: request.NeverSeen(w.Cluster, made)}
 	k.Refreshing, k.Refreshed = r.refreshes.of(w.Application)
-	return request.PlanFor(w.Application, full(current), k), conditions, nil
+	s.Plan, s.claim = request.PlanFor(w.Application, full(current), k), claim
+	if s.Step != request.StepFinish || claim != "" || mirrored(w, current) {
+		return s, nil
+	}
+	// Argo CD's clients take the status for the answer when the refresh is off.
+	if s.after = afterMirror - r.refreshes.doneFor(client.ObjectKeyFromObject(w.Application), s.Request.ID, r.now()); s.after > 0 {
+		s.Plan = request.Plan{Request: s.Request}
+	} else {
+		s.after = 0
+	}
+	return s, nil
 }
 
 // request sees the Application's one-time request through; written tells that the
 // Application was changed, whose event leads to the next step.
-func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (p request.Plan, written bool, err error) {
-	p, conditions, err := r.plan(w, current)
-	if err != nil {
-		return p, false, err
+func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (s step, written bool, err error) {
+	if s, err = r.plan(w, current); err != nil {
+		return s, false, err
 	}
-	claim, _ := request.ClaimOf(conditions)
-	switch p.Step {
+	switch s.Step {
 	case request.StepClaim:
-		return p, true, r.claim(ctx, w.Application, conditions, p.Request.ID)
+		return s, true, r.claim(ctx, w.Application, s.conditions, s.Request.ID)
 	case request.StepFinish, request.StepDrop:
-		if claim == "" {
-			return p, true, r.endRefresh(ctx, w.Application, p.Request.ID)
+		if s.claim == "" {
+			return s, true, r.endRefresh(ctx, w.Application, s.Request.ID)
 		}
-		return p, true, r.finish(ctx, w.Application, conditions, p.Request.ID, p.Done)
+		return s, true, r.finish(ctx, w.Application, s.conditions, s.Request.ID, s.Done)
 	case request.StepSend:
-		if claim == "" && request.IsRefresh(p.Request.ID) {
-			r.refreshes.send(client.ObjectKeyFromObject(w.Application), p.Request.ID)
+		if s.claim == "" && s.after == 0 && request.IsRefresh(s.Request.ID) {
+			r.refreshes.send(client.ObjectKeyFromObject(w.Application), s.Request.ID)
 		}
-		if p.Replaced {
-			p.Request, err = r.withCarriedRequest(ctx, current, p.Request)
+		if s.Replaced {
+			s.Request, err = r.withCarriedRequest(ctx, current, s.Request)
 		}
 	case request.StepHold:
 	}
-	return p, false, err
+	return s, false, err
 }
 
 func isClaimCondition(conditionType string) bool { return conditionType == request.ClaimCondition }
@@ -89,7 +107,7 @@ func (r *Reconciler) finish(ctx context.Context, app *argocd.Application, curren
 		case request.KindOperation:
 			patch["operation"] = nil
 		case request.KindRefresh:
-			metadata["annotations"] = map[string]any{argocd.RefreshAnnotation: nil}
+			metadata["annotations"] = withoutRefresh()
 		}
 	}
 	raw, err := json.Marshal(patch)

@@ -187,8 +187,8 @@ func skipNames() config.Controller {
 type requests struct {
 	mu    sync.Mutex
 	paths []string
-	// done are those of them that the API server has done.
-	done []string
+	// done are those of them that the API server has done, refused those that it has not.
+	done, refused []string
 	// blind are the patches of Applications and ManifestWorks that do not say which
 	// version they are for.
 	blind []string
@@ -237,6 +237,12 @@ func (r *requests) doneIn(namespaces ...string) []string {
 	return within(r.done, namespaces)
 }
 
+func (r *requests) refusedIn(namespaces ...string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(within(r.refused, namespaces))
+}
+
 func within(paths, namespaces []string) []string {
 	var found []string
 	for _, path := range paths {
@@ -277,9 +283,13 @@ func (c recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.requests.mu.Unlock()
 	}
 	answer, err := c.next.RoundTrip(r)
-	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") && err == nil && answer.StatusCode < http.StatusMultipleChoices {
+	if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
 		c.requests.mu.Lock()
-		c.requests.done = append(c.requests.done, r.Method+" "+r.URL.Path)
+		list := &c.requests.refused
+		if err == nil && answer.StatusCode < http.StatusMultipleChoices {
+			list = &c.requests.done
+		}
+		*list = append(*list, r.Method+" "+r.URL.Path)
 		c.requests.mu.Unlock()
 	}
 	return answer, err

@@ -80,6 +80,7 @@ func withoutRequest(spec *workv1.ManifestWorkSpec) (*workv1.ManifestWorkSpec, er
 	app.Operation, app.Status = nil, nil
 	delete(app.Metadata.Annotations, contract.RequestAnnotation)
 	delete(app.Metadata.Annotations, argocd.RefreshAnnotation)
+	delete(app.Metadata.Annotations, argocd.HydrateAnnotation)
 	raw, err := encode("Application", app)
 	if err != nil {
 		return nil, err

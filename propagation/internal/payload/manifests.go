@@ -43,6 +43,7 @@ var hubOnlyKeys = map[string]bool{
 	contract.WithdrawalsAnnotation:       true,
 	argocd.SkipReconcileAnnotation:       true,
 	argocd.RefreshAnnotation:             true, // travels as a request, see package request
+	argocd.HydrateAnnotation:             true, // and this with it
 	corev1.LastAppliedConfigAnnotation:   true,
 }
 
@@ -103,6 +104,9 @@ func applicationManifest(app *argocd.Application, r request.Request) (json.RawMe
 	r.Annotate(annotations)
 	if r.Refresh != "" {
 		annotations[argocd.RefreshAnnotation] = r.Refresh
+		if hydrate := app.Annotations[argocd.HydrateAnnotation]; hydrate != "" {
+			annotations[argocd.HydrateAnnotation] = hydrate
+		}
 	}
 	status, err := r.Status()
 	if err != nil {
