@@ -13,8 +13,8 @@ import (
 // Argo CD is one binary that looks at the name it is called by.
 func argocdName(name string) string { return "ARGOCD_BINARY_NAME=argocd-" + name }
 
-// How soon Argo CD looks for new commits by itself: its own defaults are three
-// minutes each, and no webhook tells it here.
+// How soon Argo CD looks for new commits by itself, unless [Options.DefaultPoll] leaves
+// it its own three minutes for each: no webhook tells it here.
 const (
 	resyncSeconds      = 4
 	revisionExpiration = "2s"
@@ -43,16 +43,20 @@ func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoS
 		return err
 	}
 	server.address = local(ports[0])
+	args := []string{
+		binary, "--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
+		"--disable-tls", "--redis", server.redis,
+	}
+	if !f.options.DefaultPoll {
+		args = append(args, "--revision-cache-expiration", revisionExpiration)
+	}
 	p, err := f.run(ctx, command{
 		name: "repo-server" + string(g),
 		env: []string{
 			argocdName("repo-server"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH=" + f.path("git-tls"),
 			"HTTPS_PROXY=" + f.gitProxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.plugins(),
 		},
-		args: []string{
-			binary, "--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
-			"--disable-tls", "--redis", server.redis, "--revision-cache-expiration", revisionExpiration,
-		},
+		args: args,
 	})
 	if err != nil {
 		return err
@@ -135,7 +139,9 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	args := []string{
 		binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
 		"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
-		"--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0",
+	}
+	if !f.options.DefaultPoll {
+		args = append(args, "--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0")
 	}
 	if c == f.Hub {
 		args = append(args, "--repo-error-grace-period-seconds", repoErrorSeconds)

@@ -61,6 +61,8 @@ type Options struct {
 	// Page has aggregation serve the page of the fleet, each replica at an address of its
 	// own, see [Fleet.Page].
 	Page bool
+	// DefaultPoll leaves Argo CD's own three minutes between two looks for commits.
+	DefaultPoll bool
 	// DefaultGC leaves Go's garbage collector as processes have it when GOGC does not set
 	// GOGC. Otherwise it saves memory and costs time.
 	DefaultGC bool

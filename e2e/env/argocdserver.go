@@ -1,0 +1,112 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ArgoCDServer is the API server of the hub's Argo CD: what the UI, `argocd` and the
+// webhooks of git forges talk to. It asks nobody who they are.
+type ArgoCDServer struct {
+	// Address is host:port, without TLS.
+	Address string
+
+	fleet *Fleet
+}
+
+// StartArgoCDServer starts the API server of the hub's Argo CD with the webhook secrets
+// of forges, by their key in the Secret argocd-secret. It returns when it serves.
+func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string) (*ArgoCDServer, error) {
+	patch, err := json.Marshal(map[string]any{"stringData": secrets})
+	if err != nil {
+		return nil, err
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ArgoCDNamespace, Name: "argocd-secret"}}
+	if err := f.Hub.Client.Patch(ctx, secret, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+		return nil, err
+	}
+	if err := f.Hub.applyInstall(ctx, "argocd-server.yaml"); err != nil {
+		return nil, err
+	}
+	binary, err := newest.part("argocd")
+	if err != nil {
+		return nil, err
+	}
+	ports, err := f.takePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := f.identity(ctx, f.Hub, ArgoCDNamespace, "argocd-server", fleetLife)
+	if err != nil {
+		return nil, err
+	}
+	repoServer, err := f.awaitRepoServer(ctx, newest)
+	if err != nil {
+		return nil, err
+	}
+	s := &ArgoCDServer{Address: local(ports[0]), fleet: f}
+	p, err := f.run(ctx, command{
+		name: "hub-argocd-server",
+		env:  []string{argocdName("server"), "KUBECONFIG=" + identity, "ARGOCD_TLS_DATA_PATH=" + f.path("git-tls")},
+		args: []string{
+			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--insecure", "--disable-auth", "--staticassets", "",
+			"--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
+			"--redis", f.repoServers[newest].redis, "--repo-server", repoServer, "--repo-server-plaintext",
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, p.awaitHTTP(ctx, "http://"+s.Address+"/healthz")
+}
+
+// CLI runs the command line of Argo CD against the server and returns what it prints.
+func (s *ArgoCDServer) CLI(ctx context.Context, args ...string) (string, error) {
+	binary, err := newest.part("argocd")
+	if err != nil {
+		return "", err
+	}
+	home := s.fleet.path("home", "cli")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, binary, append(args, "--server", s.Address, "--plaintext")...)
+	cmd.Env = []string{"ARGOCD_BINARY_NAME=argocd", "HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("argocd %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+// Get asks the server's REST API, as the UI does, and returns its answer.
+func (s *ArgoCDServer) Get(ctx context.Context, path string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Address+path, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := (&http.Client{Timeout: Patience}).Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close() //nolint:errcheck // nothing was written
+	body, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, 8<<20))
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s: %s", path, response.Status, body)
+	}
+	return string(body), err
+}
