@@ -103,10 +103,7 @@ func TestEveryWriteDeliversTheSame(t *testing.T) {
 			edit(t, app, func(a *argocd.Application) { a.Annotations[argocd.RefreshAnnotation] = "normal" })
 			eventually(t, "the refresh", func() error { return carries(t, app, argocd.RefreshAnnotation) })
 			sends(t, app, wanted[name], c.reason+", with a refresh")
-			m.apply()
-			m.begin()
-			m.report()
-			settledAgain(t, app, m)
+			compared(t, app, m)
 			sends(t, app, wanted[name], c.reason+", after a refresh")
 
 			foreignPatch(t, app)
