@@ -32,7 +32,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	if !mustRelease(app) && len(c.proven) == 0 {
 		return ctrl.Result{}, nil
 	}
-	abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
+	abandon, known := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
 	key := client.ObjectKeyFromObject(app)
 	o, err := r.withdraw(ctx, withdrawal{app: key, works: c.all, reason: policy.ReasonDeleting, uncounted: abandon})
 	if err != nil {
@@ -49,6 +49,10 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	if abandon && !o.held && o.problem == "" && len(o.pending) > 0 {
 		r.recordOrphansPending(ctx, app, o.pending)
 		return ctrl.Result{}, r.release(ctx, app, kept)
+	}
+	hint := fmt.Sprintf("for a cluster that will not come back set annotation %s to \"true\"", contract.AbandonAnnotation)
+	if !known {
+		hint += fmt.Sprintf(" (it is %.100q, which is no boolean)", app.Annotations[contract.AbandonAnnotation])
 	}
 	if !o.done() {
 		return ctrl.Result{}, r.sayUndone(ctx, app, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
@@ -67,8 +71,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
 	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.updateConditions(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
-		"deletion waits for %s to prove that nothing of it is left; for a cluster that will not come back set annotation %s to \"true\"",
-		strings.Join(places(remaining), ", "), contract.AbandonAnnotation)}})
+		"deletion waits for %s to prove that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}})
 }
 
 // mustRelease reports whether nobody but us can let a deleted Application go: it is pulled,

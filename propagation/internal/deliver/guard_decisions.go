@@ -97,6 +97,9 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 	} else if !changed(contract.PauseAnnotation) {
 		return
 	}
+	if m, ok := after.(*metav1.PartialObjectMetadata); ok && changed(contract.PauseAnnotation) {
+		r.recordBadPause(referTo(m), m)
+	}
 	namespace := after.GetNamespace()
 	if namespace == "" {
 		namespace = after.GetName()
@@ -109,6 +112,13 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 		if after.GetNamespace() == "" || apps.Items[i].OwningApplicationSet() == after.GetName() {
 			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
 		}
+	}
+}
+
+// recordBadPause says on an object that its pause cannot be followed.
+func (r *Reconciler) recordBadPause(ref *corev1.ObjectReference, o client.Object) {
+	if p := policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], "", r.now()); p.Problem != "" {
+		r.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused by a value that cannot be followed: annotation " + contract.KeyPrefix + p.Problem})
 	}
 }
 

@@ -21,6 +21,8 @@ import (
 const (
 	recordsName = "multicluster-integrations-withdrawals"
 	recordsKey  = "records"
+	// maxRecords is how many bytes of it are written; the API server takes 1 MiB a ConfigMap.
+	maxRecords = 900 << 10
 )
 
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=configmaps,verbs=get;create;update
@@ -32,6 +34,7 @@ type recordStore struct {
 	live      client.Reader
 	namespace string // "": nothing is stored
 	version   string // of the ConfigMap, "" when there is none
+	leftOut   int    // groups that did not fit the last time
 }
 
 func (s *recordStore) object() *corev1.ConfigMap {
@@ -68,9 +71,14 @@ func (s *recordStore) save(ctx context.Context, records guard.Records) error {
 	if s.namespace == "" {
 		return nil
 	}
-	text, err := records.Encode()
+	text, leftOut, err := records.Encode(maxRecords)
 	if err != nil {
 		return fmt.Errorf("encode records of withdrawals: %w", err)
+	}
+	if len(leftOut) != s.leftOut {
+		ctrl.LoggerFrom(ctx).Info("records of withdrawals do not fit: a restart forgets what was withdrawn of groups that are left out", "configMap", s.namespace+"/"+recordsName,
+			"leftOut", len(leftOut), "of", len(records), "first", fmt.Sprint(leftOut[:min(3, len(leftOut))]))
+		s.leftOut = len(leftOut)
 	}
 	o := s.object()
 	o.Data = map[string]string{recordsKey: text}

@@ -101,7 +101,7 @@ func TestObserve(t *testing.T) {
 	eventually(t, "the delivery", func() error {
 		now := works(t, app)
 		if len(now) != 1 || now[0].UID != work.UID || now[0].Annotations[contract.ObservedAnnotation] != "" || payload.DeliveredBy(&now[0].Spec) != payload.DeliveredName(app) {
-			return fmt.Errorf("works %v", now)
+			return fmt.Errorf("%d works; %v", len(now), said(t, app))
 		}
 		if c := now[0].Spec.ManifestConfigs; c[len(c)-1].UpdateStrategy.Type != workv1.UpdateStrategyTypeServerSideApply {
 			return fmt.Errorf("it is applied by %s", c[len(c)-1].UpdateStrategy.Type)

@@ -44,7 +44,7 @@ func staying(t *testing.T, app *argocd.Application, want bool) *workv1.ManifestW
 	eventually(t, fmt.Sprintf("what is delivered to stay: %t", want), func() error {
 		own := works(t, app)
 		if len(own) != 1 || payload.Orphans(&own[0]) != want || (own[0].Annotations[contract.OnWithdrawAnnotation] == "orphan") != want {
-			return fmt.Errorf("works %v", own)
+			return fmt.Errorf("%d works; %v", len(own), said(t, app))
 		}
 		work = own[0]
 		return nil
@@ -127,7 +127,9 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	staying(t, g.apps[1], false)
 
 	remove(t, g.set)
-	change(t, g.apps[0], "other") // while it waits for the garbage collector
+	edit(t, g.apps[0], func(a *argocd.Application) { // while it waits for the garbage collector
+		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"other"`, 1))
+	})
 	eventually(t, "the change", func() error { return carries(t, g.apps[0], `"path":"other"`) })
 	work = staying(t, g.apps[0], true)
 	remove(t, g.apps[0])

@@ -82,12 +82,14 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 		return again, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
 	}
 	again.RequeueAfter = sooner(again.RequeueAfter, next.after)
-	waits, err := r.waits(w, c, next.Plan)
+	n, err := r.waiting(w, c, next.Plan)
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
-	case waits || p.Problem != "":
-		return again, r.updateConditions(ctx, w.Application, p.Decision("changes wait until then"))
+	case n == 1:
+		return again, r.updateConditions(ctx, w.Application, p.Decision("1 change waits"))
+	case n > 0 || p.Problem != "":
+		return again, r.updateConditions(ctx, w.Application, p.Decision(fmt.Sprintf("%d changes wait", n)))
 	}
 	return again, r.updateConditions(ctx, w.Application, policy.Decision{Deliver: true, Warnings: warnings})
 }
@@ -114,33 +116,55 @@ func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cache
 	return nil
 }
 
-// waits reports whether a delivery would write anything.
-func (r *Reconciler) waits(w policy.Inputs, c copies, plan request.Plan) (bool, error) {
-	if c.current == nil || len(c.elsewhere) > 0 || len(c.surplus) > 0 {
-		return true, nil
+// waiting counts what waits for the end of a pause: copies that are not wanted any more,
+// a request, and a ManifestWork that would be made or changed.
+func (r *Reconciler) waiting(w policy.Inputs, c copies, plan request.Plan) (n int, err error) {
+	for i := range c.elsewhere {
+		if c.elsewhere[i].DeletionTimestamp == nil {
+			n++
+		}
 	}
-	if plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced {
-		return true, nil
+	n += len(c.surplus)
+	if c.current == nil {
+		return n + 1, nil
 	}
-	want, err := payload.ManifestWork(r.payloadInputs(w, c.current, plan.Request))
+	another := plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced
+	if another {
+		n++
+		plan.Request = request.Request{}
+	}
+	changed, err := r.wouldChange(w, c.current, plan.Request, another)
+	if changed {
+		n++
+	}
+	return n, err
+}
+
+// wouldChange reports whether a delivery with a request would write the current work; when
+// another request waits only what else is in the work is compared.
+func (r *Reconciler) wouldChange(w policy.Inputs, current *manifestcache.Cached, q request.Request, another bool) (bool, error) {
+	want, err := payload.ManifestWork(r.payloadInputs(w, current, q))
 	if err != nil {
 		return false, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}
-	bindToUID(w.Application, c.current, want)
-	if mark := c.current.Annotations[contract.PausedAnnotation]; mark != "" {
+	bindToUID(w.Application, current, want)
+	if mark := current.Annotations[contract.PausedAnnotation]; mark != "" {
 		want.Annotations[contract.PausedAnnotation] = mark
 		if err := payload.WithoutAutomation(&want.Spec); err != nil {
 			return false, err
 		}
 	}
-	hashes, err := payload.HashesOf(&want.Spec, plan.Request)
+	hashes, err := payload.HashesOf(&want.Spec, q)
 	if err != nil {
 		return false, err
 	}
-	hashes = payload.KeepRefresh(c.current, want, hashes)
-	same := r.lastApplied.same(c.current, hashes.Spec)
-	payload.MarkGeneration(c.current, want, !same, hashes.Base)
-	payload.MarkStored(c.current, want, hashes.Spec, same, !same)
-	patch, err := payload.Patch(c.current, want, !same)
+	hashes = payload.KeepRefresh(current, want, hashes)
+	same := r.lastApplied.same(current, hashes.Spec)
+	if another {
+		return !same && hashes.Base != payload.CachedBase(current), nil
+	}
+	payload.MarkGeneration(current, want, !same, hashes.Base)
+	payload.MarkStored(current, want, hashes.Spec, same, !same)
+	patch, err := payload.Patch(current, want, !same)
 	return patch != nil, err
 }

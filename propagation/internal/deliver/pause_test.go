@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -67,6 +68,7 @@ func TestPause(t *testing.T) {
 				}
 				return nil
 			})
+			says(t, app, policy.WarningCondition, ": 1 change waits")
 			generation := works(t, app)[0].Generation
 			change(t, app, "last")
 			deleted := g.apps[1]
@@ -204,4 +206,51 @@ func TestPauseDoesNotKeepALeavingCluster(t *testing.T) {
 	remove(t, cluster)
 	withdrawn(t, app)
 	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
+}
+
+// Several changes that wait are counted: another spec and an operation, and a copy that is
+// to leave its former target.
+func TestPauseCountsWhatWaits(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	delivered(t, app, p.cluster)
+	pause(t, namespace(p.namespace), "delivery")
+	says(t, p.deploy("late"), policy.WarningCondition, ": 1 change waits")
+	edit(t, app, func(a *argocd.Application) { a.Operation = json.RawMessage(`{"sync":{}}`) })
+	says(t, app, policy.WarningCondition, ": 1 change waits")
+	change(t, app, "other")
+	says(t, app, policy.WarningCondition, ": 2 changes wait")
+	elsewhere := newCluster(t)
+	p.bind(p.cluster, elsewhere)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = elsewhere })
+	says(t, app, policy.WarningCondition, ": 2 changes wait") // one to make, one to withdraw
+	pause(t, namespace(p.namespace), "")
+	delivered(t, app, elsewhere)
+}
+
+// A value that cannot be followed is told of on the object that has it.
+func TestBadPauseIsToldOf(t *testing.T) {
+	start(t)
+	g := generate(t)
+	for kind, o := range map[string]client.Object{argocd.ApplicationSetKind: g.set, "Namespace": namespace(g.namespace), "ManagedCluster": clusterObject(g.cluster)} {
+		pause(t, o, "sometimes")
+		where := g.namespace
+		if kind == "ManagedCluster" {
+			where = "default"
+		}
+		eventually(t, "an Event on the "+kind, func() error {
+			var list eventsv1.EventList
+			if err := hub.client.List(context.Background(), &list, client.InNamespace(where)); err != nil {
+				return err
+			}
+			for _, e := range list.Items {
+				if e.Regarding.Kind == kind && e.Regarding.Name == o.GetName() && e.Reason == policy.ReasonInvalidTarget && strings.Contains(e.Note, "want delivery or sync") {
+					return nil
+				}
+			}
+			return fmt.Errorf("%d other Events", len(list.Items))
+		})
+		pause(t, o, "")
+	}
 }

@@ -102,7 +102,7 @@ func (w *world) plan() time.Duration {
 	w.words = words
 	p := w.ledger.Plan(Hub{Deliveries: w.deliveries, Decisions: words}, w.now)
 	if p.Changed {
-		text, err := p.Records.Encode()
+		text, _, err := p.Records.Encode(1 << 20)
 		if err != nil {
 			w.t.Fatal(err)
 		}

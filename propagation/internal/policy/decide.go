@@ -133,11 +133,19 @@ func clusterBound(in Inputs) *Decision {
 		in.Application.Namespace, in.Application.Annotations[contract.ClusterAnnotation])
 }
 
+func isBoolean(value string) bool {
+	_, ok := contract.IsTrue(value)
+	return ok
+}
+
 func warnings(in Inputs) []Message {
 	var found []Message
 	if !argocd.SkipsReconcile(in.Application.Annotations) {
 		found = append(found, Message{ReasonSkipReconcile, fmt.Sprintf(
 			"delivered, but the hub's own Argo CD may deploy it too: set annotation %s to \"true\"", argocd.SkipReconcileAnnotation)})
+	}
+	if value := in.Application.Annotations[contract.AbandonAnnotation]; !isBoolean(value) {
+		found = append(found, Message{ReasonInvalidTarget, fmt.Sprintf("delivered, but annotation %s is %.100q, which is no boolean and counts as \"false\": correct or remove it", contract.AbandonAnnotation, value)})
 	}
 	if in.Project != nil && !projectAllows(in.Project.Spec, in.Application.Spec, in.Application.Annotations) {
 		name, server := payload.Destination(in.Application.Annotations)

@@ -66,6 +66,7 @@ func TestDecide(t *testing.T) {
 		"unknownFirst": {reason: "that there is no cluster helps more than that it is not bound", change: func(in *Inputs) { in.Cluster, in.Bound = nil, false }, want: ReasonUnknownCluster},
 		"noSkip":       {reason: "two controllers would fight: a warning", change: func(in *Inputs) { delete(in.Application.Annotations, argocd.SkipReconcileAnnotation) }, want: ReasonSkipReconcile, text: "set annotation"},
 		"badAdoption":  {reason: "what cannot be followed might take over what it must not", change: func(in *Inputs) { in.Application.Annotations[contract.AdoptAnnotation] = "yes" }, want: ReasonInvalidTarget, text: "want never or observe", keep: true},
+		"badAbandon":   {reason: "what will not help when it is needed is said in time", change: func(in *Inputs) { in.Application.Annotations[contract.AbandonAnnotation] = "yes" }, want: ReasonInvalidTarget, text: "no boolean"},
 		"goodAdoption": {reason: "what can be is", change: func(in *Inputs) { in.Application.Annotations[contract.AdoptAnnotation] = "never" }, want: ReasonDelivered},
 		"window": {
 			reason: "what says when not to sync is not left behind in silence",
