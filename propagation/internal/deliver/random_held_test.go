@@ -1,0 +1,135 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
+)
+
+// few is how many may go of a namespace in the window of this test, which is longer than
+// the test.
+const few = 3
+
+// Whatever users do to Applications, and however often propagation is restarted or killed
+// meanwhile: without an approval no more than the limit goes, what is wanted is delivered
+// all the same, and an approval brings the hub to what is wanted.
+func TestRandomStepsUnderTheLimit(t *testing.T) {
+	r, n := steps.Random(t, 160)
+	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}}
+	f.clusters = []string{f.place.cluster, newCluster(t), newCluster(t)}
+	for _, c := range f.clusters {
+		f.present[c], f.bound[c] = true, true
+	}
+	f.bind()
+	f.hubNamespace = newHubNamespace(t)
+	f.limits = func(o *Options) {
+		o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least, o.Withdrawals.Window = 0, few, time.Hour
+	}
+	f.restart()
+	approved, held := 0, 0
+	for i := range n {
+		f.step()
+		if lost := f.lost() - approved; lost > few {
+			t.Fatalf("after step %d %d were withdrawn without an approval, and %d might be", i, lost, few)
+		}
+		if i%40 != 39 {
+			continue
+		}
+		f.wanted()
+		if f.surplus() > 0 {
+			held++
+		}
+		before := f.lost()
+		f.approve(true)
+		f.rest()
+		approved += f.lost() - before
+		f.running.stop() // so that none of it goes on when it is over
+		f.approve(false)
+		f.restart()
+	}
+	t.Logf("%d went under an approval, %d without; held at %d of %d approvals", approved, f.lost()-approved, held, n/40)
+	if approved == 0 || held == 0 {
+		t.Errorf("hardly anything was held: %d times, and %d went under an approval", held, approved)
+	}
+}
+
+// lost counts the works of the place's clusters that propagation has deleted.
+func (f *fleet) lost() (n int) {
+	for _, r := range append(slices.Clone(f.earlier), f.running.requests) {
+		r.mu.Lock()
+		for _, path := range r.deleted {
+			if slices.ContainsFunc(f.clusters, func(c string) bool { return strings.Contains(path, "/namespaces/"+c+"/manifestworks/") }) {
+				n++
+			}
+		}
+		r.mu.Unlock()
+	}
+	return n
+}
+
+// wanted waits until all that is wanted is there, whatever else is.
+func (f *fleet) wanted() {
+	f.t.Helper()
+	eventually(f.t, "all that is wanted to be there", func() error {
+		f.agents()
+		have := f.all()
+		for name, want := range f.model() {
+			if !slices.Contains(have[name], want) {
+				return fmt.Errorf("%s is %v, want %s: %v", name, have[name], want, said(f.t, f.apps[name]))
+			}
+		}
+		return nil
+	})
+}
+
+// all returns what is on the hub, in the model's words, be it several for one Application.
+func (f *fleet) all() map[string][]string {
+	have := map[string][]string{}
+	for _, cluster := range f.clusters {
+		var list workv1.ManifestWorkList
+		if err := hub.client.List(context.Background(), &list, client.InNamespace(cluster)); err != nil {
+			f.t.Fatal(err)
+		}
+		for i := range list.Items {
+			app := content(f.t, &list.Items[i])
+			have[app.Name] = append(have[app.Name], cluster+" "+marker(app))
+		}
+	}
+	return have
+}
+
+// surplus counts the works that the model does not want.
+func (f *fleet) surplus() (n int) {
+	want := f.model()
+	for name, list := range f.all() {
+		for _, each := range list {
+			if want[name] != each {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// approve approves, or no longer does, that whatever is not wanted goes.
+func (f *fleet) approve(yes bool) {
+	f.t.Helper()
+	value := any(nil)
+	if yes {
+		value = "approve until " + time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339)
+	}
+	decide(f.t, &corev1.Namespace{ObjectMeta: namespace(f.place.namespace).ObjectMeta}, value)
+}
