@@ -22,8 +22,8 @@ const reader = "prometheus-k8s"
 
 // quiet are the parts of queries that rightly give nothing here, and why.
 var quiet = map[string]string{
-	`code=~"429|5.."`:                         "the API server refuses nothing",
-	`reason=~"Deleting|WaitingForWithdrawal"`: "nothing is being deleted yet",
+	`code=~"429|5.."`: "the API server refuses nothing",
+	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`: "nothing is being deleted yet",
 }
 
 // checkPrometheus asks a Prometheus that scrapes the running binaries every question of

@@ -42,6 +42,9 @@ func TestRandomStepsUnderTheLimit(t *testing.T) {
 	approved, held := 0, 0
 	for i := range n {
 		f.step()
+		if r.IntN(3) == 0 {
+			f.settle()
+		}
 		if lost := f.lost() - approved; lost > few {
 			t.Fatalf("after step %d %d were withdrawn without an approval, and %d might be", i, lost, few)
 		}
@@ -64,6 +67,19 @@ func TestRandomStepsUnderTheLimit(t *testing.T) {
 	if approved == 0 || held == 0 {
 		t.Errorf("hardly anything was held: %d times, and %d went under an approval", held, approved)
 	}
+}
+
+// settle waits until what is not wanted is gone or held: otherwise all would be held at once,
+// and the limit never be reached.
+func (f *fleet) settle() {
+	f.t.Helper()
+	eventually(f.t, "what is not wanted to be gone or held", func() error {
+		f.agents()
+		if n := f.surplus(); n > 0 && gauge(f.t, f.place.namespace) == 0 {
+			return fmt.Errorf("there are %d", n)
+		}
+		return nil
+	})
 }
 
 // lost counts the works of the place's clusters that propagation has deleted.
