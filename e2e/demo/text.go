@@ -78,7 +78,7 @@ func page(ctx context.Context, fleet *env.Fleet) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token, err := fleet.PageToken(ctx, tokenLife)
+	token, err := fleet.PageToken(ctx, env.PageAccount, tokenLife)
 	if err != nil {
 		return "", err
 	}

@@ -23,6 +23,15 @@ func (f *Fleet) StartProduct(ctx context.Context, name string, arguments ...stri
 	return f.Process(name + "-0")
 }
 
+// StartStandby starts one binary of the product once more, with extra arguments and the
+// identity of the first. number tells its process ("aggregation-<number>") from others.
+func (f *Fleet) StartStandby(ctx context.Context, name string, number int, arguments ...string) (*Process, error) {
+	if err := f.startReplica(ctx, name, f.options.Sources, kubeconfigFile(f.Hub, name), number, arguments...); err != nil {
+		return nil, err
+	}
+	return f.Process(fmt.Sprintf("%s-%d", name, number))
+}
+
 // StartPod starts the product's binaries once more, as if in a pod of its own: sources
 // says for each from which checkout. number, past those of the other pods, tells its
 // processes ("propagation-<number>") and its folder of intermediate reports from

@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// PageAccount is the ServiceAccount in [ProductNamespace] that may see all of the page.
+// PageAccount is a name for a ServiceAccount that may see all of the page.
 const PageAccount = "page-viewer"
 
 // ClusterRoles of deploy/components/page: what aggregation reads, and who may look.
@@ -40,6 +40,30 @@ func pageRole(name string) (*unstructured.Unstructured, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s has no ClusterRole %s", file, name)
+}
+
+// GrantPage gives aggregation what it reads for the page, for a fleet without
+// [Options.Page] whose caller turns the page on.
+func (f *Fleet) GrantPage(ctx context.Context) error {
+	role, err := pageRole(pageReader)
+	if err != nil {
+		return err
+	}
+	return f.grant(ctx, role, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: Aggregation}})
+}
+
+func (f *Fleet) grant(ctx context.Context, role *unstructured.Unstructured, account *corev1.ServiceAccount) error {
+	binding, err := bindingFor(role, account)
+	if err != nil {
+		return err
+	}
+	if err := f.Hub.Apply(ctx, role); err != nil {
+		return err
+	}
+	if err := f.Hub.Client.Create(ctx, binding); client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("bind %s to %s: %w", role.GetName(), account.Name, err)
+	}
+	return nil
 }
 
 // pageArguments turn the page on, on loopback and so without TLS: a browser has no
@@ -66,29 +90,24 @@ func (f *Fleet) Page(replica int) (string, error) {
 	return "http://" + address, nil
 }
 
-// PageToken returns a token of [PageAccount], which it makes when it is not there.
-func (f *Fleet) PageToken(ctx context.Context, life time.Duration) (string, error) {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: PageAccount}}
+// PageToken returns a token of a ServiceAccount in [ProductNamespace] that may see all of
+// the page; the account is made when it is not there.
+func (f *Fleet) PageToken(ctx context.Context, name string, life time.Duration) (string, error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
+	if err := f.Hub.Client.Create(ctx, account); client.IgnoreAlreadyExists(err) != nil {
+		return "", fmt.Errorf("make %s, who looks at the page: %w", name, err)
+	}
 	role, err := pageRole(pageViewer)
 	if err != nil {
 		return "", err
 	}
-	binding, err := bindingFor(role, account)
-	if err != nil {
+	if err := f.grant(ctx, role, account); err != nil {
 		return "", err
-	}
-	if err := f.Hub.Apply(ctx, role); err != nil {
-		return "", err
-	}
-	for _, o := range []client.Object{account, binding} {
-		if err := f.Hub.Client.Create(ctx, o); client.IgnoreAlreadyExists(err) != nil {
-			return "", fmt.Errorf("make %s, who looks at the page: %w", o.GetName(), err)
-		}
 	}
 	seconds := int64(life.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
 	if err := f.Hub.Client.SubResource("token").Create(ctx, account, request); err != nil {
-		return "", fmt.Errorf("ask for a token of %s/%s: %w", account.Namespace, account.Name, err)
+		return "", fmt.Errorf("ask for a token of %s/%s: %w", account.Namespace, name, err)
 	}
 	return request.Status.Token, nil
 }

@@ -107,6 +107,7 @@ func (b *bench) measure(ctx context.Context) error {
 		{"costs at full size", b.cost},
 		{"latency at 5 changes a second", b.latency},
 		{"burst on one report", b.burst},
+		{"the page, with nobody, one and ten looking", b.page},
 		{"idle, search polled", b.idle},
 		{"search on its own", b.bareSearch},
 		{"idle, no search service", b.idleWithoutSearch},

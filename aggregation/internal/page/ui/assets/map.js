@@ -66,7 +66,7 @@ const el = (tag, properties = {}, ...children) => {
 };
 
 /** A colour "#rrggbb" as a pixel. */
-const pixel = (color) => 0xff000000 | Number.parseInt(color.trim().slice(1).match(/../g).reverse().join(''), 16);
+const pixel = (color) => (0xff000000 | Number.parseInt(color.trim().slice(1).match(/../g).reverse().join(''), 16)) >>> 0;
 
 class Heatmap {
   worst = true;
