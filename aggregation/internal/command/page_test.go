@@ -173,11 +173,12 @@ func TestPageWaitsForRenderedRows(t *testing.T) {
 	})
 	start(t, through, "--intermediate-dir="+t.TempDir(), "--rendered", "--page-bind-address="+address, "--page-secure=false")
 	token := viewer(t, w.namespace)
+	browser := &http.Client{Timeout: time.Minute}
 	look := func() (code int, body string) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/v1/sets/"+w.namespace+"/rendered/rows", nil)
 		w.must(err)
 		r.Header.Set("Authorization", "Bearer "+token)
-		response, err := http.DefaultClient.Do(r)
+		response, err := browser.Do(r)
 		if err != nil {
 			return 0, err.Error()
 		}

@@ -46,6 +46,7 @@ func TestNothingIsShownBeforeAllIsRead(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Start(ctx) }()
+	browser := &http.Client{Timeout: time.Minute}
 	answers := func(want int) {
 		t.Helper()
 		testkit.Eventually(t, fmt.Sprint("an answer ", want), func() error {
@@ -54,7 +55,7 @@ func TestNothingIsShownBeforeAllIsRead(t *testing.T) {
 				return err
 			}
 			r.Header.Set("Authorization", "Bearer all")
-			response, err := http.DefaultClient.Do(r)
+			response, err := browser.Do(r)
 			if err != nil {
 				return err
 			}

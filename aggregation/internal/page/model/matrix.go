@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -33,17 +34,16 @@ const (
 // NewMatrix returns the heat map of ApplicationSets, both sides by name. Where a set
 // has several Applications on one cluster, the cell is the worst one's.
 func NewMatrix(sets []*Set) Matrix {
-	m := Matrix{Sets: []string{}, Clusters: []string{}}
+	m := Matrix{Sets: []string{}}
+	clusters := map[string]struct{}{}
 	for _, s := range sets {
 		m.Sets = append(m.Sets, s.Key.String())
-		for i, r := range s.Rows {
-			if i == 0 || s.Rows[i-1].Cluster != r.Cluster {
-				m.Clusters = append(m.Clusters, r.Cluster)
-			}
+		for _, r := range s.Rows {
+			clusters[r.Cluster] = struct{}{}
 		}
 	}
+	m.Clusters = slices.AppendSeq([]string{}, maps.Keys(clusters))
 	slices.Sort(m.Clusters)
-	m.Clusters = slices.Compact(m.Clusters)
 	m.Cells = make([]byte, len(m.Sets)*len(m.Clusters))
 	for i := range m.Cells {
 		m.Cells[i] = NoCell

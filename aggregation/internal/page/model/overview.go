@@ -18,6 +18,8 @@ type Overview struct {
 	Worst    func() []*Set
 	Clusters func() []Cluster
 	Groups   func() []Group
+	// Matrix is the heat map as [Matrix.MarshalBinary] makes it.
+	Matrix func() ([]byte, error)
 }
 
 func newOverview(sets []*Set) *Overview {
@@ -26,6 +28,7 @@ func newOverview(sets []*Set) *Overview {
 		Worst:    sync.OnceValue(func() []*Set { return slices.SortedFunc(slices.Values(sets), CompareSets) }),
 		Clusters: sync.OnceValue(func() []Cluster { return Clusters(sets) }),
 		Groups:   sync.OnceValue(func() []Group { return Groups(sets) }),
+		Matrix:   sync.OnceValues(func() ([]byte, error) { return NewMatrix(sets).MarshalBinary() }),
 	}
 }
 

@@ -190,7 +190,7 @@ func (s *Server) apiApplications(v *visit) (any, error) {
 
 // matrix sends the heat map.
 func (s *Server) matrix(v *visit) {
-	data, err := model.NewMatrix(s.sets(v)).MarshalBinary()
+	data, err := s.Fleet.Overview(v.allowed).Matrix()
 	if err != nil {
 		s.refuse(v, err)
 		return

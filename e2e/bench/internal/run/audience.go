@@ -21,6 +21,9 @@ import (
 // perAccount is how many pages one user may have open.
 const perAccount = 8
 
+// streams is for streams of events, which have no time limit as client has one.
+var streams = &http.Client{}
+
 // audience plays browsers that have the first page open: each has a stream of events,
 // and asks for the parts of the page when it is told that they have changed.
 type audience struct {
@@ -64,8 +67,7 @@ func (a *audience) join(ctx context.Context, address, token string) error {
 	if _, err := visit(ctx, address+"/", token, nil); err != nil {
 		return err
 	}
-	// The shared client has a time limit, which a stream must not have.
-	response, err := request(ctx, http.DefaultClient, address+"/events?view=fleet", token, nil)
+	response, err := request(ctx, streams, address+"/events?view=fleet", token, nil)
 	if err != nil {
 		return err
 	}
