@@ -27,7 +27,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(env.RunTests(m.Run, env.Options{Old: []string{"cluster2"}, Replicas: 2, Arguments: shortLeases()}, prepare))
+	os.Exit(env.RunTests(m.Run, env.Options{Old: []string{"cluster2"}, Replicas: 2, Page: true, Arguments: shortLeases()}, prepare))
 }
 
 func prepare(ctx context.Context, f *env.Fleet) (err error) {
