@@ -103,7 +103,7 @@ func (s *ArgoCDServer) Get(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer response.Body.Close() //nolint:errcheck // nothing was written
+	defer response.Body.Close() // nothing was written
 	body, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, 8<<20))
 	if err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s: %s", path, response.Status, body)

@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // what GitHub and Gitea still send beside SHA-256
+	"crypto/sha1" // what GitHub and Gitea still send beside SHA-256
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -108,7 +108,7 @@ func (f *forge) send(ctx context.Context, c commit, secret string) (status int, 
 	if err != nil {
 		return 0, "", fmt.Errorf("send an event of %s: %w", f.name, err)
 	}
-	defer response.Body.Close() //nolint:errcheck // nothing was written
+	defer response.Body.Close() // nothing was written
 	text, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, 4096))
 	return response.StatusCode, string(text), err
 }
