@@ -90,7 +90,7 @@ fuzz: ## Every fuzz test for FUZZTIME
 tidy: ## go mod tidy in every module
 	$(call each,$(MODULES),GOWORK=off go mod tidy)
 
-demo: build ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters
+demo: build ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement
 	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
 	@go build -o $(BIN)/product/demo ./e2e/demo
 	@$(BIN)/product/demo $(ARGS)

@@ -24,25 +24,26 @@ func main() {
 	keep := flag.Bool("keep", false, "leave the fleet running at the end, until Ctrl-C")
 	mixed := flag.Bool("mixed", false, "run the oldest supported Argo CD and Open Cluster Management on cluster2")
 	rendered := flag.Bool("rendered", false, "run the scenario of rendered mode, in which the managed clusters have no Argo CD")
+	gitops := flag.Bool("gitopscluster", false, "register the clusters by GitOpsClusters, which select them by Placement")
 	flag.Parse()
-	if *mixed && *rendered {
-		fmt.Fprintln(os.Stderr, "-mixed and -rendered: choose one")
+	if *mixed && *rendered || *rendered && *gitops {
+		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster: choose one")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := run(env.WithParent(ctx), *keep, *mixed, *rendered)
+	err := run(env.WithParent(ctx), *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\nthe demo failed: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
 }
 
-func run(ctx context.Context, keep, mixed, rendered bool) (err error) {
+func run(ctx context.Context, keep, mixed bool, options env.Options) (err error) {
 	screen := newScreen(os.Stdout)
-	options := env.Options{Progress: screen.print, Rendered: rendered, Page: true}
+	options.Progress, options.Page = screen.print, true
 	screen.print("Starting the fleet: a hub, two managed clusters, Open Cluster Management, Argo CD.")
-	if rendered {
+	if options.Rendered {
 		screen.print("The hub's own Argo CD renders; the managed clusters have none.")
 	}
 	if mixed {

@@ -122,6 +122,9 @@ func (f *Fleet) fail(err error) { f.cancel(err) }
 // Rendered reports whether the fleet runs rendered mode, see [Options].
 func (f *Fleet) Rendered() bool { return f.options.Rendered }
 
+// GitOpsClusters reports whether clusters are registered by GitOpsClusters, see [Options].
+func (f *Fleet) GitOpsClusters() bool { return f.options.GitOpsClusters }
+
 // Folder returns the fleet's temporary folder.
 func (f *Fleet) Folder() string { return f.folder }
 

@@ -63,6 +63,9 @@ type Options struct {
 	Page bool
 	// DefaultPoll leaves Argo CD's own three minutes between two looks for commits.
 	DefaultPoll bool
+	// GitOpsClusters registers clusters by GitOpsClusters, and no others, with
+	// deploy/components/gitopsclusters.
+	GitOpsClusters bool
 	// DefaultGC leaves Go's garbage collector as processes have it when GOGC does not set
 	// GOGC. Otherwise it saves memory and costs time.
 	DefaultGC bool

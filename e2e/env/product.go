@@ -113,6 +113,13 @@ func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) 
 		}
 		roles = append(roles, more)
 	}
+	if name == Propagation && f.options.GitOpsClusters {
+		more, err := ReadObjects(GitOpsClusters(f.options.Sources, "propagation.yaml"))
+		if err != nil {
+			return "", err
+		}
+		roles = append(roles, more...)
+	}
 	for _, role := range roles {
 		binding, err := bindingFor(role, account)
 		if err != nil {
@@ -131,6 +138,12 @@ func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) 
 // Roles returns the path of a binary's roles in the checkout at root.
 func Roles(root, name string) string {
 	return filepath.Join(root, "deploy", "base", "rbac", name+".yaml")
+}
+
+// GitOpsClusters returns the path of a file of deploy/components/gitopsclusters in the
+// checkout at root.
+func GitOpsClusters(root, file string) string {
+	return filepath.Join(root, "deploy", "components", "gitopsclusters", file)
 }
 
 func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount) (client.Object, error) {
@@ -180,6 +193,9 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 			return err
 		}
 		args = append(args, page...)
+	}
+	if name == Propagation && f.options.GitOpsClusters {
+		args = append(args, "--gitopsclusters=register", "--register=gitopsclusters")
 	}
 	if name == ResourceSync {
 		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)

@@ -80,12 +80,14 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 	if err := f.startControlPlane(ctx, f.Hub, hubControllers); err != nil {
 		return err
 	}
+	ours := []string{filepath.Join(f.options.Sources, "deploy", "base", "crd")}
+	if f.options.GitOpsClusters {
+		ours = append(ours, GitOpsClusters(f.options.Sources, "apps.open-cluster-management.io_gitopsclusters.yaml"))
+	}
 	err := parallel(ctx,
 		func(ctx context.Context) error { return f.Hub.install(ctx, newest.crds("ocm-hub")) },
 		func(ctx context.Context) error { return f.Hub.install(ctx, f.options.ArgoCDCRDs) },
-		func(ctx context.Context) error {
-			return f.Hub.install(ctx, filepath.Join(f.options.Sources, "deploy", "base", "crd"))
-		},
+		func(ctx context.Context) error { return f.Hub.install(ctx, ours...) },
 		func(ctx context.Context) error { return f.Hub.applyInstall(ctx, "namespaces-hub.yaml", "ocm-hub.yaml") },
 	)
 	if err != nil {

@@ -36,6 +36,11 @@ func Prepare(ctx context.Context, fleet *env.Fleet) error {
 	if err := fleet.Hub.ApplyFiles(ctx, Examples(hub)); err != nil {
 		return err
 	}
+	if fleet.GitOpsClusters() {
+		if err := fleet.Hub.ApplyFiles(ctx, Examples("gitopscluster/v1beta1.yaml")); err != nil {
+			return err
+		}
+	}
 	return env.Wait(ctx, "the placement to decide, and Argo CD to know every cluster", func(ctx context.Context) (bool, string) {
 		return prepared(ctx, fleet)
 	})

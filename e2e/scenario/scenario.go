@@ -6,6 +6,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
@@ -40,7 +41,7 @@ func New(fleet *env.Fleet, view *View, log func(string)) *Scenario {
 
 // Steps returns the steps in their order.
 func (s *Scenario) Steps() []Step {
-	return []Step{
+	steps := []Step{
 		{"Deliver: apply the examples; the guestbook starts on every managed cluster", s.Deliver},
 		{"Report: show the MulticlusterApplicationSetReport of the ApplicationSet", s.Show},
 		{"Change: push a commit; its revision appears in the report", s.Change},
@@ -49,6 +50,11 @@ func (s *Scenario) Steps() []Step {
 		{"Move: retarget one Application to the other cluster", s.Move},
 		{"Withdraw: delete the ApplicationSet; hub and managed clusters hold nothing of it", s.Withdraw},
 	}
+	if s.fleet.GitOpsClusters() {
+		return slices.Concat([]Step{{"Register: a GitOpsCluster registers the clusters of its Placement with Argo CD", s.Register}}, steps,
+			[]Step{{"Unregister: delete the GitOpsClusters; they are gone once their cluster Secrets are", s.Unregister}})
+	}
+	return steps
 }
 
 // application returns the name that the example gives to a cluster's Application.

@@ -21,10 +21,8 @@ import (
 const (
 	ReasonAsExpected       = "AsExpected"
 	ReasonSomeFieldsUnused = "SomeFieldsUnused"
-	ReasonNotAccepted      = "SpecNotAccepted"
 	ReasonRegistering      = "Registering"
 	ReasonSecretTaken      = "SecretTaken"
-	ReasonNameNotAllowed   = "NameNotAllowed"
 	ReasonWaiting          = "Waiting"
 	ReasonHeldBack         = "HeldBack"
 	ReasonDryRun           = "DryRun"
