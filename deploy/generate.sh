@@ -23,18 +23,19 @@ role() {
 }
 
 # What is off by default has its rights in a component, not in the base.
-optional='/propagation/internal/gitops$'
-packages() { GOWORK='' go list ./propagation/... | grep "$@" "$optional" | sed 's/^/paths=/'; }
+gitops='/propagation/internal/gitops$'
+agents='/propagation/internal/(agent|agents|certificates|principal|sign)(/|$)'
+packages() { GOWORK='' go list ./propagation/... | grep -E "$@" | sed 's/^/paths=/'; }
 
 cd "$root"
 for binary in propagation resourcesync aggregation; do
 	paths=paths=./$binary/...
-	[ $binary != propagation ] || paths=$(packages -v)
+	[ $binary != propagation ] || paths=$(packages -v "$gitops|$agents")
 	# shellcheck disable=SC2086 # one word for each package
 	role "$deploy/base/rbac/$binary.yaml" "multicluster-integrations-$binary" "$binary and shared/boot" $paths paths=./shared/boot
 done
 # shellcheck disable=SC2046
-role "$deploy/components/gitopsclusters/propagation.yaml" multicluster-integrations-propagation-gitopsclusters "propagation's packages of GitOpsClusters" $(packages -e)
+role "$deploy/components/gitopsclusters/propagation.yaml" multicluster-integrations-propagation-gitopsclusters "propagation's packages of GitOpsClusters" $(packages "$gitops")
 
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
