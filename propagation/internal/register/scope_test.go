@@ -25,12 +25,14 @@ import (
 type wishes struct {
 	mu    sync.Mutex
 	want  map[string]Want
+	asked map[string]int
 	again chan event.GenericEvent
 }
 
 func (w *wishes) Want(_, cluster string) Want {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.asked[cluster]++
 	return w.want[cluster]
 }
 
@@ -43,9 +45,27 @@ func (w *wishes) set(cluster string, want Want) {
 	w.again <- event.GenericEvent{Object: &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}}
 }
 
+// heard sets a wish and waits until it was asked for: what is done about it is over when
+// the next one is asked for.
+func (w *wishes) heard(t *testing.T, cluster string, want Want) {
+	t.Helper()
+	w.mu.Lock()
+	before := w.asked[cluster]
+	w.mu.Unlock()
+	w.set(cluster, want)
+	testkit.Eventually(t, "the wish to be heard", func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.asked[cluster] == before {
+			return fmt.Errorf("asked %d times", before)
+		}
+		return nil
+	})
+}
+
 func newScoped(t *testing.T) (*argo, *wishes) {
 	t.Helper()
-	a, w := newArgo(t), &wishes{want: map[string]Want{}, again: make(chan event.GenericEvent)}
+	a, w := newArgo(t), &wishes{want: map[string]Want{}, asked: map[string]int{}, again: make(chan event.GenericEvent)}
 	a.scope, a.again = w, w.again
 	return a, w
 }
@@ -140,21 +160,29 @@ func TestUndecided(t *testing.T) {
 		})
 	}
 	held("a/a,b/b")
-	w.set(name, Want{})              // nobody has been heard
-	w.set(name, Want{Decided: true}) // nobody is left of those it names, and none has let go
+	uid := a.registered(name, nil).UID
+	w.heard(t, name, Want{})              // nobody has been heard
+	w.heard(t, name, Want{Decided: true}) // nobody is left of those it names, and none has let go
 	w.set(name, Want{Registered: true, Holders: []string{"c/c"}})
 	held("a/a,b/b,c/c")
 	w.set(name, Want{Registered: true, Decided: true, Holders: []string{"c/c"}})
 	held("c/c")
+	if got := a.registered(name, nil).UID; got != uid {
+		t.Error("the Secret went and came back")
+	}
 	w.set(name, Want{Decided: true, Released: []string{"c/c"}})
 	a.absent(name)
 
 	// What is from before names nobody, and stays.
 	w.set(name, Want{Registered: true, Decided: true})
 	held("")
-	w.set(name, Want{Decided: true, Released: []string{"c/c"}})
+	uid = a.registered(name, nil).UID
+	w.heard(t, name, Want{Decided: true, Released: []string{"c/c"}})
 	w.set(name, Want{Registered: true, Decided: true, Holders: []string{"c/c", "d/d"}})
 	held("c/c,d/d")
+	if got := a.registered(name, nil).UID; got != uid {
+		t.Error("the Secret that named nobody went and came back")
+	}
 	w.set(name, Want{Decided: true, Released: []string{"c/c"}})
 	held("d/d")
 }
