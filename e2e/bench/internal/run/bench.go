@@ -112,6 +112,7 @@ func (b *bench) measure(ctx context.Context) error {
 		{"search on its own", b.bareSearch},
 		{"idle, no search service", b.idleWithoutSearch},
 		{"warm restart", b.restart},
+		{"push to one repository", b.push},
 		{"one wide report", b.wide},
 	} {
 		b.say("%s", phase.name)

@@ -19,6 +19,8 @@ func Revision(n int) string { return fmt.Sprintf("be%038x", n) }
 // Feedback is what a managed cluster says about an Application.
 type Feedback struct {
 	Health, Sync, Revision string
+	// Request is the one-time request that it has been asked for and is through with.
+	Request string
 }
 
 // Healthy returns the feedback of an Application that runs a revision.
@@ -46,6 +48,15 @@ func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
 	value := func(name, text string) object {
 		return object{"name": name, "fieldValue": object{"type": "String", "string": text}}
 	}
+	values := []object{
+		value(contract.FeedbackHealthStatus, f.Health), value(contract.FeedbackSyncStatus, f.Sync), value(contract.FeedbackSyncRevision, f.Revision),
+		value(contract.FeedbackOperationPhase, "Succeeded"), value(contract.FeedbackOperationStartedAt, began),
+		value(contract.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"),
+		value(contract.FeedbackOperationMessage, "successfully synced (all tasks run)"), value(contract.FeedbackReconciledAt, "2026-01-02T03:05:06Z"),
+	}
+	if f.Request != "" {
+		values = append(values, value(contract.FeedbackRequest, f.Request))
+	}
 	return encode(object{"status": object{
 		"conditions": []object{
 			condition("Applied", "AppliedManifestWorkComplete", "Apply manifest work complete"),
@@ -53,12 +64,7 @@ func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
 		},
 		"resourceStatus": object{"manifests": []object{
 			manifest(0, "", "v1", "Namespace", "namespaces", "", Namespace, []object{}),
-			manifest(1, "argoproj.io", "v1alpha1", "Application", "applications", Namespace, ApplicationName(set, cluster), []object{
-				value(contract.FeedbackHealthStatus, f.Health), value(contract.FeedbackSyncStatus, f.Sync), value(contract.FeedbackSyncRevision, f.Revision),
-				value(contract.FeedbackOperationPhase, "Succeeded"), value(contract.FeedbackOperationStartedAt, began),
-				value(contract.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"),
-				value(contract.FeedbackOperationMessage, "successfully synced (all tasks run)"), value(contract.FeedbackReconciledAt, "2026-01-02T03:05:06Z"),
-			}),
+			manifest(1, "argoproj.io", "v1alpha1", "Application", "applications", Namespace, ApplicationName(set, cluster), values),
 		}},
 	}})
 }
@@ -92,4 +98,10 @@ func ReportOnlyWork(set, cluster string) (name string, body []byte) {
 			"metadata": object{"namespace": Namespace, "name": ApplicationName(set, cluster)}, "spec": spec(set),
 		}}}},
 	})
+}
+
+// Refresh returns the patch by which Argo CD's API server asks an Application for a
+// refresh when it hears of a push.
+func Refresh() []byte {
+	return encode(object{"metadata": object{"annotations": object{"argocd.argoproj.io/refresh": "normal"}}})
 }
