@@ -29,6 +29,7 @@ func TestWordsAreArgoCDs(t *testing.T) {
 	for ours, theirs := range map[string]string{
 		argocd.SkipReconcileAnnotation: common.AnnotationKeyAppSkipReconcile,
 		argocd.RefreshAnnotation:       v1alpha1.AnnotationKeyRefresh,
+		argocd.HydrateAnnotation:       v1alpha1.AnnotationKeyHydrate,
 		argocd.ResourcesFinalizer:      v1alpha1.ResourcesFinalizerName,
 		argocd.ForegroundFinalizer:     v1alpha1.ForegroundPropagationPolicyFinalizer,
 		argocd.BackgroundFinalizer:     v1alpha1.BackgroundPropagationPolicyFinalizer,
