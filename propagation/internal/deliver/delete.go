@@ -46,16 +46,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 		ctrl.LoggerFrom(ctx).Info("let a deleted Application go without withdrawing it", "decision", why.Decision.On)
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	if abandon && !o.held && o.problem == "" && len(o.pending) > 0 {
-		r.recordOrphansPending(ctx, app, o.pending)
-		return ctrl.Result{}, r.release(ctx, app, kept)
-	}
-	hint := fmt.Sprintf("for a cluster that will not come back set annotation %s to \"true\"", contract.AbandonAnnotation)
-	if !known {
-		hint += fmt.Sprintf(" (it is %.100q, which is no boolean)", app.Annotations[contract.AbandonAnnotation])
-	}
 	if !o.done() {
-		return ctrl.Result{}, r.sayUndone(ctx, app, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
+		return ctrl.Result{}, r.notWithdrawn(ctx, app, o, abandon, kept)
 	}
 	if abandon {
 		if err := r.recordAbandoned(ctx, app, c.proven); err != nil {
@@ -63,12 +55,32 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 		}
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	remaining, err := r.remaining(ctx, app, c.proven)
+	return r.awaitProof(ctx, app, c.proven, kept, known)
+}
+
+// notWithdrawn says why the works of a deleted Application are still there. One that is
+// abandoned goes all the same when only agents are waited for.
+func (r *Reconciler) notWithdrawn(ctx context.Context, app *argocd.Application, o outcome, abandon bool, kept []string) error {
+	if abandon && !o.held && o.problem == "" {
+		r.recordOrphansPending(ctx, app, o.pending)
+		return r.release(ctx, app, kept)
+	}
+	return r.sayUndone(ctx, app, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
+}
+
+// awaitProof lets a deleted Application go once its clusters have proven that nothing of it
+// is left. known: its abandon annotation is a boolean.
+func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, proven []manifestcache.Cached, kept []string, known bool) (ctrl.Result, error) {
+	remaining, err := r.remaining(ctx, app, proven)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if len(remaining) == 0 {
 		return ctrl.Result{}, r.release(ctx, app, kept)
+	}
+	hint := fmt.Sprintf("for a cluster that will not come back set annotation %s to \"true\"", contract.AbandonAnnotation)
+	if !known {
+		hint += fmt.Sprintf(" (it is %.100q, which is no boolean)", app.Annotations[contract.AbandonAnnotation])
 	}
 	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.updateConditions(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
 		"deletion waits for %s to prove that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}})

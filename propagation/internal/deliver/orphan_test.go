@@ -122,7 +122,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	start(t, func(o *Options) { o.RecreateGrace = 0 })
 	g := generate(t)
 	onWithdraw(t, g.set, "orphan")
-	work := staying(t, g.apps[0], true)
+	staying(t, g.apps[0], true)
 	edit(t, g.apps[1], func(a *argocd.Application) { a.Annotations[contract.OnWithdrawAnnotation] = "prune" })
 	staying(t, g.apps[1], false)
 
@@ -131,7 +131,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"other"`, 1))
 	})
 	eventually(t, "the change", func() error { return carries(t, g.apps[0], `"path":"other"`) })
-	work = staying(t, g.apps[0], true)
+	work := staying(t, g.apps[0], true)
 	remove(t, g.apps[0])
 	eventually(t, "the Application to go", func() error { return gone(g.apps[0]) })
 	stillThere(t, g.apps[0])
