@@ -459,8 +459,8 @@ type sink struct {
 	lines strings.Builder
 }
 
-func (s *sink) Init(logr.RuntimeInfo) {}
-func (s *sink) Enabled(int) bool      { return true }
+func (s *sink) Init(logr.RuntimeInfo)  {}
+func (s *sink) Enabled(level int) bool { return level <= 1 } // debug: propagation writes no more
 func (s *sink) Info(_ int, msg string, pairs ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
