@@ -111,10 +111,7 @@ func (s *starter) Start(ctx context.Context) error {
 	}
 	list := &v1beta1.GitOpsClusterList{}
 	err := r.client.List(ctx, list) // waits for the cache
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("list GitOpsClusters: %w", err)
 	}
 	owners := make([]types.NamespacedName, len(list.Items))
