@@ -118,10 +118,11 @@ func compare(folder string, r *figure.Results) (int, error) {
 
 // write writes the results and their plots.
 func write(folder string, r *figure.Results) error {
-	var errs []error
-	for name, content := range map[string]func(*figure.Results) ([]byte, error){
+	contents := map[string]func(*figure.Results) ([]byte, error){
 		".json": (*figure.Results).JSON, "-latency.svg": plotLatency, "-cost.svg": plotCosts,
-	} {
+	}
+	errs := make([]error, 0, len(contents))
+	for name, content := range contents {
 		path := filepath.Join(folder, r.Size+name)
 		data, err := content(r)
 		if err == nil {

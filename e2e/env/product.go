@@ -88,10 +88,6 @@ func (f *Fleet) startProduct(ctx context.Context) error {
 // productIdentity makes a binary's ServiceAccount on a hub, binds it to the roles of
 // deploy/base and to nothing else, and returns its kubeconfig.
 func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) (kubeconfig string, err error) {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
-	if err := hub.Client.Create(ctx, account); err != nil {
-		return "", err
-	}
 	roles, err := ReadObjects(Roles(f.options.Sources, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("its roles are not generated, run `make generate` first: %w", err)
@@ -119,6 +115,16 @@ func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) 
 			return "", err
 		}
 		roles = append(roles, more...)
+	}
+	return f.account(ctx, hub, name, roles)
+}
+
+// account makes a ServiceAccount on a hub with roles, which it makes as well, and returns
+// its kubeconfig.
+func (f *Fleet) account(ctx context.Context, hub *Cluster, name string, roles []*unstructured.Unstructured) (kubeconfig string, err error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
+	if err := hub.Client.Create(ctx, account); err != nil {
+		return "", err
 	}
 	for _, role := range roles {
 		binding, err := bindingFor(role, account)

@@ -52,8 +52,11 @@ func (s *Scenario) Register(ctx context.Context) error {
 		s.logf("%s (%s): %s [%s]", name, gitopsClusters[name], message, time.Since(began).Round(time.Millisecond))
 	}
 	secrets, err := s.clusterSecrets(ctx)
-	if err != nil || len(secrets) != len(s.fleet.Managed) {
-		return fmt.Errorf("two GitOpsClusters want %d clusters, and there are %d Secrets: %v", len(s.fleet.Managed), len(secrets), err)
+	if err != nil {
+		return err
+	}
+	if len(secrets) != len(s.fleet.Managed) {
+		return fmt.Errorf("two GitOpsClusters want %d clusters, and there are %d Secrets", len(s.fleet.Managed), len(secrets))
 	}
 	for i := range secrets {
 		s.logf("  Secret %s, wanted by %s", secrets[i].Name, strings.ReplaceAll(secrets[i].Annotations[contract.GitOpsClustersAnnotation], ",", " and "))
@@ -98,8 +101,8 @@ func (s *Scenario) Unregister(ctx context.Context) error {
 		}
 	}
 	secrets, err := s.clusterSecrets(ctx)
-	if err != nil || len(secrets) > 0 {
-		return fmt.Errorf("%d cluster Secrets are left: %v", len(secrets), err)
+	if err == nil && len(secrets) > 0 {
+		err = fmt.Errorf("%d cluster Secrets are left", len(secrets))
 	}
-	return nil
+	return err
 }
