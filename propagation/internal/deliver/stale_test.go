@@ -58,15 +58,18 @@ func TestWithdrawsOnlyWhatItHasSeen(t *testing.T) {
 // What the cache says of clusters and decisions withdraws nothing: the API server
 // has to say it, too.
 func TestStaleFactsWithdrawNothing(t *testing.T) {
-	for name, stale := range map[string]func(client.Object, client.ObjectList) error{
-		"decisions": func(_ client.Object, list client.ObjectList) error {
+	// Only what is the test's own is outdated: if all were, the guard would hold everything.
+	for name, stale := range map[string]func(*place, client.Object, client.ObjectList) error{
+		"decisions": func(p *place, _ client.Object, list client.ObjectList) error {
 			if decisions, ok := list.(*clusterv1beta1.PlacementDecisionList); ok {
-				decisions.Items = nil // as before they were made
+				decisions.Items = slices.DeleteFunc(slices.Clone(decisions.Items), func(d clusterv1beta1.PlacementDecision) bool {
+					return d.Namespace == p.namespace // as before they were made
+				})
 			}
 			return nil
 		},
-		"cluster": func(o client.Object, _ client.ObjectList) error {
-			if _, ok := o.(*clusterv1.ManagedCluster); ok {
+		"cluster": func(p *place, o client.Object, _ client.ObjectList) error {
+			if _, ok := o.(*clusterv1.ManagedCluster); ok && o.GetName() == p.cluster {
 				return apierrors.NewNotFound(clusterv1.Resource("managedclusters"), o.GetName())
 			}
 			return nil
@@ -86,14 +89,14 @@ func TestStaleFactsWithdrawNothing(t *testing.T) {
 					Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 						err := c.Get(ctx, key, o, opts...)
 						if err == nil && old.Load() {
-							err = stale(o, nil)
+							err = stale(p, o, nil)
 						}
 						return err
 					},
 					List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
 						err := c.List(ctx, l, opts...)
 						if err == nil && old.Load() {
-							err = stale(nil, l)
+							err = stale(p, nil, l)
 						}
 						return err
 					},

@@ -63,9 +63,13 @@ func TestAStormIsToldOnceASecond(t *testing.T) {
 		go func() {
 			tick := time.NewTicker(time.Millisecond)
 			defer tick.Stop()
-			for ctx.Err() == nil {
-				<-tick.C
-				h.Changed(key("a"))
+			for {
+				select {
+				case <-tick.C:
+					h.Changed(key("a"))
+				case <-ctx.Done():
+					return
+				}
 			}
 		}()
 		if n := marks(t, s, 10*time.Second); n < 9 || n > 11 {
