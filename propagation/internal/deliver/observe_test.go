@@ -32,10 +32,16 @@ func adopt(how string) func(*argocd.Application) {
 // answer is what an agent says of the Application in a work, as of its generation.
 func answer(t *testing.T, key client.ObjectKey, applied, available metav1.ConditionStatus, message string, values map[string]string) {
 	t.Helper()
+	if err := tryAnswer(key, applied, available, message, values); err != nil {
+		t.Fatalf("answer for ManifestWork %s: %v", key, err)
+	}
+}
+
+func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, message string, values map[string]string) error {
 	for {
 		work := &workv1.ManifestWork{}
 		if err := hub.client.Get(context.Background(), key, work); err != nil {
-			t.Fatalf("get ManifestWork: %v", err)
+			return err
 		}
 		now := metav1.Now()
 		condition := func(kind string, status metav1.ConditionStatus, message string) metav1.Condition {
@@ -58,10 +64,7 @@ func answer(t *testing.T, key client.ObjectKey, applied, available metav1.Condit
 		if apierrors.IsConflict(err) {
 			continue
 		}
-		if err != nil {
-			t.Fatalf("write the status of ManifestWork %s: %v", key, err)
-		}
-		return
+		return err
 	}
 }
 

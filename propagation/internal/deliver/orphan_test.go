@@ -149,7 +149,10 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 			if payload.Orphans(&w) {
 				return errors.New("it stays")
 			}
-			applyWell(t, &w)
+			// It may go as soon as it has been applied.
+			if err := tryAnswer(client.ObjectKeyFromObject(&w), metav1.ConditionTrue, metav1.ConditionTrue, "", nil); client.IgnoreNotFound(err) != nil {
+				return err
+			}
 		}
 		return nil
 	})
