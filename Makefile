@@ -48,13 +48,13 @@ test: test-modules test-tools test-release test-e2e ## Every test, end to end in
 test-parts: build
 	@$(TOOLS) test fleet old deploy
 test-modules: test-parts
-	go test -timeout 25m $(patsubst %,./%/...,propagation $(filter-out e2e propagation,$(MODULES)))
+	go test -timeout 30m $(patsubst %,./%/...,propagation $(filter-out e2e propagation,$(MODULES)))
 test-tools: test-parts
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 test-release: test-parts
 	$(call each,deploy/release,GOWORK=off go test -count=1 ./...)
 test-e2e: test-parts
-	$(call each,e2e,go test -count=1 -p 2 -timeout 25m ./...)
+	$(call each,e2e,go test -count=1 -p 2 -timeout 45m ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows
 	@$(TOOLS) lint

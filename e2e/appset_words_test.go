@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -137,6 +139,10 @@ func TestPreserveResourcesOnDeletion(t *testing.T) {
 		s := newWordedSet(t, "preserved", cluster, "{preserveResourcesOnDeletion: true}", "one")
 		s.apply(3, "one")
 		before := s.awaitRuns("one")
+		afterwards(t, "delete what was preserved of "+s.app("one"), func(ctx context.Context) error {
+			left := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "guestbook", Name: s.app("one")}}
+			return client.IgnoreNotFound(fleet.Cluster(cluster).Client.Delete(ctx, left))
+		})
 		if err := s.delete(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -25,9 +25,7 @@ func TestOLMBundle(t *testing.T) {
 		needNamespace(t, name)
 	}
 	overlay := render(t, "rhacm", unchanged)
-	t.Cleanup(func() { // the bundle's objects, too, are called as the overlay's
-		_, _, _ = try(t, tool("kubectl"), "--kubeconfig", kubeconfig, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", overlay)
-	})
+	defer kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", overlay) // the bundle's objects, too, are called as the overlay's
 	apply(t, overlay)
 	want := mayDo(t, namespaces)
 	kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", overlay)

@@ -5,6 +5,7 @@ package deploytest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func run(t *testing.T, name string, args ...string) (stdout, stderr string) {
 func try(t *testing.T, name string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	command := exec.CommandContext(t.Context(), name, args...)
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), name, args...) // clean-ups run after the context's end
 	command.Dir, command.Stdout, command.Stderr = testkit.Root(), &out, &errs
 	err = command.Run()
 	return out.String(), errs.String(), err

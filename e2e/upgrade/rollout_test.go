@@ -245,6 +245,12 @@ func startRollout(t *testing.T) rolls {
 	if err := later.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	await(t, "the second group to be told of it, and to be left alone", func() (bool, string) {
+		a, _ := view.Application("hub", "rolling-cluster2")
+		row, _ := view.ReportRow(rollout, "rolling-cluster2")
+		request := workOf(t, "rolling-cluster2").Annotations[contract.RequestAnnotation]
+		return a.Sync == argocd.SyncOutOfSync && row.Sync == argocd.SyncOutOfSync && request == "", a.String() + ", " + row.String() + ", request " + request
+	})
 	return rolls{operationsOf(t, "cluster1", "rolling-cluster1").OperationState.StartedAt}
 }
 
