@@ -22,7 +22,8 @@ const reader = "prometheus-k8s"
 
 // quiet are the parts of queries that rightly give nothing here, and why.
 var quiet = map[string]string{
-	`code=~"429|5.."`: "the API server refuses nothing",
+	`code=~"429|5.."`:           "the API server refuses nothing",
+	`propagation_gitopscluster`: "GitOpsClusters are off",
 	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`: "nothing is being deleted yet",
 }
 
