@@ -4,6 +4,7 @@
 package deploytest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,10 +88,28 @@ func checkOnlyReads(t *testing.T, events []event) {
 // follows without a restart: it asks the hub, and search, with the new token.
 //
 // While search refuses the old token, the alerts say so.
-func checkRotation(t *testing.T, prometheus string, all []running) {
+func checkRotation(t *testing.T, prometheus, prometheusToken string, all []running) {
 	r := all[slices.IndexFunc(all, func(r running) bool { return r.name == "resourcesync" })]
 	c := credentialOf(t, kustomize(t, "ocm"), r.name)
 	old := readFile(t, r.token)
+	// Without its token resourcesync knows a caller only as long as it remembers it: let it
+	// get to know Prometheus now, so that it is scraped until the alerts fire.
+	reviews := func() (n int) {
+		for _, e := range auditEvents(t, r.name) {
+			if e.ObjectRef != nil && e.ObjectRef.Resource == "tokenreviews" {
+				n++
+			}
+		}
+		return n
+	}
+	known := reviews()
+	if err := os.WriteFile(prometheusToken, []byte(readerToken(t)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "resourcesync to ask who scrapes it", func() (bool, string) {
+		n := reviews()
+		return n > known, fmt.Sprint(n, " reviews of a token")
+	})
 	kubectl(t, "-n", namespace, "delete", "secret", c.secret)
 	eventually(t, "the old token to be worth nothing", func() (bool, string) {
 		_, stderr, _ := try(t, tool("kubectl"), "--kubeconfig", r.kubeconfig, "get", "--raw", "/api")

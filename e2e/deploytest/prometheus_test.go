@@ -99,8 +99,9 @@ func excused(expr string) bool {
 	return false
 }
 
-// startPrometheus starts a real one, with the rights of deploy/monitoring and over TLS.
-func startPrometheus(t *testing.T, all []running) (address string) {
+// startPrometheus starts a real one, with the rights of deploy/monitoring and over TLS. It
+// reads its token from tokenFile at every scrape.
+func startPrometheus(t *testing.T, all []running) (address, tokenFile string) {
 	t.Helper()
 	token, dir := readerToken(t), t.TempDir()
 	var targets strings.Builder
@@ -136,7 +137,7 @@ scrape_configs:
 		_ = server.Wait() // it was killed
 	})
 	eventually(t, "Prometheus to be ready", func() (bool, string) { return get("http://" + address + "/-/ready") })
-	return address
+	return address, filepath.Join(dir, "token")
 }
 
 // query returns how many series an expression gives.

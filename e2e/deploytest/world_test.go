@@ -24,7 +24,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 	})
 	apply(t, deployPath("examples", "hub", "project.yaml"))
 	all := start(t)
-	prometheus := startPrometheus(t, all)
+	prometheus, prometheusToken := startPrometheus(t, all)
 
 	w := world{t}
 	// Strangers have names that are ours by right: a cluster Secret and a report.
@@ -72,7 +72,7 @@ func TestRunsWithItsOwnRights(t *testing.T) {
 
 	t.Run("Rights", checkRights)
 	t.Run("Strangers", func(t *testing.T) { checkForbidden(t, all) })
-	t.Run("Rotation", func(t *testing.T) { checkRotation(t, prometheus, all) })
+	t.Run("Rotation", func(t *testing.T) { checkRotation(t, prometheus, prometheusToken, all) })
 }
 
 // world plays what surrounds the hub: placement, the ApplicationSet controller and
