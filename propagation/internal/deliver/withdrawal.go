@@ -32,9 +32,9 @@ type withdrawal struct {
 }
 
 // withdraw deletes works as they were seen: one that has changed since is looked
-// at again. Every withdrawal passes through here, and so through the guard. It reports
-// whether none is left that has to be deleted; the guard sends the Application round
-// again for those that have to wait.
+// at again. Every withdrawal passes through here, and so through the guard. It returns
+// what is kept and what waits for its agent; the guard sends the Application round again
+// for what it keeps.
 func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (o outcome, err error) {
 	app, err := r.application(ctx, w.app)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -68,7 +69,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
 	}
-	r := &Reconciler{options: options, since: map[namespacedName]map[string]time.Time{}}
+	r := &Reconciler{options: options, since: map[types.NamespacedName]map[string]time.Time{}}
 	holds, verdict := r.holds(key(o), f, time.Now())
 	clusters, err := w.clusters(ctx, f)
 	if err != nil {

@@ -30,8 +30,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-type namespacedName = types.NamespacedName
-
 // Options of [Setup].
 type Options struct {
 	// Namespaces are those of the hub's Argo CDs; the first is the default one.
@@ -188,8 +186,8 @@ func (r *Reconciler) byPlacement(name func(client.Object) string) handler.MapFun
 // specChanged lets through what we do not write ourselves.
 var specChanged = predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, statusLost)
 
-// statusLost lets a status through that somebody else has changed; ours comes back as it
-// was written, which costs no write.
+// statusLost lets a status through that another client has cut; ours comes back as it was
+// written, which costs no write.
 var statusLost = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*v1beta1.GitOpsCluster)
 	after, ok2 := e.ObjectNew.(*v1beta1.GitOpsCluster)

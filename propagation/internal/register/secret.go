@@ -89,8 +89,24 @@ func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel strin
 	return secret
 }
 
-// shapeAnnotations are the annotations that a Secret of ours has in one shape only.
-var shapeAnnotations = []string{contract.GitOpsClustersAnnotation, argocd.SkipReconcileAnnotation, contract.ConfigDigestAnnotation}
+// ofAnAgent reports whether a Secret is in the shape that we give that of an agent. What
+// such a Secret has on top goes with the shape; in another one it is the user's.
+func ofAnAgent(secret *corev1.Secret) bool {
+	return secret.Annotations[contract.ConfigDigestAnnotation] != ""
+}
+
+// givenBefore reports whether an annotation that is not wanted any more was ours.
+func givenBefore(is *corev1.Secret) func(key string) bool {
+	return func(key string) bool {
+		switch key {
+		case contract.GitOpsClustersAnnotation, contract.ConfigDigestAnnotation:
+			return true
+		case argocd.SkipReconcileAnnotation:
+			return ofAnAgent(is)
+		}
+		return false
+	}
+}
 
 // digest stands for a config wherever it is kept or compared.
 func digest(config []byte) []byte {
@@ -115,7 +131,7 @@ func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string)
 	copied := strings.Split(list, ",")
 	return func(key string) bool {
 		switch {
-		case key == agentNameLabel:
+		case key == agentNameLabel && ofAnAgent(is):
 			return true
 		case listed:
 			return slices.Contains(copied, key)
@@ -131,7 +147,7 @@ func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string)
 // cluster are the labels of the ManagedCluster.
 func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
 	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, copiedBefore(is, cluster))
-	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, func(key string) bool { return slices.Contains(shapeAnnotations, key) })
+	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, givenBefore(is))
 	data := difference(is.Data, want.Data, sameData, func(string) bool { return true })
 	if len(labels) == 0 && len(annotations) == 0 && len(data) == 0 {
 		return nil, nil

@@ -114,3 +114,26 @@ func TestMendLabels(t *testing.T) {
 		})
 	}
 }
+
+// The marks of an agent are ours in the Secret of an agent only: on another Secret of ours
+// a user who runs argocd-agent without us has set them.
+func TestMarksOfAnAgentThatOthersSet(t *testing.T) {
+	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
+	want := secretFor(cluster, "argocd", "", Want{})
+	marked := want.DeepCopy()
+	marked.Labels[agentNameLabel] = "c"
+	marked.Annotations[argocd.SkipReconcileAnnotation] = "true"
+	if patch, err := repairPatch(marked, want, nil); err != nil || patch != nil {
+		t.Errorf("a user's marks are patched: %s, %v", patch, err)
+	}
+	of := secretFor(cluster, "argocd", "", Want{Agent: &Agent{Server: "https://proxy", Config: []byte("{}")}})
+	patch, err := repairPatch(of, want, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{agentNameLabel, argocd.SkipReconcileAnnotation, contract.ConfigDigestAnnotation} {
+		if !strings.Contains(string(patch), `"`+key+`":null`) {
+			t.Errorf("%s stays when the agent has gone: %s", key, patch)
+		}
+	}
+}

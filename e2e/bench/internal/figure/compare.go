@@ -25,6 +25,7 @@ func Worse(before, now *Results) []Row {
 	var worse []Row
 	for _, was := range before.Rows {
 		r, measured := found[was.What]
+		was.Noise = max(was.Noise, r.Noise) // older results do not say it
 		_, comparable := usualNoise[was.Unit]
 		switch {
 		case !comparable || was.Comparison == Informative:

@@ -19,6 +19,7 @@ func TestWorse(t *testing.T) {
 		"better":        {"more is no harm", Row{Value: 0.5, Unit: "×", Comparison: AtLeast}, Row{Value: 2, Unit: "×"}, false},
 		"dearer":        {"a cost above the noise", Row{Value: 1, Unit: "×", Comparison: AtMost}, Row{Value: 1.4, Unit: "×"}, true},
 		"known noise":   {"a row may have a noise of its own", Row{Value: 1, Unit: "×", Comparison: AtMost, Noise: 1.8}, Row{Value: 1.7, Unit: "×"}, false},
+		"noise of now":  {"which older results do not say", Row{Value: 1, Unit: "×", Comparison: AtMost}, Row{Value: 1.7, Unit: "×", Noise: 1.8}, false},
 		"memory":        {"memory differs little between runs", Row{Value: 100, Unit: "MiB", Comparison: AtMost}, Row{Value: 113, Unit: "MiB"}, true},
 		"little memory": {"a tenth is noise", Row{Value: 100, Unit: "MiB", Comparison: AtMost}, Row{Value: 110, Unit: "MiB"}, false},
 		"nothing":       {"what was nothing stays nothing", Row{Value: 0, Comparison: AtMost}, Row{Value: 1}, true},
