@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
@@ -131,7 +132,7 @@ func deletionOrder(t *testing.T, first, second string) {
 func startRolling(t *testing.T, first, second string) *unstructured.Unstructured {
 	t.Helper()
 	if _, err := fleet.Git.Commit(t.Context(), "Add what rolls", map[string]string{
-		"rolling-v1/config.yaml": config(t, "v1"), "rolling-v2/config.yaml": config(t, "v2"), "rolling-bad/config.yaml": neverHealthy,
+		"rolling-v1/config.yaml": config(t, "v1"), "rolling-v2/config.yaml": config(t, "v2"), "rolling-bad/config.yaml": scenario.NeverHealthy,
 	}); err != nil {
 		t.Fatal(err)
 	}

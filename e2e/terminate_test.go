@@ -6,24 +6,9 @@ package e2e_test
 import (
 	"testing"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
-
-// neverHealthy is a Deployment whose pods no node takes, and a ConfigMap that is
-// not synced before it is healthy: a sync of the two runs until a user terminates it.
-const neverHealthy = `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: stuck, annotations: {argocd.argoproj.io/sync-wave: "0"}}
-spec:
-  selector: {matchLabels: {app: stuck}}
-  template:
-    metadata: {labels: {app: stuck}}
-    spec: {containers: [{name: c, image: "example.invalid/never:v1"}]}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: stuck-after, annotations: {argocd.argoproj.io/sync-wave: "1"}}
-`
 
 // terminating is what Argo CD's command line writes to end an operation.
 const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
@@ -46,7 +31,7 @@ func terminate(t *testing.T, cluster string) {
 func stuck(t *testing.T, name, cluster string) *argocd.Application {
 	t.Helper()
 	a := create(t, name, cluster, false)
-	if _, err := fleet.Git.Commit(t.Context(), "Get stuck", map[string]string{name + "/config.yaml": neverHealthy}); err != nil {
+	if _, err := fleet.Git.Commit(t.Context(), "Get stuck", map[string]string{name + "/config.yaml": scenario.NeverHealthy}); err != nil {
 		t.Fatal(err)
 	}
 	patch(t, a, `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`)

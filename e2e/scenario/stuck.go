@@ -1,0 +1,20 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+// NeverHealthy is a Deployment whose pods no node takes, and a ConfigMap that is not
+// synced before it is healthy: a sync of the two runs until it is terminated.
+const NeverHealthy = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: stuck, annotations: {argocd.argoproj.io/sync-wave: "0"}}
+spec:
+  selector: {matchLabels: {app: stuck}}
+  template:
+    metadata: {labels: {app: stuck}}
+    spec: {containers: [{name: c, image: "example.invalid/never:v1"}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: stuck-after, annotations: {argocd.argoproj.io/sync-wave: "1"}}
+`

@@ -1,0 +1,125 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// rolls is a rollout that waits for its first group.
+type rolls struct{ startedAt string }
+
+// startRollout brings a rollout to where its first group never gets well, and its second
+// one waits.
+func startRollout(t *testing.T) rolls {
+	t.Helper()
+	commit(t, "Add what rolls", map[string]string{
+		"rolling-v1/config.yaml": configMap(rollout, "v1"), "rolling-v2/config.yaml": configMap(rollout, "v2"), "rolling-bad/config.yaml": scenario.NeverHealthy,
+	})
+	applyRollout(t, "v1")
+	awaitVersion(t, "cluster1", "v1")
+	awaitVersion(t, "cluster2", "v1")
+	// The controller goes by the status that it has: a group that has not answered yet
+	// still looks well. So the second one answers later.
+	later, err := fleet.Process("cluster2-work-agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := later.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	applyRollout(t, "bad")
+	await(t, "the first group to be at it", func() (bool, string) {
+		a, _ := view.Application("hub", "rolling-cluster1")
+		row, _ := view.ReportRow(rollout, "rolling-cluster1")
+		at := func(a scenario.Application) bool {
+			return a.Health == argocd.HealthProgressing && a.Phase == argocd.OperationRunning
+		}
+		return at(a) && at(row), "hub: " + a.String() + ", report: " + row.String()
+	})
+	if err := later.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the second group to be told of it, and to be left alone", func() (bool, string) {
+		a, _ := view.Application("hub", "rolling-cluster2")
+		row, _ := view.ReportRow(rollout, "rolling-cluster2")
+		request := workOf(t, "rolling-cluster2").Annotations[contract.RequestAnnotation]
+		return a.Sync == argocd.SyncOutOfSync && row.Sync == argocd.SyncOutOfSync && request == "", a.String() + ", " + row.String() + ", request " + request
+	})
+	return rolls{operationsOf(t, "cluster1", "rolling-cluster1").OperationState.StartedAt}
+}
+
+func applyRollout(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(testkit.Root(), "e2e", "testdata", "rolling.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(strings.NewReplacer("FIRST", "cluster1", "SECOND", "cluster2").Replace(string(text))), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	if err := unstructured.SetNestedField(o.Object, "rolling-"+path, "spec", "template", "spec", "source", "path"); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.Hub.Apply(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func awaitVersion(t *testing.T, cluster, version string) {
+	t.Helper()
+	await(t, "the rollout to bring "+version+" to "+cluster, func() (bool, string) {
+		a, _ := view.Application("hub", "rolling-"+cluster)
+		return a.SyncedAndHealthy("") && versionOn(t, cluster) == version, a.String() + ", there: " + versionOn(t, cluster)
+	})
+}
+
+// versionOn returns what a cluster has of what rolls.
+func versionOn(t *testing.T, cluster string) string {
+	t.Helper()
+	c := &corev1.ConfigMap{}
+	err := fleet.Cluster(cluster).Client.Get(t.Context(), client.ObjectKey{Namespace: "guestbook", Name: rollout}, c)
+	if err != nil && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return c.Data["version"]
+}
+
+// stands fails the test unless the first group is still at the operation that it was at,
+// and the second one has not moved.
+func (r rolls) stands(t *testing.T) {
+	t.Helper()
+	o := operationsOf(t, "cluster1", "rolling-cluster1").OperationState
+	if o.StartedAt != r.startedAt || o.Phase != argocd.OperationRunning {
+		t.Errorf("the first group's operation, started at %s, is %s since %s", r.startedAt, o.Phase, o.StartedAt)
+	}
+	if there := versionOn(t, "cluster2"); there != "v1" {
+		t.Errorf("the second group has %q before the first one is well", there)
+	}
+}
+
+// goesOn ends what the first group is stuck in, and waits until the next version is on
+// both.
+func (r rolls) goesOn(t *testing.T) {
+	t.Helper()
+	applyRollout(t, "v2")
+	patch(t, "rolling-cluster1", `{"status":{"operationState":{"phase":"Terminating"}}}`)
+	awaitVersion(t, "cluster1", "v2")
+	awaitVersion(t, "cluster2", "v2")
+}

@@ -1,0 +1,94 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// used are verbs on resources that propagation has used.
+var used sync.Map
+
+// unused names the rights of the component that no test needed.
+func unused() error {
+	var failed error
+	for _, rule := range hub.optional {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				if _, ok := used.Load(verb + " " + resource); !ok {
+					failed = errors.Join(failed, fmt.Errorf("the component's role allows %s %s, which no test uses", verb, resource))
+				}
+			}
+		}
+	}
+	return failed
+}
+
+// recorder notes what goes to the API server.
+type recorder struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	// writes are "verb resource[/subresource] namespace/name", but for Events.
+	writes []string
+	denied []string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
+	verb, resource, object := requested(q)
+	used.Store(verb+" "+resource, true)
+	if q.URL.Query().Get("sendInitialEvents") != "" { // an API server that cannot do that is asked for a list
+		used.Store("list "+resource, true)
+	}
+	response, err := r.next.RoundTrip(q)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && response.StatusCode == http.StatusForbidden {
+		r.denied = append(r.denied, verb+" "+resource+" "+object)
+	}
+	if q.Method != http.MethodGet && resource != "events" && err == nil && response.StatusCode < 300 {
+		r.writes = append(r.writes, verb+" "+resource+" "+object)
+	}
+	return response, err
+}
+
+func (r *recorder) written() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.writes)
+}
+
+// requested reads a request as the API server's authorizer does.
+func requested(q *http.Request) (verb, resource, object string) {
+	parts := strings.Split(strings.Trim(q.URL.Path, "/"), "/")
+	if parts[0] == "api" {
+		parts = parts[min(2, len(parts)):]
+	} else {
+		parts = parts[min(3, len(parts)):]
+	}
+	namespace := ""
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		namespace, parts = parts[1]+"/", parts[2:]
+	}
+	verb = map[string]string{http.MethodPost: "create", http.MethodPatch: "patch", http.MethodDelete: "delete", http.MethodPut: "update", http.MethodGet: "get"}[q.Method]
+	if len(parts) > 0 {
+		resource = parts[0]
+	}
+	if len(parts) > 1 {
+		object = namespace + parts[1]
+	} else if verb == "get" {
+		if verb = "list"; q.URL.Query().Get("watch") != "" {
+			verb = "watch"
+		}
+	}
+	if len(parts) > 2 {
+		resource += "/" + parts[2]
+	}
+	return verb, resource, object
+}
