@@ -15,11 +15,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Requests a second, of all and of one user, who may also send as many at once.
+// Requests a second, of all and of one user, and how many may come at once: a browser that
+// opens a user's pages again asks for all of them, their styles and their streams in one moment.
 const (
-	allRate  = 100
-	userRate = 20
-	maxUsers = 1000
+	allRate   = 100
+	allBurst  = 300
+	userRate  = 20
+	userBurst = 60
+	maxUsers  = 1000
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -86,7 +89,7 @@ func (s *Server) allows(user string) bool {
 		if len(s.users) >= maxUsers {
 			clear(s.users) // everybody begins anew, which costs less than to remember them all
 		}
-		limit = rate.NewLimiter(userRate, userRate)
+		limit = rate.NewLimiter(userRate, userBurst)
 		s.users[user] = limit
 	}
 	s.mu.Unlock()

@@ -94,7 +94,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: o, ui: look, sessions: sessions, hosts: map[string]struct{}{},
-		all: rate.NewLimiter(allRate, allRate), users: map[string]*rate.Limiter{}, recheck: recheckEvery, ping: pingEvery,
+		all: rate.NewLimiter(allRate, allBurst), users: map[string]*rate.Limiter{}, recheck: recheckEvery, ping: pingEvery,
 	}
 	s.hub = live.New(s.used)
 	for _, host := range append([]string{"localhost", "127.0.0.1", "::1"}, o.Hosts...) {

@@ -162,10 +162,10 @@ func TestPages(t *testing.T) {
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
 	codes := map[int]int{}
-	for range 2 * userRate {
+	for range 2 * userBurst {
 		codes[w.get("/api/v1/errors", "a").StatusCode]++
 	}
-	if codes[http.StatusTooManyRequests] == 0 || codes[http.StatusOK] < userRate {
+	if codes[http.StatusTooManyRequests] == 0 || codes[http.StatusOK] < userBurst {
 		t.Errorf("answers %v", codes)
 	}
 	if a := w.get("/api/v1/errors", "b"); a.StatusCode != http.StatusOK {

@@ -20,6 +20,8 @@ import (
 const (
 	pageRate    = 20
 	pageChanges = 15 * pageRate
+	// calm is the processor time that a standby without work uses at most while [silence] lasts.
+	calm = 50 * time.Millisecond
 )
 
 // sides are two standbys of aggregation that follow the same changes.
@@ -62,8 +64,32 @@ func (b *bench) startSides(ctx context.Context) (s *sides, err error) {
 		return s, err
 	}
 	arguments = append(arguments, "--page-secure=false", "--page-bind-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	s.with, err = b.fleet.StartStandby(ctx, env.Aggregation, 2, arguments...)
-	return s, err
+	if s.with, err = b.fleet.StartStandby(ctx, env.Aggregation, 2, arguments...); err != nil {
+		return s, err
+	}
+	return s, s.awaitRead(ctx)
+}
+
+// awaitRead waits until both have read the fleet, which the page does once it is ready:
+// until they use next to nothing.
+func (s *sides) awaitRead(ctx context.Context) error {
+	last, err := s.usages()
+	if err != nil {
+		return err
+	}
+	since := time.Now()
+	return env.WaitFor(ctx, patience, "both standbys to have read the fleet", func(context.Context) (bool, string) {
+		now, err := s.usages()
+		if err != nil {
+			return false, err.Error()
+		}
+		for i := range now {
+			if now[i].CPU > last[i].CPU+calm {
+				last, since = now, time.Now()
+			}
+		}
+		return time.Since(since) > silence, fmt.Sprintf("they used %s and %s", now[0].CPU, now[1].CPU)
+	})
 }
 
 // watched makes changes while viewers look and makes the rows of what that cost.
