@@ -74,7 +74,8 @@ func (b *bench) deliverAll(ctx context.Context, works int) (d delivery, err erro
 	if d.ready, err = b.resume(ctx, env.Propagation); err != nil {
 		return d, err
 	}
-	profiled := b.profile(ctx, env.Propagation, "cold", 4)
+	waitPropagation := b.profile(ctx, env.Propagation, "cold", 4)
+	waitServer := b.profile(ctx, apiServer, "cold", 4)
 	created, err := b.await(ctx, "propagation to create every ManifestWork", mark, works, by(env.Propagation, "create", "manifestworks"))
 	if err != nil {
 		return d, err
@@ -82,7 +83,8 @@ func (b *bench) deliverAll(ctx context.Context, works int) (d delivery, err erro
 	if d.writes, d.kinds, err = b.writesSince(mark, env.Propagation); err != nil {
 		return d, err
 	}
-	profiled()
+	waitPropagation()
+	waitServer()
 	d.first, d.last = span(created)
 	return d, b.halt(ctx, env.Propagation)
 }
