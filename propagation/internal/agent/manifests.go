@@ -1,0 +1,113 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+)
+
+const (
+	// maxManifests and maxManifestBytes leave room for our own in one ManifestWork, of
+	// which a hub takes 500 KiB unless told otherwise.
+	maxManifests     = 50
+	maxManifestBytes = 400 << 10
+)
+
+// addManifests adds the manifests that go along. They stay when the work goes: Argo CD
+// is not taken from a cluster because the agent leaves it.
+func (b *builder) addManifests(w Wanted) error {
+	size := 0
+	for i, raw := range w.Manifests {
+		size += len(raw)
+		if i >= maxManifests || size > maxManifestBytes {
+			return fmt.Errorf("%w: there are %d of them; deliver more than %d, or than %d KiB, by a ManifestWork of your own",
+				ErrBadManifests, len(w.Manifests), maxManifests, maxManifestBytes>>10)
+		}
+		if err := b.addManifest(w, i, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) addManifest(w Wanted, i int, raw []byte) error {
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal(raw, &o.Object); err != nil || o.GetAPIVersion() == "" || o.GetKind() == "" || o.GetName() == "" {
+		return fmt.Errorf("%w: manifest %d is no object with apiVersion, kind and metadata.name", ErrBadManifests, i)
+	}
+	if isArgoCD(o) {
+		if err := fillIn(o, w); err != nil {
+			return fmt.Errorf("%w: manifest %d, ArgoCD %s: %w", ErrBadManifests, i, o.GetName(), err)
+		}
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+	id := id(resource.Group, resource.Resource, o.GetNamespace(), o.GetName())
+	if id == namespaceID(w) {
+		b.remove(id) // it says more about the namespace than ours
+	}
+	if b.has(id) || isOurs(id, w) {
+		return fmt.Errorf("%w: manifest %d is %s %s/%s, which is there already; remove it", ErrBadManifests, i, o.GetKind(), o.GetNamespace(), o.GetName())
+	}
+	b.orphan(o.Object, id)
+	return b.err
+}
+
+// remove takes a manifest out again.
+func (b *builder) remove(id workv1.ResourceIdentifier) {
+	i := slices.IndexFunc(b.spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool { return c.ResourceIdentifier == id })
+	b.spec.Workload.Manifests = slices.Delete(b.spec.Workload.Manifests, i, i+1)
+	b.spec.ManifestConfigs = slices.Delete(b.spec.ManifestConfigs, i, i+1)
+	b.orphans = slices.DeleteFunc(b.orphans, func(o workv1.OrphaningRule) bool { return workv1.ResourceIdentifier(o) == id })
+}
+
+// has reports whether a manifest is in the work already.
+func (b *builder) has(id workv1.ResourceIdentifier) bool {
+	return slices.ContainsFunc(b.spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool { return c.ResourceIdentifier == id })
+}
+
+// isOurs reports whether a manifest is one that the work brings anyway.
+func isOurs(manifest workv1.ResourceIdentifier, w Wanted) bool {
+	switch manifest.Name {
+	case AddOnName, liveViewName:
+		return manifest.Group == "rbac.authorization.k8s.io" || manifest.Resource == "serviceaccounts"
+	case SettingsName:
+		return manifest == id("", "configmaps", w.AgentNamespace, SettingsName)
+	case CASecretName, ClientSecretName:
+		return manifest == id("", "secrets", w.AgentNamespace, manifest.Name)
+	case DeploymentName:
+		return manifest == id("apps", "deployments", w.AgentNamespace, DeploymentName)
+	}
+	return false
+}
+
+func isArgoCD(o *unstructured.Unstructured) bool {
+	return o.GroupVersionKind().Group == argocd.Group && o.GetKind() == "ArgoCD"
+}
+
+// fillIn puts the principal's address into an ArgoCD that names none.
+func fillIn(o *unstructured.Unstructured, w Wanted) error {
+	if o.GetNamespace() == "" {
+		o.SetNamespace(w.AgentNamespace)
+	}
+	for field, value := range map[string]string{"principalServerAddress": w.Address, "principalServerPort": strconv.Itoa(int(w.Port))} {
+		path := []string{"spec", "argoCDAgent", "agent", "client", field}
+		said, found, err := unstructured.NestedString(o.Object, path...)
+		if err == nil && (!found || said == "") {
+			err = unstructured.SetNestedField(o.Object, value, path...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"strconv"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Names on the hub, in the namespace of a ManagedCluster.
+const (
+	// AddOnName is the name of the ManagedClusterAddOn, and of the ManifestWork that
+	// delivers the agent. No ClusterManagementAddOn of this name may exist: an add-on
+	// manager would take the add-on over.
+	AddOnName = "mci-argocd-agent"
+	// WorkName is the name of the ManifestWork that delivers the agent.
+	WorkName = AddOnName
+	// LeavingWorkName is the name of the ManifestWork that looks whether the client
+	// certificate's Secret is gone.
+	LeavingWorkName = AddOnName + "-leaving"
+	// SignerName is the signer of the client certificates. Nobody else signs for it.
+	SignerName = "open-cluster-management.io/mci-argocd-agent"
+)
+
+// Keys on these objects.
+const (
+	// OwnedLabel is "true" on every add-on and work of ours.
+	OwnedLabel = contract.KeyPrefix + "gitopscluster"
+	// OwnerAnnotation holds "<namespace>/<name>" of the GitOpsCluster. The key is the
+	// label's: a label's value has no room for a slash.
+	OwnerAnnotation = OwnedLabel
+	// ArgoNamespaceAnnotation holds the hub's Argo CD namespace, whose CA signs.
+	ArgoNamespaceAnnotation = contract.KeyPrefix + "argocd-namespace"
+	// IssuedAnnotation on the add-on tells of the last certificates that were issued, as
+	// package pki writes it.
+	IssuedAnnotation = contract.KeyPrefix + "issued-certificates"
+	// ClientCertificateAnnotation on the work names the client certificate that the
+	// managed cluster was last known to hold.
+	ClientCertificateAnnotation = contract.KeyPrefix + "client-certificate"
+	// CABundleAnnotation on the agent's pod template holds [Wanted.BundleDigest].
+	CABundleAnnotation = contract.KeyPrefix + "ca-bundle"
+	// CertificatesAnnotation on a pod template holds a digest of what its process reads
+	// once, at its start.
+	CertificatesAnnotation = contract.KeyPrefix + "certificates"
+)
+
+// What OCM's registration agent makes of the add-on.
+const (
+	// CSRClusterLabel and CSRAddOnLabel are on each CertificateSigningRequest. They say
+	// nothing about who made it.
+	CSRClusterLabel = "open-cluster-management.io/cluster-name"
+	CSRAddOnLabel   = "open-cluster-management.io/addon-name"
+	// CSRServerName is the one DNS name in a request.
+	CSRServerName = AddOnName + ".addon.open-cluster-management.io"
+	// ClientSecretName is the Secret (of type Opaque, keys tls.crt and tls.key) in the
+	// agent's namespace on the managed cluster.
+	ClientSecretName = AddOnName + "-open-cluster-management.io-mci-argocd-agent-client-cert"
+)
+
+// Names that argocd-agent has.
+const (
+	// CASecretName is the Secret with the CA on the hub (signing, with its key) and on
+	// the managed cluster (certificates only).
+	CASecretName = "argocd-agent-ca" //nolint:gosec // a name
+	// DeploymentName is the agent's Deployment on the managed cluster, and the name of
+	// its container, ServiceAccount, Role and bindings.
+	DeploymentName = "argocd-agent-agent"
+	// SettingsName is the ConfigMap with the agent's settings.
+	SettingsName = "argocd-agent-params"
+	// AgentNameLabel on a cluster Secret names the agent.
+	AgentNameLabel = "argocd-agent.argoproj-labs.io/agent-name"
+	// IgnoreSyncLabel with "true" makes an object invisible to principal and agent.
+	IgnoreSyncLabel = "argocd-agent.argoproj-labs.io/ignore-sync"
+	// ModeManaged and ModeAutonomous are the agent's modes.
+	ModeManaged    = "managed"
+	ModeAutonomous = "autonomous"
+)
+
+// Group returns the group, and so the subject's organisation, of a generation of the
+// client certificate: a raised one has the registration agent renew.
+func Group(generation int) string { return "g" + strconv.Itoa(generation) }
+
+// Generation returns the generation that a group names.
+func Generation(group string) (int, bool) {
+	digits, found := strings.CutPrefix(group, "g")
+	n, err := strconv.Atoi(digits)
+	return n, found && err == nil && n > 0 && Group(n) == group
+}

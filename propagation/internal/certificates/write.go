@@ -1,0 +1,96 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// note keeps a write for the state and reports whether it is to be made.
+func (p *pass) note(ctx context.Context, verb, kind, name, why string) bool {
+	p.state.Writes = append(p.state.Writes, Write{Verb: verb, Kind: kind, Namespace: p.wanted.Namespace, Name: name, Why: why})
+	if !p.wanted.DryRun {
+		ctrl.LoggerFrom(ctx).Info("writing what argocd-agent's principal reads", "verb", verb, "kind", kind, "namespace", p.wanted.Namespace, "name", name, "why", why)
+	}
+	return !p.wanted.DryRun
+}
+
+// create makes a Secret of ours. When there is one by now, the next pass sees it.
+func (p *pass) create(ctx context.Context, name string, kind corev1.SecretType, data map[string][]byte, annotations map[string]string, why string) error {
+	if !p.note(ctx, "create", "Secret", name, why) {
+		return nil
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.wanted.Namespace, Name: name, Annotations: map[string]string{contract.RegisteredByAnnotation: contract.RegisteredBy}},
+		Type:       kind,
+		Data:       data,
+	}
+	for key, value := range annotations {
+		secret.Annotations[key] = value
+	}
+	if err := p.keeper.client.Create(ctx, secret, client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("create Secret %s/%s: %w", p.wanted.Namespace, name, err)
+	}
+	return nil
+}
+
+// patch gives a Secret of ours, as it was read, other data. Keys that are not in data go.
+func (p *pass) patch(ctx context.Context, secret *corev1.Secret, data map[string][]byte, annotations map[string]string, why string) error {
+	if !p.note(ctx, "patch", "Secret", secret.Name, why) {
+		return nil
+	}
+	changed := map[string]any{}
+	for key, value := range data {
+		changed[key] = value
+	}
+	for key := range secret.Data {
+		if _, there := data[key]; !there {
+			changed[key] = nil
+		}
+	}
+	metadata := map[string]any{"resourceVersion": secret.ResourceVersion}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	raw, err := json.Marshal(map[string]any{"metadata": metadata, "data": changed})
+	if err != nil {
+		return fmt.Errorf("encode patch of Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	target := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: secret.Namespace, Name: secret.Name}}
+	if err := p.keeper.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, raw), client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("patch Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	return nil
+}
+
+// Remove deletes the Secrets that are ours. Call it when no agent of this Argo CD is left.
+func (k *Keeper) Remove(ctx context.Context, namespace string) error {
+	for _, name := range []string{tokenName, proxyName, leafName, caName} {
+		secret, err := get(ctx, k.live, namespace, name)
+		if err != nil {
+			return err
+		}
+		if secret == nil || !isOwn(secret) {
+			continue
+		}
+		err = k.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete Secret %s/%s: %w", namespace, name, err)
+		}
+		ctrl.LoggerFrom(ctx).Info("deleted what argocd-agent's principal reads", "namespace", namespace, "name", name)
+	}
+	forget(namespace)
+	return nil
+}

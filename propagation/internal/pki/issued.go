@@ -1,0 +1,81 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pki
+
+import (
+	"cmp"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Issued is what is remembered of a client certificate that was issued to a cluster.
+type Issued struct {
+	// SHA256 is the fingerprint, see [Fingerprint].
+	SHA256 string `json:"sha256"`
+	// CA is the [ID] of the CA that signed it.
+	CA         string    `json:"ca"`
+	Generation int       `json:"generation"`
+	At         time.Time `json:"issued"`
+	Expires    time.Time `json:"expires"`
+	// Request is the UID of the CertificateSigningRequest.
+	Request string `json:"request"`
+}
+
+// Bounds of records.
+const (
+	keptRecords = 2
+	maxRecords  = 4 << 10
+)
+
+func record(certificate *x509.Certificate, generation int, ca, request string) Issued {
+	return Issued{
+		SHA256: Fingerprint(certificate), CA: ca, Generation: generation, Request: request,
+		At: certificate.NotBefore.Add(skew).UTC(), Expires: certificate.NotAfter.UTC(),
+	}
+}
+
+// RecordOf is the record of a certificate that a request already has. Its CA is one of trusted.
+func RecordOf(text []byte, request string, trusted []*x509.Certificate) (Issued, error) {
+	chain, err := ParseCertificates(text)
+	if err != nil {
+		return Issued{}, err
+	}
+	generation, ok := generationOf(chain[0].Subject)
+	if !ok {
+		return Issued{}, fmt.Errorf("subject %q names no generation", bounded(chain[0].Subject.String()))
+	}
+	i := slices.IndexFunc(trusted, func(ca *x509.Certificate) bool { return chain[0].CheckSignatureFrom(ca) == nil })
+	if i < 0 {
+		return Issued{}, fmt.Errorf("no trusted CA issued it")
+	}
+	return record(chain[0], generation, ID(trusted[i]), request), nil
+}
+
+// ParseIssued reads the records of a cluster, the newest last. What cannot be read is none.
+func ParseIssued(value string) []Issued {
+	var found []Issued
+	if len(value) > maxRecords || json.Unmarshal([]byte(value), &found) != nil {
+		return nil
+	}
+	return found[max(0, len(found)-keptRecords):]
+}
+
+// AddIssued returns the records with one more. A request has one certificate: an earlier
+// record of the same request is of one that never left this process.
+func AddIssued(value string, added Issued) (string, error) {
+	records := slices.DeleteFunc(ParseIssued(value), func(i Issued) bool { return i.Request == added.Request })
+	records = append(records, added)
+	// A total order: whoever adds what was left out before must not drive out another.
+	slices.SortFunc(records, func(a, b Issued) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.SHA256, b.SHA256))
+	})
+	text, err := json.Marshal(records[max(0, len(records)-keptRecords):])
+	if err != nil {
+		return "", fmt.Errorf("encode records of certificates: %w", err)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,215 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pki
+
+import (
+	"crypto/x509"
+	"slices"
+	"time"
+)
+
+const (
+	// settled is when a certificate that was issued has surely reached its cluster: only
+	// then is a healthy agent taken for one that runs with it, where the cluster does not
+	// say what it holds.
+	settled = 30 * time.Second
+	// away is how long a change of the CA also waits for agents that are not connected
+	// while their cluster is there: they may just be restarting.
+	away = 10 * time.Minute
+)
+
+// Report is what is known of one cluster with an agent.
+type Report struct {
+	Cluster string
+	// Reachable is set while the hub hears of the cluster, Connected while its agent
+	// runs as delivered and is connected to the principal.
+	Reachable, Connected bool
+	// Bundle is the [BundleDigest] of the CAs that its agent trusts, empty when unknown.
+	Bundle string
+	// Generation is the one that its add-on asks for, 0 while there is none.
+	Generation int
+	// Issued are the records of its client certificates, the newest last.
+	Issued []Issued
+	// Holds is the fingerprint of the certificate that the cluster has, empty when unknown.
+	Holds string
+	// Stuck is set when its request can never be signed, so that it has to ask anew.
+	Stuck bool
+	// SecretCurrent is set when the hub's Argo CD knows it by the present client
+	// certificate of the resource proxy.
+	SecretCurrent bool
+}
+
+func (r Report) newest() (Issued, bool) {
+	if len(r.Issued) == 0 {
+		return Issued{}, false
+	}
+	return r.Issued[len(r.Issued)-1], true
+}
+
+// runs reports whether the agent runs with a certificate of a CA and the generation
+// that is asked for.
+func (r Report) runs(ca string, now time.Time) bool {
+	newest, ok := r.newest()
+	arrived := r.Holds == newest.SHA256 || r.Holds == "" && !now.Before(newest.At.Add(settled))
+	return ok && r.Connected && newest.CA == ca && newest.Generation == r.Generation && arrived
+}
+
+// uses reports whether the agent may use a valid certificate of another CA.
+func (r Report) uses(ca string, now time.Time) bool {
+	return !r.runs(ca, now) && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.CA != ca && now.Before(i.Expires) })
+}
+
+// Authorities is the state of the CA, as it is stored.
+type Authorities struct {
+	Signing *Authority
+	// Next is trusted already and will sign.
+	Next *Authority
+	// Trusted are all CAs that agents and principal trust.
+	Trusted []*x509.Certificate
+}
+
+// Bundle returns the CAs that are trusted as PEM.
+func (a Authorities) Bundle() []byte { return EncodeCertificates(Bundle(a.Trusted...)...) }
+
+// former returns the CAs that are trusted still though they sign no longer.
+func (a Authorities) former() []*x509.Certificate {
+	return slices.DeleteFunc(slices.Clone(a.Trusted), func(c *x509.Certificate) bool {
+		return c.Equal(a.Signing.Certificate) || a.Next != nil && c.Equal(a.Next.Certificate)
+	})
+}
+
+// Step is a step of a change of the CA. What is stored after each of them says all that
+// the next one needs.
+type Step string
+
+// Steps.
+const (
+	NoStep Step = ""
+	// Trust has everybody trust the CA that will sign.
+	Trust Step = "trust the new CA"
+	// Switch has that CA sign, and everything that is issued issued anew.
+	Switch Step = "sign with the new CA"
+	// Drop has nobody trust the former CA.
+	Drop Step = "stop trusting the former CA"
+)
+
+// Facts is what a change of the CA depends on.
+type Facts struct {
+	Now time.Time
+	// Life of a new CA.
+	Life time.Duration
+	// Asked is set when somebody wants a new CA before its time.
+	Asked bool
+	// PrincipalRuns is set when the principal runs with everything that is stored.
+	PrincipalRuns bool
+	// Servers are the certificates of principal and resource proxy.
+	Servers []*x509.Certificate
+	Reports []Report
+}
+
+// Waiting says what a step waits for.
+type Waiting struct {
+	Step Step
+	// Principal is set when it waits for the principal, or its certificates.
+	Principal bool
+	// Clusters are those that it waits for.
+	Clusters []string
+}
+
+// Empty reports whether nothing is waited for.
+func (w Waiting) Empty() bool { return !w.Principal && len(w.Clusters) == 0 }
+
+// AuthorityDue is when a CA is replaced without being asked.
+func AuthorityDue(certificate *x509.Certificate) time.Time {
+	return certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) * 8 / 10)
+}
+
+// Advance returns what is to be stored after the next step, or the step that waits.
+func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
+	switch {
+	case is.Next != nil:
+		waiting := waitToSwitch(is, facts)
+		if !waiting.Empty() {
+			return is, NoStep, waiting, nil
+		}
+		return Authorities{Signing: is.Next, Trusted: is.Trusted}, Switch, Waiting{}, nil
+	case len(is.former()) > 0:
+		waiting := waitToDrop(is, facts)
+		if !waiting.Empty() {
+			return is, NoStep, waiting, nil
+		}
+		return Authorities{Signing: is.Signing, Trusted: []*x509.Certificate{is.Signing.Certificate}}, Drop, Waiting{}, nil
+	case facts.Asked || !facts.Now.Before(AuthorityDue(is.Signing.Certificate)):
+		next, err := NewAuthority(facts.Now, facts.Life)
+		if err != nil {
+			return is, NoStep, Waiting{}, err
+		}
+		return Authorities{Signing: is.Signing, Next: next, Trusted: Bundle(is.Signing.Certificate, next.Certificate)}, Trust, Waiting{}, nil
+	}
+	return is, NoStep, Waiting{}, nil
+}
+
+// waitToSwitch names the agents that would refuse a principal with a certificate of the
+// new CA, and the principal if it would refuse such agents.
+func waitToSwitch(is Authorities, facts Facts) Waiting {
+	waiting := Waiting{Step: Switch, Principal: !facts.PrincipalRuns}
+	digest := BundleDigest(is.Bundle())
+	young := facts.Now.Before(is.Next.Certificate.NotBefore.Add(skew + away))
+	for _, r := range facts.Reports {
+		if r.Generation > 0 && r.Bundle != digest && (r.Connected || young && r.Reachable) {
+			waiting.Clusters = append(waiting.Clusters, r.Cluster)
+		}
+	}
+	return waiting
+}
+
+// waitToDrop names who still shows a certificate of a former CA.
+func waitToDrop(is Authorities, facts Facts) Waiting {
+	waiting := Waiting{Step: Drop, Principal: !facts.PrincipalRuns}
+	for _, server := range facts.Servers {
+		if server.CheckSignatureFrom(is.Signing.Certificate) != nil {
+			waiting.Principal = true
+		}
+	}
+	for _, r := range facts.Reports {
+		if r.uses(is.Signing.ID(), facts.Now) || r.Generation > 0 && !r.SecretCurrent {
+			waiting.Clusters = append(waiting.Clusters, r.Cluster)
+		}
+	}
+	return waiting
+}
+
+// Generations returns which generation of its certificate each cluster is to ask for:
+// the present one, or one more where the agent has to have another certificate, since
+// another CA signs now, the request is stuck, or somebody asked for at least another
+// generation. No more than limit clusters are on their way at once: an agent whose
+// certificate is being replaced is away for a moment, and if something is wrong with
+// the new ones, for longer. Clusters that are out of reach neither get a new generation
+// nor hold up the others.
+func Generations(reports []Report, ca string, atLeast, limit int, now time.Time) map[string]int {
+	wanted := make(map[string]int, len(reports))
+	var outdated []Report
+	underway := 0
+	for _, r := range reports {
+		wanted[r.Cluster] = max(r.Generation, 1)
+		newest, issued := r.newest()
+		switch {
+		case r.Generation == 0:
+			wanted[r.Cluster] = max(atLeast, 1)
+		case r.Stuck:
+			wanted[r.Cluster] = max(r.Generation+1, atLeast)
+		case issued && newest.Generation == r.Generation && (newest.CA != ca || r.Generation < atLeast):
+			outdated = append(outdated, r)
+		case issued && r.Reachable && !r.runs(ca, now) && (newest.Generation != r.Generation || len(r.Issued) > 1):
+			underway++
+		}
+	}
+	for _, r := range outdated {
+		if underway < max(limit, 1) && r.Connected {
+			wanted[r.Cluster] = max(r.Generation+1, atLeast)
+			underway++
+		}
+	}
+	return wanted
+}
