@@ -37,15 +37,20 @@ done
 # shellcheck disable=SC2046
 role "$deploy/components/gitopsclusters/propagation.yaml" multicluster-integrations-propagation-gitopsclusters "propagation's packages of GitOpsClusters" $(packages "$gitops")
 
+# shellcheck disable=SC2046
+role "$deploy/components/gitopsclusters-agent/propagation.yaml" multicluster-integrations-propagation-gitopsclusters-agent "propagation's packages of agents" $(packages "$agents")
+
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
 for file in identities propagation resourcesync aggregation bindings; do
 	cp "$deploy/base/rbac/$file.yaml" "$deploy/chart/files/rbac/"
 done
 cp "$deploy/components/rendered/aggregation.yaml" "$deploy/chart/files/rbac/rendered.yaml"
-mkdir -p "$deploy/chart/files/gitopsclusters"
-cp "$deploy"/components/gitopsclusters/*.yaml "$deploy/chart/files/gitopsclusters/"
-rm "$deploy/chart/files/gitopsclusters/kustomization.yaml"
+for component in gitopsclusters gitopsclusters-agent; do
+	mkdir -p "$deploy/chart/files/$component"
+	cp "$deploy/components/$component"/*.yaml "$deploy/chart/files/$component/"
+	rm "$deploy/chart/files/$component/kustomization.yaml"
+done
 mkdir -p "$deploy/chart/files/page"
 cp "$deploy/components/page/page.yaml" "$deploy/chart/files/page/"
 

@@ -54,6 +54,35 @@ func TestGitOpsClusters(t *testing.T) {
 	}
 }
 
+// The agents are one component, and value, more.
+func TestAgentsOfGitOpsClusters(t *testing.T) {
+	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
+	objects := component(t, "ocm", "gitopsclusters, components/gitopsclusters-agent")
+	with, rendered := byIdentity(t, objects), byIdentity(t, chart(t, "gitopsclusters.enabled=true", "gitopsclusters.agents=true"))
+	rendered["v1 Namespace /"+namespace] = with["v1 Namespace /"+namespace]
+	delete(field(t, rendered[crd], "metadata", "annotations").(map[string]any), "helm.sh/resource-policy")
+	if diff := cmp.Diff(with, rendered); diff != "" {
+		t.Errorf("the components (-) and the chart (+) differ:\n%s", diff)
+	}
+	if args := argsOf(t, find(t, objects, "Deployment"), "propagation"); args[len(args)-1] != "--gitopsclusters=agent" {
+		t.Errorf("the last argument is %s", args[len(args)-1])
+	}
+	rights := 0
+	for r := range grantedRights(t, objects) {
+		if r.binary != "propagation-gitopsclusters-agent" {
+			continue
+		}
+		rights++
+		hubWide := r.namespace == "" && (r.resource == "secrets" || r.resource == "configmaps" || r.resource == "services" || r.resource == "deployments")
+		if strings.Contains(r.String(), "*") || hubWide || r.resource == "nodes" || r.resource == "pods" || r.group == "rbac.authorization.k8s.io" {
+			t.Errorf("too much: %s", r)
+		}
+	}
+	if rights == 0 {
+		t.Fatal("no rights found: the test proves nothing")
+	}
+}
+
 // No star, nothing that gives rights, and no Secret or ConfigMap of the whole hub.
 func TestRightsOfGitOpsClusters(t *testing.T) {
 	rights := 0

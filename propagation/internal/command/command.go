@@ -13,9 +13,12 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -24,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/gitops"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
@@ -93,6 +97,9 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	argocd := c.argocd.names[0]
 	watched := deliver.Caches(argocd)
 	maps.Copy(watched, register.Caches(c.GitOps.Mode != GitOpsOff, c.argocd.names...))
+	if c.GitOps.Mode == GitOpsAgent {
+		maps.Copy(watched, agents.Caches(c.argocd.names))
+	}
 	warm := make([]client.Object, 0, len(watched))
 	for object := range watched {
 		warm = append(warm, object)
@@ -138,7 +145,7 @@ func (c *Command) setupRegistration(ctx context.Context, mgr ctrl.Manager, env *
 	if c.GitOps.Mode != GitOpsOff {
 		o := c.gitopsOptions()
 		o.HubNamespace = env.Namespace()
-		roster, err := gitops.Setup(mgr, o)
+		roster, err := gitops.Setup(ctx, mgr, o)
 		if err != nil {
 			return err
 		}
@@ -151,7 +158,8 @@ func (c *Command) setupRegistration(ctx context.Context, mgr ctrl.Manager, env *
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	err := errors.Join(corev1.AddToScheme(scheme), argocd.AddToScheme(scheme), v1beta1.AddToScheme(scheme),
-		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme))
+		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme),
+		addonv1alpha1.Install(scheme), certificatesv1.AddToScheme(scheme), appsv1.AddToScheme(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}

@@ -34,7 +34,10 @@ func TestFlagsOfGitOpsClusters(t *testing.T) {
 	}{
 		"default":    {reason: "they are off"},
 		"on":         {reason: "and may be on", args: []string{"--gitopsclusters=register", "--register=gitopsclusters", "--max-leaving=50%", "--argocd-namespace=a", "--argocd-namespace=b"}},
-		"mode":       {reason: "there is no such mode", args: []string{"--gitopsclusters=agent"}, want: "--gitopsclusters"},
+		"mode":       {reason: "there is no such mode", args: []string{"--gitopsclusters=sometimes"}, want: "--gitopsclusters"},
+		"agent":      {reason: "agents may be brought", args: []string{"--gitopsclusters=agent", "--agent-certificate-lifetime=1h"}},
+		"short":      {reason: "a managed cluster renews late", args: []string{"--agent-certificate-lifetime=59m"}, want: "--agent-certificate-lifetime"},
+		"ca":         {reason: "no certificate outlives its CA", args: []string{"--ca-lifetime=1h"}, want: "--ca-lifetime"},
 		"register":   {reason: "nor such a scope", args: []string{"--register=some"}, want: "--register"},
 		"nothing":    {reason: "nothing would be registered", args: []string{"--register=gitopsclusters"}, want: "--gitopsclusters=register"},
 		"two":        {reason: "a second Argo CD is for GitOpsClusters only", args: []string{"--argocd-namespace=a,b"}, want: "--argocd-namespace"},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -30,6 +31,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -84,14 +86,18 @@ func (f *fleet) start() (record *recorder, stop func()) {
 	as.Impersonate.UserName = account
 	as.Wrap(func(next http.RoundTripper) http.RoundTripper { record.next = next; return record })
 	skip := true
+	caches := register.Caches(true, f.options.Namespaces...)
+	if f.options.Agents != nil {
+		maps.Copy(caches, agents.Caches(f.options.Namespaces))
+	}
 	mgr, err := ctrl.NewManager(as, ctrl.Options{
-		Scheme: hub.scheme, Logger: logr.New(&logs), Cache: cache.Options{ByObject: register.Caches(true, f.options.Namespaces...)},
+		Scheme: hub.scheme, Logger: logr.New(&logs), Cache: cache.Options{ByObject: caches},
 		Metrics: metricsserver.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &skip},
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	roster, err := Setup(mgr, f.options)
+	roster, err := Setup(f.t.Context(), mgr, f.options)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -223,7 +229,7 @@ func (f *fleet) ready(o *v1beta1.GitOpsCluster, clusters int) *v1beta1.GitOpsClu
 func (f *fleet) secrets(namespace string) map[string]*corev1.Secret {
 	f.t.Helper()
 	list := &corev1.SecretList{}
-	if err := hub.client.List(context.Background(), list, client.InNamespace(namespace)); err != nil {
+	if err := hub.client.List(context.Background(), list, client.InNamespace(namespace), register.ClusterSecrets); err != nil {
 		f.t.Fatal(err)
 	}
 	found := map[string]*corev1.Secret{}

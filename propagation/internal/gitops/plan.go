@@ -28,7 +28,7 @@ func (r *Reconciler) plan(ctx context.Context, w world, o *v1beta1.GitOpsCluster
 		return nil, err
 	}
 	others := func(cluster string) []string { return r.roster.others(key(o), f.intent.ArgoNamespace, cluster) }
-	return f.plan(o, holds, r.options.InstanceLabel, w.everyIn, clusters, others)
+	return f.plan(o, holds, r.options.InstanceLabel, w.everyIn, clusters, r.agents, others)
 }
 
 // clusters returns the ManagedClusters that something may be done about.
@@ -69,7 +69,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
 	}
-	r := &Reconciler{options: options, since: map[types.NamespacedName]map[string]time.Time{}}
+	r := &Reconciler{options: options, agents: none{}, since: map[types.NamespacedName]map[string]time.Time{}}
 	holds, verdict := r.holds(key(o), f, time.Now())
 	clusters, err := w.clusters(ctx, f)
 	if err != nil {
@@ -90,7 +90,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	facts := f.facts(o, func(string) string { return "" })
 	facts.Verdict, facts.Clusters.Leaving = verdict, len(verdict.Leaving)
 	if in.Refusal == nil {
-		if facts.Plan, err = f.plan(o, holds, options.InstanceLabel, w.everyIn, clusters, others); err != nil {
+		if facts.Plan, err = f.plan(o, holds, options.InstanceLabel, w.everyIn, clusters, none{}, others); err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
 	}

@@ -36,6 +36,7 @@ type Reconciler struct {
 	options  Options
 	gate     *Gate
 	roster   *Roster
+	agents   Agents
 	recorder events.EventRecorder
 	// stop ends waits for package register.
 	stop <-chan struct{}
@@ -54,6 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err := r.client.Get(ctx, request.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
 		r.forget(request.NamespacedName)
+		r.agents.Gone(ctx, request.NamespacedName)
 		return ctrl.Result{}, r.tell(ctx, request.NamespacedName, found{}, nil)
 	}
 	if err != nil {
@@ -69,12 +71,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.leave(ctx, o, f)
 	}
 	holds, verdict := r.holds(key(o), f, time.Now())
+	r.agents.Ask(ctx, askOf(o, in, holds))
+	holds = r.keep(key(o), f, holds)
 	facts := f.facts(o, func(cluster string) string { return r.roster.takenBy(in.ArgoNamespace, cluster) })
 	facts.Verdict, facts.Clusters.Leaving = verdict, len(verdict.Leaving)
+	r.addAgents(key(o), f, &facts)
 	if in.DryRun {
+		agents := facts.Plan
 		if facts.Plan, err = r.plan(ctx, w, o, f, holds); err != nil {
 			return ctrl.Result{}, err
 		}
+		facts.Plan = append(facts.Plan, agents...)
 		holds = f.held // as it is
 	} else if in.Refusal == nil {
 		if err := r.finalizer(ctx, o, true); err != nil {
@@ -98,7 +105,7 @@ func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (
 	for cluster := range f.selected {
 		holds[cluster] = true
 	}
-	if f.intent.ArgoNamespace == r.options.everyIn() {
+	if f.intent.ArgoNamespace == r.options.everyIn() && f.intent.Agent == nil {
 		return holds, intent.Verdict{} // the Secrets stay in any case
 	}
 	r.mu.Lock()
@@ -175,7 +182,9 @@ func (r *Reconciler) leave(ctx context.Context, o *v1beta1.GitOpsCluster, f foun
 		}
 		return r.write(ctx, o, facts, 0)
 	}
-	if err := r.tell(ctx, key(o), f, map[string]bool{}); err != nil {
+	r.agents.Ask(ctx, askOf(o, f.intent, nil))
+	r.addAgents(key(o), f, &facts)
+	if err := r.tell(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
 		return ctrl.Result{}, err
 	}
 	left, err := r.left(ctx, o, f)
@@ -193,6 +202,9 @@ func (r *Reconciler) leave(ctx context.Context, o *v1beta1.GitOpsCluster, f foun
 func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (bool, error) {
 	if f.intent.Refusal != nil && f.intent.Refusal.Reason == intent.ReasonNamespaceNotAllowed {
 		return false, nil // there never was anything, and its Secrets may not be read
+	}
+	if !r.agents.Left(key(o)) {
+		return true, nil
 	}
 	if len(f.held) > 0 || r.roster.handedOut(key(o)) {
 		r.roster.kick(r.stop, slices.Sorted(maps.Keys(f.held))...)

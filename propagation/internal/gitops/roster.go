@@ -35,6 +35,9 @@ type Roster struct {
 	// again has package register look at a cluster.
 	again chan event.GenericEvent
 
+	// agents say which shape a Secret has.
+	agents Agents
+
 	mu sync.Mutex
 	// started: pending are the GitOpsClusters that have not been heard since.
 	started bool
@@ -53,7 +56,7 @@ var _ register.Scope = &Roster{}
 // cluster is registered, "" for none.
 func NewRoster(everyIn string) *Roster {
 	return &Roster{
-		everyIn: everyIn, again: make(chan event.GenericEvent), changed: func(string) {},
+		everyIn: everyIn, agents: none{}, again: make(chan event.GenericEvent), changed: func(string) {},
 		asks: map[types.NamespacedName]ask{}, handed: map[place][]string{}, taken: map[place]string{},
 	}
 }
@@ -63,6 +66,15 @@ func (r *Roster) Again() <-chan event.GenericEvent { return r.again }
 
 // Want implements [register.Scope].
 func (r *Roster) Want(namespace, cluster string) register.Want {
+	want := r.holders(namespace, cluster)
+	if want.Registered {
+		shape(r.agents, &want, namespace, cluster)
+	}
+	return want
+}
+
+// holders returns what the GitOpsClusters say of a cluster.
+func (r *Roster) holders(namespace, cluster string) register.Want {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	want := register.Want{Registered: namespace == r.everyIn, Decided: r.started && len(r.pending) == 0}
@@ -99,6 +111,14 @@ func (r *Roster) Taken(namespace, cluster, secret string) {
 	if before != secret {
 		changed(namespace)
 	}
+}
+
+// tellChanged has the GitOpsClusters of an Argo CD looked at.
+func (r *Roster) tellChanged(namespace string) {
+	r.mu.Lock()
+	changed := r.changed
+	r.mu.Unlock()
+	changed(namespace)
 }
 
 // onChange has f called when a Secret of another writer appears or goes.

@@ -24,10 +24,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Options of [Setup].
@@ -44,6 +46,8 @@ type Options struct {
 	MaxLeaving guard.Limit
 	// Adopt works under another project's CustomResourceDefinition, too.
 	Adopt bool
+	// Agents bring argocd-agent to clusters; nil: clusters are registered only.
+	Agents *agents.Options
 	// HubNamespace is where propagation runs; its pod gets Events.
 	HubNamespace string
 	// Recheck is how often the CustomResourceDefinition is looked at; 0: every 15 seconds.
@@ -62,7 +66,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) settings() intent.Settings { return intent.Settings{Namespaces: o.Namespaces} }
+func (o Options) settings() intent.Settings {
+	return intent.Settings{Namespaces: o.Namespaces, Agents: o.Agents != nil}
+}
 
 func (o Options) everyIn() string {
 	if o.Every {
@@ -74,21 +80,46 @@ func (o Options) everyIn() string {
 // Setup adds the controller to mgr, whose scheme must know GitOpsClusters and
 // Placements and whose cache must be built with register.Caches. It starts to watch once
 // the CustomResourceDefinition is ours, and returns the scope of package register.
-func Setup(mgr ctrl.Manager, options Options) (*Roster, error) {
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Roster, error) {
 	options = options.withDefaults()
 	if err := registerMetrics(); err != nil {
 		return nil, fmt.Errorf("register metrics of GitOpsClusters: %w", err)
 	}
 	roster := NewRoster(options.everyIn())
 	r := &Reconciler{
-		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), roster: roster,
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), roster: roster, agents: none{},
 		recorder: mgr.GetEventRecorder("propagation"),
 		since:    map[types.NamespacedName]map[string]time.Time{}, wrote: map[types.NamespacedName]written{},
+	}
+	if options.Agents != nil {
+		if err := r.bringAgents(ctx, mgr, *options.Agents); err != nil {
+			return nil, err
+		}
 	}
 	if err := mgr.Add(&starter{mgr, r}); err != nil {
 		return nil, fmt.Errorf("set up GitOpsClusters: %w", err)
 	}
 	return roster, nil
+}
+
+// bringAgents adds what brings argocd-agent to clusters.
+func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options) error {
+	o.Namespaces, o.Limit = r.options.Namespaces, r.options.MaxLeaving
+	o.SecretDigest = func(namespace, cluster string) string {
+		secret := &corev1.Secret{}
+		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: register.SecretName(cluster)}, secret); err != nil || !register.IsOwn(secret) {
+			return ""
+		}
+		return secret.Annotations[contract.ConfigDigestAnnotation]
+	}
+	o.Changed = r.roster.tellChanged
+	o.Reshaped = func(clusters ...string) { r.roster.kick(ctx.Done(), clusters...) }
+	hub, err := agents.Setup(ctx, mgr, o)
+	if err != nil {
+		return err
+	}
+	r.agents, r.roster.agents = hub, hub
+	return nil
 }
 
 // starter starts the controller when the gate opens for the first time.
@@ -117,6 +148,7 @@ func (s *starter) Start(ctx context.Context) error {
 		owners[i] = key(&list.Items[i])
 	}
 	r.roster.start(owners)
+	r.agents.Start(ctx, owners)
 	again := make(chan event.GenericEvent)
 	r.roster.onChange(func(namespace string) { r.requeue(ctx, again, namespace) })
 	if err := r.control(s.mgr, again); err != nil {

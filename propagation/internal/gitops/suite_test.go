@@ -16,14 +16,18 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -48,7 +52,9 @@ var hub struct {
 const (
 	account   = "system:serviceaccount:multicluster-integrations:multicluster-integrations"
 	component = "deploy/components/gitopsclusters/"
-	crdFile   = component + "apps.open-cluster-management.io_gitopsclusters.yaml"
+	// agentComponent has what agents need more.
+	agentComponent = "deploy/components/gitopsclusters-agent/"
+	crdFile        = component + "apps.open-cluster-management.io_gitopsclusters.yaml"
 )
 
 func TestMain(m *testing.M) {
@@ -71,7 +77,7 @@ func withHub(tests func() int) (code int, err error) {
 	ctrl.SetLogger(logr.New(&logs))
 	hub.config, hub.scheme = c, runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(hub.scheme), rbacv1.AddToScheme(hub.scheme), clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme),
-		v1beta1.AddToScheme(hub.scheme), v1alpha1.AddToScheme(hub.scheme)); err != nil {
+		v1beta1.AddToScheme(hub.scheme), v1alpha1.AddToScheme(hub.scheme), appsv1.AddToScheme(hub.scheme), certificatesv1.AddToScheme(hub.scheme), addonv1alpha1.Install(hub.scheme), workv1.Install(hub.scheme)); err != nil {
 		return 1, err
 	}
 	if hub.client, err = client.New(c, client.Options{Scheme: hub.scheme}); err != nil {
@@ -97,7 +103,7 @@ func whole() bool {
 // grant gives propagation's account the roles that are shipped.
 func grant() error {
 	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: account}}
-	for _, file := range []string{"deploy/base/rbac/propagation.yaml", component + "propagation.yaml"} {
+	for _, file := range []string{"deploy/base/rbac/propagation.yaml", component + "propagation.yaml", agentComponent + "propagation.yaml"} {
 		text, err := os.ReadFile(filepath.Join(testkit.Root(), file))
 		if err != nil {
 			return err
@@ -109,7 +115,7 @@ func grant() error {
 			}
 			switch {
 			case role.Kind == "Role" && role.Namespace == "argocd":
-				hub.secrets = role.Rules
+				hub.secrets = append(hub.secrets, role.Rules...)
 			case role.Kind == "ClusterRole":
 				if strings.HasPrefix(file, component) {
 					hub.optional = role.Rules

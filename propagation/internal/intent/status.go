@@ -25,6 +25,7 @@ const (
 	ReasonSecretTaken      = "SecretTaken"
 	ReasonWaiting          = "Waiting"
 	ReasonHeldBack         = "HeldBack"
+	ReasonAgentLeaving     = "AgentLeaving"
 	ReasonDryRun           = "DryRun"
 	ReasonDeleting         = "Deleting"
 
@@ -48,6 +49,8 @@ type Facts struct {
 	Taken    map[string]string
 	// Verdict is about the clusters that are not selected any more.
 	Verdict Verdict
+	// AgentsLeaving are clusters that an agent is being taken off, and what is waited for.
+	AgentsLeaving map[string]string
 	// Plan is what would be written.
 	Plan []v1beta1.PlannedWrite
 	// Agents are the conditions that exist with an agent only, in the order of Ready;
@@ -94,7 +97,7 @@ func (f Facts) conditions() []metav1.Condition {
 	if f.Intent.Refusal == nil {
 		list = append(list, f.placement(), f.registered())
 		list = append(list, f.Agents...)
-		if len(f.Verdict.Leaving) > 0 {
+		if len(f.Verdict.Leaving) > 0 || len(f.AgentsLeaving) > 0 {
 			list = append(list, f.departing())
 		}
 	}
@@ -137,7 +140,7 @@ func (f Facts) registered() metav1.Condition {
 		return condition(kind, false, ReasonRegistering, fmt.Sprintf("%d of %s have a Secret in namespace %s; still without one: %s; if this lasts, see propagation's log",
 			f.Clusters.Registered, clusters(f.Clusters.Selected), f.Intent.ArgoNamespace, named(f.Missing)))
 	}
-	return condition(kind, true, ReasonAsExpected, fmt.Sprintf("%s have a Secret in namespace %s", clusters(f.Clusters.Registered), f.Intent.ArgoNamespace))
+	return condition(kind, true, ReasonAsExpected, fmt.Sprintf("%s registered by a Secret in namespace %s", clusters(f.Clusters.Registered), f.Intent.ArgoNamespace))
 }
 
 func (f Facts) departing() metav1.Condition {
@@ -146,6 +149,11 @@ func (f Facts) departing() metav1.Condition {
 	if v.HeldBack {
 		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are not selected any more, and %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d",
 			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), contract.ConfirmLeavingAnnotation, len(v.Leaving)))
+	}
+	if len(f.AgentsLeaving) > 0 {
+		names := sortedKeys(f.AgentsLeaving)
+		return condition(kind, true, ReasonAgentLeaving, fmt.Sprintf("the agent is being taken off %s; waiting for %s of %s. If that cluster will not come back, set annotation %s to \"true\"",
+			named(names), cmp.Or(f.AgentsLeaving[names[0]], "a look"), names[0], contract.AbandonAnnotation))
 	}
 	return condition(kind, true, ReasonWaiting, fmt.Sprintf("%s are not selected any more and leave after --binding-grace: %s", clusters(len(v.Leaving)), named(v.Leaving)))
 }
@@ -194,7 +202,12 @@ func (f Facts) leaving(before []v1beta1.ClusterWait, now metav1.Time) []v1beta1.
 		why = ReasonHeldBack
 	}
 	for _, cluster := range f.Verdict.Leaving {
-		list = append(list, v1beta1.ClusterWait{Cluster: cluster, For: why})
+		if f.AgentsLeaving[cluster] == "" {
+			list = append(list, v1beta1.ClusterWait{Cluster: cluster, For: why})
+		}
+	}
+	for cluster, waitingFor := range f.AgentsLeaving {
+		list = append(list, v1beta1.ClusterWait{Cluster: cluster, For: cmp.Or(waitingFor, "Agent")})
 	}
 	return dated(list, before, now)
 }

@@ -34,6 +34,8 @@ type Want struct {
 	// Holders are the GitOpsClusters that want it, "<namespace>/<name>", sorted; Released
 	// are those that have let go of it. A Secret goes once all that it names have.
 	Holders, Released []string
+	// KeepShape: it is not known now whether the cluster has an agent.
+	KeepShape bool
 	// Agent is there when the cluster has an agent of argocd-agent.
 	Agent *Agent
 }
@@ -78,10 +80,10 @@ func Plan(is *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, insta
 	if !want.Registered {
 		return released(is, want.Released)
 	}
+	if (want.KeepShape || !want.Decided) && want.Agent == nil && is != nil && is.Labels[agentNameLabel] != "" {
+		return Step{}, nil
+	}
 	if !want.Decided && is != nil { // those who have not been heard yet are not forgotten
-		if want.Agent == nil && is.Labels[agentNameLabel] != "" {
-			return Step{}, nil
-		}
 		want.Holders = slices.Sorted(maps.Keys(union(want.Holders, without(Holders(is), want.Released))))
 	}
 	should := secretFor(cluster, namespace, instanceLabel, want)
