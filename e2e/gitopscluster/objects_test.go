@@ -1,0 +1,101 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitopscluster
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// Names, as users and other programs see them.
+const (
+	addOnName    = "mci-argocd-agent"
+	agentName    = "argocd-agent-agent"
+	clientSecret = "mci-argocd-agent-open-cluster-management.io-mci-argocd-agent-client-cert"
+	signer       = "open-cluster-management.io/mci-argocd-agent"
+)
+
+// bind plays the scheduler for argocd-agent's pods: the fleet has none, and its other
+// pods name their node themselves.
+func bind(ctx context.Context, c *env.Cluster) { bindIn(ctx, c, "argocd") }
+
+func bindIn(ctx context.Context, c *env.Cluster, namespace string) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var pods corev1.PodList
+		if err := c.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": agentName}); err == nil {
+			for i := range pods.Items {
+				if p := &pods.Items[i]; p.Spec.NodeName == "" && p.DeletionTimestamp.IsZero() {
+					// One that is gone meanwhile needs no node.
+					_ = c.Client.SubResource("binding").Create(ctx, p, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: env.NodeName}})
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// read reads an object that has to be there.
+func read[T client.Object](t *testing.T, c client.Client, namespace, name string, o T) T {
+	t.Helper()
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+		t.Fatalf("get %T %s/%s: %v", o, namespace, name, err)
+	}
+	return o
+}
+
+// exists reports whether an object is there.
+func exists(t *testing.T, c client.Client, namespace, name string, o client.Object) bool {
+	t.Helper()
+	err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatalf("get %T %s/%s: %v", o, namespace, name, err)
+	}
+	return !apierrors.IsNotFound(err)
+}
+
+func keyPair(t *testing.T, c *env.Cluster) *corev1.Secret {
+	t.Helper()
+	return read(t, c.Client, "argocd", clientSecret, &corev1.Secret{})
+}
+
+func parse(t *testing.T, text []byte) *x509.Certificate {
+	t.Helper()
+	block, _ := pem.Decode(text)
+	if block == nil {
+		t.Fatalf("no PEM: %q", text)
+	}
+	parsed, err := x509.ParseCertificate(block.Bytes)
+	must(t, err)
+	return parsed
+}
+
+func deployment(t *testing.T, c *env.Cluster) *appsv1.Deployment {
+	t.Helper()
+	return read(t, c.Client, "argocd", agentName, &appsv1.Deployment{})
+}
+
+func work(t *testing.T, c *env.Cluster) *workv1.ManifestWork {
+	t.Helper()
+	return read(t, hub, c.Name, addOnName, &workv1.ManifestWork{})
+}
+
+func owners(o metav1.Object) int { return len(o.GetOwnerReferences()) }
