@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // StartProduct starts one binary of the product with extra arguments, for a fleet
@@ -62,16 +60,6 @@ func (f *Fleet) StopPod(ctx context.Context, number int) error {
 		})
 	}
 	return parallel(ctx, stages...)
-}
-
-// StartProgram starts a program that is no binary of the product, with an identity of its
-// own on the hub that has these roles and no others.
-func (f *Fleet) StartProgram(ctx context.Context, name, binary string, roles []*unstructured.Unstructured, arguments ...string) (*Process, error) {
-	identity, err := f.account(ctx, f.Hub, name, roles)
-	if err != nil {
-		return nil, fmt.Errorf("give %s its identity: %w", name, err)
-	}
-	return f.run(ctx, command{name: name, args: append([]string{binary, "--kubeconfig=" + identity}, arguments...)})
 }
 
 // HubKubeconfig returns the path of the kubeconfig by which the agents of a managed

@@ -66,6 +66,9 @@ type Options struct {
 	// GitOpsClusters registers clusters by GitOpsClusters, and no others, with
 	// deploy/components/gitopsclusters.
 	GitOpsClusters bool
+	// Agents also brings argocd-agent to the clusters of GitOpsClusters that ask for it, with
+	// deploy/components/gitopsclusters-agent.
+	Agents bool
 	// DefaultGC leaves Go's garbage collector as processes have it when GOGC does not set
 	// GOGC. Otherwise it saves memory and costs time.
 	DefaultGC bool
@@ -101,6 +104,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Sources = testkit.Root()
 	}
 	o.Replicas = max(o.Replicas, 1)
+	o.GitOpsClusters = o.GitOpsClusters || o.Agents
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}

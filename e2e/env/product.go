@@ -110,7 +110,11 @@ func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) 
 		roles = append(roles, more)
 	}
 	if name == Propagation && f.options.GitOpsClusters {
-		more, err := ReadObjects(GitOpsClusters(f.options.Sources, "propagation.yaml"))
+		files := []string{GitOpsClusters(f.options.Sources, "propagation.yaml")}
+		if f.options.Agents {
+			files = append(files, filepath.Join(f.options.Sources, "deploy", "components", "gitopsclusters-agent", "propagation.yaml"))
+		}
+		more, err := ReadObjects(files...)
 		if err != nil {
 			return "", err
 		}
@@ -200,8 +204,8 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 		}
 		args = append(args, page...)
 	}
-	if name == Propagation && f.options.GitOpsClusters {
-		args = append(args, "--gitopsclusters=register", "--register=gitopsclusters")
+	if name == Propagation {
+		args = append(args, f.gitopsArguments()...)
 	}
 	if name == ResourceSync {
 		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)
@@ -213,6 +217,17 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 	}
 	p.health = "http://" + local(ports[1]) + "/readyz"
 	return p.AwaitReady(ctx)
+}
+
+// gitopsArguments are those of propagation for GitOpsClusters, in the components' order.
+func (f *Fleet) gitopsArguments() (args []string) {
+	if f.options.GitOpsClusters {
+		args = append(args, "--gitopsclusters=register", "--register=gitopsclusters")
+	}
+	if f.options.Agents {
+		args = append(args, "--gitopsclusters=agent")
+	}
+	return args
 }
 
 // IntermediateDir returns the folder that resourcesync and aggregation of one

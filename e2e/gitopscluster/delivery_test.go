@@ -5,123 +5,141 @@ package gitopscluster
 
 import (
 	"bytes"
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/shared/testkit/standin"
 )
 
-func connected(a answer) bool { return a.Connected && a.WaitingFor == "" && a.Error == "" }
-
-// delivered has the agent on a cluster, whatever test ran before.
-func delivered(t *testing.T, c *env.Cluster) answer {
-	t.Helper()
-	ask(t, c.Name, func(q *question) { q.Leave, q.Abandoned = false, false })
-	return await(t, "the agent to be connected", c.Name, func(a answer) bool {
-		return connected(a) && a.Certificate != nil && a.Certificate.Generation == asked[c.Name].Generation
-	})
-}
-
-// From the registration agent's request to a Deployment that runs with the certificate.
+// From a GitOpsCluster and a Placement to a Deployment that runs with the certificate
+// which the registration agent has asked for.
 func TestAgentIsDelivered(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
-		state := delivered(t, c)
+		delivered(t, c)
 		pair := keyPair(t, c)
-		certificate := parse(t, pair.Data["tls.crt"])
 		if pair.Type != corev1.SecretTypeOpaque || len(pair.Data["tls.key"]) == 0 || owners(pair) != 0 {
 			t.Errorf("the client certificate's Secret is of type %s with %d keys and %d owners", pair.Type, len(pair.Data), owners(pair))
 		}
-		if s := certificate.Subject; s.CommonName != c.Name || len(s.Organization) != 1 || !strings.HasPrefix(s.Organization[0], "g") {
-			t.Errorf("the client certificate is for %s", s)
+		certificate := held(t, c)
+		if certificate.Subject.CommonName != c.Name || !strings.HasPrefix(generation(t, certificate), "g") {
+			t.Errorf("the client certificate is for %s", certificate.Subject)
 		}
-		d := deployment(t, c)
-		if got := d.Spec.Template.Spec.Containers[0].Image; got != image || state.Image != image {
-			t.Errorf("image %s runs, %s is reported", got, state.Image)
+		if d := deployment(t, c); d.Spec.Template.Spec.Containers[0].Image != image || d.Status.AvailableReplicas != 1 {
+			t.Errorf("%d pods of image %s are available", d.Status.AvailableReplicas, d.Spec.Template.Spec.Containers[0].Image)
 		}
-		hubCA := read(t, hub, "argocd", "argocd-agent-ca", &corev1.Secret{})
-		if ca := read(t, c.Client, "argocd", "argocd-agent-ca", &corev1.Secret{}); len(ca.Data) != 1 || !bytes.Equal(ca.Data["ca.crt"], hubCA.Data["ca.crt"]) {
+		hubCA := read(t, hub, env.ArgoCDNamespace, "argocd-agent-ca", &corev1.Secret{})
+		ca := read(t, c.Client, env.ArgoCDNamespace, "argocd-agent-ca", &corev1.Secret{})
+		if len(ca.Data) != 1 || !bytes.Equal(ca.Data["ca.crt"], hubCA.Data["ca.crt"]) {
 			t.Errorf("the managed cluster's CA has %d keys", len(ca.Data))
 		}
-		if n := read(t, c.Client, "", "argocd", &corev1.Namespace{}); owners(n) != 0 {
+		if err := certificate.CheckSignatureFrom(parse(t, hubCA.Data["tls.crt"])); err != nil {
+			t.Errorf("the client certificate: %v", err)
+		}
+		if n := read(t, c.Client, "", env.ArgoCDNamespace, &corev1.Namespace{}); owners(n) != 0 {
 			t.Error("the namespace would go with the work")
 		}
 		if b := read(t, c.Client, "", "mci-argocd-agent-live-view", &rbacv1.ClusterRoleBinding{}); b.RoleRef.Name != "view" {
 			t.Errorf("the live view reads as %s", b.RoleRef.Name)
 		}
-		if a := read(t, hub, c.Name, addOnName, &addonv1alpha1.ManagedClusterAddOn{}); a.Status.Namespace != "argocd" {
+		if a := read(t, hub, c.Name, addOnName, &addonv1alpha1.ManagedClusterAddOn{}); a.Status.Namespace != env.ArgoCDNamespace {
 			t.Errorf("the add-on's namespace is %s", a.Status.Namespace)
+		}
+		secret := read(t, hub, env.ArgoCDNamespace, clusterSecret(c), &corev1.Secret{})
+		if !strings.HasSuffix(string(secret.Data["server"]), ":9090?agentName="+c.Name) || secret.Labels["argocd-agent.argoproj-labs.io/agent-name"] != c.Name {
+			t.Errorf("the hub's Argo CD dials %s, labels %v", secret.Data["server"], secret.Labels)
 		}
 	})
 }
 
-// The principal, as far as TLS goes, knows each cluster by its certificate, and no
-// cluster by that of another CA.
-func TestPrincipalKnowsTheCluster(t *testing.T) {
-	secret := func(name string) map[string][]byte { return read(t, hub, "argocd", name, &corev1.Secret{}).Data }
+// The conditions say what has come of it, the same in both versions.
+func TestConditions(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}
-	server, err := standin.Start(secret("argocd-agent-ca"), secret("argocd-agent-principal-tls"), standin.Auth, nil)
-	must(t, err)
-	defer server.Close() // nothing was written
-	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
-		pair := keyPair(t, c)
-		agent := standin.Agent{
-			Roots: read(t, c.Client, "argocd", "argocd-agent-ca", &corev1.Secret{}).Data["ca.crt"], Certificate: pair.Data["tls.crt"], Key: pair.Data["tls.key"],
+	s := ready(t, example, examplePlacement)
+	for _, condition := range []string{
+		"SpecAccepted", "PlacementResolved", "ClustersRegistered", "PrincipalFound", "CertificatesReady", "AgentsDeployed", "AgentsConnected", "Ready",
+	} {
+		if !s.is(condition, metav1.ConditionTrue, "AsExpected") {
+			t.Errorf("no condition %s as expected in %+v", condition, s.Conditions)
 		}
-		name, err := agent.Dial(server.Address(), address, nil)
+	}
+	n := len(fleet.Managed)
+	if c := s.Clusters; c.Registered != n || c.Deployed != n || c.Leaving+c.Taken != 0 || s.Phase != "successful" || len(s.Waiting) > 0 {
+		t.Errorf("%+v", s)
+	}
+	if p := s.Principal; p.Address != address || p.Source != "LoadBalancer" || p.Image != image || p.Version != "0.9.0" {
+		t.Errorf("the principal is %+v", p)
+	}
+	other, err := statusOf(t.Context(), example, "v1alpha1")
+	must(t, err)
+	if !reflect.DeepEqual(s, other) {
+		t.Errorf("v1beta1 says %+v, v1alpha1 %+v", s, other)
+	}
+}
+
+// The principal, as far as TLS goes, knows each cluster by its certificate, and an agent
+// no principal of another name.
+func TestPrincipalKnowsTheCluster(t *testing.T) {
+	for _, c := range fleet.Managed {
+		delivered(t, c)
+	}
+	server, _, err := peer.now()
+	must(t, err)
+	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
+		agent, err := agentOf(t.Context(), c)
+		must(t, err)
+		name, err := agent.Dial(server, address, nil)
 		if err != nil || name != c.Name {
 			t.Errorf("the principal takes %s for %q, %v", c.Name, name, err)
 		}
-		if name, err := agent.Dial(server.Address(), "elsewhere.example.com", nil); err == nil {
+		if name, err := agent.Dial(server, "elsewhere.example.com", nil); err == nil {
 			t.Errorf("a principal of another name was believed, and answered %q", name)
 		}
 	})
 }
 
-// A raised generation renews the key, and restarts the agent once.
-func TestRenewal(t *testing.T) {
-	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
-		delivered(t, c)
-		before, rolled := keyPair(t, c), deployment(t, c).Generation
-		ask(t, c.Name, func(q *question) { q.Generation++ })
-		delivered(t, c)
-		after := keyPair(t, c)
-		if bytes.Equal(before.Data["tls.key"], after.Data["tls.key"]) || parse(t, after.Data["tls.crt"]).Subject.Organization[0] == parse(t, before.Data["tls.crt"]).Subject.Organization[0] {
-			t.Error("the key was not renewed")
-		}
-		if d := deployment(t, c); d.Generation != rolled+1 {
-			t.Errorf("the Deployment was changed %d times", d.Generation-rolled)
-		}
-	})
-}
-
-// A restart over a settled fleet changes nothing.
+// A restart of propagation over a settled fleet changes nothing.
 func TestRestart(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}
-	versions := func() (all []string) {
-		for _, c := range fleet.Managed {
-			w := work(t, c)
-			all = append(all, w.Annotations["apps.open-cluster-management.io/client-certificate"], string(rune('0'+w.Generation)), deployment(t, c).ResourceVersion,
-				read(t, hub, c.Name, addOnName, &addonv1alpha1.ManagedClusterAddOn{}).ResourceVersion)
-		}
-		return all
-	}
-	before := versions()
-	must(t, rooms.Stop(t.Context()))
-	must(t, removeSaid())
-	must(t, rooms.Start(t.Context()))
-	for _, c := range fleet.Managed {
-		delivered(t, c)
-	}
-	if after := versions(); strings.Join(after, " ") != strings.Join(before, " ") {
+	before := versions(t)
+	p := propagation(t)
+	must(t, p.Stop(t.Context()))
+	// What its status says then has been found out since.
+	must(t, hub.Status().Patch(t.Context(), gitopsCluster(example, "v1beta1"), client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
+	must(t, p.Start(t.Context()))
+	ready(t, example, examplePlacement)
+	if after := versions(t); !reflect.DeepEqual(before, after) {
 		t.Errorf("before %q, after %q", before, after)
 	}
+}
+
+// versions tells what propagation has written to from what it has not.
+func versions(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{principalName: fmt.Sprint(read(t, hub, env.ArgoCDNamespace, principalName, &appsv1.Deployment{}).Generation)}
+	for _, name := range []string{"argocd-agent-ca", "argocd-agent-principal-tls", "argocd-agent-resource-proxy-tls", "argocd-agent-jwt"} {
+		all[name] = read(t, hub, env.ArgoCDNamespace, name, &corev1.Secret{}).ResourceVersion
+	}
+	for _, c := range fleet.Managed {
+		w := work(t, c)
+		all[c.Name+" work"] = fmt.Sprint(w.Generation, w.Labels, w.Annotations)
+		all[c.Name+" add-on"] = read(t, hub, c.Name, addOnName, &addonv1alpha1.ManagedClusterAddOn{}).ResourceVersion
+		all[clusterSecret(c)] = read(t, hub, env.ArgoCDNamespace, clusterSecret(c), &corev1.Secret{}).ResourceVersion
+		all[c.Name+" agent"] = deployment(t, c).ResourceVersion
+		all[c.Name+" key"] = keyPair(t, c).ResourceVersion
+	}
+	return all
 }

@@ -9,18 +9,12 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
-
-// leave takes the agent off a cluster.
-func leave(t *testing.T, c *env.Cluster) {
-	t.Helper()
-	ask(t, c.Name, func(q *question) { q.Leave = true })
-	await(t, "the departure", c.Name, func(a answer) bool { return a.Done && a.Error == "" })
-}
 
 // What another installer of argocd-agent left on a managed cluster is neither changed nor
 // removed, and the hub hears of it in the work agent's words.
@@ -29,7 +23,7 @@ func TestForeignObjectOnTheCluster(t *testing.T) {
 		delivered(t, c)
 		leave(t, c)
 		foreign := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "argocd-agent-ca"}, Data: map[string][]byte{"ca.crt": []byte("of somebody else")},
+			ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "argocd-agent-ca"}, Data: map[string][]byte{"ca.crt": []byte("of somebody else")},
 		}
 		must(t, c.Client.Create(t.Context(), foreign, client.FieldOwner("another-installer")))
 		t.Cleanup(func() {
@@ -37,13 +31,20 @@ func TestForeignObjectOnTheCluster(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		ask(t, c.Name, func(q *question) { q.Leave = false })
-		state := await(t, "the conflict", c.Name, func(a answer) bool { return a.Reason == "WorkNotApplied" && strings.Contains(a.Message, "conflict") })
-		if !strings.Contains(state.Message, "argocd-agent-ca") || !strings.Contains(state.Message, "another-installer") || state.Connected {
-			t.Errorf("the hub says %q, connected: %t", state.Message, state.Connected)
+		selects(t, c, examplePlacement)
+		s := await(t, "the conflict on "+c.Name, example, func(s said) bool {
+			deployed := meta.FindStatusCondition(s.Conditions, "AgentsDeployed")
+			return deployed != nil && deployed.Reason == "WorkNotApplied" && strings.Contains(deployed.Message, "conflict")
+		})
+		message := meta.FindStatusCondition(s.Conditions, "AgentsDeployed").Message
+		if !strings.Contains(message, c.Name) || !strings.Contains(message, "argocd-agent-ca") || !strings.Contains(message, "another-installer") {
+			t.Errorf("the hub says %q", message)
+		}
+		if s.is("Ready", metav1.ConditionTrue, "AsExpected") || len(s.Waiting) != 1 || s.Waiting[0].Cluster != c.Name {
+			t.Errorf("waiting %+v, conditions %+v", s.Waiting, s.Conditions)
 		}
 		leave(t, c)
-		after := read(t, c.Client, "argocd", "argocd-agent-ca", &corev1.Secret{})
+		after := read(t, c.Client, env.ArgoCDNamespace, "argocd-agent-ca", &corev1.Secret{})
 		if after.UID != foreign.UID || string(after.Data["ca.crt"]) != "of somebody else" || owners(after) != 0 {
 			t.Errorf("the other installer's Secret was touched: %q, %d owners", after.Data["ca.crt"], owners(after))
 		}
@@ -57,16 +58,17 @@ func TestNewNamespace(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		const namespace = "agents"
 		leave(t, c)
-		ask(t, c.Name, func(q *question) { q.AgentNamespace = namespace })
-		go bindIn(fleetContext(t), c, namespace)
-		delivered(t, c)
+		must(t, fleet.Hub.ApplyFiles(t.Context(), "testdata/elsewhere.yaml"))
+		selects(t, c, elsewhere)
+		ready(t, elsewhere, elsewhere)
 		if s := read(t, c.Client, namespace, clientSecret, &corev1.Secret{}); len(s.Data["tls.key"]) == 0 {
 			t.Error("the client certificate's Secret has no key")
 		}
-		leave(t, c)
+		must(t, hub.Delete(t.Context(), gitopsCluster(elsewhere, "v1alpha1")))
+		gone(t, elsewhere)
+		selects(t, c, "")
 		if exists(t, c.Client, namespace, clientSecret, &corev1.Secret{}) || !exists(t, c.Client, "", namespace, &corev1.Namespace{}) {
 			t.Error("the key is still there, or the namespace is not")
 		}
-		ask(t, c.Name, func(q *question) { q.AgentNamespace = "argocd" })
 	})
 }

@@ -4,18 +4,26 @@
 package gitopscluster
 
 import (
+	"bytes"
 	"context"
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
+	"strings"
 	"testing"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,77 +31,204 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-func removeSaid() error { return os.Remove(file("said")) }
+// forgery is a request as a cluster's registration agent makes it for itself, changed.
+type forgery struct {
+	name string
+	// label is the cluster that it names.
+	label  string
+	change func(*x509.CertificateRequest)
+	key    crypto.Signer
+	usages []certificatesv1.KeyUsage
+	// reason for which it waits; "": it is denied.
+	reason string
+}
 
-// request is one for the certificate of a cluster, as its registration agent makes it.
-func request(t *testing.T, name, label, subject, group string) *certificatesv1.CertificateSigningRequest {
+// create asks for a certificate.
+func (f forgery) create(t *testing.T, as client.Client, c *env.Cluster, group string) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
-		Subject:  pkix.Name{CommonName: subject, Organization: []string{group}},
+	key := f.key
+	if key == nil {
+		made, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		must(t, err)
+		key = made
+	}
+	template := &x509.CertificateRequest{
+		Subject:  pkix.Name{CommonName: c.Name, Organization: []string{group}},
 		DNSNames: []string{addOnName + ".addon.open-cluster-management.io"},
-	}, key)
+	}
+	if f.change != nil {
+		f.change(template)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, template, key)
 	must(t, err)
-	return &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-			"open-cluster-management.io/cluster-name": label, "open-cluster-management.io/addon-name": addOnName,
-		}},
+	csr := &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "hostile-", Labels: map[string]string{"open-cluster-management.io/addon-name": addOnName}},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			SignerName: signer, Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
-			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment, certificatesv1.UsageClientAuth},
+			Usages: append(f.usages, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment, certificatesv1.UsageClientAuth),
 		},
+	}
+	if f.label != "" {
+		csr.Labels["open-cluster-management.io/cluster-name"] = f.label
+	}
+	must(t, as.Create(t.Context(), csr))
+	t.Cleanup(func() {
+		if err := hub.Delete(context.WithoutCancel(t.Context()), csr); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
+	return csr
+}
+
+// refused waits until the request has been denied, or is said to wait, and checks that it
+// has come to nothing.
+func (f forgery) refused(t *testing.T, csr *certificatesv1.CertificateSigningRequest) {
+	t.Helper()
+	must(t, env.Wait(fleetContext(t), "a verdict about "+f.name, func(ctx context.Context) (bool, string) {
+		if err := hub.Get(ctx, client.ObjectKeyFromObject(csr), csr); err != nil {
+			return false, err.Error()
+		}
+		if f.reason == "" {
+			return has(csr, certificatesv1.CertificateDenied), fmt.Sprintf("%+v", csr.Status)
+		}
+		said := lines(t, `"name":"`+csr.Name+`"`)
+		return strings.Contains(said, `"reason":"`+f.reason+`"`), said
+	}))
+	if len(csr.Status.Certificate) > 0 || has(csr, certificatesv1.CertificateApproved) {
+		t.Errorf("a request of %s was granted: %s", csr.Spec.Username, csr.Status.Certificate)
 	}
 }
 
-// A managed cluster may ask the hub for anything in the name of another one, and gets
-// nothing. What it asks for is exactly what the other one would have been given.
+func has(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) bool {
+	for _, c := range csr.Status.Conditions {
+		if c.Type == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// lines returns what propagation has logged with a word.
+func lines(t *testing.T, word string) string {
+	t.Helper()
+	log, err := os.ReadFile(propagation(t).Log)
+	must(t, err)
+	var found []string
+	for line := range bytes.Lines(log) {
+		if bytes.Contains(line, []byte(word)) {
+			found = append(found, string(line))
+		}
+	}
+	return strings.Join(found, "")
+}
+
+// hubAs is a client of the hub with the identity of a cluster's registration agent.
+func hubAs(t *testing.T, c *env.Cluster) client.Client {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", c.HubKubeconfig())
+	must(t, err)
+	as, err := client.New(config, client.Options{Scheme: hub.Scheme()})
+	must(t, err)
+	return as
+}
+
+func forgeries(t *testing.T, victim, attacker string) []forgery {
+	t.Helper()
+	weak, err := rsa.GenerateKey(rand.Reader, 1024)
+	must(t, err)
+	odd, err := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
+	must(t, err)
+	const no = "RequestNotAccepted"
+	return []forgery{
+		{name: "all that the victim would ask for", label: victim, change: func(r *x509.CertificateRequest) { r.Subject.CommonName = victim }},
+		{name: "its own name for the victim", label: victim},
+		{name: "a cluster that there is none of", label: "nobody", change: func(r *x509.CertificateRequest) { r.Subject.CommonName = "nobody" }},
+		{name: "no cluster"},
+		{name: "the victim's name", label: attacker, reason: no, change: func(r *x509.CertificateRequest) { r.Subject.CommonName = victim }},
+		{name: "an organisation that reads like the victim", label: attacker, reason: no, change: func(r *x509.CertificateRequest) {
+			r.Subject.Organization = []string{"CN=" + victim}
+		}},
+		{name: "one more organisation", label: attacker, reason: no, change: func(r *x509.CertificateRequest) {
+			r.Subject.Organization = append(r.Subject.Organization, "system:masters")
+		}},
+		{name: "a further part of the name", label: attacker, reason: no, change: func(r *x509.CertificateRequest) { r.Subject.SerialNumber = "CN=" + victim }},
+		{name: "two common names", label: attacker, reason: no, change: func(r *x509.CertificateRequest) {
+			common := asn1.ObjectIdentifier{2, 5, 4, 3}
+			r.Subject.ExtraNames = []pkix.AttributeTypeAndValue{{Type: common, Value: victim}, {Type: common, Value: attacker}}
+		}},
+		{name: "another generation", label: attacker, reason: "OtherGeneration", change: func(r *x509.CertificateRequest) { r.Subject.Organization = []string{"g999"} }},
+		{name: "the principal's name", label: attacker, reason: no, change: func(r *x509.CertificateRequest) { r.DNSNames = append(r.DNSNames, address) }},
+		{name: "another DNS name", label: attacker, reason: no, change: func(r *x509.CertificateRequest) { r.DNSNames = []string{address} }},
+		{name: "an address", label: attacker, reason: no, change: func(r *x509.CertificateRequest) { r.IPAddresses = []net.IP{net.IPv4(192, 0, 2, 1)} }},
+		{name: "a mail address", label: attacker, reason: no, change: func(r *x509.CertificateRequest) { r.EmailAddresses = []string{"agent@example.com"} }},
+		{name: "a URI", label: attacker, reason: no, change: func(r *x509.CertificateRequest) { r.URIs = []*url.URL{{Scheme: "spiffe", Host: "example.com"}} }},
+		{name: "a CA", label: attacker, reason: no, change: func(r *x509.CertificateRequest) {
+			r.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Critical: true, Value: []byte{0x30, 3, 1, 1, 0xff}}}
+		}},
+		{name: "a server", label: attacker, reason: no, usages: []certificatesv1.KeyUsage{certificatesv1.UsageServerAuth}},
+		{name: "a signer", label: attacker, reason: no, usages: []certificatesv1.KeyUsage{certificatesv1.UsageCertSign}},
+		{name: "a weak key", label: attacker, reason: no, key: weak},
+		{name: "a key of another curve", label: attacker, reason: no, key: odd},
+	}
+}
+
+// A managed cluster may ask the hub for anything, in the name of another one as well. It
+// gets what it is to have, and its own agent is none the worse for it.
 func TestHostileCluster(t *testing.T) {
 	victim, attacker := fleet.Managed[0], fleet.Managed[1]
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", attacker.HubKubeconfig())
-	must(t, err)
-	scheme, err := env.Scheme()
-	must(t, err)
-	as, err := client.New(config, client.Options{Scheme: scheme})
-	must(t, err)
-	group := fmt.Sprintf("g%d", asked[victim.Name].Generation)
-	own := request(t, "hostile-own-label", attacker.Name, victim.Name, group)
-	other := request(t, "hostile-other-label", victim.Name, victim.Name, group)
-	for _, csr := range []*certificatesv1.CertificateSigningRequest{own, other} {
-		must(t, as.Create(t.Context(), csr))
-		t.Cleanup(func() {
-			if err := hub.Delete(context.WithoutCancel(t.Context()), csr); err != nil {
-				t.Error(err)
+	as := hubAs(t, attacker)
+	group := generation(t, held(t, attacker))
+	for _, f := range forgeries(t, victim.Name, attacker.Name) {
+		t.Run(f.name, func(t *testing.T) {
+			csr := f.create(t, as, attacker, group)
+			f.refused(t, csr)
+			csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+				Type: certificatesv1.CertificateApproved, Status: "True", Reason: "Hostile",
+			})
+			if err := as.SubResource("approval").Update(t.Context(), csr); !apierrors.IsForbidden(err) {
+				t.Errorf("it approves its own request: %v", err)
 			}
 		})
 	}
-	must(t, env.Wait(fleetContext(t), "the request to be denied", func(ctx context.Context) (bool, string) {
-		if err := hub.Get(ctx, client.ObjectKeyFromObject(other), other); err != nil {
-			return false, err.Error()
-		}
-		for _, c := range other.Status.Conditions {
-			if c.Type == certificatesv1.CertificateDenied {
-				return true, ""
-			}
-		}
-		return false, fmt.Sprintf("%+v", other.Status)
-	}))
-	if other.Spec.Username == "" || len(other.Status.Certificate) > 0 {
-		t.Errorf("a denied request of %q has a certificate", other.Spec.Username)
+	for _, c := range fleet.Managed {
+		before := held(t, c)
+		loseKey(t, c)
+		renewed(t, c, before)
+		delivered(t, c)
 	}
-	// It was made before the denied one. An honest renewal is signed after both.
-	ask(t, attacker.Name, func(q *question) { q.Generation++ })
-	delivered(t, attacker)
-	must(t, hub.Get(t.Context(), client.ObjectKeyFromObject(own), own))
-	if len(own.Status.Certificate) > 0 {
-		t.Error("a cluster was given a certificate with the name of another one")
+}
+
+// A cluster that asks too often is given nothing, and others are given what they ask for.
+func TestFlood(t *testing.T) {
+	victim, attacker := fleet.Managed[0], fleet.Managed[1]
+	for _, c := range fleet.Managed {
+		delivered(t, c)
 	}
-	for _, c := range own.Status.Conditions {
-		if c.Type == certificatesv1.CertificateApproved {
-			t.Error("a certificate with the name of another cluster was approved")
-		}
+	as, group := hubAs(t, attacker), generation(t, held(t, attacker))
+	for range 11 {
+		forgery{label: attacker.Name, change: func(r *x509.CertificateRequest) { r.Subject.CommonName = victim.Name }}.create(t, as, attacker, group)
 	}
+	good := forgery{name: "its own certificate after a flood", label: attacker.Name, reason: "TooManyRequests"}
+	csr := good.create(t, as, attacker, group)
+	good.refused(t, csr)
+	before := held(t, victim)
+	loseKey(t, victim)
+	renewed(t, victim, before)
+	must(t, hub.Get(t.Context(), client.ObjectKeyFromObject(csr), csr))
+	if len(csr.Status.Certificate) > 0 {
+		t.Error("a certificate was issued in spite of the flood")
+	}
+	must(t, hub.Delete(t.Context(), csr)) // before the flood goes
+}
+
+// A cluster that no GitOpsCluster wants an agent for is given no certificate for one.
+func TestNoCertificateWithoutAgent(t *testing.T) {
+	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
+		leave(t, c)
+		f := forgery{name: "a certificate without agent", label: c.Name, reason: "NoAddOn"}
+		f.refused(t, f.create(t, hubAs(t, c), c, "g1"))
+	})
 }

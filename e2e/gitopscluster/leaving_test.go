@@ -4,16 +4,18 @@
 package gitopscluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
@@ -24,13 +26,19 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// departures notes what goes, in its order.
+// departures notes what goes. All API servers of the fleet keep their objects in one
+// etcd, so that resource versions tell the order across clusters.
 type departures struct {
 	mu   sync.Mutex
-	seen []string
+	seen []departure
 }
 
-func (d *departures) watch(t *testing.T, c client.WithWatch, list client.ObjectList, namespace string, names ...string) {
+type departure struct {
+	what    string
+	version uint64
+}
+
+func (d *departures) watch(t *testing.T, c client.WithWatch, what string, list client.ObjectList, namespace, name string) {
 	t.Helper()
 	w, err := c.Watch(t.Context(), list, client.InNamespace(namespace))
 	must(t, err)
@@ -38,20 +46,40 @@ func (d *departures) watch(t *testing.T, c client.WithWatch, list client.ObjectL
 	go func() {
 		for e := range w.ResultChan() {
 			o, ok := e.Object.(client.Object)
-			if ok && e.Type == watch.Deleted && slices.Contains(names, o.GetName()) {
-				d.mu.Lock()
-				d.seen = append(d.seen, o.GetName())
-				d.mu.Unlock()
+			if !ok || e.Type != watch.Deleted || o.GetName() != name {
+				continue
 			}
+			version, _ := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+			d.mu.Lock()
+			d.seen = append(d.seen, departure{what, version})
+			d.mu.Unlock()
 		}
 	}()
 }
 
-// The agent goes before its key, the key is proven to be gone, and nothing else goes.
+// await waits until as many have gone, and returns them in their order.
+func (d *departures) await(t *testing.T, n int) (order []string) {
+	t.Helper()
+	must(t, env.Wait(fleetContext(t), fmt.Sprintf("%d to be seen going", n), func(context.Context) (bool, string) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return len(d.seen) >= n, fmt.Sprint(d.seen)
+	}))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	slices.SortFunc(d.seen, func(a, b departure) int { return cmp.Compare(a.version, b.version) })
+	for _, each := range d.seen {
+		order = append(order, each.what)
+	}
+	return order
+}
+
+// The agent goes first, then its key, which is proven to be gone, the cluster's Secret
+// goes last, and nothing else goes.
 func TestLeaving(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
-		stays := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "stays"}}
+		stays := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "stays"}}
 		stays.Spec = []byte(`{"project":"default","source":{"repoURL":"https://git.example.com/none.git","path":"."},"destination":{"server":"https://kubernetes.default.svc","namespace":"default"}}`)
 		must(t, c.Client.Create(t.Context(), stays))
 		t.Cleanup(func() {
@@ -59,23 +87,56 @@ func TestLeaving(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		var order departures
-		order.watch(t, c.Client, &appsv1.DeploymentList{}, "argocd", agentName)
-		order.watch(t, c.Client, &corev1.SecretList{}, "argocd", clientSecret)
+		var d departures
+		d.watch(t, c.Client, "agent", &appsv1.DeploymentList{}, env.ArgoCDNamespace, agentName)
+		d.watch(t, hub, "work", &workv1.ManifestWorkList{}, c.Name, addOnName)
+		d.watch(t, hub, "add-on", &addonv1alpha1.ManagedClusterAddOnList{}, c.Name, addOnName)
+		d.watch(t, c.Client, "key", &corev1.SecretList{}, env.ArgoCDNamespace, clientSecret)
+		d.watch(t, hub, "look", &workv1.ManifestWorkList{}, c.Name, addOnName+"-leaving")
+		d.watch(t, hub, "registration", &corev1.SecretList{}, env.ArgoCDNamespace, clusterSecret(c))
 		leave(t, c)
-		must(t, env.Wait(fleetContext(t), "both to be seen going", func(context.Context) (bool, string) {
-			order.mu.Lock()
-			defer order.mu.Unlock()
-			return len(order.seen) == 2, fmt.Sprint(order.seen)
-		}))
-		if got := strings.Join(order.seen, " "); got != agentName+" "+clientSecret {
-			t.Errorf("the order is %s", got)
+		if order := d.await(t, 6); !slices.Equal(order, []string{"agent", "work", "add-on", "key", "look", "registration"}) {
+			t.Errorf("the order is %q", order)
 		}
 		left(t, c)
-		if !exists(t, c.Client, "argocd", "stays", &argocd.Application{}) || !exists(t, c.Client, "", "argocd", &corev1.Namespace{}) {
+		if !exists(t, c.Client, env.ArgoCDNamespace, "stays", &argocd.Application{}) || !exists(t, c.Client, "", env.ArgoCDNamespace, &corev1.Namespace{}) {
 			t.Error("an Application or the namespace went along")
 		}
 	})
+}
+
+// A deleted GitOpsCluster stays until every cluster has left in the same way; then the
+// principal's certificates go as well.
+func TestDeletedGitOpsCluster(t *testing.T) {
+	for _, c := range fleet.Managed {
+		delivered(t, c)
+	}
+	must(t, hub.Delete(t.Context(), gitopsCluster(example, "v1alpha1")))
+	s := await(t, "the deletion", example, func(s said) bool { return s.is("Ready", metav1.ConditionFalse, "Deleting") && len(s.Leaving) > 0 })
+	if !s.is("Leaving", metav1.ConditionTrue, "AgentLeaving") {
+		t.Errorf("conditions %+v", s.Conditions)
+	}
+	gone(t, example)
+	for _, c := range fleet.Managed {
+		left(t, c)
+		if exists(t, hub, env.ArgoCDNamespace, clusterSecret(c), &corev1.Secret{}) {
+			t.Errorf("Secret %s is still there", clusterSecret(c))
+		}
+	}
+	for _, name := range []string{"argocd-agent-ca", "argocd-agent-principal-tls", "argocd-agent-resource-proxy-tls", "argocd-agent-jwt"} {
+		must(t, env.Wait(fleetContext(t), "the end of Secret "+name, func(context.Context) (bool, string) {
+			return !exists(t, hub, env.ArgoCDNamespace, name, &corev1.Secret{}), "it is there"
+		}))
+	}
+}
+
+// gone waits until there is no GitOpsCluster of a name.
+func gone(t *testing.T, name string) {
+	t.Helper()
+	must(t, env.Wait(fleetContext(t), "the end of GitOpsCluster "+name, func(ctx context.Context) (bool, string) {
+		s, err := statusOf(ctx, name, "v1beta1")
+		return apierrors.IsNotFound(err), fmt.Sprintf("%v %+v", err, s)
+	}))
 }
 
 // left checks that nothing of the agent is left.
@@ -84,12 +145,12 @@ func left(t *testing.T, c *env.Cluster) {
 	for name, o := range map[string]client.Object{
 		agentName: &appsv1.Deployment{}, clientSecret: &corev1.Secret{}, "argocd-agent-ca": &corev1.Secret{}, "argocd-agent-params": &corev1.ConfigMap{},
 	} {
-		if exists(t, c.Client, "argocd", name, o) {
+		if exists(t, c.Client, env.ArgoCDNamespace, name, o) {
 			t.Errorf("%T %s is still on the managed cluster", o, name)
 		}
 	}
 	for _, o := range []client.Object{&corev1.ServiceAccount{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}} {
-		if exists(t, c.Client, "argocd", addOnName, o) {
+		if exists(t, c.Client, env.ArgoCDNamespace, addOnName, o) {
 			t.Errorf("%T %s is still on the managed cluster", o, addOnName)
 		}
 	}

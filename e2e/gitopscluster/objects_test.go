@@ -28,16 +28,19 @@ const (
 	signer       = "open-cluster-management.io/mci-argocd-agent"
 )
 
+var agentPods = client.MatchingLabels{"app.kubernetes.io/name": agentName}
+
+// clusterSecret is the Secret by which the hub's Argo CD knows a cluster.
+func clusterSecret(c *env.Cluster) string { return c.Name + "-cluster-secret" }
+
 // bind plays the scheduler for argocd-agent's pods: the fleet has none, and its other
 // pods name their node themselves.
-func bind(ctx context.Context, c *env.Cluster) { bindIn(ctx, c, "argocd") }
-
-func bindIn(ctx context.Context, c *env.Cluster, namespace string) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
+func bind(ctx context.Context, c *env.Cluster) {
+	ticks := time.NewTicker(tick)
+	defer ticks.Stop()
 	for {
 		var pods corev1.PodList
-		if err := c.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": agentName}); err == nil {
+		if err := c.Client.List(ctx, &pods, agentPods); err == nil {
 			for i := range pods.Items {
 				if p := &pods.Items[i]; p.Spec.NodeName == "" && p.DeletionTimestamp.IsZero() {
 					// One that is gone meanwhile needs no node.
@@ -48,7 +51,7 @@ func bindIn(ctx context.Context, c *env.Cluster, namespace string) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-ticks.C:
 		}
 	}
 }
@@ -74,7 +77,22 @@ func exists(t *testing.T, c client.Client, namespace, name string, o client.Obje
 
 func keyPair(t *testing.T, c *env.Cluster) *corev1.Secret {
 	t.Helper()
-	return read(t, c.Client, "argocd", clientSecret, &corev1.Secret{})
+	return read(t, c.Client, env.ArgoCDNamespace, clientSecret, &corev1.Secret{})
+}
+
+// held is the certificate that a cluster holds.
+func held(t *testing.T, c *env.Cluster) *x509.Certificate {
+	t.Helper()
+	return parse(t, keyPair(t, c).Data["tls.crt"])
+}
+
+// generation is the one that a client certificate was issued for.
+func generation(t *testing.T, certificate *x509.Certificate) string {
+	t.Helper()
+	if len(certificate.Subject.Organization) != 1 {
+		t.Fatalf("the client certificate is for %s", certificate.Subject)
+	}
+	return certificate.Subject.Organization[0]
 }
 
 func parse(t *testing.T, text []byte) *x509.Certificate {
@@ -90,7 +108,7 @@ func parse(t *testing.T, text []byte) *x509.Certificate {
 
 func deployment(t *testing.T, c *env.Cluster) *appsv1.Deployment {
 	t.Helper()
-	return read(t, c.Client, "argocd", agentName, &appsv1.Deployment{})
+	return read(t, c.Client, env.ArgoCDNamespace, agentName, &appsv1.Deployment{})
 }
 
 func work(t *testing.T, c *env.Cluster) *workv1.ManifestWork {
