@@ -126,9 +126,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Hub, error)
 		WatchesRawSource(secrets).
 		WatchesRawSource(source.Channel(h.again, handler.EnqueueRequestsFromMapFunc(named))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: boot.Backoff()})
-	for _, s := range h.fleet.Sources(func(name string, _ types.NamespacedName) []reconcile.Request {
-		return []reconcile.Request{cluster(name)}
-	}) {
+	for _, s := range h.fleet.Sources(func(name string) []reconcile.Request { return []reconcile.Request{cluster(name)} }) {
 		controllers.WatchesRawSource(s)
 	}
 	if err := controllers.Complete(h); err != nil {

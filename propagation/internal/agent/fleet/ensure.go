@@ -55,16 +55,6 @@ func (f *Fleet) Ensure(ctx context.Context, w agent.Wanted) (agent.State, error)
 	return f.report(ctx, seen.AddOn, state)
 }
 
-// Look returns what is known of the agent on a cluster, and writes nothing. It is what
-// [Fleet.Ensure] would return if it had nothing to write.
-func (f *Fleet) Look(ctx context.Context, w agent.Wanted) (agent.State, error) {
-	seen, _, err := f.seen(ctx, &w)
-	if err != nil {
-		return agent.State{}, err
-	}
-	return agent.StateOf(w, seen, f.now())
-}
-
 // Plan returns what [Fleet.Ensure] would write now, for a dry run.
 func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) ([]agent.Write, error) {
 	seen, problem, err := f.seen(ctx, &w)
@@ -99,7 +89,6 @@ func (f *Fleet) seen(ctx context.Context, w *agent.Wanted) (seen agent.Seen, pro
 	if err != nil {
 		return seen, "", err
 	}
-	seen.Cluster = status.ClusterOf(w.Cluster, cluster)
 	if seen.AddOn, err = find(ctx, f, w.Cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}); err != nil {
 		return seen, "", err
 	}

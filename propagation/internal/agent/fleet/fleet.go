@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -84,21 +83,17 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 func (f *Fleet) Reader() client.Reader { return f.objects }
 
 // Sources tell a controller of everything that [Fleet.Ensure] and [Fleet.Leave] depend on:
-// requests is called with a cluster and the GitOpsCluster that its add-on or work names.
-func (f *Fleet) Sources(requests func(cluster string, owner types.NamespacedName) []reconcile.Request) []source.Source {
-	byOwner := func(o client.Object) []reconcile.Request {
-		owner := types.NamespacedName{}
-		owner.Namespace, owner.Name, _ = contract.SplitKey(o.GetAnnotations()[agent.OwnerAnnotation])
-		return requests(o.GetNamespace(), owner)
-	}
+// requests is called with the cluster.
+func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []source.Source {
+	of := func(o client.Object) []reconcile.Request { return requests(o.GetNamespace()) }
 	return []source.Source{
 		source.Kind(f.objects, &addonv1alpha1.ManagedClusterAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
-			func(_ context.Context, a *addonv1alpha1.ManagedClusterAddOn) []reconcile.Request { return byOwner(a) })),
+			func(_ context.Context, a *addonv1alpha1.ManagedClusterAddOn) []reconcile.Request { return of(a) })),
 		source.Kind(f.objects, &workv1.ManifestWork{}, handler.TypedEnqueueRequestsFromMapFunc(
-			func(_ context.Context, w *workv1.ManifestWork) []reconcile.Request { return byOwner(w) })),
+			func(_ context.Context, w *workv1.ManifestWork) []reconcile.Request { return of(w) })),
 		source.Kind(f.objects, &addonv1alpha1.ClusterManagementAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, _ *addonv1alpha1.ClusterManagementAddOn) []reconcile.Request {
-				return f.all(ctx, byOwner)
+				return f.all(ctx, of)
 			})),
 		source.Kind(f.clusters, &clusterv1.ManagedCluster{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, c *clusterv1.ManagedCluster) []reconcile.Request {
@@ -106,7 +101,7 @@ func (f *Fleet) Sources(requests func(cluster string, owner types.NamespacedName
 				if f.objects.Get(ctx, types.NamespacedName{Namespace: c.Name, Name: agent.AddOnName}, a) != nil {
 					return nil // who selects the cluster will ask for it
 				}
-				return byOwner(a)
+				return of(a)
 			}), clusterChanged),
 	}
 }

@@ -110,7 +110,7 @@ func (r *rig) start() {
 		SkipNameValidation: &yes,
 		RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, time.Second),
 	})
-	for _, source := range f.Sources(func(cluster string, _ types.NamespacedName) []reconcile.Request {
+	for _, source := range f.Sources(func(cluster string) []reconcile.Request {
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: cluster}}}
 	}) {
 		b = b.WatchesRawSource(source)
