@@ -193,11 +193,6 @@ func (a *argo) stored(cluster string) *addonv1alpha1.ManagedClusterAddOn {
 	return o
 }
 
-func (a *argo) records(cluster string) []pki.Issued {
-	a.t.Helper()
-	return pki.ParseIssued(a.stored(cluster).Annotations[agent.IssuedAnnotation])
-}
-
 // request is what a registration agent asks, to be changed by a test.
 type request struct {
 	as       string // the cluster whose identity asks
