@@ -5,14 +5,10 @@ package sign
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +18,6 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	operatorv1 "open-cluster-management.io/api/operator/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/certificates"
@@ -171,32 +166,6 @@ func (a *argo) event(cluster, reason, text string) {
 	})
 }
 
-// A cluster that asks again and again is not served at all until it stops.
-func TestFlood(t *testing.T) {
-	a := newArgo(t)
-	c := a.cluster()
-	a.addOn(c, 1)
-	flood := csrs{}
-	for i := range pki.MaxRequests {
-		flood[fmt.Sprint(i)] = a.ask(c, 2) // they wait for another generation
-	}
-	a.pending(flood)
-	flood["the last"] = a.ask(c, 2)
-	testkit.Eventually(t, "the last request in the cache", func() error {
-		requests, err := ownRequests(context.Background(), a.client, a.options.rules(), c)
-		if err == nil && len(requests) != len(flood) {
-			err = fmt.Errorf("there are %d", len(requests))
-		}
-		return err
-	})
-	a.generation(c, 2)
-	a.event(c, "TooManyRequests", "find out why")
-	a.pending(flood)
-	if got := a.records(c); len(got) > 0 {
-		t.Errorf("there is a record of a certificate: %+v", got)
-	}
-}
-
 // Without a key nothing can be signed; with one, it is.
 func TestWaitsForTheCA(t *testing.T) {
 	a := newArgo(t)
@@ -214,117 +183,4 @@ func TestWaitsForTheCA(t *testing.T) {
 	a.ca()
 	testkit.Edit(t, hub.client, a.stored(c), func(o *addonv1alpha1.ManagedClusterAddOn) { o.Labels = map[string]string{"touched": "true"} })
 	a.signed(csr)
-}
-
-// What cannot be put on record is not issued.
-func TestRecordComesFirst(t *testing.T) {
-	a := newArgo(t)
-	c := a.cluster()
-	a.addOn(c, 1)
-	a.stop()
-	var refused atomic.Int64
-	a.wrap = func(w client.WithWatch) client.Client {
-		return interceptor.NewClient(w, interceptor.Funcs{Patch: func(ctx context.Context, w client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			if o.GetNamespace() == c {
-				refused.Add(1)
-				return errors.New("injected")
-			}
-			return w.Patch(ctx, o, p, opts...)
-		}})
-	}
-	a.start()
-	csr := a.ask(c, 1)
-	testkit.Eventually(t, "attempts", func() error {
-		if refused.Load() < 3 {
-			return errors.New("too few")
-		}
-		return nil
-	})
-	a.pending(csrs{"no record": csr})
-	a.stop()
-	a.wrap = nil
-	a.start()
-	a.signed(csr)
-}
-
-// When the answer to the last write is lost, the record says in the end what was issued.
-func TestRecordIsOfWhatWasIssued(t *testing.T) {
-	a := newArgo(t)
-	c := a.cluster()
-	a.addOn(c, 1)
-	csr := a.ask(c, 1)
-	is := a.signed(csr)
-	a.stop()
-	testkit.Edit(t, hub.client, a.stored(c), func(o *addonv1alpha1.ManagedClusterAddOn) {
-		wrong := a.records(c)[0]
-		wrong.SHA256 = strings.Repeat("0", 64)
-		text, err := pki.AddIssued("", wrong)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Annotations[agent.IssuedAnnotation] = text
-	})
-	a.start()
-	testkit.Eventually(t, "the record of what was issued", func() error {
-		if records := a.records(c); len(records) != 1 || records[0].SHA256 != pki.Fingerprint(is) {
-			return fmt.Errorf("records are %+v", records)
-		}
-		return nil
-	})
-	if again := a.read(csr).Status.Certificate; len(again) == 0 || !slices.Equal(again, a.read(csr).Status.Certificate) {
-		t.Error("it was issued again")
-	}
-}
-
-// Whoever approves a request in passing does not get it signed.
-func TestApprovedByAnother(t *testing.T) {
-	a := newArgo(t)
-	c := a.cluster()
-	a.addOn(c, 1)
-	csr := a.ask(c, 1, func(r *request) { r.template.DNSNames = []string{"hub.example.com"} })
-	csr.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: "Hand"}}
-	if err := hub.client.SubResource("approval").Update(context.Background(), csr); err != nil {
-		t.Fatal(err)
-	}
-	a.pending(nil)
-	if now := a.read(csr); len(now.Status.Certificate) > 0 {
-		t.Error("it was signed")
-	}
-}
-
-// A request that got too old is the one that an agent waits for in vain.
-func TestStuck(t *testing.T) {
-	a := newArgo(t)
-	c := a.cluster()
-	csr := a.ask(c, 1)
-	a.pending(csrs{"no add-on": csr})
-	stuck := func(generation int) bool {
-		yes, err := Stuck(context.Background(), a.client, a.options, c, generation)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return yes
-	}
-	if stuck(1) {
-		t.Error("a young request")
-	}
-	a.late.Store(int64(pki.RequestAge + time.Minute))
-	a.addOn(c, 1)
-	a.event(c, "RequestTooOld", "raise the certificate's generation")
-	if now := a.read(csr); len(now.Status.Certificate) > 0 {
-		t.Error("it was signed")
-	}
-	if !stuck(1) || stuck(2) {
-		t.Errorf("of generation 1 %t, of 2 %t", stuck(1), stuck(2))
-	}
-	a.late.Store(0)
-	a.generation(c, 2)
-	next := a.ask(c, 2)
-	a.signed(next)
-	testkit.Eventually(t, "a cluster that goes on", func() error {
-		if stuck(2) {
-			return errors.New("it is stuck still")
-		}
-		return nil
-	})
 }
