@@ -28,6 +28,12 @@ const (
 	SecretTypeCluster = "cluster"
 	// KeyPrefix begins the label and annotation keys that Argo CD gives a meaning to.
 	KeyPrefix = "argocd.argoproj.io/"
+	// AgentKeyPrefix begins those of argocd-agent. Its principal knows an agent by a cluster
+	// Secret with AgentNameLabel; IgnoreSyncLabel with "true" makes an object invisible to
+	// principal and agents.
+	AgentKeyPrefix  = "argocd-agent.argoproj-labs.io/"
+	AgentNameLabel  = AgentKeyPrefix + "agent-name"
+	IgnoreSyncLabel = AgentKeyPrefix + "ignore-sync"
 	// InstanceLabel is the label by which Argo CD tracks what belongs to an
 	// Application, unless application.instanceLabelKey in argocd-cm names another.
 	InstanceLabel = "app.kubernetes.io/instance"

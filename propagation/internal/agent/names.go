@@ -70,10 +70,6 @@ const (
 	DeploymentName = "argocd-agent-agent"
 	// SettingsName is the ConfigMap with the agent's settings.
 	SettingsName = "argocd-agent-params"
-	// AgentNameLabel on a cluster Secret names the agent.
-	AgentNameLabel = "argocd-agent.argoproj-labs.io/agent-name"
-	// IgnoreSyncLabel with "true" makes an object invisible to principal and agent.
-	IgnoreSyncLabel = "argocd-agent.argoproj-labs.io/ignore-sync"
 	// ModeManaged and ModeAutonomous are the agent's modes.
 	ModeManaged    = "managed"
 	ModeAutonomous = "autonomous"

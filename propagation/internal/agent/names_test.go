@@ -33,7 +33,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %v", name, errs)
 		}
 	}
-	for _, key := range []string{OwnedLabel, OwnerAnnotation, ArgoNamespaceAnnotation, IssuedAnnotation, CertificatesAnnotation, AgentNameLabel, IgnoreSyncLabel} {
+	for _, key := range []string{OwnedLabel, OwnerAnnotation, ArgoNamespaceAnnotation, IssuedAnnotation, CertificatesAnnotation} {
 		if errs := validation.IsQualifiedName(key); errs != nil {
 			t.Errorf("%s: %v", key, errs)
 		}

@@ -118,6 +118,9 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		return err
 	}
 	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace = argocd, env.Namespace()
+	if c.GitOps.Mode == GitOpsAgent {
+		c.Deliver.AgentNamespaces = c.argocd.names
+	}
 	index, err := deliver.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		return err

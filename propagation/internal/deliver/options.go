@@ -26,6 +26,9 @@ type Options struct {
 	// AppNamespaces is where Applications outside the Argo CD namespace may go to
 	// besides their own namespace.
 	AppNamespaces policy.AppNamespaces
+	// AgentNamespaces are those of the hub's Argo CDs whose cluster Secrets tell of agents of
+	// argocd-agent; without any none is looked for.
+	AgentNamespaces []string
 	// Binding is [BindingPlacement] or [BindingNone].
 	Binding string
 	// BindingGrace is how long a lost binding, or a project's lost permission, must stay

@@ -79,6 +79,9 @@ func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argo
 	if w.HubProject, err = r.project(ctx, from, app); err != nil {
 		return w, err
 	}
+	if err := r.readAgents(ctx, from, &w); err != nil {
+		return w, err
+	}
 	switch {
 	case !r.options.Project:
 	case payload.ProjectName(app) != argocd.DefaultProject:

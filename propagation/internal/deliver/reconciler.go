@@ -68,7 +68,7 @@ type Reconciler struct {
 
 // Setup adds delivery to mgr, of whose cache index is.
 func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
-	if err := addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace); err != nil {
+	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options)); err != nil {
 		return err
 	}
 	r := &Reconciler{
@@ -246,7 +246,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 
 // payloadInputs collects what goes into the work, which is current unless that is nil.
 func (r *Reconciler) payloadInputs(w policy.Inputs, current *manifestcache.Cached, q request.Request) payload.Inputs {
-	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan}
+	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan, HasAgent: w.HasAgent}
 	if w.OnWithdraw.AsBefore && current != nil {
 		p.Orphan = current.Annotations[contract.OnWithdrawAnnotation] != ""
 	}

@@ -6,6 +6,7 @@ package deliver
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -109,10 +111,14 @@ func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, fr
 	if err != nil {
 		t.Fatalf("set up informers: %v", err)
 	}
+	caches := Caches(options.ArgoCDNamespace)
+	if len(options.AgentNamespaces) > 0 {
+		maps.Copy(caches, register.Caches(true, options.AgentNamespaces...))
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:     hub.scheme,
 		Logger:     logr.Discard(),
-		Cache:      cache.Options{ByObject: Caches(options.ArgoCDNamespace), NewInformer: informers},
+		Cache:      cache.Options{ByObject: caches, NewInformer: informers},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: skipNames(),
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {

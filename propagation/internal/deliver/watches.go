@@ -75,7 +75,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 // watch makes every change that may change a decision reach the Applications that
 // it concerns, and no others.
 func (r *Reconciler) watch(mgr ctrl.Manager) error {
-	err := r.watchDecisions(ctrl.NewControllerManagedBy(mgr)).
+	err := r.watchAgents(r.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
 		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).

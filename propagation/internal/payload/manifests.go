@@ -88,9 +88,10 @@ type (
 // applicationManifest returns the Application as the managed cluster gets it: the
 // hub's, byte for byte, but for spec.destination, without what only the hub reads
 // (its labels, annotations and finalizers, see hubOnlyKeys and argoCDFinalizers),
-// and with the request r. app is not changed. An Application whose spec is no
-// object is an error that only its author can mend.
-func applicationManifest(app *argocd.Application, r request.Request) (json.RawMessage, error) {
+// and with the request r. Where argocd-agent is, it is told to leave the copy alone. app
+// is not changed. An Application whose spec is no object is an error that only its author
+// can mend.
+func applicationManifest(app *argocd.Application, r request.Request, hasAgent bool) (json.RawMessage, error) {
 	spec, err := Redirect(app.Spec, app.Annotations)
 	if err != nil {
 		return nil, err
@@ -100,6 +101,9 @@ func applicationManifest(app *argocd.Application, r request.Request) (json.RawMe
 	if appset := app.OwningApplicationSet(); appset != "" {
 		labels[contract.ApplicationSetLabel] = "true"
 		annotations[contract.HostingAnnotation] = app.Namespace + "/" + appset
+	}
+	if hasAgent {
+		labels[argocd.IgnoreSyncLabel] = "true"
 	}
 	r.Annotate(annotations)
 	if r.Refresh != "" {

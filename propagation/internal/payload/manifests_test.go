@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,13 +79,21 @@ func TestApplicationManifest(t *testing.T) {
 	app.Annotations[contract.AppNamespaceAnnotation] = "argocd"
 	app.Annotations[argocd.RefreshAnnotation] = "hard"
 	before := app.DeepCopy()
-	got, err := applicationManifest(app, request.Request{})
+	got, err := applicationManifest(app, request.Request{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"annotations":{"apps.open-cluster-management.io/hosting-applicationset":"team/set","example.com/x":"\u003c\u0026\u003e"},"finalizers":["resources-finalizer.argocd.argoproj.io"],"labels":{"apps.open-cluster-management.io/application-set":"true","team":"a"},"name":"app","namespace":"argocd"},"spec":{"destination":{"namespace":"guestbook","server":"https://kubernetes.default.svc"},"project":"default"}}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("the delivered Application (-want +got):\n%s", diff)
+	}
+	beside, err := applicationManifest(app, request.Request{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := strings.Replace(want, `/application-set":"true",`, `/application-set":"true","argocd-agent.argoproj-labs.io/ignore-sync":"true",`, 1)
+	if diff := cmp.Diff(told, string(beside)); diff != "" {
+		t.Errorf("beside argocd-agent (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, app); diff != "" {
 		t.Errorf("the hub's Application was changed:\n%s", diff)

@@ -34,6 +34,19 @@ func Destination(annotations map[string]string) (name, server string) {
 	return name, server
 }
 
+// HubDestination returns spec.destination.name of an Application on the hub.
+func HubDestination(app *argocd.Application) string {
+	var s struct {
+		Destination struct {
+			Name string `json:"name"`
+		} `json:"destination"`
+	}
+	if json.Unmarshal(app.Spec, &s) != nil {
+		return "" // such a spec is refused elsewhere
+	}
+	return s.Destination.Name
+}
+
 // ProjectName returns the name of an Application's project; Argo CD takes none for
 // "default".
 func ProjectName(app *argocd.Application) string {

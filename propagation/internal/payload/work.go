@@ -25,8 +25,10 @@ type Inputs struct {
 	// CreateNamespace tells whether the Application's namespace travels too.
 	CreateNamespace bool
 	// Orphan tells that what is delivered stays when the work is deleted.
-	Orphan  bool
-	Request request.Request
+	Orphan bool
+	// HasAgent: an agent of argocd-agent on the managed cluster is to leave the copy alone.
+	HasAgent bool
+	Request  request.Request
 }
 
 // ManifestWork returns the wanted work, without its name. Every field that the
@@ -40,7 +42,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	if Observes(p.Application) {
 		return work, observe(work, p.Application)
 	}
-	app, err := applicationManifest(p.Application, p.Request)
+	app, err := applicationManifest(p.Application, p.Request, p.HasAgent)
 	if err != nil {
 		return nil, err
 	}

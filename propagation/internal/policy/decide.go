@@ -30,6 +30,11 @@ type Inputs struct {
 	Windows *argocd.AppProject
 	// OnWithdraw is what the Application, or else its ApplicationSet, says.
 	OnWithdraw OnWithdraw
+	// ByAgent is the agent of argocd-agent that the Application goes to by way of its
+	// principal, "" for none.
+	ByAgent string
+	// HasAgent: the cluster has an agent of argocd-agent.
+	HasAgent bool
 	// ArgoCDNamespace and appNamespaces are settings.
 	ArgoCDNamespace string
 	AppNamespaces   AppNamespaces
@@ -40,7 +45,7 @@ type guard func(Inputs) *Decision
 
 // Decide runs the guards; the first that refuses decides.
 func Decide(in Inputs) Decision {
-	for _, g := range []guard{pullRequested, clusterNamed, clusterUsable, clusterBound, namespaceAllowed, projectAllowed, wellFormed} {
+	for _, g := range []guard{pullRequested, clusterNamed, clusterUsable, clusterBound, namespaceAllowed, projectAllowed, deliveredOnce, wellFormed} {
 		if d := g(in); d != nil {
 			return *d
 		}
@@ -88,6 +93,17 @@ func clusterNamed(in Inputs) *Decision {
 // called that. There is positively no cluster of another name.
 func IsClusterName(name string) bool {
 	return name != "" && len(validation.IsDNS1123Subdomain(name)) == 0 && len(name) <= validation.DNS1123LabelMaxLength
+}
+
+// deliveredOnce: nobody else delivers the Application to a cluster. What runs stays: an
+// agent that has just come to its cluster must not cost it.
+func deliveredOnce(in Inputs) *Decision {
+	if in.ByAgent == "" {
+		return nil
+	}
+	return refuseAndKeep(ReasonAlsoByAgent,
+		"not delivered: the principal of argocd-agent delivers it as well, to agent %q, which spec.destination.name says; remove label %s to leave it to argocd-agent, or remove that name or set label %s to \"true\" to go on by pull",
+		in.ByAgent, contract.PullLabel, argocd.IgnoreSyncLabel)
 }
 
 // wellFormed: what else the Application says can be followed. A slip in it costs an

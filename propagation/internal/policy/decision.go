@@ -41,6 +41,7 @@ const (
 	ReasonNotThere       = "NotThere"
 	ReasonAlreadyThere   = "AlreadyThere"
 	ReasonOrphanPending  = "OrphanPending"
+	ReasonAlsoByAgent    = "AlsoByAgent"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
 	ReasonProjectDenied   = "ProjectNotAllowed"

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -80,7 +81,7 @@ func Plan(is *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, insta
 	if !want.Registered {
 		return released(is, want.Released)
 	}
-	if (want.KeepShape || !want.Decided) && want.Agent == nil && is != nil && is.Labels[agentNameLabel] != "" {
+	if (want.KeepShape || !want.Decided) && want.Agent == nil && is != nil && is.Labels[argocd.AgentNameLabel] != "" {
 		return Step{}, nil
 	}
 	if !want.Decided && is != nil { // those who have not been heard yet are not forgotten

@@ -26,10 +26,6 @@ const (
 	dataName   = "name"
 	dataServer = "server"
 	dataConfig = "config"
-
-	// agentNameLabel is how a principal of argocd-agent finds the Secret of an agent.
-	agentKeyPrefix = "argocd-agent.argoproj-labs.io/"
-	agentNameLabel = agentKeyPrefix + "agent-name"
 )
 
 // secretName returns the name of a cluster's Secret.
@@ -80,7 +76,7 @@ func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel strin
 		secret.Annotations[contract.GitOpsClustersAnnotation] = strings.Join(want.Holders, ",")
 	}
 	if want.Agent != nil {
-		labels[agentNameLabel] = contract.LabelValue(cluster.Name)
+		labels[argocd.AgentNameLabel] = contract.LabelValue(cluster.Name)
 		secret.Annotations[argocd.SkipReconcileAnnotation] = "true"
 		secret.Annotations[contract.ConfigDigestAnnotation] = string(digest(want.Agent.Config))
 		secret.Data[dataServer] = []byte(want.Agent.Server)
@@ -119,7 +115,7 @@ func digest(config []byte) []byte {
 // resources would make the Secret part of the Application that manages the
 // ManagedCluster, which then prunes it, since it is not in git.
 func argocdOwned(key, instanceLabel string) bool {
-	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix) || strings.HasPrefix(key, agentKeyPrefix)
+	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix) || strings.HasPrefix(key, argocd.AgentKeyPrefix)
 }
 
 // copiedBefore reports whether a label that the cluster does not give its Secret was
@@ -131,7 +127,7 @@ func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string)
 	copied := strings.Split(list, ",")
 	return func(key string) bool {
 		switch {
-		case key == agentNameLabel && ofAnAgent(is):
+		case key == argocd.AgentNameLabel && ofAnAgent(is):
 			return true
 		case listed:
 			return slices.Contains(copied, key)

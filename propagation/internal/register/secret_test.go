@@ -121,7 +121,7 @@ func TestMarksOfAnAgentThatOthersSet(t *testing.T) {
 	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "c"}}
 	want := secretFor(cluster, "argocd", "", Want{})
 	marked := want.DeepCopy()
-	marked.Labels[agentNameLabel] = "c"
+	marked.Labels[argocd.AgentNameLabel] = "c"
 	marked.Annotations[argocd.SkipReconcileAnnotation] = "true"
 	if patch, err := repairPatch(marked, want, nil); err != nil || patch != nil {
 		t.Errorf("a user's marks are patched: %s, %v", patch, err)
@@ -131,7 +131,7 @@ func TestMarksOfAnAgentThatOthersSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{agentNameLabel, argocd.SkipReconcileAnnotation, contract.ConfigDigestAnnotation} {
+	for _, key := range []string{argocd.AgentNameLabel, argocd.SkipReconcileAnnotation, contract.ConfigDigestAnnotation} {
 		if !strings.Contains(string(patch), `"`+key+`":null`) {
 			t.Errorf("%s stays when the agent has gone: %s", key, patch)
 		}

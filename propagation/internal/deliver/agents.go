@@ -1,0 +1,127 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// An agent of argocd-agent is known as its principal knows it, by a label of a cluster
+// Secret, whoever made that. Its principal takes every Application whose
+// spec.destination.name is the agent's name, but for those with IgnoreSyncLabel.
+
+const (
+	// secretsByAgent: cluster Secrets by the agent that they name.
+	secretsByAgent = "deliver.agent"
+	// applicationsByDestination: pulled Applications by spec.destination.name.
+	applicationsByDestination = "deliver.destination"
+)
+
+func addAgentIndexes(ctx context.Context, indexer client.FieldIndexer, options Options) error {
+	if len(options.AgentNamespaces) == 0 {
+		return nil
+	}
+	if err := indexer.IndexField(ctx, &corev1.Secret{}, secretsByAgent, agentOf); err != nil {
+		return fmt.Errorf("index %s: %w", secretsByAgent, err)
+	}
+	err := indexer.IndexField(ctx, &argocd.Application{}, applicationsByDestination, func(o client.Object) []string {
+		if app, ok := o.(*argocd.Application); ok && app.Labels[contract.PullLabel] != "" {
+			return some(payload.HubDestination(app))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("index %s: %w", applicationsByDestination, err)
+	}
+	return nil
+}
+
+func agentOf(o client.Object) []string { return some(o.GetLabels()[argocd.AgentNameLabel]) }
+
+// watchAgents has Applications looked at when an agent that concerns them comes or goes.
+func (r *Reconciler) watchAgents(b *builder.Builder) *builder.Builder {
+	if len(r.options.AgentNamespaces) == 0 {
+		return b
+	}
+	changed := predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return len(agentOf(e.Object)) > 0 },
+		DeleteFunc: func(e event.DeleteEvent) bool { return len(agentOf(e.Object)) > 0 },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetLabels()[argocd.AgentNameLabel] != e.ObjectNew.GetLabels()[argocd.AgentNameLabel]
+		},
+	}
+	return b.Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return append(r.applications(ctx, applicationsByCluster, "", agentOf(o)...), r.applications(ctx, applicationsByDestination, "", agentOf(o)...)...)
+	}), builder.WithPredicates(changed))
+}
+
+// readAgents notes which agents an Application has to do with.
+func (r *Reconciler) readAgents(ctx context.Context, from inputReader, w *policy.Inputs) (err error) {
+	if len(r.options.AgentNamespaces) == 0 {
+		return nil
+	}
+	if w.HasAgent, err = r.hasAgent(ctx, from, w.Application.Annotations[contract.ClusterAnnotation]); err != nil {
+		return err
+	}
+	name := payload.HubDestination(w.Application)
+	if w.Application.Labels[argocd.IgnoreSyncLabel] == "true" {
+		return nil
+	}
+	there, err := r.hasAgent(ctx, from, name)
+	if there {
+		w.ByAgent = name
+	}
+	return err
+}
+
+// hasAgent reports whether there is an agent of that name.
+func (r *Reconciler) hasAgent(ctx context.Context, from inputReader, name string) (bool, error) {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return false, nil
+	}
+	for _, namespace := range r.options.AgentNamespaces {
+		n, err := agentSecrets(ctx, from, namespace, name)
+		if err != nil || n > 0 {
+			return n > 0, err
+		}
+	}
+	return false, nil
+}
+
+// agentSecrets counts the cluster Secrets that name an agent. Past the cache their
+// metadata is read, no key.
+func agentSecrets(ctx context.Context, from inputReader, namespace, name string) (int, error) {
+	if from.indexed {
+		var list corev1.SecretList
+		err := from.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{secretsByAgent: name}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return 0, fmt.Errorf("list cluster Secrets of agent %s: %w", name, err)
+		}
+		return len(list.Items), nil
+	}
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	err := from.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{argocd.SecretTypeLabel: argocd.SecretTypeCluster, argocd.AgentNameLabel: name})
+	if err != nil {
+		return 0, fmt.Errorf("list cluster Secrets of agent %s: %w", name, err)
+	}
+	return len(list.Items), nil
+}
