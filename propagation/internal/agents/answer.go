@@ -41,7 +41,7 @@ func (h *Hub) answer(ctx context.Context, v *view, state certificates.State) (ma
 				answer.Leaving[name] = leaving[name]
 			}
 		}
-		if a.DryRun && a.Agent != nil {
+		if a.DryRun {
 			plan, err := h.plan(ctx, v, a, state)
 			if err != nil {
 				return nil, err
@@ -56,20 +56,28 @@ func (h *Hub) answer(ctx context.Context, v *view, state certificates.State) (ma
 // plan is what a run would write for an ask.
 func (h *Hub) plan(ctx context.Context, v *view, a Ask, state certificates.State) ([]agent.Write, error) {
 	plan := planned(state.Writes)
-	for _, name := range slices.Sorted(slices.Values(a.Clusters)) {
-		h.mu.Lock()
-		t := h.tasks[name]
-		h.mu.Unlock()
-		if v.assigned[name] != a.Owner || t == nil || t.wanted == nil || t.wanted.Address == "" {
-			continue
+	h.mu.Lock()
+	tasks := maps.Clone(h.tasks)
+	h.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		t := tasks[name]
+		switch {
+		case t.owner != a.Owner || t.namespace != v.namespace:
+		case t.wanted == nil:
+			plan = append(plan, h.fleet.PlanLeave(name)...)
+		case t.wanted.Address != "":
+			writes, err := h.fleet.Plan(ctx, *t.wanted)
+			if err != nil {
+				return nil, fmt.Errorf("plan for cluster %s: %w", name, err)
+			}
+			plan = append(plan, writes...)
 		}
-		writes, err := h.fleet.Plan(ctx, *t.wanted)
-		if err != nil {
-			return nil, fmt.Errorf("plan for cluster %s: %w", name, err)
-		}
-		plan = append(plan, writes...)
 	}
-	return plan, nil
+	if v.others || slices.ContainsFunc(v.asks, func(a Ask) bool { return a.Agent != nil }) {
+		return plan, nil
+	}
+	writes, err := h.keeper.PlanRemove(ctx, v.namespace)
+	return append(plan, planned(writes)...), err
 }
 
 // tell keeps the answers and says so when they are others than before.

@@ -80,6 +80,8 @@ type task struct {
 	abandon bool
 	// untouched: a dry run, or nothing can be said yet; the agent stays as it is.
 	untouched bool
+	// dry: it stays so for the dry run alone.
+	dry bool
 	// shape of the cluster Secret, which follows once there is an agent.
 	server string
 	config func(cluster string) ([]byte, string, error)

@@ -53,11 +53,12 @@ func (p presence) generation() int {
 func (h *Hub) present(ctx context.Context, namespace string) (map[string]presence, error) {
 	there := map[string]presence{}
 	var addOns addonv1alpha1.ManagedClusterAddOnList
-	if err := h.fleet.Reader().List(ctx, &addOns); err != nil {
+	labelled := client.MatchingLabels{agent.OwnedLabel: "true"}
+	if err := h.fleet.Reader().List(ctx, &addOns, labelled); err != nil {
 		return nil, fmt.Errorf("list ManagedClusterAddOns: %w", err)
 	}
 	var works workv1.ManifestWorkList
-	if err := h.fleet.Reader().List(ctx, &works); err != nil {
+	if err := h.fleet.Reader().List(ctx, &works, labelled); err != nil {
 		return nil, fmt.Errorf("list ManifestWorks of agents: %w", err)
 	}
 	addOnOf := map[string]bool{}
@@ -126,12 +127,16 @@ func (h *Hub) workOff(ctx context.Context, name string) (ctrl.Result, error) {
 	case t == nil: // something of an agent that no survey has seen yet
 		h.lookAtAll(ctx)
 		return ctrl.Result{}, nil
-	case t.untouched:
+	case t.untouched && !t.dry:
 		return ctrl.Result{}, nil
 	case t.wanted == nil:
 		return h.leave(ctx, name, t)
 	}
-	state, err := h.fleet.Ensure(ctx, *t.wanted)
+	work := h.fleet.Ensure
+	if t.dry {
+		work = h.fleet.Look
+	}
+	state, err := work(ctx, *t.wanted)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

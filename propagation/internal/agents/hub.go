@@ -88,19 +88,24 @@ func Caches(namespaces []string) map[client.Object]cache.ByObject {
 	return all
 }
 
-// Setup adds the controllers to mgr, whose cache must be built with [Caches].
-func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Hub, error) {
+func newHub(c client.Client, live client.Reader, options Options) *Hub {
 	h := &Hub{
-		options: options, client: mgr.GetClient(), again: make(chan event.GenericEvent),
+		options: options, client: c, again: make(chan event.GenericEvent),
 		signing: sign.Options{Namespaces: options.Namespaces, Lifetime: options.Lifetime, Relay: options.Relay},
-		reader:  reader.New(mgr.GetClient(), mgr.GetAPIReader(), time.Now),
-		keeper:  certificates.New(mgr.GetClient(), mgr.GetAPIReader(), certificates.Options{CALife: options.CALife}),
+		reader:  reader.New(c, live, time.Now),
+		keeper:  certificates.New(c, live, certificates.Options{CALife: options.CALife}),
 		pending: map[types.NamespacedName]bool{}, asks: map[types.NamespacedName]Ask{}, tasks: map[string]*task{},
 		states: map[string]agent.State{}, leaving: map[string]string{}, answers: map[types.NamespacedName]Answer{}, kept: map[string]bool{}, surveyed: map[string]bool{},
 	}
 	for _, namespace := range options.Namespaces {
 		h.kept[namespace] = true
 	}
+	return h
+}
+
+// Setup adds the controllers to mgr, whose cache must be built with [Caches].
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Hub, error) {
+	h := newHub(mgr.GetClient(), mgr.GetAPIReader(), options)
 	var err error
 	if h.fleet, err = fleet.New(mgr); err != nil {
 		return nil, err
@@ -256,13 +261,22 @@ var ErrNotKnown = errors.New("it is not known yet whether the cluster has an age
 // Shape returns server and config of a cluster's Secret in the namespace of an Argo CD,
 // an empty server for one without agent. [ErrNotKnown]: leave it as it is.
 func (h *Hub) Shape(namespace, cluster string) (server string, config []byte, err error) {
+	return h.shape(namespace, cluster, false)
+}
+
+// Planned is Shape as it would be without a dry run.
+func (h *Hub) Planned(namespace, cluster string) (server string, config []byte, err error) {
+	return h.shape(namespace, cluster, true)
+}
+
+func (h *Hub) shape(namespace, cluster string, planned bool) (server string, config []byte, err error) {
 	h.mu.Lock()
 	t, settled, surveyed := h.tasks[cluster], h.settled(), h.surveyed[namespace] || !slices.Contains(h.options.Namespaces, namespace)
 	h.mu.Unlock()
 	switch {
 	case t == nil && settled && surveyed || t != nil && t.namespace != namespace:
 		return "", nil, nil
-	case t == nil || t.wanted == nil || t.untouched || t.config == nil:
+	case t == nil || t.wanted == nil || t.untouched && !(planned && t.dry) || t.config == nil:
 		return "", nil, ErrNotKnown
 	}
 	config, _, err = t.config(cluster)

@@ -42,6 +42,8 @@ type view struct {
 	asks     []Ask
 	assigned map[string]types.NamespacedName
 	settled  bool
+	// others: there may be asks for this Argo CD that are not among these.
+	others   bool
 	states   map[string]agent.State
 	tasks    map[string]*task
 	there    map[string]presence
@@ -68,7 +70,7 @@ func (h *Hub) survey(ctx context.Context, namespace string) (ctrl.Result, error)
 			return ctrl.Result{}, err
 		}
 		h.assign(next, v, state, reports)
-	case v.settled && len(v.there) == 0 && h.mayHave(namespace):
+	case v.settled && len(v.there) == 0 && h.mayHave(namespace) && !slices.ContainsFunc(v.asks, func(a Ask) bool { return a.DryRun }):
 		if err := h.keeper.Remove(ctx, namespace); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -199,7 +201,9 @@ func newTask(v *view, a Ask, state certificates.State, name string, generation i
 		Address: found.Address, Port: found.Port, Image: found.Image, CABundle: state.CABundle, BundleDigest: state.BundleDigest,
 		Generation: generation, LiveView: a.Agent.LiveView, Manifests: a.Agent.Manifests,
 	}}
-	t.untouched = a.DryRun || found.Address == "" || len(state.CABundle) == 0
+	t.untouched = found.Address == "" || len(state.CABundle) == 0
+	t.dry = a.DryRun && !t.untouched
+	t.untouched = t.untouched || t.dry
 	if state.SigningReady {
 		if digest, err := state.ProxyDigest(name); err == nil {
 			t.server, t.config, t.digest = found.ProxyServer(v.namespace, name), state.ProxyConfig, digest

@@ -77,20 +77,42 @@ func (p *pass) patch(ctx context.Context, secret *corev1.Secret, data map[string
 
 // Remove deletes the Secrets that are ours. Call it when no agent of this Argo CD is left.
 func (k *Keeper) Remove(ctx context.Context, namespace string) error {
-	for _, name := range []string{tokenName, proxyName, leafName, caName} {
-		secret, err := get(ctx, k.live, namespace, name)
-		if err != nil {
-			return err
-		}
-		if secret == nil || !isOwn(secret) {
-			continue
-		}
-		err = k.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
+	secrets, err := k.ours(ctx, namespace)
+	if err != nil {
+		return err
+	}
+	for _, secret := range secrets {
+		err := k.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete Secret %s/%s: %w", namespace, name, err)
+			return fmt.Errorf("delete Secret %s/%s: %w", namespace, secret.Name, err)
 		}
-		ctrl.LoggerFrom(ctx).Info("deleted what argocd-agent's principal reads", "namespace", namespace, "name", name)
+		ctrl.LoggerFrom(ctx).Info("deleted what argocd-agent's principal reads", "namespace", namespace, "name", secret.Name)
 	}
 	forget(namespace)
 	return nil
+}
+
+// PlanRemove returns what [Keeper.Remove] would write.
+func (k *Keeper) PlanRemove(ctx context.Context, namespace string) ([]Write, error) {
+	secrets, err := k.ours(ctx, namespace)
+	var writes []Write
+	for _, secret := range secrets {
+		writes = append(writes, Write{Verb: "delete", Kind: "Secret", Namespace: namespace, Name: secret.Name, Why: "no agent of this Argo CD is left"})
+	}
+	return writes, err
+}
+
+// ours returns the Secrets that are ours, the CA last.
+func (k *Keeper) ours(ctx context.Context, namespace string) ([]*corev1.Secret, error) {
+	var all []*corev1.Secret
+	for _, name := range []string{tokenName, proxyName, leafName, caName} {
+		secret, err := get(ctx, k.live, namespace, name)
+		if err != nil {
+			return nil, err
+		}
+		if secret != nil && isOwn(secret) {
+			all = append(all, secret)
+		}
+	}
+	return all, nil
 }

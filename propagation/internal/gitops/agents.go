@@ -5,7 +5,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,18 +31,20 @@ type Agents interface {
 	Has(namespace, cluster string) bool
 	Left(owner types.NamespacedName) bool
 	Shape(namespace, cluster string) (server string, config []byte, err error)
+	Planned(namespace, cluster string) (server string, config []byte, err error)
 }
 
 // none is for registration only.
 type none struct{}
 
-func (none) Start(context.Context, []types.NamespacedName)           {}
-func (none) Ask(context.Context, agents.Ask)                         {}
-func (none) Gone(context.Context, types.NamespacedName)              {}
-func (none) Answer(types.NamespacedName) (agents.Answer, bool)       { return agents.Answer{}, true }
-func (none) Has(string, string) bool                                 { return false }
-func (none) Left(types.NamespacedName) bool                          { return true }
-func (none) Shape(string, string) (server string, _ []byte, _ error) { return "", nil, nil }
+func (none) Start(context.Context, []types.NamespacedName)     {}
+func (none) Ask(context.Context, agents.Ask)                   {}
+func (none) Gone(context.Context, types.NamespacedName)        {}
+func (none) Answer(types.NamespacedName) (agents.Answer, bool) { return agents.Answer{}, true }
+func (none) Has(string, string) bool                           { return false }
+func (none) Left(types.NamespacedName) bool                    { return true }
+func (none) Shape(string, string) (string, []byte, error)      { return "", nil, nil }
+func (none) Planned(string, string) (string, []byte, error)    { return "", nil, nil }
 
 const (
 	reasonLooking          = "Looking"
@@ -91,10 +92,10 @@ func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]
 }
 
 // shape sets what the Secret of a cluster with an agent has.
-func shape(a Agents, want *register.Want, namespace, cluster string) {
-	server, config, err := a.Shape(namespace, cluster)
+func shape(of func(namespace, cluster string) (string, []byte, error), want *register.Want, namespace, cluster string) {
+	server, config, err := of(namespace, cluster)
 	switch {
-	case errors.Is(err, agents.ErrNotKnown) || err != nil:
+	case err != nil: // such as agents.ErrNotKnown
 		want.KeepShape = true
 	case server != "":
 		want.Agent = &register.Agent{Server: server, Config: config}

@@ -25,7 +25,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/principal"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -158,32 +157,4 @@ func TestAgentsComeAndLeave(t *testing.T) {
 	f.gone(o)
 	f.registered()
 	f.gone(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-ca"}})
-}
-
-// A dry run writes nothing for agents either, and lists it.
-func TestDryRunOfAgents(t *testing.T) {
-	f := newFleet(t)
-	f.withPrincipal()
-	cluster := f.clusters(1)[0]
-	f.available(cluster)
-	f.placement("all", cluster)
-	record, _ := f.start()
-	o := f.gitops("fleet", "all", withAgent, func(o *v1beta1.GitOpsCluster) {
-		o.Annotations = map[string]string{contract.DryRunAnnotation: "true"}
-	})
-	testkit.Eventually(t, "the plan", func() error {
-		at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonDryRun)
-		text := strings.Join(lines(at.Status.Plan), "\n")
-		for _, want := range []string{"create secrets " + f.argocd + "/argocd-agent-ca", "create secrets " + f.argocd + "/" + cluster + "-cluster-secret"} {
-			if !strings.Contains(text, want) {
-				return fmt.Errorf("no %q in\n%s", want, text)
-			}
-		}
-		return nil
-	})
-	for _, w := range record.written() {
-		if !strings.HasPrefix(w, "patch gitopsclusters/status ") {
-			t.Errorf("a dry run wrote %s", w)
-		}
-	}
 }

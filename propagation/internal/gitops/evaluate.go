@@ -236,7 +236,7 @@ func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLab
 		}
 		want.Registered = len(want.Holders) > 0 || namespace == everyIn
 		if want.Registered {
-			shape(a, &want, namespace, cluster)
+			shape(a.Planned, &want, namespace, cluster)
 		}
 		step, err := register.Plan(f.secrets[cluster], clusters[cluster], namespace, instanceLabel, want)
 		if err != nil {

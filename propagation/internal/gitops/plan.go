@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 )
@@ -71,6 +72,11 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	}
 	r := &Reconciler{options: options, agents: none{}, since: map[types.NamespacedName]map[string]time.Time{}}
 	holds, verdict := r.holds(key(o), f, time.Now())
+	if options.Agents != nil && in.Refusal == nil {
+		if r.agents, err = previewAgents(ctx, reader, askOf(o, in, holds), options); err != nil {
+			return v1beta1.GitOpsClusterStatus{}, err
+		}
+	}
 	clusters, err := w.clusters(ctx, f)
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
@@ -90,11 +96,32 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	facts := f.facts(o, func(string) string { return "" })
 	facts.Verdict, facts.Clusters.Leaving = verdict, len(verdict.Leaving)
 	if in.Refusal == nil {
-		if facts.Plan, err = f.plan(o, holds, options.InstanceLabel, w.everyIn, clusters, none{}, others); err != nil {
+		r.addAgents(key(o), f, &facts)
+		plan, err := f.plan(o, holds, options.InstanceLabel, w.everyIn, clusters, r.agents, others)
+		if err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
+		facts.Plan = append(plan, facts.Plan...)
 	}
 	return facts.Status(&v1beta1.GitOpsClusterStatus{}, time.Now()), nil
+}
+
+// previewAgents returns what would be done about agents. Those of other GitOpsClusters
+// stay theirs.
+func previewAgents(ctx context.Context, reader client.Reader, ask agents.Ask, options Options) (Agents, error) {
+	list := &v1beta1.GitOpsClusterList{}
+	if err := (trimmed{reader}).List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
+	}
+	others := map[types.NamespacedName]bool{}
+	for i := range list.Items {
+		if other := &list.Items[i]; intent.ArgoNamespace(other) == ask.ArgoNamespace && key(other) != ask.Owner {
+			others[key(other)] = true
+		}
+	}
+	o := *options.Agents
+	o.Namespaces, o.Limit = options.Namespaces, options.MaxLeaving
+	return agents.Preview(ctx, reader, ask, others, o)
 }
 
 // trimmed reads Secrets as the cache has them, without key material. A hub on which the

@@ -72,13 +72,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	holds, verdict := r.holds(key(o), f, time.Now())
 	r.agents.Ask(ctx, askOf(o, in, holds))
+	planned := holds
 	holds = r.keep(key(o), f, holds)
 	facts := f.facts(o, func(cluster string) string { return r.roster.takenBy(in.ArgoNamespace, cluster) })
 	facts.Verdict, facts.Clusters.Leaving = verdict, len(verdict.Leaving)
 	r.addAgents(key(o), f, &facts)
 	if in.DryRun {
 		agents := facts.Plan
-		if facts.Plan, err = r.plan(ctx, w, o, f, holds); err != nil {
+		if facts.Plan, err = r.plan(ctx, w, o, f, planned); err != nil {
 			return ctrl.Result{}, err
 		}
 		facts.Plan = append(facts.Plan, agents...)
@@ -171,19 +172,19 @@ func (r *Reconciler) leave(ctx context.Context, o *v1beta1.GitOpsCluster, f foun
 		return ctrl.Result{}, nil
 	}
 	facts := f.facts(o, func(string) string { return "" })
+	r.agents.Ask(ctx, askOf(o, f.intent, nil))
+	r.addAgents(key(o), f, &facts)
 	if f.intent.DryRun {
 		plan, err := r.plan(ctx, world{Reader: r.client, everyIn: r.options.everyIn()}, o, f, map[string]bool{})
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		facts.Plan = plan
+		facts.Plan = append(plan, facts.Plan...)
 		if err := r.tell(ctx, key(o), f, f.held); err != nil {
 			return ctrl.Result{}, err
 		}
 		return r.write(ctx, o, facts, 0)
 	}
-	r.agents.Ask(ctx, askOf(o, f.intent, nil))
-	r.addAgents(key(o), f, &facts)
 	if err := r.tell(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -68,7 +68,7 @@ func (r *Roster) Again() <-chan event.GenericEvent { return r.again }
 func (r *Roster) Want(namespace, cluster string) register.Want {
 	want := r.holders(namespace, cluster)
 	if want.Registered {
-		shape(r.agents, &want, namespace, cluster)
+		shape(r.agents.Shape, &want, namespace, cluster)
 	}
 	return want
 }

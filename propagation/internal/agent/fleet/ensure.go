@@ -55,6 +55,16 @@ func (f *Fleet) Ensure(ctx context.Context, w agent.Wanted) (agent.State, error)
 	return f.report(ctx, seen.AddOn, state)
 }
 
+// Look returns what is known of the agent on a cluster, and writes nothing. It is what
+// [Fleet.Ensure] would return if it had nothing to write.
+func (f *Fleet) Look(ctx context.Context, w agent.Wanted) (agent.State, error) {
+	seen, _, err := f.seen(ctx, &w)
+	if err != nil {
+		return agent.State{}, err
+	}
+	return agent.StateOf(w, seen, f.now())
+}
+
 // Plan returns what [Fleet.Ensure] would write now, for a dry run.
 func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) ([]agent.Write, error) {
 	seen, problem, err := f.seen(ctx, &w)
@@ -82,6 +92,17 @@ func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) ([]agent.Write, error)
 	return plan, nil
 }
 
+// PlanLeave returns what [Fleet.Leave] would write in the end, for a dry run.
+func (f *Fleet) PlanLeave(cluster string) []agent.Write {
+	work, addOn := kind(&workv1.ManifestWork{}), kind(&addonv1alpha1.ManagedClusterAddOn{})
+	return []agent.Write{
+		{Verb: "delete", Kind: work, Namespace: cluster, Name: agent.WorkName, Why: "no GitOpsCluster asks for argocd-agent there"},
+		{Verb: "create", Kind: work, Namespace: cluster, Name: agent.LeavingWorkName, Why: "it looks whether the client certificate's key is gone"},
+		{Verb: "delete", Kind: addOn, Namespace: cluster, Name: agent.AddOnName, Why: "the registration agent removes the key because of it"},
+		{Verb: "delete", Kind: work, Namespace: cluster, Name: agent.LeavingWorkName, Why: "the key is gone"},
+	}
+}
+
 // seen reads what the hub says about a cluster, leaves out what is not ours, and makes the
 // wanted image one that the cluster can pull.
 func (f *Fleet) seen(ctx context.Context, w *agent.Wanted) (seen agent.Seen, problem string, err error) {
@@ -89,6 +110,7 @@ func (f *Fleet) seen(ctx context.Context, w *agent.Wanted) (seen agent.Seen, pro
 	if err != nil {
 		return seen, "", err
 	}
+	seen.Cluster = status.ClusterOf(w.Cluster, cluster)
 	if seen.AddOn, err = find(ctx, f, w.Cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}); err != nil {
 		return seen, "", err
 	}

@@ -41,11 +41,11 @@ const fieldOwner = "multicluster-integrations-agent"
 
 // Fleet reads and writes what the hub has for the agents of all managed clusters.
 type Fleet struct {
-	// objects holds add-ons and works with our label, and the one ClusterManagementAddOn
-	// that must not be there.
-	objects cache.Cache
-	// clusters holds the ManagedClusters.
-	clusters cache.Cache
+	// objects reads add-ons and works with our label, and the one ClusterManagementAddOn
+	// that must not be there; clusters reads the ManagedClusters.
+	objects, clusters client.Reader
+	// watched are the caches of the two.
+	watched struct{ objects, clusters cache.Cache }
 	// client reads past the caches.
 	client client.Client
 	now    func() time.Time
@@ -76,7 +76,14 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 	if err := mgr.Add(objects); err != nil {
 		return nil, err
 	}
-	return &Fleet{objects: objects, clusters: mgr.GetCache(), client: c, now: time.Now}, nil
+	f := &Fleet{objects: objects, clusters: mgr.GetCache(), client: c, now: time.Now}
+	f.watched.objects, f.watched.clusters = objects, mgr.GetCache()
+	return f, nil
+}
+
+// Reading returns a Fleet without caches, for [Fleet.Plan] and [Fleet.Look] alone.
+func Reading(c client.Client) *Fleet {
+	return &Fleet{objects: c, clusters: c, client: c, now: time.Now}
 }
 
 // Reader reads add-ons and works with our label.
@@ -87,15 +94,15 @@ func (f *Fleet) Reader() client.Reader { return f.objects }
 func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []source.Source {
 	of := func(o client.Object) []reconcile.Request { return requests(o.GetNamespace()) }
 	return []source.Source{
-		source.Kind(f.objects, &addonv1alpha1.ManagedClusterAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
+		source.Kind(f.watched.objects, &addonv1alpha1.ManagedClusterAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, a *addonv1alpha1.ManagedClusterAddOn) []reconcile.Request { return of(a) })),
-		source.Kind(f.objects, &workv1.ManifestWork{}, handler.TypedEnqueueRequestsFromMapFunc(
+		source.Kind(f.watched.objects, &workv1.ManifestWork{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(_ context.Context, w *workv1.ManifestWork) []reconcile.Request { return of(w) })),
-		source.Kind(f.objects, &addonv1alpha1.ClusterManagementAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
+		source.Kind(f.watched.objects, &addonv1alpha1.ClusterManagementAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, _ *addonv1alpha1.ClusterManagementAddOn) []reconcile.Request {
 				return f.all(ctx, of)
 			})),
-		source.Kind(f.clusters, &clusterv1.ManagedCluster{}, handler.TypedEnqueueRequestsFromMapFunc(
+		source.Kind(f.watched.clusters, &clusterv1.ManagedCluster{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, c *clusterv1.ManagedCluster) []reconcile.Request {
 				a := &addonv1alpha1.ManagedClusterAddOn{}
 				if f.objects.Get(ctx, types.NamespacedName{Namespace: c.Name, Name: agent.AddOnName}, a) != nil {
