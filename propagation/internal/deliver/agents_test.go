@@ -18,7 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-const told = `"argocd-agent.argoproj-labs.io/ignore-sync":"true"`
+const ignored = `"argocd-agent.argoproj-labs.io/ignore-sync":"true"`
 
 // hubWithAgents is the namespace of an Argo CD whose cluster Secrets tell of agents.
 func hubWithAgents(t *testing.T) (namespace string, with func(*Options)) {
@@ -47,7 +47,7 @@ func unnamed(a *argocd.Application) {
 	a.Spec = json.RawMessage(strings.ReplaceAll(string(a.Spec), `,"name":"`+a.Annotations[contract.ClusterAnnotation]+`"`, ""))
 }
 
-// What is pulled goes on as before on a cluster with an agent, which is told to leave it
+// What is pulled goes on as before on a cluster with an agent, which is ignored to leave it
 // alone; a restart writes nothing.
 func TestPulledBesideAnAgent(t *testing.T) {
 	namespace, with := hubWithAgents(t)
@@ -56,15 +56,15 @@ func TestPulledBesideAnAgent(t *testing.T) {
 	app, other := p.deploy("guestbook", unnamed), elsewhere.deploy("guestbook")
 	work := delivered(t, app, p.cluster)
 	delivered(t, other, elsewhere.cluster)
-	if err := carries(t, app, told); err == nil {
-		t.Error("without an agent it is told already")
+	if err := carries(t, app, ignored); err == nil {
+		t.Error("without an agent it is ignored already")
 	}
 	secret := agentComes(p, namespace)
-	eventually(t, "the mark in the copy", func() error { return carries(t, app, told) })
+	eventually(t, "the mark in the copy", func() error { return carries(t, app, ignored) })
 	if now := delivered(t, app, p.cluster); now.UID != work.UID {
 		t.Error("the work is another one")
 	}
-	if err := carries(t, other, told); err == nil {
+	if err := carries(t, other, ignored); err == nil {
 		t.Error("a cluster without agent has the mark as well")
 	}
 	first.stop()
@@ -72,7 +72,7 @@ func TestPulledBesideAnAgent(t *testing.T) {
 	second := start(t, with)
 	next := p.deploy("next", unnamed)
 	delivered(t, next, p.cluster)
-	if err := carries(t, next, told); err != nil {
+	if err := carries(t, next, ignored); err != nil {
 		t.Error(err)
 	}
 	for _, request := range second.requests.in(p.cluster, elsewhere.cluster) {
@@ -82,7 +82,7 @@ func TestPulledBesideAnAgent(t *testing.T) {
 	}
 	remove(t, secret)
 	eventually(t, "the mark to go with the agent", func() error {
-		if carries(t, app, told) == nil {
+		if carries(t, app, ignored) == nil {
 			return errors.New("it is there")
 		}
 		return nil
@@ -113,7 +113,7 @@ func TestNotDeliveredTwice(t *testing.T) {
 
 	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal lets go
 	says(t, app, policy.ErrorCondition, "")
-	eventually(t, "the edit", func() error { return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, told)) })
+	eventually(t, "the edit", func() error { return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, ignored)) })
 	remove(t, secret)
 	says(t, late, policy.ErrorCondition, "")
 	delivered(t, late, p.cluster)
@@ -159,5 +159,5 @@ func TestMovesToAnAgentAndBack(t *testing.T) {
 		a.Labels, a.Annotations, a.Spec = back.Labels, back.Annotations, back.Spec
 	})
 	delivered(t, app, p.cluster)
-	eventually(t, "the mark in the copy", func() error { return carries(t, app, told) })
+	eventually(t, "the mark in the copy", func() error { return carries(t, app, ignored) })
 }
