@@ -26,6 +26,8 @@ const (
 	dataName   = "name"
 	dataServer = "server"
 	dataConfig = "config"
+
+	digestPrefix = "sha256:"
 )
 
 // secretName returns the name of a cluster's Secret.
@@ -107,7 +109,11 @@ func givenBefore(is *corev1.Secret) func(key string) bool {
 // digest stands for a config wherever it is kept or compared.
 func digest(config []byte) []byte {
 	sum := sha256.Sum256(config)
-	return []byte("sha256:" + hex.EncodeToString(sum[:]))
+	return []byte(digestPrefix + hex.EncodeToString(sum[:]))
+}
+
+func isDigest(value []byte) bool {
+	return bytes.HasPrefix(value, []byte(digestPrefix)) && len(value) == len(digestPrefix)+2*sha256.Size
 }
 
 // argocdOwned reports whether Argo CD reads a label as its own. On a ManagedCluster

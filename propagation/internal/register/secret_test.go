@@ -44,6 +44,9 @@ func TestTrimKeepsNoSecrets(t *testing.T) {
 	if config, there := s.Data["config"]; !there || !bytes.Equal(config, digest([]byte("token"))) || string(s.Data["name"]) != "c" {
 		t.Errorf("data is %q", s.Data)
 	}
+	if _, err := trim(s); err != nil || !bytes.Equal(s.Data["config"], digest([]byte("token"))) {
+		t.Errorf("trimmed again it is %q, %v", s.Data, err) // as a cache does with its initial list
+	}
 	if _, err := trim("a tombstone"); err != nil {
 		t.Error(err)
 	}

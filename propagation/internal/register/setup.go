@@ -89,13 +89,16 @@ func trim(in any) (any, error) {
 }
 
 // Trim drops the values of a Secret but for name and server, and keeps a digest of the
-// config; the other keys stay, so that they are seen and removed.
+// config; the other keys stay, so that they are seen and removed. What a cache first hears
+// of in its initial list is trimmed twice.
 func Trim(secret *corev1.Secret) {
 	for key, value := range secret.Data {
 		switch key {
 		case dataName, dataServer:
 		case dataConfig:
-			secret.Data[key] = digest(value)
+			if !isDigest(value) {
+				secret.Data[key] = digest(value)
+			}
 		default:
 			secret.Data[key] = nil
 		}
