@@ -76,13 +76,13 @@ func TestComesAndLeaves(t *testing.T) {
 		}
 		return nil
 	})
-	if !f.Has(f.namespace, c) {
+	if !f.Has(a.Owner, f.namespace, c) {
 		t.Error("the cluster may be let go of before its key is gone")
 	}
 	keyGone(t, f, c)
 	testkit.Eventually(t, "the end of the agent", func() error {
-		if server, _, err := f.Shape(f.namespace, c); f.Has(f.namespace, c) || server != "" || err != nil {
-			return fmt.Errorf("it has one: %t; Secret %s, %w", f.Has(f.namespace, c), server, err)
+		if server, _, err := f.Shape(f.namespace, c); f.Has(a.Owner, f.namespace, c) || server != "" || err != nil {
+			return fmt.Errorf("it has one: %t; Secret %s, %w", f.Has(a.Owner, f.namespace, c), server, err)
 		}
 		return nil
 	})

@@ -231,12 +231,13 @@ func (h *Hub) Answer(owner types.NamespacedName) (Answer, bool) {
 	return a, known
 }
 
-// Has reports whether something of an Argo CD's agent is, or is to be, or may be, on a cluster.
-func (h *Hub) Has(namespace, cluster string) bool {
+// Has reports whether something of an Argo CD's agent is, or is to be, or may be, on a
+// cluster on behalf of a GitOpsCluster. An agent that another one has taken over is not.
+func (h *Hub) Has(owner types.NamespacedName, namespace, cluster string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.tasks[cluster]
-	return t != nil && t.namespace == namespace || slices.Contains(h.options.Namespaces, namespace) && !h.surveyed[namespace]
+	return t != nil && t.namespace == namespace && t.owner == owner || slices.Contains(h.options.Namespaces, namespace) && !h.surveyed[namespace]
 }
 
 // Left reports whether nothing of what a GitOpsCluster asked for is left.

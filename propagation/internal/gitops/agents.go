@@ -28,7 +28,7 @@ type Agents interface {
 	Ask(ctx context.Context, ask agents.Ask)
 	Gone(ctx context.Context, owner types.NamespacedName)
 	Answer(owner types.NamespacedName) (agents.Answer, bool)
-	Has(namespace, cluster string) bool
+	Has(owner types.NamespacedName, namespace, cluster string) bool
 	Left(owner types.NamespacedName) bool
 	Shape(namespace, cluster string) (server string, config []byte, err error)
 	Planned(namespace, cluster string) (server string, config []byte, err error)
@@ -41,7 +41,7 @@ func (none) Start(context.Context, []types.NamespacedName)     {}
 func (none) Ask(context.Context, agents.Ask)                   {}
 func (none) Gone(context.Context, types.NamespacedName)        {}
 func (none) Answer(types.NamespacedName) (agents.Answer, bool) { return agents.Answer{}, true }
-func (none) Has(string, string) bool                           { return false }
+func (none) Has(types.NamespacedName, string, string) bool     { return false }
 func (none) Left(types.NamespacedName) bool                    { return true }
 func (none) Shape(string, string) (string, []byte, error)      { return "", nil, nil }
 func (none) Planned(string, string) (string, []byte, error)    { return "", nil, nil }
@@ -84,7 +84,7 @@ func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]
 	_, known := r.agents.Answer(owner)
 	kept := maps.Clone(holds)
 	for cluster := range f.held {
-		if !known || r.agents.Has(f.intent.ArgoNamespace, cluster) {
+		if !known || r.agents.Has(owner, f.intent.ArgoNamespace, cluster) {
 			kept[cluster] = true
 		}
 	}
@@ -121,7 +121,7 @@ func (r *Reconciler) addAgents(owner types.NamespacedName, f found, facts *inten
 	p := answer.Principal
 	facts.Principal = &v1beta1.PrincipalStatus{Address: p.Address, Port: p.Port, Source: p.Source, Image: p.Image, Version: p.Version}
 	facts.Agents = []metav1.Condition{
-		judged(v1beta1.ConditionPrincipalFound, answer.PrincipalProblems, fmt.Sprintf("agents dial %s:%d, which is from %s", p.Address, p.Port, p.Source)),
+		judged(v1beta1.ConditionPrincipalFound, answer.PrincipalProblems, fmt.Sprintf("agents dial %s:%d, which is from %s", p.Address, p.Port, p.Source)+autonomous(f.intent.Agent.Mode)),
 		judged(v1beta1.ConditionCertificatesReady, answer.CertificateProblems, "CA, certificates and token key of the principal are there, valid and trusted"),
 	}
 	deployed, connected := countAgents(f, answer, facts)
@@ -129,6 +129,14 @@ func (r *Reconciler) addAgents(owner types.NamespacedName, f found, facts *inten
 	for _, w := range answer.Plan {
 		facts.Plan = append(facts.Plan, v1beta1.PlannedWrite(w))
 	}
+}
+
+// autonomous says what the hub is to autonomous agents.
+func autonomous(mode string) string {
+	if mode != agent.ModeAutonomous {
+		return ""
+	}
+	return "; the agents are autonomous: Applications are written on the clusters, and their copies on the hub, in namespaces called like the clusters, are read-only but for sync and terminate"
 }
 
 // countAgents counts agents, and returns the conditions about them.
