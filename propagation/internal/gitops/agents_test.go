@@ -19,6 +19,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
@@ -95,6 +96,30 @@ func agentNamespaceOf(w *workv1.ManifestWork) string {
 	return o.Namespace
 }
 
+// nothingOfAKey searches everything that is told.
+func nothingOfAKey(t *testing.T, o *v1beta1.GitOpsCluster) {
+	t.Helper()
+	var events corev1.EventList
+	if err := hub.client.List(context.Background(), &events); err != nil {
+		t.Fatal(err)
+	}
+	gathered, err := metrics.Registry.Gather()
+	if err != nil || len(events.Items) == 0 {
+		t.Fatalf("%d Events, metrics: %v", len(events.Items), err)
+	}
+	for what, in := range map[string]any{"status": o.Status, "Events": events.Items, "metrics": gathered, "log": logs.text()} {
+		text, err := json.Marshal(in)
+		if err != nil || len(text) < 3 {
+			t.Fatalf("%s: %v, %s", what, err, text)
+		}
+		for _, mark := range []string{"PRIVATE", "keyData"} {
+			if _, after, told := strings.Cut(string(text), mark); told {
+				t.Errorf("the %s tell of a key: %s %.200s", what, mark, after)
+			}
+		}
+	}
+}
+
 // A cluster that enters gets an agent, and its Secret changes in place; the status says
 // what is waited for; nothing of a key is told. It leaves in order, the Secret last, and
 // the certificates with the last GitOpsCluster.
@@ -129,17 +154,7 @@ func TestAgentsComeAndLeave(t *testing.T) {
 		}
 		return nil
 	})
-	status, err := json.Marshal(at.Status)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for what, text := range map[string]string{"status": string(status), "log": logs.text()} {
-		for _, mark := range []string{"PRIVATE", "keyData"} {
-			if _, after, told := strings.Cut(text, mark); told {
-				t.Errorf("the %s tells of a key: %s %.200s", what, mark, after)
-			}
-		}
-	}
+	nothingOfAKey(t, at)
 
 	if err := hub.client.Delete(ctx, o); err != nil {
 		t.Fatal(err)

@@ -43,13 +43,13 @@ func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, serial.A
 
 // fleet is an Argo CD of the hub with a namespace of GitOpsClusters.
 type fleet struct {
-	t *testing.T
+	t testing.TB
 	// argocd is where Secrets are, team where GitOpsClusters and Placements are.
 	argocd, team string
 	options      Options
 }
 
-func newFleet(t *testing.T) *fleet {
+func newFleet(t testing.TB) *fleet {
 	t.Helper()
 	f := &fleet{t: t, argocd: unique("argocd"), team: unique("team")}
 	f.namespace(f.argocd)

@@ -43,14 +43,15 @@ var hub struct {
 	config *rest.Config
 	client client.Client
 	scheme *runtime.Scheme
-	// secrets are the rules of the Role that is there once for each Argo CD.
+	// secrets are the rules of the Roles that are there once for each Argo CD.
 	secrets []rbacv1.PolicyRule
-	// optional are the rules of the component.
+	// optional are the rules of the components.
 	optional []rbacv1.PolicyRule
 }
 
 const (
 	account   = "system:serviceaccount:multicluster-integrations:multicluster-integrations"
+	base      = "deploy/base/rbac/propagation.yaml"
 	component = "deploy/components/gitopsclusters/"
 	// agentComponent has what agents need more.
 	agentComponent = "deploy/components/gitopsclusters-agent/"
@@ -103,7 +104,7 @@ func whole() bool {
 // grant gives propagation's account the roles that are shipped.
 func grant() error {
 	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: account}}
-	for _, file := range []string{"deploy/base/rbac/propagation.yaml", component + "propagation.yaml", agentComponent + "propagation.yaml"} {
+	for _, file := range []string{base, component + "propagation.yaml", agentComponent + "propagation.yaml"} {
 		text, err := os.ReadFile(filepath.Join(testkit.Root(), file))
 		if err != nil {
 			return err
@@ -116,9 +117,12 @@ func grant() error {
 			switch {
 			case role.Kind == "Role" && role.Namespace == "argocd":
 				hub.secrets = append(hub.secrets, role.Rules...)
+				if file != base {
+					hub.optional = append(hub.optional, role.Rules...)
+				}
 			case role.Kind == "ClusterRole":
-				if strings.HasPrefix(file, component) {
-					hub.optional = role.Rules
+				if file != base {
+					hub.optional = append(hub.optional, role.Rules...)
 				}
 				binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subject, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name}}
 				if err := errors.Join(hub.client.Create(context.Background(), role), hub.client.Create(context.Background(), binding)); err != nil {
