@@ -21,6 +21,19 @@ func TestExamplesApplyStrictly(t *testing.T) {
 	}
 }
 
+// So do those of GitOpsClusters, in either version.
+func TestExamplesOfGitOpsClusters(t *testing.T) {
+	needNamespace(t, "argocd")
+	const crd = "apps.open-cluster-management.io_gitopsclusters.yaml"
+	apply(t, deployPath("components", "gitopsclusters", crd))
+	kubectl(t, "wait", "--for=condition=Established", "--timeout=1m", "-f", deployPath("components", "gitopsclusters", crd))
+	for _, name := range []string{"v1beta1.yaml", "v1alpha1.yaml", "from-nothing.yaml"} {
+		apply(t, deployPath("examples", "gitopscluster", name))
+		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", "gitopscluster", name))
+	}
+	kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("components", "gitopsclusters", crd))
+}
+
 // The keys in the ApplicationSet are the ones that propagation reads.
 func TestExampleUsesTheContract(t *testing.T) {
 	text := readFile(t, deployPath("examples", "guestbook-app-set.yaml"))

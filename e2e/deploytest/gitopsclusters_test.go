@@ -83,6 +83,42 @@ func TestAgentsOfGitOpsClusters(t *testing.T) {
 	}
 }
 
+// The rights in Argo CD's namespace go where the overlay has Argo CD.
+func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
+	const name = "multicluster-integrations-propagation-gitopsclusters-agent"
+	for overlay, want := range map[string]string{"ocm": "argocd", "rhacm": "openshift-gitops"} {
+		found := 0
+		for id := range byIdentity(t, component(t, overlay, "gitopsclusters, components/gitopsclusters-agent")) {
+			if !strings.Contains(id, " Role") || !strings.HasSuffix(id, "/"+name) {
+				continue
+			}
+			if found++; !strings.HasSuffix(id, " "+want+"/"+name) {
+				t.Errorf("%s: %s, want it in %s", overlay, id, want)
+			}
+		}
+		if found != 2 {
+			t.Errorf("%s: %d Roles and RoleBindings", overlay, found)
+		}
+	}
+}
+
+// Without the component propagation has no right on anything that only agents need.
+func TestNoRightsWithoutAgents(t *testing.T) {
+	rights := 0
+	for r := range grantedRights(t, component(t, "ocm", "gitopsclusters")) {
+		if !strings.HasPrefix(r.binary, "propagation") {
+			continue
+		}
+		rights++
+		if slices.Contains([]string{"addon.open-cluster-management.io", "certificates.k8s.io", "apps", "route.openshift.io"}, r.group) || r.resource == "services" || r.resource == "configmaps" && r.namespace == "argocd" {
+			t.Errorf("too much: %s", r)
+		}
+	}
+	if rights == 0 {
+		t.Fatal("no rights found: the test proves nothing")
+	}
+}
+
 // No star, nothing that gives rights, and no Secret or ConfigMap of the whole hub.
 func TestRightsOfGitOpsClusters(t *testing.T) {
 	rights := 0

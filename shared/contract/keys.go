@@ -60,6 +60,9 @@ const (
 	LiveViewAnnotation = group + "live-view"
 	// RestartPrincipalAnnotation with a false boolean keeps the principal from being restarted.
 	RestartPrincipalAnnotation = group + "restart-principal"
+	// CertificateGenerationAnnotation is the least generation of the agents' client
+	// certificates: a raised one has all of them renewed.
+	CertificateGenerationAnnotation = group + "certificate-generation"
 	// GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are gone.
 	GitOpsClusterFinalizer = group + "gitopscluster"
 )

@@ -62,7 +62,7 @@ var deployReasons = []string{agent.ReasonAddOnNameTaken, agent.ReasonImageUnknow
 func askOf(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool) agents.Ask {
 	a := agents.Ask{
 		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace, Clusters: slices.Sorted(maps.Keys(holds)),
-		RotateCA: contract.Token(o.Annotations[rotateCAAnnotation], &contract.Rejected{}), Abandon: in.Abandon,
+		RotateCA: contract.Token(o.Annotations[rotateCAAnnotation], &contract.Rejected{}), Abandon: in.Abandon, AtLeast: in.Generation,
 		DryRun: in.DryRun || in.Refusal != nil, // what cannot be followed leaves everything as it is
 	}
 	if w := in.Agent; w != nil && in.Refusal == nil && o.DeletionTimestamp.IsZero() {

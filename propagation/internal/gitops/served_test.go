@@ -21,12 +21,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -194,8 +196,21 @@ func TestAutonomousAgents(t *testing.T) {
 	f.available(cluster)
 	f.placement("all", cluster)
 	f.start()
-	o := f.gitops("fleet", "all", withAgent, func(o *v1beta1.GitOpsCluster) { o.Spec.GitOpsAddon.ArgoCDAgent.Mode = agent.ModeAutonomous })
+	o := f.gitops("fleet", "all", withAgent, func(o *v1beta1.GitOpsCluster) {
+		o.Spec.GitOpsAddon.ArgoCDAgent.Mode = agent.ModeAutonomous
+		o.Annotations = map[string]string{contract.CertificateGenerationAnnotation: "3"}
+	})
 	f.carry(`"agent.mode":"autonomous"`, cluster)
+	testkit.Eventually(t, "a certificate of the generation that is asked for", func() error {
+		a := &addonv1alpha1.ManagedClusterAddOn{}
+		if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: cluster, Name: agent.AddOnName}, a); err != nil {
+			return err
+		}
+		if r := a.Status.Registrations; len(r) != 1 || len(r[0].Subject.Groups) != 1 || r[0].Subject.Groups[0] != agent.Group(3) {
+			return fmt.Errorf("it asks for %+v", r)
+		}
+		return nil
+	})
 	at := f.says(o, v1beta1.ConditionPrincipalFound, metav1.ConditionTrue, intent.ReasonAsExpected)
 	for _, c := range at.Status.Conditions {
 		if c.Type == v1beta1.ConditionPrincipalFound && !strings.Contains(c.Message, "read-only") {

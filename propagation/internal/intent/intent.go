@@ -35,6 +35,9 @@ const (
 // maxManifests bounds how many objects go along with an agent.
 const maxManifests = 16
 
+// maxGeneration bounds what a generation is raised to by hand.
+const maxGeneration = 1_000_000
+
 // Settings are propagation's own.
 type Settings struct {
 	// Namespaces are those of the hub's Argo CDs that clusters may be registered with.
@@ -55,6 +58,8 @@ type Intent struct {
 	Unused []string
 	// Refusal says why nothing is done, if so.
 	Refusal *Problem
+	// Generation is the least one of the agents' certificates, 0 for any.
+	Generation int
 	// DryRun: nothing is written but the plan.
 	DryRun bool
 	// Abandon lets go of clusters that cannot be reached.
@@ -204,6 +209,13 @@ func (in *Intent) annotations(annotations map[string]string) *Problem {
 			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number of clusters; correct or remove it", contract.ConfirmLeavingAnnotation)}
 		}
 		in.Confirmed = n
+	}
+	if text := annotations[contract.CertificateGenerationAnnotation]; text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxGeneration {
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number from 1 to %d; correct or remove it", contract.CertificateGenerationAnnotation, maxGeneration)}
+		}
+		in.Generation = n
 	}
 	return nil
 }

@@ -64,6 +64,8 @@ func TestMeaning(t *testing.T) {
 		"manifest":  {reason: "a manifest is a whole object", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{kind: A}]}}}", refused: ReasonBadManifests},
 		"dry":       {reason: "a dry run that may not be one", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/dry-run: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 		"live":      {reason: "rights are not given by a slip", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/live-view: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
+		"renew":     {reason: "a generation is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: g2}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
+		"renewed":   {reason: "and asks for all of that generation", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: '2'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Generation: 2}},
 		"confirm":   {reason: "a number of clusters is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/confirm-leaving: '-1'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 	}
 	for name, c := range cases {

@@ -122,7 +122,7 @@ func (r Rules) judgeFacts(csr *certificatesv1.CertificateSigningRequest, facts C
 	switch {
 	case !now.Before(csr.CreationTimestamp.Add(RequestAge)):
 		return Verdict{Reason: "RequestTooOld", Final: true, Message: fmt.Sprintf(
-			"the request is older than %s; raise the certificate's generation, or delete the request and restart the cluster's registration agent", RequestAge)}
+			"the request is older than %s and is not signed; the cluster is made to ask anew, for the next generation", RequestAge)}
 	case facts.Requests > MaxRequests:
 		return Verdict{Reason: "TooManyRequests", Message: fmt.Sprintf(
 			"cluster %s made %d requests within %s, more than %d: none is signed; find out why its registration agent asks again and again, and delete the requests",

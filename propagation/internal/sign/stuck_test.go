@@ -58,7 +58,7 @@ func TestStuck(t *testing.T) {
 	}
 	a.late.Store(int64(pki.RequestAge + time.Minute))
 	a.addOn(c, 1)
-	a.event(c, "RequestTooOld", "raise the certificate's generation")
+	a.event(c, "RequestTooOld", "is made to ask anew")
 	if now := a.read(csr); len(now.Status.Certificate) > 0 {
 		t.Error("it was signed")
 	}
