@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,11 +15,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -43,17 +43,7 @@ func TestComesAndLeaves(t *testing.T) {
 		t.Errorf("a cluster without agent: %s, %v", server, err)
 	}
 
-	// What the registration agent asks for now is signed.
-	csr := requestOf(t, c, 1)
-	testkit.Eventually(t, "the certificate", func() error {
-		if err := hub.client.Get(ctx, client.ObjectKeyFromObject(csr), csr); err != nil {
-			return err
-		}
-		if addOn, err := f.addOn(c); err != nil || len(csr.Status.Certificate) == 0 || len(pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation])) != 1 {
-			return fmt.Errorf("conditions %v, %w", csr.Status.Conditions, err)
-		}
-		return nil
-	})
+	f.signed(c)
 
 	f.balanced("192.0.2.2")
 	f.delivered(c, holds("192.0.2.2"))
@@ -182,4 +172,35 @@ func TestDryRun(t *testing.T) {
 	a.DryRun = false
 	f.Ask(ctx, a)
 	f.delivered(c, holds("192.0.2.1"))
+}
+
+// A cluster that is let go of without proof is told of, with the certificates that it may
+// have kept; one that has proven that its key is gone is not.
+func TestAbandonedIsTold(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	proven, lost := f.cluster(), f.cluster()
+	f.Start(ctx, nil)
+	a := f.ask("a", 0, proven, lost)
+	f.Ask(ctx, a)
+	for _, c := range []string{proven, lost} {
+		f.delivered(c, holds("192.0.2.1"))
+		f.signed(c)
+	}
+	testkit.EditStatus(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: lost}}, func(c *clusterv1.ManagedCluster) {
+		c.Status.Conditions[0].Status = metav1.ConditionUnknown
+	})
+	a.Clusters, a.Abandon = nil, true
+	f.Ask(ctx, a)
+	keyGone(t, f, proven)
+	testkit.Eventually(t, "the end of both", func() error {
+		if f.Has(a.Owner, f.namespace, proven) || f.Has(a.Owner, f.namespace, lost) {
+			return errors.New("there is something left")
+		}
+		return nil
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if want := []string{fmt.Sprint(a.Owner, " ", lost, " 1")}; !slices.Equal(f.abandoned, want) {
+		t.Errorf("told of %q, want %q", f.abandoned, want)
+	}
 }

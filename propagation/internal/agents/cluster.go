@@ -156,9 +156,18 @@ func (h *Hub) workOff(ctx context.Context, name string) (ctrl.Result, error) {
 
 // leave takes one step of taking the agent off.
 func (h *Hub) leave(ctx context.Context, name string, t *task) (ctrl.Result, error) {
+	addOn := &addonv1alpha1.ManagedClusterAddOn{}
+	err := h.fleet.Reader().Get(ctx, client.ObjectKey{Namespace: name, Name: agent.AddOnName}, addOn)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("get ManagedClusterAddOn %s/%s: %w", name, agent.AddOnName, err)
+	}
+	kept := presence{addOn: addOn}.issued()
 	done, waitingFor, err := h.fleet.Leave(ctx, name, t.abandon)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if done && len(kept) > 0 && h.options.Abandoned != nil { // else the add-on would have gone in an earlier step
+		h.options.Abandoned(t.owner, name, kept)
 	}
 	h.mu.Lock()
 	news := done || h.leaving[name] != waitingFor

@@ -31,6 +31,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent/fleet"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/principal/reader"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/sign"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -55,6 +56,9 @@ type Options struct {
 	// Reshaped when the Secrets of clusters have to be looked at.
 	Changed  func(namespace string)
 	Reshaped func(clusters ...string)
+	// Abandoned is called when a cluster was let go of without proof, with the certificates
+	// that it may have kept.
+	Abandoned func(owner types.NamespacedName, cluster string, kept []pki.Issued)
 }
 
 // Hub knows what GitOpsClusters ask for and what has become of it.

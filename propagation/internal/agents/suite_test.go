@@ -39,6 +39,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -74,8 +75,8 @@ type fixture struct {
 	writes    *atomic.Int64
 	stop      func()
 
-	mu       sync.Mutex
-	reshaped []string
+	mu                  sync.Mutex
+	reshaped, abandoned []string
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -125,6 +126,10 @@ func (f *fixture) start() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.reshaped = append(f.reshaped, clusters...)
+	}, Abandoned: func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.abandoned = append(f.abandoned, fmt.Sprint(owner, " ", cluster, " ", len(kept)))
 	}})
 	if err != nil {
 		f.t.Fatal(err)
@@ -217,6 +222,21 @@ func keyGone(t *testing.T, f *fixture, cluster string) {
 				{Type: workv1.ManifestAvailable, Status: metav1.ConditionFalse, Reason: "ResourceNotAvailable", LastTransitionTime: metav1.Now()},
 			},
 		}}
+	})
+}
+
+// signed has the registration agent of a cluster ask for its certificate, and get it.
+func (f *fixture) signed(cluster string) {
+	f.t.Helper()
+	csr := requestOf(f.t, cluster, 1)
+	testkit.Eventually(f.t, "the certificate", func() error {
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(csr), csr); err != nil {
+			return err
+		}
+		if addOn, err := f.addOn(cluster); err != nil || len(csr.Status.Certificate) == 0 || len(pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation])) != 1 {
+			return fmt.Errorf("conditions %v, %w", csr.Status.Conditions, err)
+		}
+		return nil
 	})
 }
 

@@ -9,7 +9,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -17,6 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -129,6 +132,24 @@ func (r *Reconciler) addAgents(owner types.NamespacedName, f found, facts *inten
 	for _, w := range answer.Plan {
 		facts.Plan = append(facts.Plan, v1beta1.PlannedWrite(w))
 	}
+}
+
+// abandoned says which certificates a cluster may have kept that was let go of without
+// proof: the principal takes them until they expire.
+func (r *Reconciler) abandoned(owner types.NamespacedName, cluster string, kept []pki.Issued) {
+	var until []string
+	for _, c := range kept {
+		if c.Expires.After(time.Now()) {
+			until = append(until, fmt.Sprintf("%s until %s", c.SHA256, c.Expires.Format(time.RFC3339)))
+		}
+	}
+	if len(until) == 0 {
+		return
+	}
+	o := &corev1.ObjectReference{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.Kind, Namespace: owner.Namespace, Name: owner.Name}
+	r.recorder.Eventf(o, nil, corev1.EventTypeWarning, "AgentAbandoned", "Leave",
+		"cluster %s was let go of without proof that its key is gone, and the principal takes its client certificates (SHA-256 %s); to cut it off before, ask for a new CA with annotation %s",
+		cluster, strings.Join(until, ", "), rotateCAAnnotation)
 }
 
 // autonomous says what the hub is to autonomous agents.

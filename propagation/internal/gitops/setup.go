@@ -114,6 +114,7 @@ func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents
 	}
 	o.Changed = r.roster.tellChanged
 	o.Reshaped = func(clusters ...string) { r.roster.kick(ctx.Done(), clusters...) }
+	o.Abandoned = r.abandoned
 	hub, err := agents.Setup(ctx, mgr, o)
 	if err != nil {
 		return err

@@ -31,10 +31,10 @@ const (
 )
 
 // Granted in the Argo CD namespaces only, by a Role. ConfigMaps are not listed.
-// +kubebuilder:rbac:groups="",resources=services,namespace=argocd,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,namespace=argocd,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps,namespace=argocd,verbs=get
-// +kubebuilder:rbac:groups=apps,resources=deployments,namespace=argocd,verbs=get;list;watch
-// +kubebuilder:rbac:groups=route.openshift.io,resources=routes,namespace=argocd,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,namespace=argocd,verbs=list;watch
+// +kubebuilder:rbac:groups=route.openshift.io,resources=routes,namespace=argocd,verbs=list
 
 // Reader reads what belongs to a principal.
 type Reader struct {
