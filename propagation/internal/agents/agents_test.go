@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/principal"
@@ -203,4 +204,28 @@ func TestAbandonedIsTold(t *testing.T) {
 	if want := []string{fmt.Sprint(a.Owner, " ", lost, " 1")}; !slices.Equal(f.abandoned, want) {
 		t.Errorf("told of %q, want %q", f.abandoned, want)
 	}
+}
+
+// Nor does a dry run remove the certificates when the last one asks no more; it says so.
+func TestDryRunOfTheEnd(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	f.Start(ctx, nil)
+	a := f.ask("a", 0)
+	f.Ask(ctx, a)
+	ca := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}}
+	testkit.Eventually(t, "the CA", func() error { return hub.client.Get(ctx, client.ObjectKeyFromObject(ca), ca) })
+	a.Agent, a.DryRun = nil, true
+	f.Ask(ctx, a)
+	f.answers("a", "the plan", func(a Answer) error {
+		if len(a.Plan) != 4 || a.Plan[3].Verb != "delete" || a.Plan[3].Name != ca.Name {
+			return fmt.Errorf("plan %v", a.Plan)
+		}
+		return nil
+	})
+	if err := hub.client.Get(ctx, client.ObjectKeyFromObject(ca), ca); err != nil {
+		t.Error(err)
+	}
+	a.DryRun = false
+	f.Ask(ctx, a)
+	f.absent(ca)
 }

@@ -218,3 +218,45 @@ func TestAutonomousAgents(t *testing.T) {
 		}
 	}
 }
+
+// A cluster that is registered gets an agent, and loses it again, with one Secret all the
+// time; a dry run says that this one changes.
+func TestSecretStaysWhileTheShapeChanges(t *testing.T) {
+	f := newFleet(t)
+	f.withPrincipal()
+	cluster := f.clusters(1)[0]
+	f.available(cluster)
+	f.placement("all", cluster)
+	f.start()
+	o := f.gitops("fleet", "all")
+	f.ready(o, 1)
+	uid := f.secrets(f.argocd)[cluster].UID
+	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
+		withAgent(o)
+		o.Annotations = map[string]string{contract.DryRunAnnotation: "true"}
+	})
+	f.agentPlan(o, intent.ReasonDryRun, "patch secrets "+f.argocd+"/"+cluster+"-cluster-secret", "create manifestworks "+cluster+"/"+agent.WorkName)
+	if s := f.secrets(f.argocd)[cluster]; strings.Contains(string(s.Data["server"]), "agentName=") {
+		t.Error("the dry run changed it")
+	}
+	shaped := func(what string, agents bool) {
+		t.Helper()
+		testkit.Eventually(t, what, func() error {
+			s := f.secrets(f.argocd)[cluster]
+			if s == nil || s.UID != uid {
+				t.Fatalf("the Secret was gone: %v", s)
+			}
+			if strings.Contains(string(s.Data["server"]), "agentName=") != agents {
+				return fmt.Errorf("server %s", s.Data["server"])
+			}
+			return nil
+		})
+	}
+	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) { o.Annotations = nil })
+	f.carry("192.0.2.1", cluster)
+	shaped("the agent's shape", true)
+	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) { o.Spec.GitOpsAddon = nil })
+	keyGone(t, cluster)
+	shaped("the plain shape", false)
+	f.ready(o, 1)
+}
