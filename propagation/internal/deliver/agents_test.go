@@ -155,8 +155,9 @@ func TestMovesToAnAgentAndBack(t *testing.T) {
 	})
 
 	back := p.app("guestbook", unnamed)
+	edit(t, app, func(a *argocd.Application) { a.Spec = back.Spec })
 	edit(t, app, func(a *argocd.Application) {
-		a.Labels, a.Annotations, a.Spec = back.Labels, back.Annotations, back.Spec
+		a.Labels, a.Annotations = back.Labels, back.Annotations
 	})
 	delivered(t, app, p.cluster)
 	eventually(t, "the mark in the copy", func() error { return carries(t, app, ignored) })
