@@ -24,6 +24,7 @@ const reader = "prometheus-k8s"
 var quiet = map[string]string{
 	`code=~"429|5.."`:           "the API server refuses nothing",
 	`propagation_gitopscluster`: "GitOpsClusters are off",
+	`certificate_expiry_`:       "and so is argocd-agent",
 	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`: "nothing is being deleted yet",
 }
 
