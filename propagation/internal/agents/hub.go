@@ -281,7 +281,7 @@ func (h *Hub) shape(namespace, cluster string, planned bool) (server string, con
 	switch {
 	case t == nil && settled && surveyed || t != nil && t.namespace != namespace:
 		return "", nil, nil
-	case t == nil || t.wanted == nil || t.untouched && !(planned && t.dry) || t.config == nil:
+	case t == nil || t.wanted == nil || t.untouched && (!planned || !t.dry) || t.config == nil:
 		return "", nil, ErrNotKnown
 	}
 	config, _, err = t.config(cluster)

@@ -95,7 +95,7 @@ func (k *Keeper) Remove(ctx context.Context, namespace string) error {
 // PlanRemove returns what [Keeper.Remove] would write.
 func (k *Keeper) PlanRemove(ctx context.Context, namespace string) ([]Write, error) {
 	secrets, err := k.ours(ctx, namespace)
-	var writes []Write
+	writes := make([]Write, 0, len(secrets))
 	for _, secret := range secrets {
 		writes = append(writes, Write{Verb: "delete", Kind: "Secret", Namespace: namespace, Name: secret.Name, Why: "no agent of this Argo CD is left"})
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -36,7 +37,7 @@ func (f *fleet) served() (registered, shaped, works int) {
 		}
 	}
 	var list metav1.PartialObjectMetadataList
-	list.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWorkList"))
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWorkList"})
 	if err := hub.client.List(context.Background(), &list, client.MatchingLabels{agent.OwnedLabel: "true"}); err != nil {
 		f.t.Fatal(err)
 	}
