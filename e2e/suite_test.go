@@ -60,13 +60,10 @@ func approveRemovals(ctx context.Context, approved bool) error {
 	return fleet.Hub.Client.Patch(ctx, namespace, client.RawPatch("application/merge-patch+json", []byte(patch)))
 }
 
-// await fails the test unless what comes true; what is asked at every change on the
-// fleet's clusters and says what it saw.
+// await is [scenario.View.Expect] on the view of the fleet.
 func await(t *testing.T, name string, what func() (holds bool, saw string)) {
 	t.Helper()
-	if _, err := view.Await(t.Context(), name, what); err != nil {
-		t.Fatal(err)
-	}
+	view.Expect(t, name, what)
 }
 
 // onEachCluster runs a test on the cluster with the newest parts and on the one with

@@ -6,6 +6,7 @@ package deploytest
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -25,26 +26,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// patience is how long a named wait may take on a busy machine.
-const patience = 90 * time.Second
-
-// eventually waits until met returns true. What it saw last is told on failure.
+// eventually is [testkit.Eventually] for what says whether it is met, and what it saw.
 func eventually(t *testing.T, what string, met func() (bool, string)) {
 	t.Helper()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(patience)
-	for {
-		ok, saw := met()
-		if ok {
-			return
+	testkit.Eventually(t, what, func() error {
+		if ok, saw := met(); !ok {
+			return errors.New(saw)
 		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("waited %s for %s; last seen: %s", patience, what, saw)
-		}
-	}
+		return nil
+	})
 }
 
 // running is a binary at work under its own identity.
@@ -158,7 +148,7 @@ func mountToken(t *testing.T, c credential, file string) {
 // stop asks a binary to end as the kubelet does; it must do so in time and with 0.
 func stop(t *testing.T, run *exec.Cmd, log *os.File, r running) {
 	_ = run.Process.Signal(os.Interrupt)
-	kill := time.AfterFunc(patience, func() { _ = run.Process.Kill() })
+	kill := time.AfterFunc(testkit.Patience, func() { _ = run.Process.Kill() })
 	err := run.Wait()
 	kill.Stop()
 	if err != nil {

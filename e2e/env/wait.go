@@ -5,8 +5,11 @@ package env
 
 import (
 	"context"
-	"fmt"
+	"errors"
+	"testing"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 const (
@@ -25,23 +28,19 @@ func Wait(ctx context.Context, what string, probe func(context.Context) (done bo
 
 // WaitFor is [Wait] with a patience of its own.
 func WaitFor(ctx context.Context, patience time.Duration, what string, probe func(context.Context) (done bool, saw string)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
-	defer cancel()
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	last := "nothing"
-	for {
+	return testkit.WaitFor(ctx, patience, pause, what, func(ctx context.Context) error {
 		done, saw := probe(ctx)
 		if done {
 			return nil
 		}
-		if ctx.Err() == nil {
-			last = saw // a probe that was cut off says nothing new
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w; last seen: %s", what, context.Cause(ctx), last)
-		case <-tick.C:
-		}
+		return errors.New(saw)
+	})
+}
+
+// Await is [Wait] in a test, which fails when the wait does.
+func Await(t testing.TB, what string, probe func(context.Context) (done bool, saw string)) {
+	t.Helper()
+	if err := Wait(t.Context(), what, probe); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -98,7 +98,7 @@ func TestHubMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitDelivered(t, fleet.Hub, name)
-		await(t, name+" to run", func(ctx context.Context) (bool, string) {
+		env.Await(t, name+" to run", func(ctx context.Context) (bool, string) {
 			found := running(ctx, t, name)
 			return len(found) == 3, fmt.Sprint(found)
 		})
@@ -136,7 +136,7 @@ func TestHubMoves(t *testing.T) {
 	}
 
 	// 4. What the old hub had applied is forgotten.
-	await(t, "the agent to forget the old hub", func(ctx context.Context) (bool, string) {
+	env.Await(t, "the agent to forget the old hub", func(ctx context.Context) (bool, string) {
 		var list workv1.AppliedManifestWorkList
 		if err := managed.Client.List(ctx, &list); err != nil {
 			return false, err.Error()
@@ -153,7 +153,7 @@ func TestHubMoves(t *testing.T) {
 	if err := hub.Client.Patch(t.Context(), a, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"revisionHistoryLimit":7}}`))); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "a change to arrive", func(ctx context.Context) (bool, string) {
+	env.Await(t, "a change to arrive", func(ctx context.Context) (bool, string) {
 		there := application(moved)
 		err := managed.Client.Get(ctx, client.ObjectKeyFromObject(there), there)
 		return err == nil && strings.Contains(string(there.Spec), `"revisionHistoryLimit":7`), fmt.Sprintf("%v %s", err, there.Spec)
@@ -161,7 +161,7 @@ func TestHubMoves(t *testing.T) {
 	if err := hub.Client.Delete(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "all of it to be pruned", func(ctx context.Context) (bool, string) {
+	env.Await(t, "all of it to be pruned", func(ctx context.Context) (bool, string) {
 		left := running(ctx, t, moved)
 		return len(left) == 0, fmt.Sprint(left)
 	})
@@ -236,18 +236,11 @@ func decide(t *testing.T, hub *env.Cluster, word string) {
 	}
 }
 
-func await(t *testing.T, what string, check func(context.Context) (bool, string)) {
-	t.Helper()
-	if err := env.Wait(t.Context(), what, check); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // awaitDelivered waits until the agent has applied an Application of a hub, and the hub
 // says that it is well.
 func awaitDelivered(t *testing.T, hub *env.Cluster, name string) {
 	t.Helper()
-	await(t, hub.Name+" to say that "+name+" is applied and well", func(ctx context.Context) (bool, string) {
+	env.Await(t, hub.Name+" to say that "+name+" is applied and well", func(ctx context.Context) (bool, string) {
 		a := application(name)
 		if err := hub.Client.Get(ctx, client.ObjectKeyFromObject(a), a); err != nil {
 			return false, err.Error()

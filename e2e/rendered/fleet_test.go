@@ -111,7 +111,7 @@ func awaitOperation(t *testing.T, a *unstructured.Unstructured, phase, text stri
 // awaitRow waits for health, sync and condition types of a cluster's row in the report.
 func awaitRow(t *testing.T, cluster, want string) {
 	t.Helper()
-	must(t, env.Wait(t.Context(), "the row of "+cluster+" to be "+want, func(ctx context.Context) (bool, string) {
+	env.Await(t, "the row of "+cluster+" to be "+want, func(ctx context.Context) (bool, string) {
 		r := &v1alpha1.MulticlusterApplicationSetReport{}
 		if err := fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(report()), r); err != nil {
 			return false, err.Error()
@@ -127,17 +127,17 @@ func awaitRow(t *testing.T, cluster, want string) {
 			return saw == want && len(r.Statuses.ClusterConditions) == len(fleet.Managed), saw
 		}
 		return false, fmt.Sprint(r.Statuses)
-	}))
+	})
 }
 
 func awaitObject(t *testing.T, c *env.Cluster, o *unstructured.Unstructured, holds func(*unstructured.Unstructured) (bool, string)) {
 	t.Helper()
-	must(t, env.Wait(t.Context(), fmt.Sprintf("%s %s on %s", o.GetKind(), o.GetName(), c.Name), func(ctx context.Context) (bool, string) {
+	env.Await(t, fmt.Sprintf("%s %s on %s", o.GetKind(), o.GetName(), c.Name), func(ctx context.Context) (bool, string) {
 		if err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return false, err.Error()
 		}
 		return holds(o)
-	}))
+	})
 }
 
 func awaitGone(t *testing.T, c *env.Cluster, o *unstructured.Unstructured) {

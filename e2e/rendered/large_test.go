@@ -89,7 +89,7 @@ func awaitShards(t *testing.T, a *unstructured.Unstructured) {
 // the agent has applied them as they are.
 func awaitLean(t *testing.T, cluster *env.Cluster, n int) {
 	t.Helper()
-	must(t, env.Wait(t.Context(), "each ConfigMap to be in one work", func(ctx context.Context) (bool, string) {
+	env.Await(t, "each ConfigMap to be in one work", func(ctx context.Context) (bool, string) {
 		works := &workv1.ManifestWorkList{}
 		if err := fleet.Hub.Client.List(ctx, works, client.InNamespace(cluster.Name), client.HasLabels{contract.RenderedLabel}); err != nil {
 			return false, err.Error()
@@ -106,7 +106,7 @@ func awaitLean(t *testing.T, cluster *env.Cluster, n int) {
 			}
 		}
 		return held == n, fmt.Sprint(held, " of ", n)
-	}))
+	})
 }
 
 // configMaps returns those of the Application on a cluster, by name.

@@ -95,14 +95,14 @@ func refusePods(t *testing.T, c *env.Cluster) (admit func()) {
 	binding := object(group, "ValidatingAdmissionPolicyBinding", "", "no-pods")
 	binding.Object["spec"] = map[string]any{"policyName": "no-pods", "validationActions": []any{"Deny"}}
 	must(t, c.Apply(t.Context(), policy, binding))
-	must(t, env.Wait(t.Context(), "pods to be refused", func(ctx context.Context) (bool, string) {
+	env.Await(t, "pods to be refused", func(ctx context.Context) (bool, string) {
 		probe := &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "guestbook", Name: "probe"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.invalid/c"}}},
 		}
 		err := c.Client.Create(ctx, probe, client.DryRunAll)
 		return err != nil && strings.Contains(err.Error(), "no pods today"), fmt.Sprint(err)
-	}))
+	})
 	return func() {
 		must(t, c.Client.Delete(t.Context(), binding))
 		must(t, c.Client.Delete(t.Context(), policy))

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -139,5 +140,13 @@ func (v *View) Await(ctx context.Context, name string, what func() (holds bool, 
 		case <-ctx.Done():
 			return time.Time{}, fmt.Errorf("wait for %s: %w; last seen: %s", name, context.Cause(ctx), saw)
 		}
+	}
+}
+
+// Expect is [View.Await] in a test, which fails when what does not come true.
+func (v *View) Expect(t testing.TB, name string, what func() (holds bool, saw string)) {
+	t.Helper()
+	if _, err := v.Await(t.Context(), name, what); err != nil {
+		t.Fatal(err)
 	}
 }

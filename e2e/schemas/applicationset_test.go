@@ -47,14 +47,11 @@ func TestEveryFieldOfAnApplicationSet(t *testing.T) {
 	create(t, project)
 	create(t, generated(appset, destination))
 	report := &v1alpha1.MulticlusterApplicationSetReport{}
-	err := env.Wait(t.Context(), "the report", func(ctx context.Context) (bool, string) {
+	env.Await(t, "the report", func(ctx context.Context) (bool, string) {
 		err := hub.Client.Get(ctx, client.ObjectKeyFromObject(appset), report)
 		rows := report.Statuses.ClusterConditions
 		return err == nil && len(rows) == 1 && rows[0].Cluster == destination, fmt.Sprintf("%v %+v", err, rows)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // generated returns an Application as the ApplicationSet controller makes it.

@@ -141,13 +141,10 @@ func create(t *testing.T, o client.Object) {
 func delivered(t *testing.T) map[string]*unstructured.Unstructured {
 	t.Helper()
 	var works workv1.ManifestWorkList
-	err := env.Wait(t.Context(), "the ManifestWork", func(ctx context.Context) (bool, string) {
+	env.Await(t, "the ManifestWork", func(ctx context.Context) (bool, string) {
 		err := hub.Client.List(ctx, &works, client.InNamespace(cluster))
 		return err == nil && len(works.Items) == 1, fmt.Sprint(len(works.Items), " ", err)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	manifests := map[string]*unstructured.Unstructured{}
 	for _, manifest := range works.Items[0].Spec.Workload.Manifests {
 		o := &unstructured.Unstructured{}

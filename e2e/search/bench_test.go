@@ -13,6 +13,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // BenchmarkPoll asks for 5,000 Applications with 10 resources each, in batches of
@@ -21,7 +22,7 @@ import (
 func BenchmarkPoll(b *testing.B) {
 	fleet := memory.Fleet{Clusters: 500, Sets: 10, Resources: 10}
 	server := serve(b, search.Options{Source: fleet})
-	eventually(b, "the fleet is filled in", func() bool { return server.Table().Len() == 500*(1+10*11) })
+	testkit.Until(b, "the fleet to be filled in", func() bool { return server.Table().Len() == 500*(1+10*11) })
 	caller := client(b, server)
 	var batches [][]byte
 	for first := 0; first < fleet.Clusters; first += 50 {

@@ -15,6 +15,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // small is a fleet of 4 clusters with 2 Applications of 3 resources each.
@@ -86,7 +87,7 @@ func shapeOf(t testing.TB, body []byte) shape {
 // TestFaults looks at what a client meets under each fault.
 func TestFaults(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
-	eventually(t, "the fleet is filled in", func() bool { return server.Table().Len() == smallRows })
+	testkit.Until(t, "the fleet to be filled in", func() bool { return server.Table().Len() == smallRows })
 	whole := shape{Count: 8, Items: 8, Related: 24, Nodes: 4}
 	for name, test := range map[string]struct {
 		reason  string
@@ -162,7 +163,7 @@ func TestRefuse(t *testing.T) {
 // TestBreakOff ends the connection in the middle of an answer.
 func TestBreakOff(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
-	eventually(t, "the fleet is filled in", func() bool { return server.Table().Len() == smallRows })
+	testkit.Until(t, "the fleet to be filled in", func() bool { return server.Table().Len() == smallRows })
 	if err := server.SetFaults(search.Faults{BreakOff: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,7 @@ func TestBreakOff(t *testing.T) {
 // TestDelay lets a client give up before the answer.
 func TestDelay(t *testing.T) {
 	server := serve(t, search.Options{Source: small})
-	if err := server.SetFaults(search.Faults{Delay: patience}); err != nil {
+	if err := server.SetFaults(search.Faults{Delay: testkit.Patience}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -188,7 +189,7 @@ func TestDelay(t *testing.T) {
 		_, err := client(t, server).Do(request) //nolint:bodyclose // there is no answer
 		done <- err
 	}()
-	eventually(t, "the request is in", func() bool { return server.Requests() == 1 })
+	testkit.Until(t, "the request to be in", func() bool { return server.Requests() == 1 })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want a cancelled request", err)

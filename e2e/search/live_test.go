@@ -99,7 +99,7 @@ func TestAccess(t *testing.T) {
 	views := rbacv1.PolicyRule{APIGroups: []string{"view.open-cluster-management.io"}, Resources: []string{"managedclusterviews"}, Verbs: []string{"create"}}
 	// Nothing is remembered: the authorizer takes a moment to learn of a binding.
 	server := serve(t, search.Options{Source: small, Hub: hub, AccessCache: time.Nanosecond})
-	eventually(t, "the fleet is filled in", func() bool { return server.Table().Len() == smallRows })
+	testkit.Until(t, "the fleet to be filled in", func() bool { return server.Table().Len() == smallRows })
 	for _, test := range []struct {
 		name, namespace, reason string
 		rule                    *rbacv1.PolicyRule
@@ -116,7 +116,7 @@ func TestAccess(t *testing.T) {
 			if test.rule != nil {
 				grant(t, test.name, test.namespace, *test.rule)
 			}
-			eventually(t, test.reason, func() bool {
+			testkit.Until(t, test.reason, func() bool {
 				got := try(t, server, token, smallClusters...)
 				return got.status == 200 && shapeOf(t, got.body).Items == test.items
 			})
@@ -179,7 +179,7 @@ func TestLive(t *testing.T) {
 	grant(t, "search-live", "", rbacv1.PolicyRule{APIGroups: []string{"search.open-cluster-management.io"}, Resources: []string{"searches/allManagedData"}, Verbs: []string{"get"}})
 	server := serve(t, search.Options{Hub: hub, Clusters: map[string]*rest.Config{"cluster1": hub}, AccessCache: time.Nanosecond})
 	var body []byte
-	eventually(t, "the Application shows with its resource", func() bool {
+	testkit.Until(t, "the Application to show with its resource", func() bool {
 		got := try(t, server, token, "cluster1")
 		body = got.body
 		return got.status == 200 && shapeOf(t, body) == shape{Count: 1, Items: 1, Related: 1, Nodes: 1}
@@ -203,7 +203,7 @@ func TestLive(t *testing.T) {
 			},
 		},
 	})
-	eventually(t, "the missing resource shows", func() bool {
+	testkit.Until(t, "the missing resource to show", func() bool {
 		return shapeOf(t, try(t, server, token, "cluster1").body).Related == 2
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/access"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // source fills a table once.
@@ -258,7 +259,7 @@ func TestSamples(t *testing.T) {
 // waitForRows waits until the table is filled.
 func waitForRows(t testing.TB, server *search.Server) {
 	t.Helper()
-	eventually(t, "the table is filled", func() bool { return server.Table().Len() > 0 })
+	testkit.Until(t, "the table to be filled", func() bool { return server.Table().Len() > 0 })
 }
 
 // TestReviewFails cannot reach the Kubernetes API.

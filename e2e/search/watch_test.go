@@ -17,6 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // socket is a client's WebSocket.
@@ -37,7 +38,7 @@ func dial(t *testing.T, server *search.Server, protocol, account string) socket 
 	}
 	response.Body.Close()
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(testkit.Patience)); err != nil {
 		t.Fatal(err)
 	}
 	s := socket{t, conn}
@@ -145,7 +146,7 @@ func TestWatch(t *testing.T) {
 				s.send(message)
 			}
 			s.next() // the acknowledgement
-			eventually(t, "the subscription is there", func() bool { return server.Table().Watchers() == 1 })
+			testkit.Until(t, "the subscription to be there", func() bool { return server.Table().Watchers() == 1 })
 			change(t, server, read(t, "30-watch-insert-update-delete.json"))
 			if !test.told {
 				s.hearsNothing(sent[0]["id"])
@@ -199,7 +200,7 @@ func TestWatchSecond(t *testing.T) {
 	s.next()
 	for i, message := range sent {
 		s.send(message)
-		eventually(t, "the subscription is there", func() bool { return server.Table().Watchers() == i+1 })
+		testkit.Until(t, "the subscription to be there", func() bool { return server.Table().Watchers() == i+1 })
 	}
 	change(t, server, read(t, "30-watch-insert-update-delete.json"))
 	if got := s.next(); got["id"] != sent[1]["id"] {
@@ -232,7 +233,7 @@ func TestWatchUnmatched(t *testing.T) {
 			s := dial(t, server, "graphql-transport-ws", "reader-admin")
 			s.next()
 			s.send(sent[0])
-			eventually(t, "the subscription is there", func() bool { return server.Table().Watchers() == 1 })
+			testkit.Until(t, "the subscription to be there", func() bool { return server.Table().Watchers() == 1 })
 			server.Table().Put(table.Row{UID: "cluster1/silent", Cluster: "cluster1", Data: test.silent})
 			server.Table().Put(table.Row{UID: "cluster1/told", Cluster: "cluster1", Data: test.told})
 			event := s.next()["payload"].(map[string]any)["data"].(map[string]any)["watch"].(map[string]any)

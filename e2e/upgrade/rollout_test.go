@@ -30,13 +30,10 @@ func configMap(name, version string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata: {version: " + version + "}\n"
 }
 
-// await fails the test unless what comes true; what is asked at every change on the
-// fleet's clusters and says what it saw.
+// await is [scenario.View.Expect] on the view of the fleet.
 func await(t *testing.T, name string, what func() (holds bool, saw string)) {
 	t.Helper()
-	if _, err := view.Await(t.Context(), name, what); err != nil {
-		t.Fatal(err)
-	}
+	view.Expect(t, name, what)
 }
 
 func commit(t *testing.T, message string, files map[string]string) string {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 const victimVariable = "MULTICLUSTER_INTEGRATIONS_TEST_VICTIM"
@@ -56,20 +55,15 @@ func TestNothingSurvivesAKilledTest(t *testing.T) {
 	}
 	_ = victim.Wait() // it was killed, as it says
 
-	deadline, tick := time.After(time.Minute), time.NewTicker(20*time.Millisecond)
-	defer tick.Stop()
-	for {
-		running := processesIn(t, folder)
-		_, err := os.Stat(folder)
-		if len(running) == 0 && errors.Is(err, fs.ErrNotExist) {
-			return
+	Eventually(t, "the end of what it started", func() error {
+		if running := processesIn(t, folder); len(running) > 0 {
+			return fmt.Errorf("%v run", running)
 		}
-		select {
-		case <-deadline:
-			t.Fatalf("a minute after the kill %v run, folder: %v", running, err)
-		case <-tick.C:
+		if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(errors.New("the folder is still there"), err)
 		}
-	}
+		return nil
+	})
 }
 
 // processesIn returns the command lines of processes started from a folder.

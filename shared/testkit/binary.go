@@ -107,22 +107,19 @@ func (p *Binary) Metrics() (map[string]float64, error) {
 // on. It is patient: it is there for benchmarks, on machines that are busy.
 func (p *Binary) Settle(t testing.TB, what string, check func(metrics map[string]float64) error) {
 	t.Helper()
-	deadline, tick := time.After(10*Patience), time.NewTicker(200*time.Millisecond)
-	defer tick.Stop()
-	for {
+	eventually(t, 5*Patience, 200*time.Millisecond, what, func() error {
 		metrics, err := p.Metrics()
-		if err == nil {
-			err = check(metrics)
+		if err != nil {
+			return err
 		}
-		if err == nil && metrics["workqueue_depth"]+metrics["controller_runtime_active_workers"] == 0 {
-			return
+		if err := check(metrics); err != nil {
+			return err
 		}
-		select {
-		case <-deadline:
-			t.Fatalf("waited for %s: %v", what, err)
-		case <-tick.C:
+		if busy := metrics["workqueue_depth"] + metrics["controller_runtime_active_workers"]; busy > 0 {
+			return fmt.Errorf("%v requests are queued or worked on", busy)
 		}
-	}
+		return nil
+	})
 }
 
 // Heap returns the bytes of all that the process keeps, after a collection.

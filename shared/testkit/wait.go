@@ -5,6 +5,8 @@ package testkit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,33 +15,64 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Patience is how long [Eventually] waits before it gives up. It is long because
-// the machine may be busy; a test that passes never waits for it.
-const Patience = 60 * time.Second
+const (
+	// Patience is how long [Eventually] waits before it gives up. It is long because
+	// the machine may be busy; a test that passes never waits for it.
+	Patience = 2 * time.Minute
+	pause    = 20 * time.Millisecond
+)
 
-// Eventually calls check until it returns nil, and fails the test with the last
-// error when that takes too long. what names the wait.
+// WaitFor calls check at once, and then every so often until it returns nil. When ctx
+// ends or patience does, the error says what was waited for, why the wait ended, and
+// what check returned last.
+func WaitFor(ctx context.Context, patience, every time.Duration, what string, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %s", patience))
+	defer cancel()
+	last := errors.New("nothing")
+	err := wait.PollUntilContextCancel(ctx, every, true, func(ctx context.Context) (bool, error) {
+		err := check(ctx)
+		if err != nil && ctx.Err() == nil {
+			last = err // a check that was cut off says nothing new
+		}
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w; last seen: %w", what, context.Cause(ctx), last)
+	}
+	return nil
+}
+
+// Eventually waits until check returns nil, and fails the test when that takes too
+// long. It may be called when a test is cleaned up.
 func Eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
-	deadline := time.After(Patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatalf("waited for %s: %v", what, err)
-		case <-tick.C:
-		}
+	eventually(t, Patience, pause, what, check)
+}
+
+func eventually(t testing.TB, patience, every time.Duration, what string, check func() error) {
+	t.Helper()
+	if err := WaitFor(context.Background(), patience, every, what, func(context.Context) error { return check() }); err != nil {
+		t.Fatal(err)
 	}
+}
+
+var errNotYet = errors.New("it is not so yet")
+
+// Until is [Eventually] for what has nothing to say while it does not hold.
+func Until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	Eventually(t, what, func() error {
+		if !holds() {
+			return errNotYet
+		}
+		return nil
+	})
 }
 
 // Edit reads an object, changes it and writes it back, again while it races.

@@ -14,10 +14,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
-
-// patience is how long a busy machine may take for anything.
-const patience = 2 * time.Minute
 
 // state is what all reports say at one moment.
 type state []intermediate.Application
@@ -153,25 +151,18 @@ func (w *witness) always(rule func(state) error) {
 // eventually waits until the reports say what they should.
 func (w *witness) eventually(t *testing.T, what string, done func(state) bool) {
 	t.Helper()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(patience)
-	for {
+	testkit.Eventually(t, "reports in which "+what, func() error {
 		w.mu.Lock()
 		now, broken := w.now, w.broken
 		w.mu.Unlock()
 		if broken != nil {
-			t.Fatalf("while waiting until %s: %v", what, broken)
+			t.Fatalf("while waiting for %s: %v", what, broken)
 		}
-		if done(now) {
-			return
+		if !done(now) {
+			return fmt.Errorf("there are %s", now)
 		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("gave up waiting until %s; there are %s", what, now)
-		}
-	}
+		return nil
+	})
 }
 
 // whole is the rule that nothing known is lost: all Applications of the fleet

@@ -232,7 +232,7 @@ func (p *process) stop(t *testing.T) {
 	_ = p.command.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
+	case <-time.After(testkit.Patience):
 		_ = p.command.Process.Kill()
 		<-p.ended
 		t.Error("resourcesync did not end when it was asked to")

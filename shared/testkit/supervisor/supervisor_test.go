@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
@@ -126,9 +127,9 @@ func TestNothingSurvives(t *testing.T) {
 				})
 			}
 			for _, pid := range append(watched, f.Supervisor) {
-				eventually(t, c.reason, fmt.Sprintf("process %d to end", pid), func() bool { return !alive(pid) })
+				testkit.Until(t, fmt.Sprintf("process %d to end (%s)", pid, c.reason), func() bool { return !alive(pid) })
 			}
-			eventually(t, c.reason, "the folder to be removed", func() bool {
+			testkit.Until(t, "the folder to be removed ("+c.reason+")", func() bool {
 				if c.sweeps { // again and again: the last thread of the dead may still hold the lock
 					startAndClose(t, folder)
 				}
@@ -139,7 +140,7 @@ func TestNothingSurvives(t *testing.T) {
 	}
 }
 
-func TestWardenIsKilled(t *testing.T) {
+func TestSupervisorIsKilled(t *testing.T) {
 	w, err := supervisor.Start(t.TempDir(), prefix)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestWardenIsKilled(t *testing.T) {
 	}
 	within(t, w.Gone(), "the program to notice")
 	within(t, p.Ended(), "the process to be reported")
-	eventually(t, "the kernel kills it", "the process to end", func() bool { return !alive(p.PID()) })
+	testkit.Until(t, "the process to end, which the kernel kills", func() bool { return !alive(p.PID()) })
 	if _, err := w.Run(t.Context(), supervisor.Spec{Args: []string{"/bin/true"}}); err == nil {
 		t.Error("a supervisor that is gone still runs processes")
 	}
@@ -261,21 +262,7 @@ func within(t *testing.T, done <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-done:
-	case <-time.After(time.Minute):
-		t.Fatalf("waited a minute for %s", what)
-	}
-}
-
-func eventually(t *testing.T, reason, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	limit := time.After(time.Minute)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-limit:
-			t.Fatalf("waited a minute for %s (%s)", what, reason)
-		}
+	case <-time.After(testkit.Patience):
+		t.Fatalf("wait for %s: not within %s", what, testkit.Patience)
 	}
 }

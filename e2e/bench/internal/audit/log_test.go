@@ -4,10 +4,12 @@
 package audit
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // The log appears late and its lines come in pieces; none is lost or read twice.
@@ -24,7 +26,12 @@ func TestFollow(t *testing.T) {
 		if _, err := file.WriteString(piece); err != nil {
 			t.Fatal(err)
 		}
-		await(t, l, []int{1, 1, 3}[i])
+		testkit.Eventually(t, "the entries", func() error {
+			if got, want := l.Mark(), []int{1, 1, 3}[i]; got != want {
+				return fmt.Errorf("there are %d, want %d", got, want)
+			}
+			return nil
+		})
 	}
 	creates := func(e *Entry) bool { return e.Verb == "create" }
 	found, err := l.Since(1, creates)
@@ -43,31 +50,8 @@ func TestFollowSaysWhatItCannotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := Follow(t.Context(), path)
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for {
-		if _, err := l.Since(0, (func(*Entry) bool { return true })); err != nil {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatal("waiting for the error")
-		case <-tick.C:
-		}
-	}
-}
-
-func await(t *testing.T, l *Log, n int) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for l.Mark() != n {
-		select {
-		case <-deadline:
-			t.Fatalf("waiting for %d entries: %d are there", n, l.Mark())
-		case <-tick.C:
-		}
-	}
+	testkit.Until(t, "the error", func() bool {
+		_, err := l.Since(0, func(*Entry) bool { return true })
+		return err != nil
+	})
 }

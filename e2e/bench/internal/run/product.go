@@ -17,6 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // client is for the binaries' own endpoints on loopback.
@@ -101,20 +102,10 @@ func (b *bench) ready(ctx context.Context, name string) error {
 		return err
 	}
 	url := "http://" + p.Flag("health-probe-bind-address") + "/readyz"
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("%s is not ready", name))
-	defer cancel()
-	tick := time.NewTicker(readyPause)
-	defer tick.Stop()
-	for {
-		if _, err := get(ctx, url); err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
+	return testkit.WaitFor(ctx, patience, readyPause, name+" to be ready", func(ctx context.Context) error {
+		_, err := get(ctx, url)
+		return err
+	})
 }
 
 func get(ctx context.Context, url string) ([]byte, error) {
