@@ -20,6 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // remade deletes an Application and creates it again, as a restore from a backup
@@ -28,7 +29,7 @@ func remade(t *testing.T, p *place, app *argocd.Application, change ...func(*arg
 	t.Helper()
 	remove(t, app)
 	var again *argocd.Application
-	eventually(t, "the name to be free", func() error {
+	testkit.Eventually(t, "the name to be free", func() error {
 		again = p.app(app.Name, change...)
 		return hub.client.Create(context.Background(), again)
 	})
@@ -38,7 +39,7 @@ func remade(t *testing.T, p *place, app *argocd.Application, change ...func(*arg
 // bound waits until a work carries the Application's UID.
 func adopted(t *testing.T, app *argocd.Application, work *workv1.ManifestWork) {
 	t.Helper()
-	eventually(t, "the adoption of "+work.Name, func() error {
+	testkit.Eventually(t, "the adoption of "+work.Name, func() error {
 		own := works(t, app)
 		switch {
 		case len(own) != 1:
@@ -71,7 +72,7 @@ func TestAdoptsWhatAnEarlierLifeDelivered(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
 	})
-	eventually(t, "the edit in the adopted work", func() error { return carries(t, app, `"path":"edited"`) })
+	testkit.Eventually(t, "the edit in the adopted work", func() error { return carries(t, app, `"path":"edited"`) })
 	second.stop()
 
 	third := start(t)
@@ -100,7 +101,7 @@ func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 	start(t)
 	adopted(t, app, work)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
-	eventually(t, "the adopted work to be withdrawn", func() error {
+	testkit.Eventually(t, "the adopted work to be withdrawn", func() error {
 		for _, w := range works(t, app) {
 			if w.Namespace == p.cluster && w.DeletionTimestamp == nil {
 				return errors.New("not yet")
@@ -111,7 +112,7 @@ func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 	remove(t, app)
 	says(t, app, policy.WarningCondition, work.Name)
 	pruned(t, work)
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 	withdrawn(t, app)
 }
 
@@ -123,7 +124,7 @@ func TestWaitsForATerminatingCopy(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	remove(t, app)
-	eventually(t, "the withdrawal", func() error {
+	testkit.Eventually(t, "the withdrawal", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
 			return errors.New("it is still alive")
 		}
@@ -138,7 +139,7 @@ func TestWaitsForATerminatingCopy(t *testing.T) {
 		t.Fatalf("there are %d works", len(own))
 	}
 	pruned(t, work)
-	eventually(t, "the new work", func() error {
+	testkit.Eventually(t, "the new work", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].UID == work.UID {
 			return errors.New("not there")
 		}
@@ -162,7 +163,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 	}
 	p.create(second)
 	start(t)
-	eventually(t, "the younger to be bound", func() error {
+	testkit.Eventually(t, "the younger to be bound", func() error {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(second), second); err != nil {
 			return err
 		}
@@ -180,7 +181,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 	}
 	apply(second.Generation - 1)
 	edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
-	eventually(t, "the edit", func() error { return carries(t, app, `"wake":"up"`) })
+	testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"wake":"up"`) })
 	if own := works(t, app); len(own) != 2 {
 		t.Fatal("the older went before the newer was applied")
 	}
@@ -188,7 +189,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(second.Generation)
-	eventually(t, "the older to go", func() error {
+	testkit.Eventually(t, "the older to go", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].UID != second.UID {
 			return fmt.Errorf("there are %d", len(own))
 		}
@@ -206,7 +207,7 @@ func TestConvertsToAnotherNamespace(t *testing.T) {
 	to := func(namespace string) {
 		t.Helper()
 		edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = namespace })
-		eventually(t, "the other namespace", func() error { return carries(t, app, `"namespace":"`+namespace+`"`) })
+		testkit.Eventually(t, "the other namespace", func() error { return carries(t, app, `"namespace":"`+namespace+`"`) })
 		if after := delivered(t, app, p.cluster); after.UID != work.UID {
 			t.Fatal("it is another work")
 		}

@@ -19,26 +19,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
-
-// eventually waits until check is content and fails with what it last said.
-func eventually(t *testing.T, what string, check func() error) {
-	t.Helper()
-	deadline := time.After(60 * time.Second)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatalf("waited for %s: %v", what, err)
-		case <-tick.C:
-		}
-	}
-}
 
 // works returns the ManifestWorks of an Application on any cluster.
 func works(t *testing.T, app *argocd.Application) []workv1.ManifestWork {
@@ -60,7 +42,7 @@ func works(t *testing.T, app *argocd.Application) []workv1.ManifestWork {
 func delivered(t *testing.T, app *argocd.Application, cluster string) *workv1.ManifestWork {
 	t.Helper()
 	var work workv1.ManifestWork
-	eventually(t, "the ManifestWork of "+app.Name+" on "+cluster, func() error {
+	testkit.Eventually(t, "the ManifestWork of "+app.Name+" on "+cluster, func() error {
 		own := works(t, app)
 		if len(own) != 1 || own[0].Namespace != cluster {
 			return fmt.Errorf("there are %d works, conditions %v", len(own), said(t, app))
@@ -74,7 +56,7 @@ func delivered(t *testing.T, app *argocd.Application, cluster string) *workv1.Ma
 // withdrawn waits until app has no work.
 func withdrawn(t *testing.T, app *argocd.Application) {
 	t.Helper()
-	eventually(t, "the withdrawal of "+app.Name, func() error {
+	testkit.Eventually(t, "the withdrawal of "+app.Name, func() error {
 		if own := works(t, app); len(own) > 0 {
 			return fmt.Errorf("there are %d works", len(own))
 		}
@@ -111,7 +93,7 @@ func said(t *testing.T, app *argocd.Application) map[string]string {
 // an empty text: until it has none.
 func says(t *testing.T, app *argocd.Application, conditionType, text string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("%s %q on %s", conditionType, text, app.Name), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%s %q on %s", conditionType, text, app.Name), func() error {
 		message, there := said(t, app)[conditionType]
 		if there != (text != "") || !strings.Contains(message, text) {
 			return fmt.Errorf("conditions are %v", said(t, app))
@@ -124,7 +106,7 @@ func says(t *testing.T, app *argocd.Application, conditionType, text string) {
 // creation timestamps have seconds.
 func nextSecond(t *testing.T, then metav1.Time) {
 	t.Helper()
-	eventually(t, "the next second", func() error {
+	testkit.Eventually(t, "the next second", func() error {
 		if time.Now().Unix() <= then.Unix() {
 			return errors.New("not yet")
 		}

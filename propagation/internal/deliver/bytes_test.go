@@ -20,6 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // valuesOf returns a spec with the values for Helm.
@@ -51,7 +52,7 @@ func sentSpec(t *testing.T, app *argocd.Application) string {
 
 func sends(t *testing.T, app *argocd.Application, want, what string) {
 	t.Helper()
-	eventually(t, what, func() error {
+	testkit.Eventually(t, what, func() error {
 		if got := sentSpec(t, app); got != want {
 			return fmt.Errorf("delivered is\n%s, a new Application would get\n%s", got, want)
 		}
@@ -101,7 +102,7 @@ func TestEveryWriteDeliversTheSame(t *testing.T) {
 			sends(t, app, wanted[name], c.reason+", after an operation")
 
 			edit(t, app, func(a *argocd.Application) { a.Annotations[argocd.RefreshAnnotation] = "normal" })
-			eventually(t, "the refresh", func() error { return carries(t, app, argocd.RefreshAnnotation) })
+			testkit.Eventually(t, "the refresh", func() error { return carries(t, app, argocd.RefreshAnnotation) })
 			sends(t, app, wanted[name], c.reason+", with a refresh")
 			compared(t, app, m)
 			sends(t, app, wanted[name], c.reason+", after a refresh")
@@ -109,7 +110,7 @@ func TestEveryWriteDeliversTheSame(t *testing.T) {
 			foreignPatch(t, app)
 			sends(t, app, wanted[name], c.reason+", after the patch of another writer")
 			edit(t, app, func(a *argocd.Application) { a.Labels["new"] = "label" })
-			eventually(t, "the label", func() error { return carries(t, app, `"new":"label"`) })
+			testkit.Eventually(t, "the label", func() error { return carries(t, app, `"new":"label"`) })
 			sends(t, app, wanted[name], c.reason+", after a new label")
 		})
 	}
@@ -145,7 +146,7 @@ func TestGoldenOnUpdate(t *testing.T) {
 		created, edited := p.deploy(name+"-created", become), p.deploy(name+"-edited")
 		delivered(t, edited, p.cluster)
 		edit(t, edited, become)
-		eventually(t, name+" to be the same on update", func() error {
+		testkit.Eventually(t, name+" to be the same on update", func() error {
 			one, other := sentManifests(t, created), sentManifests(t, edited)
 			if one == "" || one != other || strings.Contains(one, `"operation":`) != (golden.Operation != nil) {
 				return fmt.Errorf("created:\n%s\nedited:\n%s", one, other)
@@ -156,7 +157,7 @@ func TestGoldenOnUpdate(t *testing.T) {
 			continue // it holds everything back until it has run
 		}
 		foreignPatch(t, edited)
-		eventually(t, name+" to be the same after the patch of another writer", func() error {
+		testkit.Eventually(t, name+" to be the same after the patch of another writer", func() error {
 			if one, other := sentManifests(t, created), sentManifests(t, edited); one != other {
 				return fmt.Errorf("created:\n%s\nedited:\n%s", one, other)
 			}

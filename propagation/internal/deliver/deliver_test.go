@@ -18,6 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestDelivers(t *testing.T) {
@@ -31,7 +32,7 @@ func TestDelivers(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = json.RawMessage(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"other"},"destination":{"namespace":"guestbook"}}`)
 	})
-	eventually(t, "the edit in the work", func() error { return carries(t, app, `"path":"other"`) })
+	testkit.Eventually(t, "the edit in the work", func() error { return carries(t, app, `"path":"other"`) })
 	remove(t, app)
 	withdrawn(t, app)
 }
@@ -45,7 +46,7 @@ func TestKeepsFinalizerUntilGone(t *testing.T) {
 	remove(t, app)
 	says(t, app, policy.WarningCondition, "deletion waits for cluster")
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
 func gone(o client.Object) error {

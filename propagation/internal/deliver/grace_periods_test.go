@@ -22,6 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestGraces(t *testing.T) {
@@ -167,7 +168,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 				t.Fatalf("%s: the old copy is gone", c.reason)
 			}
 			p.bind(other)
-			eventually(t, "the old copy to go", func() error {
+			testkit.Eventually(t, "the old copy to go", func() error {
 				if there() {
 					return errors.New("it is there")
 				}
@@ -216,7 +217,7 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 			})
 			says(t, app, policy.ErrorCondition, "cannot be the name of a ManagedCluster")
 			remove(t, app)
-			eventually(t, "the Application to be gone", func() error { return gone(app) })
+			testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 			moved := p.deploy("moved")
 			delivered(t, moved, p.cluster)
 			edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = target })
@@ -242,7 +243,7 @@ func TestAbandonReadsNothing(t *testing.T) {
 	never := p.deploy("never", abandoned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = newCluster(t) })
 	for _, a := range []*argocd.Application{app, never} {
 		remove(t, a)
-		eventually(t, "the Application to be gone", func() error { return gone(a) })
+		testkit.Eventually(t, "the Application to be gone", func() error { return gone(a) })
 	}
 	pruned(t, work)
 }
@@ -290,6 +291,6 @@ func TestWaitsForATerminatingCluster(t *testing.T) {
 	}
 	edit(t, cluster, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
 	for _, a := range []*argocd.Application{app, moved} {
-		eventually(t, a.Name+" to be gone", func() error { return gone(a) })
+		testkit.Eventually(t, a.Name+" to be gone", func() error { return gone(a) })
 	}
 }

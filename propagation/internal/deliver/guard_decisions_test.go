@@ -22,6 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // Undo really undoes: deleted Applications go, their works stay, Applications that are
@@ -34,11 +35,11 @@ func TestGuardUndo(t *testing.T) {
 	g.awaitHeld("ApplicationSet")
 	g.decide(namespace(g.namespace), "undo")
 	for i, app := range g.apps {
-		eventually(t, app.Name+" to be gone", func() error { return gone(app) })
+		testkit.Eventually(t, app.Name+" to be gone", func() error { return gone(app) })
 		g.apps[i] = g.deploy(app.Name, g.owned, func(a *argocd.Application) { a.Finalizers = app.Finalizers })
 	}
 	for _, app := range g.apps {
-		eventually(t, app.Name+" to take over its work", func() error {
+		testkit.Eventually(t, app.Name+" to take over its work", func() error {
 			if own := works(t, app); len(own) != 1 || own[0].Annotations[contract.HubUIDAnnotation] != string(app.UID) {
 				return fmt.Errorf("it has %d", len(own))
 			}
@@ -50,7 +51,7 @@ func TestGuardUndo(t *testing.T) {
 	if now := works(t, g.apps[0])[0].Generation; now != generation {
 		t.Errorf("its work's spec was written: generation %d became %d", generation, now)
 	}
-	eventually(t, "the metric to go", func() error {
+	testkit.Eventually(t, "the metric to go", func() error {
 		if n := gauge(t, g.namespace); n > 0 {
 			return fmt.Errorf("%v are held", n)
 		}
@@ -76,7 +77,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 	third := start(t, on)
 	bystander := g.deploy("bystander") // by the time it is delivered the others were looked at
 	delivered(t, bystander, g.cluster)
-	eventually(t, "the hold to be taken up", func() error {
+	testkit.Eventually(t, "the hold to be taken up", func() error {
 		if n := gauge(t, g.namespace); n != many {
 			return fmt.Errorf("%v are held", n)
 		}
@@ -126,7 +127,7 @@ func TestGuardLetsAFewGo(t *testing.T) {
 	g.awaitLeft(many - 2)
 	remove(t, g.apps[2])
 	remove(t, g.apps[3])
-	eventually(t, "the hold of what is more than a quarter of twelve", func() error { return told(t, "ApplicationSet", g.namespace) })
+	testkit.Eventually(t, "the hold of what is more than a quarter of twelve", func() error { return told(t, "ApplicationSet", g.namespace) })
 	g.awaitLeft(many - 2)
 }
 
@@ -147,7 +148,7 @@ func TestGuardDecisions(t *testing.T) {
 	t.Run("badValue", func(t *testing.T) {
 		g := generate(t, argocd.ResourcesFinalizer)
 		decide(t, namespace(g.namespace), "yes, please")
-		eventually(t, "the Event", func() error {
+		testkit.Eventually(t, "the Event", func() error {
 			if _, note := heldEvents(t, "Namespace", g.namespace, policy.ReasonInvalidTarget); !strings.Contains(note, `want "approve until <time>"`) {
 				return fmt.Errorf("it says %q", note)
 			}
@@ -220,7 +221,7 @@ func TestGuardNeedsItsMemory(t *testing.T) {
 	}, guarded(hubNamespace))
 	g := generate(t)
 	remove(t, g.apps[0])
-	eventually(t, "it to try, and to try again", func() error {
+	testkit.Eventually(t, "it to try, and to try again", func() error {
 		if n := len(asked); n < 2 {
 			return fmt.Errorf("it tried %d times; %d works are left", n, g.left())
 		}

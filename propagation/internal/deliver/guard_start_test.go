@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // slowLooks lets some looks at Applications of a cluster come to their end, and the others
@@ -73,7 +74,7 @@ func TestGuardWaitsForFirstLooks(t *testing.T) {
 			},
 		})
 	}, on, func(o *Options) { o.Concurrency = 20 })
-	eventually(t, "two looks to be through", func() error {
+	testkit.Eventually(t, "two looks to be through", func() error {
 		slow.mu.Lock()
 		defer slow.mu.Unlock()
 		if len(slow.looking) < slow.free {
@@ -82,7 +83,7 @@ func TestGuardWaitsForFirstLooks(t *testing.T) {
 		return nil
 	})
 	began := time.Now()
-	eventually(t, "the time after which a few would go", func() error {
+	testkit.Eventually(t, "the time after which a few would go", func() error {
 		if time.Since(began) < 4*time.Second {
 			return errors.New("not yet")
 		}

@@ -22,6 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // guarded turns the guard on, with a limit that tests reach; the hub has none, since
@@ -109,7 +110,7 @@ func (g *generated) left() (n int) {
 
 func (g *generated) awaitLeft(n int) {
 	g.t.Helper()
-	eventually(g.t, fmt.Sprintf("%d works to be left", n), func() error {
+	testkit.Eventually(g.t, fmt.Sprintf("%d works to be left", n), func() error {
 		if left := g.left(); left != n {
 			return fmt.Errorf("there are %d", left)
 		}
@@ -135,7 +136,7 @@ func heldEvents(t *testing.T, kind, namespace, reason string) (n int, note strin
 // awaitHeld waits until the hold is told of on an object, and fails if anything went.
 func (g *generated) awaitHeld(kind string) {
 	g.t.Helper()
-	eventually(g.t, "the Event of the hold on the "+kind, func() error {
+	testkit.Eventually(g.t, "the Event of the hold on the "+kind, func() error {
 		if n, _ := heldEvents(g.t, kind, g.namespace, policy.ReasonWithdrawalHeld); n != 1 {
 			return fmt.Errorf("there are %d; %d works are left", n, g.left())
 		}
@@ -217,7 +218,7 @@ func TestGuardHolds(t *testing.T) {
 			before := many
 			if name == "retargeted" {
 				before += 6 // the new copies come before the old ones go
-				eventually(t, "the hold", func() error { return told(t, c.on, g.namespace) })
+				testkit.Eventually(t, "the hold", func() error { return told(t, c.on, g.namespace) })
 				g.awaitLeft(before)
 			} else {
 				g.awaitHeld(c.on)
@@ -253,7 +254,7 @@ func told(t *testing.T, kind, namespace string) error {
 // condition.
 func condition(t *testing.T, app *argocd.Application) (conditionType string) {
 	t.Helper()
-	eventually(t, app.Name+" to say that its withdrawal is held", func() error {
+	testkit.Eventually(t, app.Name+" to say that its withdrawal is held", func() error {
 		for kind, message := range said(t, app) {
 			if strings.Contains(message, "withdrawal held") {
 				conditionType = kind

@@ -14,6 +14,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // An agent may change the works in its own namespace. Naming another tenant's
@@ -33,7 +34,7 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 	absent := func(w *workv1.ManifestWork) { w.Annotations[contract.HubNameAnnotation] = "nobody" }
 	for i := range 10 {
 		edit(t, work, []func(*workv1.ManifestWork){spoof, absent}[i%2])
-		eventually(t, "the repair", func() error {
+		testkit.Eventually(t, "the repair", func() error {
 			own := works(t, theirs)
 			if len(own) != 1 {
 				return errors.New("it still names the other one")
@@ -56,8 +57,8 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 	edit(t, work, spoof)
 	start(t)
 	remove(t, app)
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
-	eventually(t, "the leftover to be withdrawn", func() error {
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the leftover to be withdrawn", func() error {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), work); err != nil {
 			return err
 		}

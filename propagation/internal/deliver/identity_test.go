@@ -18,6 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestHolder(t *testing.T) {
@@ -73,7 +74,7 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	finalized(t, work)
 	two := q.deploy("shop", into("argocd"))
 	says(t, two, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
-	eventually(t, "the Event", func() error { return recorded(two, "taken by "+one.Namespace+"/shop") })
+	testkit.Eventually(t, "the Event", func() error { return recorded(two, "taken by "+one.Namespace+"/shop") })
 	first.stop()
 	running := start(t, free)
 	nextSecond(t, two.CreationTimestamp)
@@ -171,7 +172,7 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 	nextSecond(t, elder.CreationTimestamp)
 	frozen.freeze()
 	two := q.deploy("shop", into("argocd"))
-	eventually(t, "the copy", func() error {
+	testkit.Eventually(t, "the copy", func() error {
 		if len(works(t, two)) != 1 {
 			return errors.New("not there")
 		}

@@ -13,6 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // A work that has lost its label gets it back; no second one is made beside it.
@@ -26,7 +27,7 @@ func TestLabelIsPutBack(t *testing.T) {
 	unlabel := func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) }
 	labelled := func(app *argocd.Application, work *workv1.ManifestWork) {
 		t.Helper()
-		eventually(t, "the label of "+work.Name, func() error {
+		testkit.Eventually(t, "the label of "+work.Name, func() error {
 			own := works(t, app)
 			if len(own) != 1 || own[0].UID != work.UID || own[0].DeletionTimestamp != nil {
 				t.Fatalf("there are %d works, or another one", len(own))
@@ -59,14 +60,14 @@ func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
 	remove(t, app)
 	start(t)
 	says(t, app, policy.WarningCondition, "deletion waits for cluster")
-	eventually(t, "the withdrawal", func() error {
+	testkit.Eventually(t, "the withdrawal", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
 			return errors.New("it is still alive")
 		}
 		return nil
 	})
 	pruned(t, work)
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
 // Also when it loses the label in the moment of the deletion.
@@ -85,5 +86,5 @@ func TestUnlabelledWhileItIsDeleted(t *testing.T) {
 		t.Fatal("it was released while its work is there")
 	}
 	pruned(t, work)
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }

@@ -19,6 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func adopt(how string) func(*argocd.Application) {
@@ -101,7 +102,7 @@ func TestObserve(t *testing.T) {
 	pause(t, namespace(p.namespace), "")
 
 	edit(t, app, adopt(""))
-	eventually(t, "the delivery", func() error {
+	testkit.Eventually(t, "the delivery", func() error {
 		now := works(t, app)
 		if len(now) != 1 || now[0].UID != work.UID || now[0].Annotations[contract.ObservedAnnotation] != "" || payload.DeliveredBy(&now[0].Spec) != payload.DeliveredName(app) {
 			return fmt.Errorf("%d works; %v", len(now), said(t, app))
@@ -134,7 +135,7 @@ func TestObservedIsNotCounted(t *testing.T) {
 	remove(t, counted)
 	remove(t, seen)
 	withdrawn(t, seen)
-	eventually(t, "the observed Application to go", func() error { return gone(seen) })
+	testkit.Eventually(t, "the observed Application to go", func() error { return gone(seen) })
 	if own := works(t, counted); len(own) != 1 || own[0].DeletionTimestamp != nil {
 		t.Error("the other was not held")
 	}

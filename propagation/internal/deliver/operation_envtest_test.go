@@ -19,6 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 const syncOperation = `{"initiatedBy":{"username":"admin"},"sync":{"revision":"main"}}`
@@ -40,14 +41,14 @@ func deliveredTo(t *testing.T, app *argocd.Application, cluster string) *managed
 // sent waits until the work carries the operation and plays the agent.
 func sent(t *testing.T, app *argocd.Application, m *managed) {
 	t.Helper()
-	eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
+	testkit.Eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
 	m.apply()
 }
 
 // settledAgain waits until neither hub nor work has anything of a request.
 func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 	t.Helper()
-	eventually(t, "the request to be gone from the hub", func() error {
+	testkit.Eventually(t, "the request to be gone from the hub", func() error {
 		stored := &argocd.Application{}
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
 			return err
@@ -57,7 +58,7 @@ func settledAgain(t *testing.T, app *argocd.Application, m *managed) {
 		}
 		return nil
 	})
-	eventually(t, "the request to be gone from the work", func() error {
+	testkit.Eventually(t, "the request to be gone from the work", func() error {
 		work := m.get()
 		if work == nil {
 			return errors.New("there is no work")
@@ -116,7 +117,7 @@ func TestOperationStaysUntilItHasRun(t *testing.T) {
 	m.report()
 	m.end()
 	m.report()
-	eventually(t, "the edit", func() error { return carries(t, app, `"path":"edited"`) })
+	testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"path":"edited"`) })
 	settledAgain(t, app, m)
 	m.begin()
 	says(t, app, policy.WarningCondition, "")
@@ -137,7 +138,7 @@ func TestTerminate(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { // as argocd app terminate-op does
 		a.Status = withOperationState(t, a.Status, `{"operation":{},"phase":"Terminating","startedAt":"2026-11-20T10:00:00Z"}`)
 	})
-	eventually(t, "the termination in the work", func() error { return carries(t, app, `"phase":"Terminating"`) })
+	testkit.Eventually(t, "the termination in the work", func() error { return carries(t, app, `"phase":"Terminating"`) })
 	m.apply()
 	m.report()
 	settledAgain(t, app, m)
@@ -207,7 +208,7 @@ func TestOperationRunsOnceAcrossCrashes(t *testing.T) {
 					m.report()
 				}
 				over := false
-				eventually(t, "the crash", func() error {
+				testkit.Eventually(t, "the crash", func() error {
 					play()
 					select {
 					case <-crashed:
@@ -226,7 +227,7 @@ func TestOperationRunsOnceAcrossCrashes(t *testing.T) {
 				})
 				dead.stop()
 				start(t)
-				eventually(t, "the end of the request", func() error {
+				testkit.Eventually(t, "the end of the request", func() error {
 					play()
 					stored := &argocd.Application{}
 					if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {

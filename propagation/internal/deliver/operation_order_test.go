@@ -17,6 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func setPath(t *testing.T, app *argocd.Application, from, to string) {
@@ -55,7 +56,7 @@ func TestReplacedRequestRunsNext(t *testing.T) {
 			m.apply()
 			m.end()
 			m.report()
-			eventually(t, "the second operation", func() error {
+			testkit.Eventually(t, "the second operation", func() error {
 				return errors.Join(carries(t, app, `"revision":"two"`), carries(t, app, `"`+argocd.RefreshAnnotation+`":"hard"`))
 			})
 			m.apply()
@@ -81,11 +82,11 @@ func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 	app := p.deploy("guestbook")
 	m := deliveredTo(t, app, p.cluster)
 	ask(t, app)
-	eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
+	testkit.Eventually(t, "the operation in the work", func() error { return carries(t, app, `"operation":`) })
 	setPath(t, app, "guestbook", "mended")
 	says(t, app, policy.WarningCondition, "changes wait until cluster")
 	available(t, p.cluster, metav1.ConditionUnknown, time.Now())
-	eventually(t, "the mended spec", func() error {
+	testkit.Eventually(t, "the mended spec", func() error {
 		return errors.Join(carries(t, app, `"path":"mended"`), carries(t, app, `"operation":`))
 	})
 	if said(t, app)[request.ClaimCondition] == "" {
@@ -93,13 +94,13 @@ func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 	}
 	edit(t, app, func(a *argocd.Application) { a.Operation = []byte(`{"sync":{"revision":"two"}}`) })
 	setPath(t, app, "mended", "again")
-	eventually(t, "the spec mended again", func() error {
+	testkit.Eventually(t, "the spec mended again", func() error {
 		return errors.Join(carries(t, app, `"path":"again"`), carries(t, app, `"revision":"main"`))
 	})
 	first.stop()
 	second := start(t)
 	setPath(t, app, "again", "last")
-	eventually(t, "the spec after a restart", func() error {
+	testkit.Eventually(t, "the spec after a restart", func() error {
 		return errors.Join(carries(t, app, `"path":"last"`), carries(t, app, `"revision":"main"`))
 	})
 	m.apply()
@@ -112,7 +113,7 @@ func TestMendedSpecPassesAnUnseenOperation(t *testing.T) {
 	available(t, p.cluster, metav1.ConditionUnknown, time.Now())
 	m.end()
 	m.report()
-	eventually(t, "the second operation", func() error { return carries(t, app, `"revision":"two"`) })
+	testkit.Eventually(t, "the second operation", func() error { return carries(t, app, `"revision":"two"`) })
 	m.apply()
 	m.begin()
 	m.report()
@@ -145,12 +146,12 @@ func TestProjectPassesAnOperation(t *testing.T) {
 		}
 		return nil
 	}
-	eventually(t, "the project", func() error { return inProject("after") })
+	testkit.Eventually(t, "the project", func() error { return inProject("after") })
 	says(t, app, policy.WarningCondition, "")
 	setPath(t, app, "guestbook", "edited")
 	says(t, app, policy.WarningCondition, "changes wait until cluster")
 	edit(t, project, func(a *argocd.AppProject) { a.Spec = sourceSpec("last") })
-	eventually(t, "the project while the Application waits", func() error { return inProject("last") })
+	testkit.Eventually(t, "the project while the Application waits", func() error { return inProject("last") })
 	if err := carries(t, app, `"path":"guestbook"`); err != nil {
 		t.Errorf("the Application changed while it waits: %v", err)
 	}
@@ -158,7 +159,7 @@ func TestProjectPassesAnOperation(t *testing.T) {
 	m.begin()
 	m.end()
 	m.report()
-	eventually(t, "the edit", func() error { return carries(t, app, `"path":"edited"`) })
+	testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"path":"edited"`) })
 	settledAgain(t, app, m)
 	m.begin()
 	if m.ran != 1 {

@@ -21,6 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // onWithdraw annotates an object with what becomes of what is delivered, or takes that away
@@ -41,7 +42,7 @@ func onWithdraw(t *testing.T, o client.Object, value string) {
 func staying(t *testing.T, app *argocd.Application, want bool) *workv1.ManifestWork {
 	t.Helper()
 	var work workv1.ManifestWork
-	eventually(t, fmt.Sprintf("what is delivered to stay: %t", want), func() error {
+	testkit.Eventually(t, fmt.Sprintf("what is delivered to stay: %t", want), func() error {
 		own := works(t, app)
 		if len(own) != 1 || payload.Orphans(&own[0]) != want || (own[0].Annotations[contract.OnWithdrawAnnotation] == "orphan") != want {
 			return fmt.Errorf("%d works; %v", len(own), said(t, app))
@@ -108,7 +109,7 @@ func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 			applyWell(t, work)
 			withdrawn(t, app)
 			if strings.Contains(name, "deleted") || name == "long since known" {
-				eventually(t, "the Application to go", func() error { return gone(app) })
+				testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
 			}
 		})
 	}
@@ -130,10 +131,10 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	edit(t, g.apps[0], func(a *argocd.Application) { // while it waits for the garbage collector
 		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"other"`, 1))
 	})
-	eventually(t, "the change", func() error { return carries(t, g.apps[0], `"path":"other"`) })
+	testkit.Eventually(t, "the change", func() error { return carries(t, g.apps[0], `"path":"other"`) })
 	work := staying(t, g.apps[0], true)
 	remove(t, g.apps[0])
-	eventually(t, "the Application to go", func() error { return gone(g.apps[0]) })
+	testkit.Eventually(t, "the Application to go", func() error { return gone(g.apps[0]) })
 	stillThere(t, g.apps[0])
 	applyWell(t, work)
 	withdrawn(t, g.apps[0])
@@ -144,7 +145,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	// And back: the set is gone, and the Application says that it is to be pruned.
 	edit(t, g.apps[2], func(a *argocd.Application) { a.Annotations[contract.OnWithdrawAnnotation] = "prune" })
 	remove(t, g.apps[2])
-	eventually(t, "what is to be pruned not to stay", func() error {
+	testkit.Eventually(t, "what is to be pruned not to stay", func() error {
 		for _, w := range works(t, g.apps[2]) {
 			if payload.Orphans(&w) {
 				return errors.New("it stays")
@@ -194,9 +195,9 @@ func TestOrphanOfALostCluster(t *testing.T) {
 	remove(t, app)
 	says(t, app, policy.WarningCondition, contract.AbandonAnnotation)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
-	eventually(t, "the Application to go", func() error { return gone(app) })
+	testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
 	stillThere(t, app)
-	eventually(t, "the receipt", func() error {
+	testkit.Eventually(t, "the receipt", func() error {
 		var events eventsv1.EventList
 		if err := hub.client.List(context.Background(), &events, client.InNamespace(p.namespace)); err != nil {
 			return err

@@ -20,6 +20,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // pause annotates an object with a pause, or takes it away for "".
@@ -61,7 +62,7 @@ func TestPause(t *testing.T) {
 			app := g.apps[0]
 			before := works(t, app)[0]
 			pause(t, on(g), "delivery")
-			eventually(t, "the pause to be in force", func() error {
+			testkit.Eventually(t, "the pause to be in force", func() error {
 				change(t, app, "first"+fmt.Sprint(serial.Add(1)))
 				if !strings.Contains(said(t, app)[policy.WarningCondition], "by annotation "+contract.PauseAnnotation+" of "+kind) {
 					return fmt.Errorf("conditions are %v", said(t, app))
@@ -84,7 +85,7 @@ func TestPause(t *testing.T) {
 				t.Fatalf("a paused ManifestWork was written: generation %d became %d", generation, now.Generation)
 			}
 			pause(t, on(g), "")
-			eventually(t, "the last state", func() error {
+			testkit.Eventually(t, "the last state", func() error {
 				if now := works(t, app)[0]; now.Generation != generation+1 || !strings.Contains(string(now.Spec.Workload.Manifests[len(now.Spec.Workload.Manifests)-1].Raw), `"path":"last"`) {
 					return fmt.Errorf("generation %d became %d", generation, now.Generation)
 				}
@@ -93,7 +94,7 @@ func TestPause(t *testing.T) {
 			says(t, app, policy.WarningCondition, "")
 			if kind != "Application" {
 				withdrawn(t, deleted)
-				eventually(t, "the deleted Application to be gone", func() error { return gone(deleted) })
+				testkit.Eventually(t, "the deleted Application to be gone", func() error { return gone(deleted) })
 			}
 		})
 	}
@@ -145,7 +146,7 @@ func TestPauseThatCannotBeFollowed(t *testing.T) {
 	change(t, app, "other")
 	pause(t, app, "")
 	says(t, app, policy.WarningCondition, "")
-	eventually(t, "the change", func() error {
+	testkit.Eventually(t, "the change", func() error {
 		if now := works(t, app)[0]; now.Generation != work.Generation+1 {
 			return fmt.Errorf("generation %d became %d", work.Generation, now.Generation)
 		}
@@ -167,7 +168,7 @@ func TestPauseSync(t *testing.T) {
 	}
 	before := copyOf()
 	pause(t, namespace(p.namespace), "sync")
-	eventually(t, "the automation to go", func() error {
+	testkit.Eventually(t, "the automation to go", func() error {
 		if now := copyOf(); now != strings.Replace(before, `"automated":{"prune":true},`, "", 1) {
 			return fmt.Errorf("the copy is %s", now)
 		}
@@ -182,7 +183,7 @@ func TestPauseSync(t *testing.T) {
 		t.Errorf("nothing waits, and it says %v", m)
 	}
 	pause(t, namespace(p.namespace), "")
-	eventually(t, "the automation to be back", func() error {
+	testkit.Eventually(t, "the automation to be back", func() error {
 		if now := copyOf(); now != before {
 			return fmt.Errorf("the copy is %s", now)
 		}
@@ -239,7 +240,7 @@ func TestBadPauseIsToldOf(t *testing.T) {
 		if kind == "ManagedCluster" {
 			where = "default"
 		}
-		eventually(t, "an Event on the "+kind, func() error {
+		testkit.Eventually(t, "an Event on the "+kind, func() error {
 			var list eventsv1.EventList
 			if err := hub.client.List(context.Background(), &list, client.InNamespace(where)); err != nil {
 				return err

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
@@ -73,7 +74,7 @@ func TestRandomStepsUnderTheLimit(t *testing.T) {
 // and the limit never be reached.
 func (f *fleet) settle() {
 	f.t.Helper()
-	eventually(f.t, "what is not wanted to be gone or held", func() error {
+	testkit.Eventually(f.t, "what is not wanted to be gone or held", func() error {
 		f.agents()
 		if n := f.surplus(); n > 0 && gauge(f.t, f.place.namespace) == 0 {
 			return fmt.Errorf("there are %d", n)
@@ -99,7 +100,7 @@ func (f *fleet) lost() (n int) {
 // wanted waits until all that is wanted is there, whatever else is.
 func (f *fleet) wanted() {
 	f.t.Helper()
-	eventually(f.t, "all that is wanted to be there", func() error {
+	testkit.Eventually(f.t, "all that is wanted to be there", func() error {
 		f.agents()
 		have := f.all()
 		for name, want := range f.model() {

@@ -23,6 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func (f *fleet) create() {
@@ -95,7 +96,7 @@ func (f *fleet) restore() {
 	}
 	f.restart()
 	f.rest()
-	eventually(f.t, "the restored Applications to have bound their works", func() error {
+	testkit.Eventually(f.t, "the restored Applications to have bound their works", func() error {
 		for name := range f.model() {
 			own := works(f.t, f.apps[name])
 			if len(own) != 1 {

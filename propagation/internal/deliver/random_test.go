@@ -20,6 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
@@ -131,7 +132,7 @@ func (f *fleet) step() {
 // rest waits until the works are what the model says, and then looks at the hub.
 func (f *fleet) rest() {
 	f.t.Helper()
-	eventually(f.t, "the works to be what the model says", func() error {
+	testkit.Eventually(f.t, "the works to be what the model says", func() error {
 		f.agents()
 		have, want := f.have(), f.model()
 		if diff := cmp.Diff(want, have); diff != "" {
@@ -139,7 +140,7 @@ func (f *fleet) rest() {
 		}
 		return nil
 	})
-	eventually(f.t, "deleted Applications to be gone", func() error {
+	testkit.Eventually(f.t, "deleted Applications to be gone", func() error {
 		f.agents()
 		var list argocd.ApplicationList
 		if err := hub.client.List(context.Background(), &list, client.InNamespace(f.place.namespace)); err != nil {

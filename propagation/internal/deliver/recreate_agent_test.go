@@ -135,7 +135,7 @@ func TestRecreatedUnderTheAgent(t *testing.T) {
 		apps[i] = p.deploy(fmt.Sprint("again-", i), into(there))
 	}
 	for _, app := range apps {
-		eventually(t, app.Name+" to be applied", func() error {
+		testkit.Eventually(t, app.Name+" to be applied", func() error {
 			a, err := copyOf(app.Name)
 			if err != nil || len(a.OwnerReferences) == 0 {
 				return errors.Join(errors.New("it is not applied"), err)
@@ -157,7 +157,7 @@ func TestRecreatedUnderTheAgent(t *testing.T) {
 			running = start(t, grace, free)
 		}
 		for _, app := range apps {
-			eventually(t, "the adoption of "+app.Name, func() error {
+			testkit.Eventually(t, "the adoption of "+app.Name, func() error {
 				own := works(t, app)
 				if len(own) != 1 || own[0].Annotations[contract.HubUIDAnnotation] != string(app.UID) {
 					return fmt.Errorf("there are %d works", len(own))
@@ -170,7 +170,7 @@ func TestRecreatedUnderTheAgent(t *testing.T) {
 		edit(t, app, func(a *argocd.Application) {
 			a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
 		})
-		eventually(t, "the edit of "+app.Name+" on the managed cluster", func() error {
+		testkit.Eventually(t, "the edit of "+app.Name+" on the managed cluster", func() error {
 			a, err := copyOf(app.Name)
 			if err != nil {
 				return err

@@ -18,6 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // A pause keeps the refresh on the hub. One that was under way is taken off when it has
@@ -121,7 +122,7 @@ func TestRefreshIsNotSentAgainByAStaleCache(t *testing.T) {
 	compared(t, app, m)
 	id := m.get().Annotations[contract.RequestAnnotation]
 	edit(t, m.get(), func(w *workv1.ManifestWork) { w.Labels[contract.ApplicationSetLabel] = "true" })
-	eventually(t, "the work to be looked at", func() error {
+	testkit.Eventually(t, "the work to be looked at", func() error {
 		if w := m.get(); w.Labels[contract.ApplicationSetLabel] != "" {
 			return errors.New("it still has another's label")
 		}
@@ -154,7 +155,7 @@ func TestRefreshLeavesAfterItsStatus(t *testing.T) {
 	m.begin()
 	m.report()
 	edit(t, m.get(), func(w *workv1.ManifestWork) { w.Labels[contract.ApplicationSetLabel] = "true" })
-	eventually(t, "the work to be looked at", func() error {
+	testkit.Eventually(t, "the work to be looked at", func() error {
 		if w := m.get(); w.Labels[contract.ApplicationSetLabel] != "" {
 			return errors.New("it still has another's label")
 		}
@@ -164,7 +165,7 @@ func TestRefreshLeavesAfterItsStatus(t *testing.T) {
 		t.Error("it is gone, and the status is the one from before")
 	}
 	edit(t, app, func(a *argocd.Application) { a.Status = []byte(`{"sync":{"status":"Synced","revision":"53e28ff2"}}`) })
-	eventually(t, "the refresh to leave the hub", func() error { return refreshGone(app) })
+	testkit.Eventually(t, "the refresh to leave the hub", func() error { return refreshGone(app) })
 	stored := &argocd.Application{}
 	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil || stored.Annotations[argocd.HydrateAnnotation] != "" {
 		t.Errorf("the annotations are %v, %v", stored.Annotations, err)

@@ -15,6 +15,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // refresh asks for a refresh as Argo CD's API server does, be it for a webhook, for
@@ -30,7 +31,7 @@ func refresh(t *testing.T, app *argocd.Application, word string) {
 // compared plays the managed cluster until the hub has no refresh any more.
 func compared(t *testing.T, app *argocd.Application, m *managed) {
 	t.Helper()
-	eventually(t, "the refresh to leave the hub", func() error {
+	testkit.Eventually(t, "the refresh to leave the hub", func() error {
 		m.apply()
 		m.report() // applied, not compared yet
 		m.begin()
@@ -56,13 +57,13 @@ func marked(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	mark := fmt.Sprintf("mark-%d", serial.Add(1))
 	edit(t, app, func(a *argocd.Application) { a.Labels["example.com/mark"] = mark })
-	eventually(t, "the label in the work", func() error { return carries(t, app, mark) })
+	testkit.Eventually(t, "the label in the work", func() error { return carries(t, app, mark) })
 }
 
 // inWork waits until the work carries the refresh.
 func inWork(t *testing.T, app *argocd.Application, word string) {
 	t.Helper()
-	eventually(t, "the refresh in the work", func() error { return carries(t, app, `"`+argocd.RefreshAnnotation+`":"`+word+`"`) })
+	testkit.Eventually(t, "the refresh in the work", func() error { return carries(t, app, `"`+argocd.RefreshAnnotation+`":"`+word+`"`) })
 }
 
 // counted returns how many writes of the place there were, none of which is under way.
@@ -70,7 +71,7 @@ func (p *propagation) counted(t *testing.T, app *argocd.Application, place *plac
 	t.Helper()
 	marked(t, app)
 	n := 0
-	eventually(t, "the label to be counted", func() error {
+	testkit.Eventually(t, "the label to be counted", func() error {
 		done := p.requests.doneIn(place.namespace, place.cluster)
 		n = len(done)
 		if asked := len(p.requests.in(place.namespace, place.cluster)); n == 0 || n+p.requests.refusedIn(place.namespace, place.cluster) != asked {
@@ -85,7 +86,7 @@ func (p *propagation) counted(t *testing.T, app *argocd.Application, place *plac
 // API server has done a write before its answer is counted.
 func (p *propagation) wrote(place *place, from int, want ...string) {
 	place.t.Helper()
-	eventually(place.t, "the writes to be counted", func() error {
+	testkit.Eventually(place.t, "the writes to be counted", func() error {
 		var list []string
 		for _, r := range p.requests.doneIn(place.namespace, place.cluster)[from:] {
 			verb, path, _ := strings.Cut(r, " ")
@@ -172,7 +173,7 @@ func TestRefreshAcrossCrashes(t *testing.T) {
 				first.stop()
 				dead, crashed := startToCrash(t, p, n, lost == "answer")
 				refresh(t, app, "normal")
-				eventually(t, "the crash", func() error {
+				testkit.Eventually(t, "the crash", func() error {
 					m.apply()
 					m.begin()
 					m.report()
@@ -247,7 +248,7 @@ func TestNothingWaitsForARefresh(t *testing.T) {
 	refresh(t, app, "normal")
 	inWork(t, app, "normal")
 	setPath(t, app, "guestbook", "edited")
-	eventually(t, "the edit", func() error {
+	testkit.Eventually(t, "the edit", func() error {
 		return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, `"`+argocd.RefreshAnnotation+`":"normal"`))
 	})
 	ask(t, app)

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // Works of rendered mode are the hub's Argo CD's. Neither the sweep nor the end of a
@@ -56,14 +57,14 @@ func TestRenderedWorksAreLeftAlone(t *testing.T) {
 		}
 		return names
 	}
-	eventually(t, "the delivery", func() error {
+	testkit.Eventually(t, "the delivery", func() error {
 		if n := len(own()); n != 1 {
 			return fmt.Errorf("%d works, conditions %v", n, said(t, app))
 		}
 		return nil
 	})
 	remove(t, app)
-	eventually(t, "the withdrawal", func() error {
+	testkit.Eventually(t, "the withdrawal", func() error {
 		if left := own(); len(left) > 0 {
 			return fmt.Errorf("left: %v", left)
 		}

@@ -21,6 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // A work that was changed after the cache saw it is not deleted as it was.
@@ -42,7 +43,7 @@ func TestWithdrawsOnlyWhatItHasSeen(t *testing.T) {
 		}
 		return n
 	}
-	eventually(t, "two attempts", func() error {
+	testkit.Eventually(t, "two attempts", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp != nil {
 			t.Fatal("it was deleted as it had been before the change")
 		}
@@ -111,7 +112,7 @@ func TestStaleFactsWithdrawNothing(t *testing.T) {
 					},
 				})
 			})
-			eventually(t, "it to look twice", func() error {
+			testkit.Eventually(t, "it to look twice", func() error {
 				if own := works(t, app); len(own) != 1 || own[0].UID != work.UID || own[0].DeletionTimestamp != nil {
 					t.Fatal("a stale cache has cost the copy")
 				}
@@ -122,7 +123,7 @@ func TestStaleFactsWithdrawNothing(t *testing.T) {
 			})
 			old.Store(false)
 			edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
-			eventually(t, "the edit", func() error { return carries(t, app, `"wake":"up"`) })
+			testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"wake":"up"`) })
 			for _, request := range running.requests.in(p.cluster) {
 				if strings.HasPrefix(request, "DELETE") {
 					t.Errorf("propagation sent %s", request)
@@ -143,7 +144,7 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	remove(t, app)
-	eventually(t, "the wait to be said", func() error {
+	testkit.Eventually(t, "the wait to be said", func() error {
 		if gone(app) == nil {
 			t.Fatal("it was released while its work is there")
 		}
@@ -153,14 +154,14 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 		return nil
 	})
 	frozen.thaw()
-	eventually(t, "the withdrawal", func() error {
+	testkit.Eventually(t, "the withdrawal", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
 			return errors.New("it is still alive")
 		}
 		return nil
 	})
 	pruned(t, work)
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
 // A copy is not withdrawn for a target that the user has taken back already.
@@ -200,7 +201,7 @@ func TestStaleTargetWithdrawsNothing(t *testing.T) {
 	frozen.freeze()
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = p.cluster })
 	hold.Store(false)
-	eventually(t, "the copy on the other cluster", func() error {
+	testkit.Eventually(t, "the copy on the other cluster", func() error {
 		for _, request := range running.requests.in(other) {
 			if strings.HasPrefix(request, "POST") {
 				return nil
@@ -208,7 +209,7 @@ func TestStaleTargetWithdrawsNothing(t *testing.T) {
 		}
 		return errors.New("not there")
 	})
-	eventually(t, "two looks at the Application", func() error {
+	testkit.Eventually(t, "two looks at the Application", func() error {
 		if !slices.ContainsFunc(works(t, app), func(w workv1.ManifestWork) bool { return w.UID == work.UID && w.DeletionTimestamp == nil }) {
 			t.Fatal("the copy on the target was withdrawn")
 		}
@@ -236,11 +237,11 @@ func TestDeletedUnderThePatch(t *testing.T) {
 	app := p.deploy("deleted")
 	work := delivered(t, app, p.cluster)
 	edit(t, app, func(a *argocd.Application) { a.Labels["seen"] = "yes" })
-	eventually(t, "the edit", func() error { return carries(t, app, `"seen":"yes"`) })
+	testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"seen":"yes"`) })
 	frozen.freeze()
 	remove(t, work)
 	edit(t, app, func(a *argocd.Application) { a.Labels["wake"] = "up" })
-	eventually(t, "two patches of what is gone", func() error {
+	testkit.Eventually(t, "two patches of what is gone", func() error {
 		n := 0
 		for _, request := range running.requests.in(p.cluster) {
 			if strings.HasPrefix(request, "PATCH") {
@@ -256,5 +257,5 @@ func TestDeletedUnderThePatch(t *testing.T) {
 		t.Errorf("it says %q", message)
 	}
 	frozen.thaw()
-	eventually(t, "the new work", func() error { return carries(t, app, `"wake":"up"`) })
+	testkit.Eventually(t, "the new work", func() error { return carries(t, app, `"wake":"up"`) })
 }

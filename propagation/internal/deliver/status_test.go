@@ -17,6 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // Each cause is said with its remedy and an Event, and goes when the cause goes;
@@ -54,7 +55,7 @@ func TestSaysWhyAndTakesItBack(t *testing.T) {
 			})
 			says(t, app, c.kind, c.text)
 			says(t, app, "SyncError", "of somebody else")
-			eventually(t, "the Event", func() error { return recorded(app, c.text) })
+			testkit.Eventually(t, "the Event", func() error { return recorded(app, c.text) })
 			edit(t, app, func(a *argocd.Application) { c.mend(a, p) })
 			delivered(t, app, p.cluster)
 			says(t, app, c.kind, "")

@@ -17,6 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // older stands for an API server whose CRD does not know ignoreFields: they are
@@ -53,7 +54,7 @@ func TestStoredOtherwise(t *testing.T) {
 	delivered(t, created, p.cluster)
 	delivered(t, updated, p.cluster)
 	edit(t, updated, func(a *argocd.Application) { a.Labels["new"] = "label" })
-	eventually(t, "the edit", func() error { return carries(t, updated, `"new":"label"`) })
+	testkit.Eventually(t, "the edit", func() error { return carries(t, updated, `"new":"label"`) })
 	noted := func(app *argocd.Application) error {
 		work := works(t, app)[0]
 		if len(work.Spec.ManifestConfigs[1].UpdateStrategy.ServerSideApply.IgnoreFields) > 0 {
@@ -69,7 +70,7 @@ func TestStoredOtherwise(t *testing.T) {
 		return nil
 	}
 	for _, app := range []*argocd.Application{created, updated} {
-		eventually(t, "the note on the work of "+app.Name, func() error { return noted(app) })
+		testkit.Eventually(t, "the note on the work of "+app.Name, func() error { return noted(app) })
 	}
 	first.stop()
 	second := startWith(t, older)
@@ -83,7 +84,7 @@ func TestStoredOtherwise(t *testing.T) {
 		last := &w.Spec.Workload.Manifests[len(w.Spec.Workload.Manifests)-1]
 		last.Raw = []byte(strings.Replace(string(last.Raw), `"path":"guestbook"`, `"path":"foreign"`, 1))
 	})
-	eventually(t, "the repair", func() error {
+	testkit.Eventually(t, "the repair", func() error {
 		if err := carries(t, updated, `"path":"guestbook"`); err != nil {
 			return err
 		}

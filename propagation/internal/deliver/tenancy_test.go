@@ -18,6 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // argoCD makes a namespace for the hub's Argo CD.
@@ -84,7 +85,7 @@ func TestProjectOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	eventually(t, "the delivery to the namespace that is allowed now", func() error {
+	testkit.Eventually(t, "the delivery to the namespace that is allowed now", func() error {
 		if own := works(t, moved); len(own) != 1 || !strings.Contains(string(own[0].Spec.Workload.Manifests[1].Raw), `"namespace":"`+argo.namespace+`"`) {
 			return fmt.Errorf("there are %d works, conditions %v", len(own), said(t, moved))
 		}
@@ -166,7 +167,7 @@ func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 	delivered(t, edited, p.cluster)
 	edit(t, edited, mark)
 	for _, app := range []*argocd.Application{created, edited} {
-		eventually(t, "the labels of "+app.Name, func() error { return clean(app) })
+		testkit.Eventually(t, "the labels of "+app.Name, func() error { return clean(app) })
 	}
 }
 
@@ -183,9 +184,9 @@ func TestForeignFinalizersStayOnTheHub(t *testing.T) {
 	edit(t, edited, finalizers)
 	want := `"finalizers":["` + argocd.BackgroundFinalizer + `","` + argocd.PostDeleteFinalizer + `","` + argocd.PostDeleteCleanupFinalizer + `"]`
 	for _, app := range []*argocd.Application{created, edited} {
-		eventually(t, "the finalizers of "+app.Name, func() error { return carries(t, app, want) })
+		testkit.Eventually(t, "the finalizers of "+app.Name, func() error { return carries(t, app, want) })
 		edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
-		eventually(t, "no finalizers", func() error {
+		testkit.Eventually(t, "no finalizers", func() error {
 			if carries(t, app, "finalizers") == nil {
 				return errors.New("they are still there")
 			}

@@ -19,6 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // Works that lost their label while nobody watched are found also when their names are
@@ -42,7 +43,7 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	second, searches := startCountingSearches(t, p.cluster)
 	for app, work := range map[*argocd.Application]*workv1.ManifestWork{kept: ofKept, again: ofAgain} {
 		adopted(t, app, work)
-		eventually(t, "the label of "+work.Name, func() error {
+		testkit.Eventually(t, "the label of "+work.Name, func() error {
 			if delivered(t, app, p.cluster).Labels[contract.PullLabel] != "true" {
 				return errors.New("it is not back")
 			}
@@ -56,7 +57,7 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 		}
 	}
 	pruned(t, ofEnded)
-	eventually(t, "the Application to be gone", func() error { return gone(ended) })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
 	before := searches.Load()
 	delivered(t, p.deploy("later"), p.cluster)
 	if n := searches.Load(); before == 0 || n != before {

@@ -13,6 +13,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func windowsSpec(windows string) json.RawMessage {
@@ -51,7 +52,7 @@ func TestWindowsAreDelivered(t *testing.T) {
 	app := argo.deploy("windowed", projectIs("windowed"))
 	has := func(want string) {
 		t.Helper()
-		eventually(t, "the windows "+want, func() error {
+		testkit.Eventually(t, "the windows "+want, func() error {
 			for _, w := range works(t, app) {
 				for _, m := range w.Spec.Workload.Manifests {
 					if strings.Contains(string(m.Raw), `"syncWindows":`+want) {

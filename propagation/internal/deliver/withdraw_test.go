@@ -24,6 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func namespace(name string) *corev1.Namespace {
@@ -104,7 +105,7 @@ func TestRetarget(t *testing.T) {
 	old := delivered(t, app, p.cluster)
 	finalized(t, old)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
-	eventually(t, "both works", func() error {
+	testkit.Eventually(t, "both works", func() error {
 		own := works(t, app)
 		if len(own) != 2 {
 			return errors.New("not two")
@@ -119,7 +120,7 @@ func TestRetarget(t *testing.T) {
 	remove(t, app)
 	says(t, app, policy.WarningCondition, p.cluster)
 	pruned(t, old)
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 	withdrawn(t, app)
 }
 
@@ -150,7 +151,7 @@ func TestReleasesWhenTheClusterIsGone(t *testing.T) {
 	remove(t, app)
 	says(t, app, policy.WarningCondition, "deletion waits")
 	remove(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}})
-	eventually(t, "only the foreign finalizer", func() error {
+	testkit.Eventually(t, "only the foreign finalizer", func() error {
 		stored := &argocd.Application{}
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
 			return err
@@ -173,8 +174,8 @@ func TestAbandon(t *testing.T) {
 	remove(t, app)
 	says(t, app, policy.WarningCondition, contract.AbandonAnnotation)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
-	eventually(t, "the receipt", func() error {
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the receipt", func() error {
 		return errors.Join(recorded(app, `cluster "`+p.cluster+`", which has not been heard of since 2026-11-21T12:00:00Z`),
 			recorded(app, "Application "+p.namespace+"/guestbook, Namespace "+p.namespace+" and what they deployed"))
 	})
@@ -194,7 +195,7 @@ func TestReleasesAfterWithdrawal(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { delete(a.Labels, contract.PullLabel) })
 	withdrawn(t, app)
 	remove(t, app)
-	eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
 // What is released is Argo CD's: the finalizers of others are theirs to remove.
@@ -207,7 +208,7 @@ func TestReleasesArgoCDsFinalizersOnly(t *testing.T) {
 	})
 	delivered(t, app, p.cluster)
 	remove(t, app)
-	eventually(t, "the release", func() error {
+	testkit.Eventually(t, "the release", func() error {
 		stored := &argocd.Application{}
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
 			t.Fatalf("get Application: %v", err)

@@ -26,6 +26,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func stranger(namespace, name string, annotations map[string]string) *workv1.ManifestWork {
@@ -62,7 +63,7 @@ func TestNameTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		taken := contract.WorkName(name, string(app.UID))
-		eventually(t, "another name for "+name, func() error {
+		testkit.Eventually(t, "another name for "+name, func() error {
 			for _, w := range works(t, app) {
 				if w.Name != taken && w.Labels[contract.PullLabel] == "true" {
 					return nil
@@ -101,7 +102,7 @@ func TestForeignMarksStay(t *testing.T) {
 		w.Spec.DeleteOption = nil
 		w.Spec.ManifestConfigs[len(w.Spec.ManifestConfigs)-1].FeedbackScrapeType = workv1.FeedbackPollType
 	})
-	eventually(t, "the mended work", func() error {
+	testkit.Eventually(t, "the mended work", func() error {
 		w := delivered(t, app, at.cluster)
 		switch {
 		case w.Spec.Executor != nil, w.Spec.DeleteOption == nil, w.Annotations[contract.HostingAnnotation] != "",
@@ -113,7 +114,7 @@ func TestForeignMarksStay(t *testing.T) {
 		return nil
 	})
 	edit(t, app, func(a *argocd.Application) { a.Labels["new"] = "label" })
-	eventually(t, "the edit", func() error { return carries(t, app, `"new":"label"`) })
+	testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"new":"label"`) })
 	if w := delivered(t, app, at.cluster); w.Labels["example.com/theirs"] != "l" {
 		t.Error("what is theirs was removed")
 	}
@@ -147,7 +148,7 @@ func TestProjectTravels(t *testing.T) {
 		a.Spec = json.RawMessage(`{"destinations":[{"namespace":"elsewhere","server":"*"}],"sourceRepos":["*"]}`)
 	})
 	for _, app := range []*argocd.Application{one, two} {
-		eventually(t, "the edit in "+app.Name, func() error {
+		testkit.Eventually(t, "the edit in "+app.Name, func() error {
 			for _, w := range works(t, app) {
 				if strings.Contains(string(w.Spec.Workload.Manifests[1].Raw), "elsewhere") {
 					return nil
@@ -211,11 +212,11 @@ func TestTriesAgain(t *testing.T) {
 			says(t, app, policy.WarningCondition, argocd.SkipReconcileAnnotation)
 			left.Store(2)
 			edit(t, app, func(a *argocd.Application) { a.Labels["new"] = "label" })
-			eventually(t, "the edit", func() error { return carries(t, app, `"new":"label"`) })
+			testkit.Eventually(t, "the edit", func() error { return carries(t, app, `"new":"label"`) })
 			left.Store(2)
 			remove(t, app)
 			withdrawn(t, app)
-			eventually(t, "the Application to be gone", func() error { return gone(app) })
+			testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 			start.stop()
 		})
 	}
