@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 const (
@@ -45,17 +46,8 @@ func follow(ctx context.Context, view *scenario.View, screen *screen) {
 			return
 		case <-tick.C:
 		case <-changed:
-			pause(ctx, redrawGap)
+			boot.Sleep(ctx, redrawGap)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
 	}
 }
 

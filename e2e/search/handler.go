@@ -11,12 +11,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/transport"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search/internal/graph"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 // The service's own words.
@@ -65,7 +65,7 @@ func (s *Server) disturb(service, webSocket http.Handler) http.Handler {
 		ctx := context.WithValue(r.Context(), faultsKey{}, faults)
 		r = r.WithContext(ctx)
 		switch {
-		case !wait(ctx, faults.Delay):
+		case !boot.Sleep(ctx, faults.Delay):
 			// The client has gone.
 		case faults.TimedOut:
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -121,21 +121,6 @@ func (s *Server) read(r *http.Request) (Request, error) {
 		}
 	}
 	return request, nil
-}
-
-// wait returns false if the client went before the time was over.
-func wait(ctx context.Context, delay time.Duration) bool {
-	if delay <= 0 {
-		return true
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func statusText(status int) string {

@@ -68,3 +68,6 @@ const (
 	OperationError       = "Error"
 	OperationSucceeded   = "Succeeded"
 )
+
+// HasFailed reports whether a phase is the end of an operation that did not succeed.
+func HasFailed(phase string) bool { return phase == OperationFailed || phase == OperationError }

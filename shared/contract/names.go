@@ -22,6 +22,13 @@ func IsTrue(value string) (yes, ok bool) {
 	return b, err == nil
 }
 
+// IsPulled reports whether the labels of an Application ask for pull delivery: its
+// [PullLabel] is a true boolean. Works carry the label, too.
+func IsPulled(labels map[string]string) bool {
+	pulled, _ := IsTrue(labels[PullLabel])
+	return pulled
+}
+
 // WorkName returns the name of the ManifestWork that carries an Application:
 // "<application>-<first five characters of its UID>". A UID shorter than that is
 // used whole. The result is shortened by [SafeName] when it would not be a legal

@@ -34,6 +34,27 @@ func TestIsTrue(t *testing.T) {
 	}
 }
 
+func TestIsPulled(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		labels map[string]string
+		want   bool
+	}{
+		"true":      {reason: "the usual spelling", labels: map[string]string{PullLabel: "true"}, want: true},
+		"boolean":   {reason: "any true boolean asks for it", labels: map[string]string{PullLabel: "True"}, want: true},
+		"false":     {reason: "false says no", labels: map[string]string{PullLabel: "false"}},
+		"word":      {reason: "what is no boolean asks for nothing", labels: map[string]string{PullLabel: "yes"}},
+		"unlabeled": {reason: "without the label nothing is asked for", labels: map[string]string{"team": "true"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := IsPulled(c.labels); got != c.want {
+				t.Errorf("%s: got %t", c.reason, got)
+			}
+		})
+	}
+}
+
 func TestWorkName(t *testing.T) {
 	cases := map[string]struct{ reason, app, uid, want string }{
 		"usual": {reason: "five characters of the UID", app: "guestbook", uid: "0a1b2c3d-4e5f", want: "guestbook-0a1b2"},

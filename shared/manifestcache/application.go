@@ -26,7 +26,7 @@ func TrimApplication(in any) (any, error) {
 	}
 	app.TypeMeta = metav1.TypeMeta{}
 	app.ManagedFields = nil
-	app.Namespace = intern(app.Namespace)
+	app.Namespace = Intern(app.Namespace)
 	if _, there := app.Annotations[corev1.LastAppliedConfigAnnotation]; there {
 		app.Annotations = maps.Clone(app.Annotations)
 		delete(app.Annotations, corev1.LastAppliedConfigAnnotation)

@@ -37,7 +37,7 @@ func Transform(spec func(*workv1.ManifestWork) SpecFacts, count func(*contract.R
 // Compact returns what is kept of a ManifestWork, whose status it trims.
 func Compact(full *workv1.ManifestWork, spec SpecFacts) (*Work, contract.Rejected) {
 	rejected := status.Trim(&full.Status)
-	w := &Work{Namespace: intern(full.Namespace), Name: full.Name, Generation: full.Generation}
+	w := &Work{Namespace: Intern(full.Namespace), Name: full.Name, Generation: full.Generation}
 	w.keepMetadata(full, &rejected)
 	w.keepSpec(spec)
 	w.keepStatus(&full.Status)
@@ -84,7 +84,7 @@ func (w *Work) keepMetadata(full *workv1.ManifestWork, rejected *contract.Reject
 		delete(annotations, contract.HubNameAnnotation)
 	}
 	if namespace := annotations[contract.HubNamespaceAnnotation]; namespace != "" && contract.Name(namespace, rejected) == namespace {
-		w.HubNamespace = intern(namespace)
+		w.HubNamespace = Intern(namespace)
 		delete(annotations, contract.HubNamespaceAnnotation)
 	}
 	if request := annotations[contract.RequestAnnotation]; request != "" {
@@ -110,7 +110,7 @@ func (w *Work) keepSpec(spec SpecFacts) {
 	case spec.Delivers.Name != app.Name:
 		w.deliveredNamespace = noApplication
 	case spec.Delivers.Namespace != app.Namespace:
-		w.deliveredNamespace = intern(spec.Delivers.Namespace)
+		w.deliveredNamespace = Intern(spec.Delivers.Namespace)
 	}
 }
 
@@ -138,7 +138,7 @@ func (w *Work) keepApplication(m *workv1.ManifestCondition) {
 		w.rare.before = len(w.rare.failures)
 	}
 	if m.ResourceMeta.Name == w.HubName {
-		w.AppNamespace = intern(m.ResourceMeta.Namespace)
+		w.AppNamespace = Intern(m.ResourceMeta.Namespace)
 	}
 	if m.ResourceMeta.Name != w.HubName || m.ResourceMeta.Kind != argocd.ApplicationKind {
 		resource := m.ResourceMeta
@@ -173,7 +173,7 @@ func (w *Work) keepCondition(of int, c *metav1.Condition) {
 		w.conditions.set(of, conditionUnknown)
 	}
 	more := w.more()
-	more.reasons = append(more.reasons, reason{of, c.ObservedGeneration, intern(c.Reason), intern(c.Message)})
+	more.reasons = append(more.reasons, reason{of, c.ObservedGeneration, Intern(c.Reason), Intern(c.Message)})
 }
 
 // keepValue keeps a feedback value where it takes the least room.
@@ -197,13 +197,13 @@ func (w *Work) keepValue(name, text string) {
 			return
 		}
 	case contract.FeedbackOperationMessage:
-		w.operationMessage, w.has = intern(text), w.has|hasOperationMessage
+		w.operationMessage, w.has = Intern(text), w.has|hasOperationMessage
 		return
 	}
 	more := w.more()
 	switch {
 	case name != contract.FeedbackRequest: // no two are the same
-		text = intern(text)
+		text = Intern(text)
 	case text == more.request:
 		text = more.request
 	}

@@ -99,7 +99,7 @@ func shareMap(m map[string]string) map[string]string {
 	return commonMaps.share(t.Sum64(), t.size, func(is map[string]string) bool { return maps.Equal(is, m) }, func() map[string]string {
 		tight := make(map[string]string, len(m))
 		for k, v := range m {
-			tight[intern(k)] = v
+			tight[Intern(k)] = v
 		}
 		return tight
 	})

@@ -52,9 +52,9 @@ func seconds(s string) (n int64, ok bool) {
 
 func secondsText(n int64) string { return time.Unix(n, 0).UTC().Format(time.RFC3339) }
 
-// intern returns s as one string for all that are equal. It shares no memory with s, and
+// Intern returns s as one string for all that are equal. It shares no memory with s, and
 // what is no longer referenced is freed.
-func intern(s string) string { return unique.Make(s).Value() }
+func Intern(s string) string { return unique.Make(s).Value() }
 
 // within returns s as a part of whole when it begins it, as an Application's name does its
 // work's name; else a copy.

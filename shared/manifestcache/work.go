@@ -163,7 +163,7 @@ func (w *Work) Claimant() (app types.NamespacedName, named bool) {
 // ApplicationSet returns the ApplicationSet that the work's Application is of. ok is false
 // for none, and for a work that is not ours.
 func (w *Work) ApplicationSet() (set types.NamespacedName, ok bool) {
-	if pulled, _ := contract.IsTrue(w.labels[contract.PullLabel]); !pulled {
+	if !contract.IsPulled(w.labels) {
 		return set, false
 	}
 	return setIn(w.annotations[contract.HostingAnnotation], &contract.Rejected{})

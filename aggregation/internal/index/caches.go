@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -46,7 +47,7 @@ func trimCluster(object any, annotations []string) (any, error) {
 	}
 	rejected := status.TrimCluster(&trimmed.Status)
 	for i := range trimmed.Status.Conditions {
-		trimmed.Status.Conditions[i].Message = intern(trimmed.Status.Conditions[i].Message)
+		trimmed.Status.Conditions[i].Message = manifestcache.Intern(trimmed.Status.Conditions[i].Message)
 	}
 	count(&rejected)
 	return trimmed, nil

@@ -12,6 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // place is where an Application was delivered to.
@@ -67,7 +68,7 @@ func newFindings(r *intermediate.Report, before *findings) *findings {
 	slices.Sort(b.unread)
 	for i := range r.Applications {
 		a := &r.Applications[i]
-		b.add(place{intern(a.Cluster), intern(a.Namespace), a.Name}, a.Resources, searchOf(a))
+		b.add(place{manifestcache.Intern(a.Cluster), manifestcache.Intern(a.Namespace), a.Name}, a.Resources, searchOf(a))
 	}
 	if before != nil {
 		for i := range before.told {
@@ -85,10 +86,10 @@ func searchOf(a *intermediate.Application) *merge.Search {
 	}
 	s := &merge.Search{}
 	if a.StaleSince != nil {
-		s.StaleSince = intern(a.StaleSince.UTC().Format(time.RFC3339))
+		s.StaleSince = manifestcache.Intern(a.StaleSince.UTC().Format(time.RFC3339))
 	}
 	for _, c := range a.Conditions {
-		s.Conditions = append(s.Conditions, v1alpha1.Condition{Type: intern(c.Type), Message: intern(c.Message)})
+		s.Conditions = append(s.Conditions, v1alpha1.Condition{Type: manifestcache.Intern(c.Type), Message: manifestcache.Intern(c.Message)})
 	}
 	return s
 }

@@ -244,7 +244,7 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 // share makes an observation that is kept share its texts with other rows, and with the
 // row that it may replace.
 func (e *entry) share(seen status.Observation) status.Observation {
-	seen.Revision = intern(seen.Revision)
+	seen.Revision = manifestcache.Intern(seen.Revision)
 	seen.Operation.FinishedAt = "" // is in no row
 	if e.row != nil && e.row.OperationStateStartedAt == seen.Operation.StartedAt {
 		seen.Operation.StartedAt = e.row.OperationStateStartedAt

@@ -4,8 +4,6 @@
 package index
 
 import (
-	"unique"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
@@ -15,8 +13,6 @@ import (
 // Compact is the transform of the ManifestWork cache: it puts a [manifestcache.Work] in the
 // place of each ManifestWork, which it trims.
 var Compact = manifestcache.Transform(nil, count)
-
-func intern(s string) string { return unique.Make(s).Value() }
 
 // keyOf is the key of a work.
 func keyOf(w *manifestcache.Work) types.NamespacedName {

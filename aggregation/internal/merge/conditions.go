@@ -19,7 +19,7 @@ import (
 // it carries, and search tells the rest.
 func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 	all := slices.Clone(a.Conditions)
-	if failed := a.OperationPhase == argocd.OperationFailed || a.OperationPhase == argocd.OperationError; failed && a.OperationMessage != "" && !healthyAndSynced(a) {
+	if argocd.HasFailed(a.OperationPhase) && a.OperationMessage != "" && !healthyAndSynced(a) {
 		all = addType(all, v1alpha1.Condition{Type: status.OperationError, Message: a.OperationMessage})
 	}
 	for _, c := range search {

@@ -5,7 +5,6 @@ package rendered
 
 import (
 	"encoding/json"
-	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +12,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // Application is what is kept of a hub Application in rendered mode.
@@ -45,15 +45,14 @@ func Compact(object any) (any, error) {
 	}
 	var rejected contract.Rejected
 	a := &Application{
-		Namespace: intern(full.Namespace), Name: full.Name, resourceVersion: full.ResourceVersion, uid: full.UID,
-		Cluster: intern(contract.Name(target(full.Spec), &rejected)),
+		Namespace: manifestcache.Intern(full.Namespace), Name: full.Name, resourceVersion: full.ResourceVersion, uid: full.UID,
+		Cluster: manifestcache.Intern(contract.Name(target(full.Spec), &rejected)),
 		said:    read(full.Status, &rejected),
 	}
 	set := contract.Name(full.OwningApplicationSet(), &rejected)
 	// One that asks to be pulled is propagation's, whatever else it says of itself.
-	pulled, _ := contract.IsTrue(full.Labels[contract.PullLabel])
-	if set != "" && a.Cluster != "" && !pulled {
-		a.Set = types.NamespacedName{Namespace: a.Namespace, Name: intern(set)}
+	if set != "" && a.Cluster != "" && !contract.IsPulled(full.Labels) {
+		a.Set = types.NamespacedName{Namespace: a.Namespace, Name: manifestcache.Intern(set)}
 	}
 	return a, nil
 }
@@ -99,8 +98,6 @@ func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
 	said, _ := contract.ParseFeedback(contract.BoundFeedback(values, rejected))
 	return said
 }
-
-func intern(s string) string { return unique.Make(s).Value() }
 
 func (a *Application) key() types.NamespacedName {
 	return types.NamespacedName{Namespace: a.Namespace, Name: a.Name}

@@ -89,8 +89,7 @@ func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, pr
 // mustRelease reports whether nobody but us can let a deleted Application go: it is pulled,
 // or it names a cluster and keeps the hub's own Argo CD off.
 func mustRelease(app *argocd.Application) bool {
-	pulled, _ := contract.IsTrue(app.Labels[contract.PullLabel])
-	return pulled || app.Annotations[contract.ClusterAnnotation] != "" && argocd.SkipsReconcile(app.Annotations)
+	return contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] != "" && argocd.SkipsReconcile(app.Annotations)
 }
 
 // remaining returns the works that still stand for something on a managed cluster:
@@ -177,5 +176,5 @@ func (r *Reconciler) release(ctx context.Context, app *argocd.Application, kept 
 // does what a finalizer asks for.
 func isArgoFinalizer(f string) bool {
 	base, _, _ := strings.Cut(f, "/")
-	return base == argocd.ResourcesFinalizer || base == "post-delete-finalizer.argocd.argoproj.io"
+	return base == argocd.ResourcesFinalizer || base == argocd.PostDeleteFinalizer
 }

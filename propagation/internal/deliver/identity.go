@@ -163,7 +163,7 @@ func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.Name
 	if err != nil {
 		return nil, err
 	}
-	if same != nil && policy.Requested(same) && same.Annotations[contract.ClusterAnnotation] == cluster && payload.DeliveredName(same) == app {
+	if same != nil && contract.IsPulled(same.Labels) && same.Annotations[contract.ClusterAnnotation] == cluster && payload.DeliveredName(same) == app {
 		found = append(found, same)
 	}
 	return found, nil
@@ -173,7 +173,7 @@ func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.Name
 // than on the hub; the others are found by their name.
 func identityOf(o client.Object) []string {
 	app, ok := o.(*argocd.Application)
-	if !ok || !policy.Requested(app) || app.Annotations[contract.ClusterAnnotation] == "" || payload.DeliveredNamespace(app) == app.Namespace {
+	if !ok || !contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] == "" || payload.DeliveredNamespace(app) == app.Namespace {
 		return nil
 	}
 	return []string{identityKey(app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))}

@@ -71,8 +71,7 @@ func (r *Reconciler) ownerByName(ctx context.Context, work *manifestcache.Cached
 		return false, fmt.Errorf("list Applications of cluster %s: %w", work.Namespace, err)
 	}
 	for i := range list.Items {
-		pulled, _ := contract.IsTrue(list.Items[i].Labels[contract.PullLabel])
-		if pulled && slices.Contains(payload.WorkNames(&list.Items[i]), work.Name) {
+		if contract.IsPulled(list.Items[i].Labels) && slices.Contains(payload.WorkNames(&list.Items[i]), work.Name) {
 			return true, nil
 		}
 	}

@@ -60,7 +60,7 @@ func (r *Reconciler) uncached() inputReader { return inputReader{r.live, false} 
 func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argocd.Application) (policy.Inputs, error) {
 	w := policy.Inputs{Application: app, Bound: r.options.Binding == BindingNone, ArgoCDNamespace: r.options.ArgoCDNamespace, AppNamespaces: r.options.AppNamespaces}
 	name := app.Annotations[contract.ClusterAnnotation]
-	if !policy.IsClusterName(name) || !policy.Requested(app) {
+	if !policy.IsClusterName(name) || !contract.IsPulled(app.Labels) {
 		return w, nil
 	}
 	cluster, err := getCluster(ctx, from, name)

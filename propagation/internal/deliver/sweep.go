@@ -63,7 +63,7 @@ func (r *Reconciler) sweepOnce(ctx context.Context) error {
 func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.NamespacedName {
 	wanted := make(map[types.NamespacedName]string, len(apps))
 	for i := range apps {
-		if yes, _ := contract.IsTrue(apps[i].Labels[contract.PullLabel]); yes && apps[i].DeletionTimestamp == nil {
+		if contract.IsPulled(apps[i].Labels) && apps[i].DeletionTimestamp == nil {
 			wanted[client.ObjectKeyFromObject(&apps[i])] = apps[i].Annotations[contract.ClusterAnnotation]
 		}
 	}

@@ -105,7 +105,7 @@ func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Applicati
 	cluster := app.Annotations[contract.ClusterAnnotation]
 	abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
 	switch {
-	case !policy.Requested(app) || !policy.IsClusterName(cluster) || r.unlabelled.wasSearched(cluster),
+	case !contract.IsPulled(app.Labels) || !policy.IsClusterName(cluster) || r.unlabelled.wasSearched(cluster),
 		abandon && app.DeletionTimestamp != nil,
 		slices.ContainsFunc(works, func(w manifestcache.Cached) bool { return w.Namespace == cluster }):
 		return nil

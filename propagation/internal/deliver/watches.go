@@ -20,7 +20,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -144,7 +143,7 @@ func (r *Reconciler) ofProject(ctx context.Context, o client.Object) []reconcile
 		return requests
 	}
 	for i := range list.Items {
-		if policy.Requested(&list.Items[i]) && payload.ProjectName(&list.Items[i]) == argocd.DefaultProject {
+		if contract.IsPulled(list.Items[i].Labels) && payload.ProjectName(&list.Items[i]) == argocd.DefaultProject {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}

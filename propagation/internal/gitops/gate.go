@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 // recheck is how often the CustomResourceDefinition is looked at.
@@ -108,7 +109,7 @@ func (g *Gate) wait(ctx context.Context) bool {
 		if g.look(ctx); g.open.Load() {
 			return true
 		}
-		if !sleep(ctx, g.every) {
+		if !boot.Sleep(ctx, g.every) {
 			return false
 		}
 	}
@@ -116,21 +117,10 @@ func (g *Gate) wait(ctx context.Context) bool {
 
 // watch looks until the end of ctx, and calls opened whenever the gate opens again.
 func (g *Gate) watch(ctx context.Context, opened func()) {
-	for sleep(ctx, g.every) {
+	for boot.Sleep(ctx, g.every) {
 		before := g.open.Load()
 		if g.look(ctx); g.open.Load() && !before {
 			opened()
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

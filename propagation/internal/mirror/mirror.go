@@ -150,8 +150,7 @@ func (r *Reconciler) firstWord(app *argocd.Application, work *workv1.ManifestWor
 // target returns the managed cluster that an Application asks to be pulled to.
 func target(app *argocd.Application) (cluster string, pulled bool) {
 	cluster = app.Annotations[contract.ClusterAnnotation]
-	yes, _ := contract.IsTrue(app.Labels[contract.PullLabel])
-	return cluster, yes && cluster != ""
+	return cluster, contract.IsPulled(app.Labels) && cluster != ""
 }
 
 // speaksForUndelivered: an Application that is not delivered, or not any more, is

@@ -53,12 +53,6 @@ func Decide(in Inputs) Decision {
 	return Decision{Deliver: true, Warnings: warnings(in)}
 }
 
-// Requested reports whether an Application asks to be pulled.
-func Requested(app *argocd.Application) bool {
-	yes, _ := contract.IsTrue(app.Labels[contract.PullLabel])
-	return yes
-}
-
 // pullRequested: the Application asks to be pulled.
 func pullRequested(in Inputs) *Decision {
 	label, labelled := in.Application.Labels[contract.PullLabel]

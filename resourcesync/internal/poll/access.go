@@ -6,6 +6,7 @@ package poll
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -91,8 +92,8 @@ func accessAdvice(view fleet.View, seen map[string]bool) (advised string, keys [
 			hidden = append(hidden, c)
 		}
 	}
-	for _, c := range append(slices.Clone(view.Hub), contract.LocalClusterName) {
-		if seen[c] && !slices.Contains(hub, c) {
+	for _, c := range slices.Sorted(maps.Keys(seen)) {
+		if slices.Contains(view.Hub, c) || contract.IsHub(c, nil) {
 			hub = append(hub, c)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 // missing are the clusters whose answer leaves out something that was there before,
@@ -236,7 +237,7 @@ func (p *Poller) retry(ctx context.Context, until time.Time, tries int, request 
 			failures.WithLabelValues(string(search.KindOf(err))).Inc()
 		}
 		pause := backoff.Step()
-		if n == tries || !search.Transient(err) || time.Now().Add(pause).After(until) || !sleep(ctx, pause) {
+		if n == tries || !search.Transient(err) || time.Now().Add(pause).After(until) || !boot.Sleep(ctx, pause) {
 			return err
 		}
 	}
@@ -250,19 +251,4 @@ func forEach[T any](list []T, atOnce int, work func(T)) {
 		group.Go(func() error { work(e); return nil })
 	}
 	_ = group.Wait() // work keeps its own errors
-}
-
-// sleep reports false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

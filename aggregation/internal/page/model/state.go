@@ -64,7 +64,7 @@ func Running(r *merge.Row) bool {
 
 // Failed reports whether the last operation came to nothing.
 func Failed(r *merge.Row) bool {
-	return r.OperationStatePhase == argocd.OperationFailed || r.OperationStatePhase == argocd.OperationError
+	return argocd.HasFailed(r.OperationStatePhase)
 }
 
 // ranks is how many values [rank] has.

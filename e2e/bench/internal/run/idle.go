@@ -13,6 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 // binaries of the product.
@@ -98,8 +99,8 @@ func (b *bench) watchIdle(ctx context.Context, names ...string) (used map[string
 		return nil, nil, err
 	}
 	began := time.Now()
-	if err := pause(ctx, b.Size.Idle); err != nil {
-		return nil, nil, err
+	if !boot.Sleep(ctx, b.Size.Idle) {
+		return nil, nil, ctx.Err()
 	}
 	took := time.Since(began)
 	after, err := b.usages(names...)
@@ -136,18 +137,6 @@ func (b *bench) polls(ctx context.Context, n int) error {
 		}
 		return now >= before+float64(n), fmt.Sprintf("%.0f of %d", now-before, n)
 	})
-}
-
-// pause does nothing for a while.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 func examples(entries []audit.Entry) string {

@@ -21,6 +21,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
 // What resourcesync asks, as it was seen on the wire. The baseline asks the same.
@@ -49,8 +50,8 @@ func (b *bench) bareSearch(ctx context.Context) error {
 	if err := b.polls(ctx, 1); err != nil {
 		return err
 	}
-	if err := pause(ctx, pollInterval/2); err != nil {
-		return err
+	if !boot.Sleep(ctx, pollInterval/2) {
+		return ctx.Err()
 	}
 	sum, count, err := b.polled(ctx)
 	if err != nil {
