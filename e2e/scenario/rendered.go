@@ -183,18 +183,7 @@ func (s *Rendered) Withdraw(ctx context.Context) error {
 }
 
 func (s *Rendered) left() []string {
-	var left []string
-	for _, a := range s.view.Applications(hub) {
-		left = append(left, "hub Application "+a.Name)
-	}
-	for _, w := range s.view.Works() {
-		if w.Labels[contract.RenderedLabel] != "" {
-			left = append(left, "ManifestWork "+w.Namespace+"/"+w.Name)
-		}
-	}
-	if s.view.Report(s.set) != nil {
-		left = append(left, "report "+s.set)
-	}
+	left := s.view.remaining(s.set, contract.RenderedLabel)
 	for _, c := range s.fleet.Managed {
 		for _, d := range all[*appsv1.Deployment](s.view, c.Name) {
 			left = append(left, "Deployment "+d.Name+" on "+c.Name)

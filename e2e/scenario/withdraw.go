@@ -71,17 +71,23 @@ func (s *Scenario) Remaining(ctx context.Context) ([]string, error) {
 }
 
 func (s *Scenario) remainingOnHub() []string {
+	return s.view.remaining(ApplicationSet, contract.PullLabel)
+}
+
+// remaining names the hub's Applications, the ManifestWorks with a label, and the report
+// of an ApplicationSet.
+func (v *View) remaining(set, label string) []string {
 	var left []string
-	for _, a := range s.view.Applications(hub) {
+	for _, a := range v.Applications(hub) {
 		left = append(left, "hub Application "+a.Name)
 	}
-	for _, work := range s.view.Works() {
-		if work.Labels[contract.PullLabel] != "" {
+	for _, work := range v.Works() {
+		if work.Labels[label] != "" {
 			left = append(left, "ManifestWork "+work.Namespace+"/"+work.Name)
 		}
 	}
-	if s.view.Report(ApplicationSet) != nil {
-		left = append(left, "report "+ApplicationSet)
+	if v.Report(set) != nil {
+		left = append(left, "report "+set)
 	}
 	return left
 }

@@ -158,23 +158,28 @@ func (b *builder) make(ctx context.Context, p part, print string, m *meter) erro
 			return err
 		}
 	}
-	if err := os.Rename(unfinished, b.output(p)); err != nil {
+	if err := b.put(p, unfinished, print); err != nil {
 		return err
 	}
 	bytes, err := size(b.output(p))
 	if err != nil {
 		return err
 	}
+	m.finish(fmt.Sprintf("built in %s, %s of processor time, %.1f MB",
+		m.elapsed(), (b.processor - before).Round(time.Second), float64(bytes)/1e6))
+	return nil
+}
+
+// put moves what is finished to the place of p, and stamps it with its fingerprint.
+func (b *builder) put(p part, unfinished, print string) error {
+	if err := os.Rename(unfinished, b.output(p)); err != nil {
+		return err
+	}
 	text, err := stamp(print, b.output(p))
 	if err != nil {
 		return err
 	}
-	if err := writeFile(b.stampFile(p), b.scratch(), text); err != nil {
-		return err
-	}
-	m.finish(fmt.Sprintf("built in %s, %s of processor time, %.1f MB",
-		m.elapsed(), (b.processor - before).Round(time.Second), float64(bytes)/1e6))
-	return nil
+	return writeFile(b.stampFile(p), b.scratch(), text)
 }
 
 // writeFile writes text to path by way of the folder scratch, so that path holds all of it or what it held before.

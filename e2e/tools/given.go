@@ -49,14 +49,7 @@ func (b *builder) take(ctx context.Context, p part, path, print string, m *meter
 	if err := os.Symlink(path, unfinished); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := os.Rename(unfinished, b.output(p)); err != nil {
-		return err
-	}
-	text, err := stamp(print, b.output(p))
-	if err != nil {
-		return err
-	}
-	if err := writeFile(b.stampFile(p), b.scratch(), text); err != nil {
+	if err := b.put(p, unfinished, print); err != nil {
 		return err
 	}
 	m.finish(fmt.Sprintf("%s is used: %s", path, saidVersion(ctx, path)))
