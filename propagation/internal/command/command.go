@@ -28,6 +28,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/gitops"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
@@ -95,7 +96,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		return err
 	}
 	argocd := c.argocd.names[0]
-	watched := deliver.Caches(argocd)
+	watched := appcache.Caches(argocd)
 	maps.Copy(watched, register.Caches(c.GitOps.Mode != GitOpsOff, c.argocd.names...))
 	if c.GitOps.Mode == GitOpsAgent {
 		maps.Copy(watched, agents.Caches(c.argocd.names))
@@ -104,7 +105,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	for object := range watched {
 		warm = append(warm, object)
 	}
-	informers, err := deliver.Informers(env.Config)
+	informers, err := appcache.Informers(env.Config)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		Scheme:    scheme,
 		Cache:     cache.Options{ByObject: watched, NewInformer: informers, DefaultTransform: cache.TransformStripManagedFields()},
 		Warm:      warm,
-		NewClient: deliver.NewClient,
+		NewClient: appcache.NewClient,
 	})
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if c.GitOps.Mode == GitOpsAgent {
 		c.Deliver.AgentNamespaces = c.argocd.names
 	}
-	index, err := deliver.NewIndex(ctx, mgr.GetCache())
+	index, err := appcache.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -55,7 +56,7 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
 		if payload.DeliveredBy(&there.Spec) == payload.DeliveredName(app) {
-			return "", &existingWorkError{asCached(there)}
+			return "", &existingWorkError{appcache.Compact(there)}
 		}
 	}
 	return "", fmt.Errorf("create ManifestWork for Application %s/%s: all its names are taken on cluster %s", app.Namespace, app.Name, want.Namespace)
@@ -72,13 +73,6 @@ func (r *Reconciler) liveWork(ctx context.Context, key client.ObjectKey) (*workv
 		return nil, fmt.Errorf("get ManifestWork %s: %w", key, err)
 	}
 	return work, nil
-}
-
-// asCached returns a live work as the cache would have it.
-func asCached(live *workv1.ManifestWork) *manifestcache.Cached {
-	work, rejected := manifestcache.Compact(live, payload.FactsOf(live))
-	countRejected(&rejected)
-	return work.Cached()
 }
 
 // bindToUID marks the wanted work with the Application's UID when the name that it

@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -139,7 +140,7 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 		}
 		claimant, named := manifestcache.ClaimantOf(work)
 		if named && claimant == client.ObjectKeyFromObject(app) || payload.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
-			found = append(found, *asCached(work))
+			found = append(found, *appcache.Compact(work))
 		}
 	}
 	return found, nil

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -31,32 +32,6 @@ import (
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
-
-// namespaceMetadata returns an empty Namespace to read metadata into.
-func namespaceMetadata() *metav1.PartialObjectMetadata {
-	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	return m
-}
-
-// trimDecisions keeps of an ApplicationSet or Namespace what operators have decided.
-func trimDecisions(in any) (any, error) {
-	o, ok := in.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return in, nil
-	}
-	kept := metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
-	for key, value := range o.Annotations {
-		if strings.HasPrefix(key, contract.KeyPrefix) {
-			if kept.Annotations == nil {
-				kept.Annotations = map[string]string{}
-			}
-			kept.Annotations[strings.Clone(key)] = strings.Clone(contract.Token(value, &contract.Rejected{}))
-		}
-	}
-	o.ObjectMeta = kept
-	return o, nil
-}
 
 // watchDecisions makes a decision reach the guard at once.
 func (r *Reconciler) watchDecisions(b *builder.Builder) *builder.Builder {
@@ -74,7 +49,7 @@ func (r *Reconciler) watchDecisions(b *builder.Builder) *builder.Builder {
 			r.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
 		},
 	}
-	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(namespaceMetadata(), decided, changed)
+	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(appcache.NamespaceMetadata(), decided, changed)
 }
 
 // decided takes up what has changed between two states of an ApplicationSet or Namespace.
@@ -144,7 +119,7 @@ func (r *Reconciler) decisionOn(ctx context.Context, g guard.Group) (guard.Decis
 		if namespace == "" {
 			continue
 		}
-		if err := add(namespaceMetadata(), "", namespace); err != nil {
+		if err := add(appcache.NamespaceMetadata(), "", namespace); err != nil {
 			return guard.Decision{}, err
 		}
 	}

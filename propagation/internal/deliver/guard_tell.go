@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -131,7 +132,7 @@ func (w *withdrawals) show(groups map[guard.Group]guard.HeldBack, counts map[gua
 
 // recordHold records an Event on the ApplicationSet that is held, or on the Namespace.
 func (r *Reconciler) recordHold(ctx context.Context, why guard.HeldBack) {
-	o, key := namespaceMetadata(), client.ObjectKey{Name: why.Group.Namespace}
+	o, key := appcache.NamespaceMetadata(), client.ObjectKey{Name: why.Group.Namespace}
 	if why.Group == (guard.Group{}) {
 		key.Name = r.options.HubNamespace
 	}

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -96,7 +97,7 @@ func (r *Reconciler) endingOf(ctx context.Context, app *argocd.Application, work
 	if err != nil {
 		return e, err
 	}
-	if _, err := r.patchWork(ctx, asCached(live), patch); err != nil {
+	if _, err := r.patchWork(ctx, appcache.Compact(live), patch); err != nil {
 		return e, err
 	}
 	worksWritten.WithLabelValues("update").Inc()

@@ -16,6 +16,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -62,7 +63,7 @@ func TestCopiesOf(t *testing.T) {
 		for _, c := range change {
 			c(w)
 		}
-		return *asCached(w)
+		return *appcache.Compact(w)
 	}
 	wanted := types.NamespacedName{Namespace: "team", Name: "shop"}
 	bound := func(w *workv1.ManifestWork) { w.Annotations[contract.HubUIDAnnotation] = string(app.UID) }

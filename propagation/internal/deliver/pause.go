@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -50,7 +51,7 @@ func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g gua
 		}
 		add(set, argocd.ApplicationSetKind)
 	}
-	namespace := namespaceMetadata()
+	namespace := appcache.NamespaceMetadata()
 	if err := r.decisionObject(ctx, namespace, client.ObjectKey{Name: g.Namespace}); err != nil {
 		return policy.Pause{}, err
 	}

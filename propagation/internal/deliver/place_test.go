@@ -147,3 +147,26 @@ func remove(t *testing.T, o client.Object) {
 		t.Fatalf("delete %T %s: %v", o, o.GetName(), err)
 	}
 }
+
+const cachedSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
+
+// cachedApplication is an Application that is to be delivered.
+func cachedApplication() *argocd.Application {
+	return &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "app", UID: "0123456789abcdef",
+			Labels:      map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.ClusterAnnotation: "cluster1", argocd.SkipReconcileAnnotation: "true"},
+		},
+		Spec: json.RawMessage(cachedSpec),
+	}
+}
+
+func decode[T any](tb testing.TB, raw []byte) *T {
+	tb.Helper()
+	o := new(T)
+	if err := json.Unmarshal(raw, o); err != nil {
+		tb.Fatal(err)
+	}
+	return o
+}

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -107,11 +108,11 @@ func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, fr
 		config.Wrap(frozen.wrap)
 		t.Cleanup(frozen.thaw)
 	}
-	informers, err := Informers(config)
+	informers, err := appcache.Informers(config)
 	if err != nil {
 		t.Fatalf("set up informers: %v", err)
 	}
-	caches := Caches(options.ArgoCDNamespace)
+	caches := appcache.Caches(options.ArgoCDNamespace)
 	if len(options.AgentNamespaces) > 0 {
 		maps.Copy(caches, register.Caches(true, options.AgentNamespaces...))
 	}
@@ -122,7 +123,7 @@ func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, fr
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: skipNames(),
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
-			c, err := NewClient(config, o)
+			c, err := appcache.NewClient(config, o)
 			if err != nil || wrap == nil {
 				return c, err
 			}
@@ -140,7 +141,7 @@ func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, fr
 		mgr = reading{mgr, wrapLive(live)}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	index, err := NewIndex(ctx, mgr.GetCache())
+	index, err := appcache.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		t.Fatalf("index works: %v", err)
 	}

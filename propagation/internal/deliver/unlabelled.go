@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -88,7 +89,7 @@ func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedNam
 			r.unlabelled.forget(app, key)
 			continue
 		}
-		works = append(works, *asCached(live))
+		works = append(works, *appcache.Compact(live))
 	}
 	return works, nil
 }
@@ -115,7 +116,7 @@ func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Applicati
 		return err
 	}
 	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(workKind.GroupVersion().WithKind(workKind.Kind + "List"))
+	list.SetGroupVersionKind(appcache.WorkKind.GroupVersion().WithKind(appcache.WorkKind.Kind + "List"))
 	if err := r.live.List(ctx, list, &client.ListOptions{Namespace: cluster, Raw: &metav1.ListOptions{LabelSelector: notPulled}}); err != nil {
 		return fmt.Errorf("list ManifestWorks of cluster %s without label %s: %w", cluster, contract.PullLabel, err)
 	}

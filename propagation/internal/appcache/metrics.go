@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package deliver
+package appcache
 
 import (
 	"github.com/prometheus/client_golang/prometheus"

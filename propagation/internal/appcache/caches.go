@@ -1,9 +1,12 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package deliver
+package appcache
 
 import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -13,13 +16,13 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Caches returns what the cache holds of the objects that this package watches:
-// what somebody reads, no more (see package manifestcache). argocdNamespace is where
-// AppProjects live.
+// Caches returns what the cache holds of the objects that delivery and mirror watch:
+// what they read, no more. argocdNamespace is where AppProjects live.
 func Caches(argocdNamespace string) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&argocd.Application{}: {Transform: manifestcache.TrimApplication},
@@ -31,7 +34,7 @@ func Caches(argocdNamespace string) map[client.Object]cache.ByObject {
 		&clusterv1.ManagedCluster{}:         {Transform: trimCluster},
 		&clusterv1beta1.PlacementDecision{}: {Transform: trimMetadata},
 		argocd.ApplicationSetMetadata():     {Transform: trimDecisions},
-		namespaceMetadata():                 {Transform: trimDecisions},
+		NamespaceMetadata():                 {Transform: trimDecisions},
 	}
 }
 
@@ -49,4 +52,37 @@ func trimCluster(in any) (any, error) {
 		countRejected(&rejected)
 	}
 	return in, nil
+}
+
+// NamespaceMetadata returns an empty Namespace to read metadata into.
+func NamespaceMetadata() *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return m
+}
+
+// trimDecisions keeps of an ApplicationSet or Namespace what operators have decided.
+func trimDecisions(in any) (any, error) {
+	o, ok := in.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return in, nil
+	}
+	kept := metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
+	for key, value := range o.Annotations {
+		if strings.HasPrefix(key, contract.KeyPrefix) {
+			if kept.Annotations == nil {
+				kept.Annotations = map[string]string{}
+			}
+			kept.Annotations[strings.Clone(key)] = strings.Clone(contract.Token(value, &contract.Rejected{}))
+		}
+	}
+	o.ObjectMeta = kept
+	return o, nil
+}
+
+// Compact returns a live work as the cache would have it.
+func Compact(live *workv1.ManifestWork) *manifestcache.Cached {
+	work, rejected := manifestcache.Compact(live, payload.FactsOf(live))
+	countRejected(&rejected)
+	return work.Cached()
 }

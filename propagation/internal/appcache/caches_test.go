@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package deliver
+package appcache
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ func cachedApplication() *argocd.Application {
 }
 
 // storedWork is a work as it comes from the API server, with an agent's status.
-func storedWork(tb testing.TB, i int) []byte {
+func storedWork(tb testing.TB, i int) *workv1.ManifestWork {
 	tb.Helper()
 	app := cachedApplication()
 	app.Name, app.UID = fmt.Sprintf("application-%d", i), types.UID(fmt.Sprintf("%08d-aaaa-bbbb-cccc-0123456789ab", i))
@@ -63,25 +63,12 @@ func storedWork(tb testing.TB, i int) []byte {
 		}
 		work.Status.ResourceStatus.Manifests = append(work.Status.ResourceStatus.Manifests, m)
 	}
-	raw, err := json.Marshal(work)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return raw
-}
-
-func decode[T any](tb testing.TB, raw []byte) *T {
-	tb.Helper()
-	o := new(T)
-	if err := json.Unmarshal(raw, o); err != nil {
-		tb.Fatal(err)
-	}
-	return o
+	return work
 }
 
 func TestCachedWork(t *testing.T) {
 	transform := manifestcache.Transform(payload.FactsOf, countRejected)
-	stored := decode[workv1.ManifestWork](t, storedWork(t, 1))
+	stored := storedWork(t, 1)
 	want, err := payload.SpecHash(&stored.Spec)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +114,7 @@ func TestCachedWorkWithRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, loaded := asCached(bare), asCached(asked)
+	plain, loaded := Compact(bare), Compact(asked)
 	if plain.Kept.Spec().Hash == loaded.Kept.Spec().Hash || payload.CachedBase(plain) != payload.CachedBase(loaded) {
 		t.Errorf("hashed to %+v and to %+v with a request", plain.Kept.Spec(), loaded.Kept.Spec())
 	}

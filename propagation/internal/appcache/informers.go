@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package deliver
+package appcache
 
 import (
 	"context"
@@ -19,6 +19,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
+
+// WorkKind is the kind of ManifestWorks.
+var WorkKind = schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"}
 
 // pulledWorks selects the ManifestWorks that this project writes.
 var pulledWorks = labels.SelectorFromSet(labels.Set{contract.PullLabel: "true"})
@@ -66,7 +69,7 @@ func NewIndex(ctx context.Context, c cache.Cache) (*manifestcache.Index, error) 
 	return manifestcache.NewIndex(works), nil
 }
 
-// NewClient makes the client that delivery wants its manager to have: it creates
+// NewClient makes the client that the manager has: it creates
 // ManifestWorks without having the API server send them back, which is a good part
 // of what a first delivery to a whole fleet costs.
 //
@@ -75,5 +78,5 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 	if options.Cache != nil {
 		options.Cache.DisableFor = append(options.Cache.DisableFor, &workv1.ManifestWork{})
 	}
-	return slim.NewClient(config, options, workKind)
+	return slim.NewClient(config, options, WorkKind)
 }
