@@ -12,7 +12,7 @@
 //   - sync Unknown: Argo CD failed to compare and left the last health and an
 //     empty revision; health is Unknown too, the last revision is kept;
 //   - an operation that vanishes is no news: Argo CD clears it for a moment when
-//     the next one starts ([Settle]);
+//     the next one starts ([FillTransientGaps]);
 //   - the agent goes on showing old feedback of an Application that it cannot read
 //     any more: Unknown, and a condition says why;
 //   - a change that the agent has not applied yet: Progressing and OutOfSync;

@@ -64,7 +64,7 @@ type entry struct {
 	unheard bool
 
 	// operation and revision are the last that were seen, and uid is the UID of the
-	// ManifestWork that they were seen on (see [status.Settle]).
+	// ManifestWork that they were seen on (see [status.FillTransientGaps]).
 	uid       types.UID
 	operation contract.OperationFeedback
 	revision  string
@@ -223,7 +223,7 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 		s.remembered.recall(app.Name(), &previous)
 		previous.Work = current.Work // the row that it is recalled from names cluster and work
 	}
-	seen := e.share(status.Settle(previous, current))
+	seen := e.share(status.FillTransientGaps(previous, current))
 	e.uid, e.operation, e.revision = seen.Work, seen.Operation, seen.Revision
 
 	app.Reported = seen.Reported

@@ -66,7 +66,7 @@ func (r *Reconciler) notWithdrawn(ctx context.Context, app *argocd.Application, 
 		r.recordOrphansPending(ctx, app, o.pending)
 		return r.release(ctx, app, kept)
 	}
-	return r.sayUndone(ctx, app, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
+	return r.reportNotWithdrawn(ctx, app, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
 }
 
 // awaitProof lets a deleted Application go once its clusters have proven that nothing of it

@@ -60,7 +60,7 @@ func newWithdrawals(settings guard.Settings, store recordStore) *withdrawals {
 }
 
 // tell makes judge look again.
-func (w *withdrawals) tell() {
+func (w *withdrawals) wake() {
 	select {
 	case w.news <- struct{}{}:
 	default:
@@ -85,7 +85,7 @@ func (w *withdrawals) end(app types.NamespacedName, err error) {
 		w.looked[app], news = true, true
 	}
 	if news {
-		w.tell()
+		w.wake()
 	}
 }
 
@@ -96,7 +96,7 @@ func (w *withdrawals) note(app types.NamespacedName, work *manifestcache.Cached,
 	defer w.mu.Unlock()
 	admitted, news := w.ledger.Note(app, work.UID, groupOf(work), due, now)
 	if news {
-		w.tell()
+		w.wake()
 	}
 	return admitted
 }
@@ -215,7 +215,7 @@ func (w *withdrawals) restore(ctx context.Context) error {
 	w.restored = true
 	for g, record := range records {
 		if record.Held != nil {
-			w.told[g], _ = w.ledger.HeldGroup(g)
+			w.reported[g], _ = w.ledger.HeldGroup(g)
 		}
 	}
 	return nil
@@ -250,7 +250,7 @@ func (r *Reconciler) judge(ctx context.Context) (time.Duration, error) {
 	w.mu.Lock()
 	concerned := w.ledger.Carry(plan)
 	w.mu.Unlock()
-	r.tellOfHolds(ctx)
+	r.reportHolds(ctx)
 	for _, key := range concerned {
 		select {
 		case r.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:

@@ -61,7 +61,7 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 				r.recordOn(referTo(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error()})
 			}
 		}
-		r.withdrawals.tell()
+		r.withdrawals.wake()
 	}
 	if changed(contract.OnWithdrawAnnotation) && after.GetNamespace() != "" {
 		if m, ok := after.(*metav1.PartialObjectMetadata); ok {

@@ -60,7 +60,7 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 			return ctrl.Result{}, err
 		}
 		if !o.done() {
-			return ctrl.Result{}, r.sayUndone(ctx, app, o, v)
+			return ctrl.Result{}, r.reportNotWithdrawn(ctx, app, o, v)
 		}
 	}
 	v.Withdrawn = true
@@ -88,9 +88,9 @@ func (r *Reconciler) changed(app *argocd.Application) error {
 	return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
 }
 
-// sayUndone says why a withdrawal has not come about: it waits for an agent, is held or
+// reportNotWithdrawn says why a withdrawal has not come about: it waits for an agent, is held or
 // paused; and nothing before that is known.
-func (r *Reconciler) sayUndone(ctx context.Context, app *argocd.Application, o outcome, v policy.Decision) error {
+func (r *Reconciler) reportNotWithdrawn(ctx context.Context, app *argocd.Application, o outcome, v policy.Decision) error {
 	if len(o.pending) > 0 {
 		return r.updateConditions(ctx, app, o.decision())
 	}

@@ -36,8 +36,8 @@ const (
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placements,verbs=list;watch
 
-// world is what a GitOpsCluster is compared with: the cache, or the API server.
-type world struct {
+// hubReader reads what a GitOpsCluster is compared with, from the cache or the API server.
+type hubReader struct {
 	client.Reader
 	// everyIn is as in [Roster].
 	everyIn string
@@ -58,22 +58,22 @@ type found struct {
 	held map[string]bool
 }
 
-func (w world) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent) (found, error) {
+func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent) (found, error) {
 	f := found{intent: in, selected: map[string]*clusterv1.ManagedCluster{}}
 	if in.Refusal != nil && in.Refusal.Reason == intent.ReasonNamespaceNotAllowed {
 		return f, nil // and what is there is not read either
 	}
-	if err := w.lookAtSecrets(ctx, o, &f); err != nil || in.Refusal != nil {
+	if err := h.lookAtSecrets(ctx, o, &f); err != nil || in.Refusal != nil {
 		return f, err
 	}
-	names, problem, err := w.decisions(ctx, o.Namespace, in.Placement)
+	names, problem, err := h.decisions(ctx, o.Namespace, in.Placement)
 	if err != nil {
 		return f, err
 	}
 	f.problem = problem
 	for _, name := range names {
 		cluster := &clusterv1.ManagedCluster{}
-		err := w.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		err := h.Get(ctx, client.ObjectKey{Name: name}, cluster)
 		if client.IgnoreNotFound(err) != nil {
 			return f, fmt.Errorf("get ManagedCluster %s: %w", name, err)
 		}
@@ -85,9 +85,9 @@ func (w world) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Int
 }
 
 // decisions returns the clusters that a Placement selects, or why that is not known.
-func (w world) decisions(ctx context.Context, namespace, name string) ([]string, *intent.Problem, error) {
+func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]string, *intent.Problem, error) {
 	placement := &clusterv1beta1.Placement{}
-	err := w.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, placement)
+	err := h.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, placement)
 	if apierrors.IsNotFound(err) {
 		return nil, &intent.Problem{Reason: reasonPlacementNotFound, Message: fmt.Sprintf("there is no Placement %s in namespace %s; create it or correct spec.placementRef.name", name, namespace)}, nil
 	}
@@ -98,7 +98,7 @@ func (w world) decisions(ctx context.Context, namespace, name string) ([]string,
 		return nil, &intent.Problem{Reason: reasonNoSetBinding, Message: fmt.Sprintf("no ManagedClusterSet is bound to namespace %s, so Placement %s selects nothing; create a ManagedClusterSetBinding there", namespace, name)}, nil
 	}
 	list := &clusterv1beta1.PlacementDecisionList{}
-	if err := w.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1beta1.PlacementLabel: name}); err != nil {
+	if err := h.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1beta1.PlacementLabel: name}); err != nil {
 		return nil, nil, fmt.Errorf("list PlacementDecisions of %s/%s: %w", namespace, name, err)
 	}
 	if len(list.Items) == 0 {
@@ -119,13 +119,13 @@ func (w world) decisions(ctx context.Context, namespace, name string) ([]string,
 // lookAtSecrets reads which clusters the GitOpsCluster has. Secrets of ours that no
 // GitOpsCluster holds belong to the oldest one of their namespace: those of the time
 // when every cluster was registered, or whose GitOpsCluster was removed by force.
-func (w world) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
+func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
 	f.secrets, f.rivals, f.held = map[string]*corev1.Secret{}, map[string]string{}, map[string]bool{}
 	secrets := &corev1.SecretList{}
-	if err := w.List(ctx, secrets, client.InNamespace(f.intent.ArgoNamespace), register.ClusterSecrets); err != nil {
+	if err := h.List(ctx, secrets, client.InNamespace(f.intent.ArgoNamespace), register.ClusterSecrets); err != nil {
 		return fmt.Errorf("list cluster Secrets of %s: %w", f.intent.ArgoNamespace, err)
 	}
-	exists, oldest, err := w.siblings(ctx, o, f.intent.ArgoNamespace)
+	exists, oldest, err := h.siblings(ctx, o, f.intent.ArgoNamespace)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (w world) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *f
 		}
 		f.secrets[cluster] = secret
 		holders := register.Holders(secret)
-		orphan := oldest && f.intent.ArgoNamespace != w.everyIn && !slices.ContainsFunc(holders, func(name string) bool { return exists[name] })
+		orphan := oldest && f.intent.ArgoNamespace != h.everyIn && !slices.ContainsFunc(holders, func(name string) bool { return exists[name] })
 		if orphan || slices.Contains(holders, own) {
 			f.held[cluster] = true
 		}
@@ -149,9 +149,9 @@ func (w world) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *f
 
 // siblings returns the GitOpsClusters that there are for an Argo CD, and whether o is the
 // oldest of those that stay.
-func (w world) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argocd string) (exists map[string]bool, oldest bool, err error) {
+func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argocd string) (exists map[string]bool, oldest bool, err error) {
 	list := &v1beta1.GitOpsClusterList{}
-	if err := w.List(ctx, list); err != nil {
+	if err := h.List(ctx, list); err != nil {
 		return nil, false, fmt.Errorf("list GitOpsClusters: %w", err)
 	}
 	own := client.ObjectKeyFromObject(o)

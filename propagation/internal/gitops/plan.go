@@ -23,17 +23,17 @@ import (
 )
 
 // plan returns what would be written for a GitOpsCluster that holds clusters.
-func (r *Reconciler) plan(ctx context.Context, w world, o *v1beta1.GitOpsCluster, f found, holds map[string]bool) ([]v1beta1.PlannedWrite, error) {
-	clusters, err := w.clusters(ctx, f)
+func (r *Reconciler) plan(ctx context.Context, h hubReader, o *v1beta1.GitOpsCluster, f found, holds map[string]bool) ([]v1beta1.PlannedWrite, error) {
+	clusters, err := h.clusters(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	others := func(cluster string) []string { return r.roster.others(key(o), f.intent.ArgoNamespace, cluster) }
-	return f.plan(o, holds, r.options.InstanceLabel, w.everyIn, clusters, r.agents, others)
+	return f.plan(o, holds, r.options.InstanceLabel, h.everyIn, clusters, r.agents, others)
 }
 
 // clusters returns the ManagedClusters that something may be done about.
-func (w world) clusters(ctx context.Context, f found) (map[string]*clusterv1.ManagedCluster, error) {
+func (h hubReader) clusters(ctx context.Context, f found) (map[string]*clusterv1.ManagedCluster, error) {
 	all := map[string]*clusterv1.ManagedCluster{}
 	for name, cluster := range f.selected {
 		all[name] = cluster
@@ -43,7 +43,7 @@ func (w world) clusters(ctx context.Context, f found) (map[string]*clusterv1.Man
 			continue
 		}
 		cluster := &clusterv1.ManagedCluster{}
-		err := w.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		err := h.Get(ctx, client.ObjectKey{Name: name}, cluster)
 		if apierrors.IsNotFound(err) {
 			continue
 		}
@@ -65,19 +65,19 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	options = options.withDefaults()
 	in := intent.Of(o, options.settings())
 	in.DryRun = true
-	w := world{Reader: trimmed{reader}, everyIn: options.everyIn()}
-	f, err := w.look(ctx, o, in)
+	h := hubReader{Reader: trimmed{reader}, everyIn: options.everyIn()}
+	f, err := h.look(ctx, o, in)
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
 	}
 	r := &Reconciler{options: options, agents: none{}, since: map[types.NamespacedName]map[string]time.Time{}}
-	holds, verdict := r.holds(key(o), f, time.Now())
+	holds, decision := r.holds(key(o), f, time.Now())
 	if options.Agents != nil && in.Refusal == nil {
 		if r.agents, err = previewAgents(ctx, reader, askOf(o, in, holds), options); err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
 	}
-	clusters, err := w.clusters(ctx, f)
+	clusters, err := h.clusters(ctx, f)
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
 	}
@@ -94,10 +94,10 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 		return names
 	}
 	facts := f.facts(o, func(string) string { return "" })
-	facts.Verdict, facts.Clusters.Leaving = verdict, len(verdict.Leaving)
+	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
 	if in.Refusal == nil {
 		r.addAgents(key(o), f, &facts)
-		plan, err := f.plan(o, holds, options.InstanceLabel, w.everyIn, clusters, r.agents, others)
+		plan, err := f.plan(o, holds, options.InstanceLabel, h.everyIn, clusters, r.agents, others)
 		if err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err
 		}

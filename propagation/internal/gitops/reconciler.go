@@ -56,30 +56,30 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if apierrors.IsNotFound(err) {
 		r.forget(request.NamespacedName)
 		r.agents.Gone(ctx, request.NamespacedName)
-		return ctrl.Result{}, r.tell(ctx, request.NamespacedName, found{}, nil)
+		return ctrl.Result{}, r.updateRoster(ctx, request.NamespacedName, found{}, nil)
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get GitOpsCluster %s: %w", request.NamespacedName, err)
 	}
 	in := intent.Of(o, r.options.settings())
-	w := world{Reader: r.client, everyIn: r.options.everyIn()}
-	f, err := w.look(ctx, o, in)
+	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
+	f, err := h.look(ctx, o, in)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if !o.DeletionTimestamp.IsZero() {
-		return r.leave(ctx, o, f)
+		return r.reconcileDelete(ctx, o, f)
 	}
-	holds, verdict := r.holds(key(o), f, time.Now())
+	holds, decision := r.holds(key(o), f, time.Now())
 	r.agents.Ask(ctx, askOf(o, in, holds))
 	planned := holds
 	holds = r.keep(key(o), f, holds)
 	facts := f.facts(o, func(cluster string) string { return r.roster.takenBy(in.ArgoNamespace, cluster) })
-	facts.Verdict, facts.Clusters.Leaving = verdict, len(verdict.Leaving)
+	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
 	r.addAgents(key(o), f, &facts)
 	if in.DryRun {
 		agents := facts.Plan
-		if facts.Plan, err = r.plan(ctx, w, o, f, planned); err != nil {
+		if facts.Plan, err = r.plan(ctx, h, o, f, planned); err != nil {
 			return ctrl.Result{}, err
 		}
 		facts.Plan = append(facts.Plan, agents...)
@@ -89,25 +89,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return requeueOnConflict(err)
 		}
 	}
-	if err := r.tell(ctx, key(o), f, holds); err != nil {
+	if err := r.updateRoster(ctx, key(o), f, holds); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.write(ctx, o, facts, verdict.Look)
+	return r.write(ctx, o, facts, decision.Look)
 }
 
 // holds returns the clusters that a GitOpsCluster has from now on: those selected, and
 // those that are not selected any more and may not leave yet.
-func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Verdict) {
+func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
 	if f.intent.Refusal != nil || f.problem != nil { // nothing was positively read
 		r.forgetAbsence(owner)
-		return f.held, intent.Verdict{}
+		return f.held, intent.Decision{}
 	}
 	holds := map[string]bool{}
 	for cluster := range f.selected {
 		holds[cluster] = true
 	}
 	if f.intent.ArgoNamespace == r.options.everyIn() && f.intent.Agent == nil {
-		return holds, intent.Verdict{} // the Secrets stay in any case
+		return holds, intent.Decision{} // the Secrets stay in any case
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,20 +121,21 @@ func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (
 		}
 	}
 	r.since[owner] = since
-	verdict := intent.Departures{
+	decision := intent.Departures{
 		Held: f.held, Selected: holds, Since: since, Grace: r.options.Grace, Limit: r.options.MaxLeaving, Confirmed: f.intent.Confirmed,
 	}.Decide(now)
-	for _, cluster := range verdict.Leaving {
+	for _, cluster := range decision.Leaving {
 		// One that it takes over is first marked as its own: only what a Secret names lets it go.
-		if !slices.Contains(verdict.Go, cluster) || !slices.Contains(register.Holders(f.secrets[cluster]), owner.String()) {
+		if !slices.Contains(decision.Go, cluster) || !slices.Contains(register.Holders(f.secrets[cluster]), owner.String()) {
 			holds[cluster] = true
 		}
 	}
-	return holds, verdict
+	return holds, decision
 }
 
-// tell tells package register what a GitOpsCluster holds, and what of it it has let go of.
-func (r *Reconciler) tell(ctx context.Context, owner types.NamespacedName, f found, holds map[string]bool) error {
+// updateRoster has package register know which clusters a GitOpsCluster holds, and which
+// it has let go of.
+func (r *Reconciler) updateRoster(ctx context.Context, owner types.NamespacedName, f found, holds map[string]bool) error {
 	released := map[string]bool{}
 	for cluster := range f.held {
 		if !holds[cluster] {
@@ -144,14 +145,14 @@ func (r *Reconciler) tell(ctx context.Context, owner types.NamespacedName, f fou
 	news, last := r.roster.heard(owner, ask{f.intent.ArgoNamespace, holds, released})
 	r.roster.kick(r.stop, news...)
 	if last {
-		return r.settle(ctx)
+		return r.recheckSecrets(ctx)
 	}
 	return nil
 }
 
-// settle has package register look at every Secret of ours, once all have been heard: what
-// nobody wants has stayed until then.
-func (r *Reconciler) settle(ctx context.Context) error {
+// recheckSecrets has package register look at every Secret of ours, once every GitOpsCluster
+// has been reconciled: a Secret that none of them holds has stayed until then.
+func (r *Reconciler) recheckSecrets(ctx context.Context) error {
 	for _, namespace := range r.options.Namespaces {
 		secrets := &corev1.SecretList{}
 		if err := r.client.List(ctx, secrets, client.InNamespace(namespace), register.ClusterSecrets); err != nil {
@@ -166,8 +167,9 @@ func (r *Reconciler) settle(ctx context.Context) error {
 	return nil
 }
 
-// leave lets go of a GitOpsCluster that is being deleted once none of its clusters is left.
-func (r *Reconciler) leave(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (ctrl.Result, error) {
+// reconcileDelete releases a GitOpsCluster that is being deleted once none of its clusters
+// is left.
+func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(o, contract.GitOpsClusterFinalizer) {
 		return ctrl.Result{}, nil
 	}
@@ -175,17 +177,17 @@ func (r *Reconciler) leave(ctx context.Context, o *v1beta1.GitOpsCluster, f foun
 	r.agents.Ask(ctx, askOf(o, f.intent, nil))
 	r.addAgents(key(o), f, &facts)
 	if f.intent.DryRun {
-		plan, err := r.plan(ctx, world{Reader: r.client, everyIn: r.options.everyIn()}, o, f, map[string]bool{})
+		plan, err := r.plan(ctx, hubReader{Reader: r.client, everyIn: r.options.everyIn()}, o, f, map[string]bool{})
 		if err != nil {
 			return ctrl.Result{}, err
 		}
 		facts.Plan = append(plan, facts.Plan...)
-		if err := r.tell(ctx, key(o), f, f.held); err != nil {
+		if err := r.updateRoster(ctx, key(o), f, f.held); err != nil {
 			return ctrl.Result{}, err
 		}
 		return r.write(ctx, o, facts, 0)
 	}
-	if err := r.tell(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
+	if err := r.updateRoster(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
 		return ctrl.Result{}, err
 	}
 	left, err := r.left(ctx, o, f)
@@ -213,7 +215,7 @@ func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found
 	}
 	live := found{intent: f.intent}
 	// Who else is there is known well enough; the Secrets have to be those of now.
-	err := world{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, o, &live)
+	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, o, &live)
 	return len(live.held) > 0, err
 }
 

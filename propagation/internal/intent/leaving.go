@@ -24,8 +24,8 @@ type Departures struct {
 	Confirmed int
 }
 
-// Verdict is who leaves.
-type Verdict struct {
+// Decision says which clusters leave.
+type Decision struct {
 	// Leaving are all that are not selected any more, sorted.
 	Leaving []string
 	// Go are those of them that leave now.
@@ -37,9 +37,9 @@ type Verdict struct {
 	Look time.Duration
 }
 
-// Decide says who leaves.
-func (d Departures) Decide(now time.Time) Verdict {
-	v := Verdict{Allowed: max(d.Limit.Of(len(d.Held)), d.Confirmed)}
+// Decide returns which clusters leave.
+func (d Departures) Decide(now time.Time) Decision {
+	v := Decision{Allowed: max(d.Limit.Of(len(d.Held)), d.Confirmed)}
 	for cluster := range d.Held {
 		if !d.Selected[cluster] {
 			v.Leaving = append(v.Leaving, cluster)

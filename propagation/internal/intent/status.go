@@ -47,8 +47,8 @@ type Facts struct {
 	Clusters v1beta1.ClusterCounts
 	Missing  []string
 	Taken    map[string]string
-	// Verdict is about the clusters that are not selected any more.
-	Verdict Verdict
+	// Decision is about the clusters that are not selected any more.
+	Decision Decision
 	// AgentsLeaving are clusters that an agent is being taken off, and what is waited for.
 	AgentsLeaving map[string]string
 	// Plan is what would be written.
@@ -97,7 +97,7 @@ func (f Facts) conditions() []metav1.Condition {
 	if f.Intent.Refusal == nil {
 		list = append(list, f.placement(), f.registered())
 		list = append(list, f.Agents...)
-		if len(f.Verdict.Leaving) > 0 || len(f.AgentsLeaving) > 0 {
+		if len(f.Decision.Leaving) > 0 || len(f.AgentsLeaving) > 0 {
 			list = append(list, f.departing())
 		}
 	}
@@ -145,7 +145,7 @@ func (f Facts) registered() metav1.Condition {
 
 func (f Facts) departing() metav1.Condition {
 	const kind = v1beta1.ConditionLeaving
-	v := f.Verdict
+	v := f.Decision
 	if v.HeldBack {
 		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are not selected any more, and %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d",
 			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), contract.ConfirmLeavingAnnotation, len(v.Leaving)))
@@ -196,12 +196,12 @@ func (f Facts) waiting(before []v1beta1.ClusterWait, now metav1.Time) []v1beta1.
 }
 
 func (f Facts) leaving(before []v1beta1.ClusterWait, now metav1.Time) []v1beta1.ClusterWait {
-	list := make([]v1beta1.ClusterWait, 0, len(f.Verdict.Leaving))
+	list := make([]v1beta1.ClusterWait, 0, len(f.Decision.Leaving))
 	why := "Grace"
-	if f.Verdict.HeldBack {
+	if f.Decision.HeldBack {
 		why = ReasonHeldBack
 	}
-	for _, cluster := range f.Verdict.Leaving {
+	for _, cluster := range f.Decision.Leaving {
 		if f.AgentsLeaving[cluster] == "" {
 			list = append(list, v1beta1.ClusterWait{Cluster: cluster, For: why})
 		}

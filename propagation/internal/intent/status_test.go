@@ -31,8 +31,8 @@ func TestReadyIsTheFirstThatIsNot(t *testing.T) {
 		"taken":     {"then what a person has to do", Facts{Taken: map[string]string{"a": "s"}, Missing: []string{"b"}}, metav1.ConditionFalse, ReasonSecretTaken},
 		"missing":   {"then what is under way", Facts{Missing: []string{"b"}}, metav1.ConditionFalse, ReasonRegistering},
 		"agents":    {"what only agents have comes after it", Facts{Agents: []metav1.Condition{{Type: v1beta1.ConditionPrincipalFound, Status: metav1.ConditionFalse, Reason: "A", Message: "do a"}, {Type: v1beta1.ConditionAgentsDeployed, Status: metav1.ConditionFalse, Reason: "B"}}}, metav1.ConditionFalse, "A"},
-		"leaving":   {"one that leaves in order is no failure", Facts{Verdict: Verdict{Leaving: []string{"a"}, Allowed: 1}}, metav1.ConditionTrue, ReasonAsExpected},
-		"held":      {"too many are", Facts{Verdict: Verdict{Leaving: []string{"a", "b"}, Allowed: 1, HeldBack: true}}, metav1.ConditionFalse, ReasonHeldBack},
+		"leaving":   {"one that leaves in order is no failure", Facts{Decision: Decision{Leaving: []string{"a"}, Allowed: 1}}, metav1.ConditionTrue, ReasonAsExpected},
+		"held":      {"too many are", Facts{Decision: Decision{Leaving: []string{"a", "b"}, Allowed: 1, HeldBack: true}}, metav1.ConditionFalse, ReasonHeldBack},
 		"dry":       {"a dry run is never ready", Facts{Intent: Intent{DryRun: true}, Missing: []string{"b"}}, metav1.ConditionFalse, ReasonDryRun},
 		"dryFirst":  {"and says first what is wrong", Facts{Intent: Intent{DryRun: true}, Placement: &Problem{"P", "p"}}, metav1.ConditionFalse, "P"},
 		"deleting":  {"what is deleted is not ready", Facts{Deleting: true}, metav1.ConditionFalse, ReasonDeleting},
@@ -76,7 +76,7 @@ func TestStatusIsBounded(t *testing.T) {
 	for i := range 5000 {
 		name := fmt.Sprintf("cluster-%s-%04d", strings.Repeat("n", 200), i)
 		f.Missing = append(f.Missing, name)
-		f.Verdict.Leaving = append(f.Verdict.Leaving, name)
+		f.Decision.Leaving = append(f.Decision.Leaving, name)
 		f.Plan = append(f.Plan, v1beta1.PlannedWrite{Verb: "create", Name: name})
 	}
 	s := f.Status(&v1beta1.GitOpsClusterStatus{}, time.Unix(0, 0))

@@ -18,7 +18,7 @@
 //     (contract.ChangeGenerationAnnotation), and a change that the agent applies
 //     within [Options.ApplyGrace] is never shown as missing.
 //   - The revisions of status.sync say whether something new is to be rolled out.
-//     So a revision that is only missing for a moment is kept (status.Settle).
+//     So a revision that is only missing for a moment is kept (status.FillTransientGaps).
 //   - It wakes up when health or sync change, or the phase or startedAt of an
 //     operation that was there before. So all of them go in one patch: the first
 //     operation of an Application would not wake it on its own.

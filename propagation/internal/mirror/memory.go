@@ -11,47 +11,47 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// graces remembers since when the agents owe us a change. Losing it costs one
-// grace more.
-type graces struct {
-	mu    sync.Mutex
-	owing map[types.NamespacedName]owed
+// gracePeriods remembers since when a change of a work waits for its agent. A restart
+// starts every grace period anew.
+type gracePeriods struct {
+	mu      sync.Mutex
+	pending map[types.NamespacedName]pendingChange
 }
 
-type owed struct {
+type pendingChange struct {
 	work       types.UID
 	generation int64
 	since      time.Time
 }
 
-// left returns how much of the grace the work's agent has left, zero when nothing
-// is pending or the time is up.
-func (g *graces) left(app types.NamespacedName, work *workv1.ManifestWork, pending bool, now time.Time, grace time.Duration) time.Duration {
+// left returns how much of the grace period the work's agent has left, zero when it does
+// not wait or the time is up.
+func (g *gracePeriods) left(app types.NamespacedName, work *workv1.ManifestWork, waits bool, now time.Time, grace time.Duration) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !pending {
-		delete(g.owing, app)
+	if !waits {
+		delete(g.pending, app)
 		return 0
 	}
-	is, known := g.owing[app]
+	is, known := g.pending[app]
 	if !known || is.work != work.UID || is.generation != work.Generation {
-		is = owed{work: work.UID, generation: work.Generation, since: now}
-		if g.owing == nil {
-			g.owing = map[types.NamespacedName]owed{}
+		is = pendingChange{work: work.UID, generation: work.Generation, since: now}
+		if g.pending == nil {
+			g.pending = map[types.NamespacedName]pendingChange{}
 		}
-		g.owing[app] = is
+		g.pending[app] = is
 	}
 	return max(0, grace-now.Sub(is.since))
 }
 
-func (g *graces) forget(app types.NamespacedName) {
+func (g *gracePeriods) forget(app types.NamespacedName) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	delete(g.owing, app)
+	delete(g.pending, app)
 }
 
 // speakers remembers of which ManifestWork each Application's status speaks. It is
-// empty after a start, since the status does not say (see [status.Settle]).
+// empty after a start, since the status does not say (see [status.FillTransientGaps]).
 type speakers struct {
 	mu    sync.Mutex
 	works map[types.NamespacedName]types.UID

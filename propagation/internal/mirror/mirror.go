@@ -40,8 +40,8 @@ type Reconciler struct {
 	options Options
 	now     func() time.Time
 
-	waiting graces
-	unheard graces // of Applications that nothing was ever said about
+	waiting gracePeriods
+	unheard gracePeriods // of Applications that no cluster has reported yet
 	arrived arrivals
 	spoken  speakers
 }
@@ -105,7 +105,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch
 	if !pulled {
 		r.waiting.forget(key)
 		r.unheard.forget(key)
-		patch, err = farewellPatch(app, r.now())
+		patch, err = removeOwnedConditionsPatch(app, r.now())
 		return patch, "", 0, err
 	}
 	work, err := r.work(app)
@@ -114,7 +114,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch
 	}
 	if work == nil {
 		r.waiting.forget(key)
-		if !speaksForUndelivered(app) {
+		if !ownsStatusWhenUndelivered(app) {
 			return nil, "", 0, nil
 		}
 		if wait := r.firstWord(app, &workv1.ManifestWork{}, true); wait > 0 {
@@ -153,11 +153,11 @@ func target(app *argocd.Application) (cluster string, pulled bool) {
 	return cluster, contract.IsPulled(app.Labels) && cluster != ""
 }
 
-// speaksForUndelivered: an Application that is not delivered, or not any more, is
-// Unknown rather than what it was elsewhere. But where the hub's own Argo CD was
-// not told to keep off, the status is its own; and one that is being deleted has
-// had its say.
-func speaksForUndelivered(app *argocd.Application) bool {
+// ownsStatusWhenUndelivered reports whether the status of an Application without a work is
+// the mirror's: it then is Unknown rather than what it was elsewhere. Where the hub's own
+// Argo CD was not told to skip the Application, the status is Argo CD's; and one that is
+// being deleted keeps its last status.
+func ownsStatusWhenUndelivered(app *argocd.Application) bool {
 	return argocd.SkipsReconcile(app.Annotations) && app.DeletionTimestamp.IsZero()
 }
 

@@ -167,7 +167,7 @@ func TestFirstWordIsTheClusters(t *testing.T) {
 
 // The wait also holds while there is no work at all, and ends.
 func TestGraceWithoutWork(t *testing.T) {
-	var g graces
+	var g gracePeriods
 	key, now := types.NamespacedName{Namespace: "a", Name: "b"}, time.Unix(1_000_000, 0)
 	none := &workv1.ManifestWork{}
 	for _, step := range []struct {

@@ -40,7 +40,7 @@ func statusPatch(app *argocd.Application, observed status.Observation, speaker t
 	if err != nil {
 		return nil, err
 	}
-	observed = status.Settle(previous(before, speaker), observed)
+	observed = status.FillTransientGaps(previous(before, speaker), observed)
 	want := appstatus.Fields{
 		"health":         appstatus.Fields{"status": observed.Health, "message": orNothing(observed.HealthMessage)},
 		"sync":           appstatus.Fields{"status": observed.Sync, "revision": orNothing(observed.Revision)},
@@ -52,9 +52,9 @@ func statusPatch(app *argocd.Application, observed status.Observation, speaker t
 	return appstatus.Patch(app.ResourceVersion, app.Status, want)
 }
 
-// farewellPatch takes this package's own conditions off an Application that is
+// removeOwnedConditionsPatch takes this package's own conditions off an Application that is
 // not pulled any more. The rest of the status belongs to whoever has it now.
-func farewellPatch(app *argocd.Application, now time.Time) ([]byte, error) {
+func removeOwnedConditionsPatch(app *argocd.Application, now time.Time) ([]byte, error) {
 	want := appstatus.Fields{}
 	if err := conditions(want, app.Status, status.IsOwnCondition, nil, now); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func speaks(status json.RawMessage) bool {
 	return json.Unmarshal(status, &s) != nil || s.Health.Status != ""
 }
 
-// previous is what the hub Application said so far, as far as Settle reads it.
+// previous is what the hub Application said so far, as far as FillTransientGaps reads it.
 func previous(w written, speaker types.UID) status.Observation {
 	return status.Observation{
 		Work:     speaker,

@@ -7,7 +7,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// Settle returns current with what is only missing for a moment filled in from
+// FillTransientGaps returns current with what is only missing for a moment filled in from
 // previous, the observation before it of the same hub Application: an operation
 // that is not there is no news, and a comparison that failed does not unmake the
 // revision that was compared before. It never brings back health or sync.
@@ -21,7 +21,7 @@ import (
 //
 // Only Work, Operation and Revision of previous are read, so a caller that has no
 // previous observation can take them from where it last wrote them.
-func Settle(previous, current Observation) Observation {
+func FillTransientGaps(previous, current Observation) Observation {
 	if !current.Reported {
 		return current
 	}

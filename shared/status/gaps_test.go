@@ -9,7 +9,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-func TestSettle(t *testing.T) {
+func TestFillTransientGaps(t *testing.T) {
 	previous := Observation{Health: "Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: operation, Reported: true, Work: "work"}
 	of := func(edit func(*Observation)) Observation {
 		o := previous
@@ -74,7 +74,7 @@ func TestSettle(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Settle(c.previous, c.current)
+			got := FillTransientGaps(c.previous, c.current)
 			if got.Revision != c.revision || got.Operation != c.operation {
 				t.Errorf("%s: got revision %q, operation %+v", c.reason, got.Revision, got.Operation)
 			}

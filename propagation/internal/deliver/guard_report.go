@@ -60,9 +60,9 @@ func (r *Reconciler) withHeld(app *argocd.Application, v policy.Decision) policy
 	return v
 }
 
-// tellOfHolds says of each hold once that it has begun, and that it has ended, and
+// reportHolds says of each hold once that it has begun, and that it has ended, and
 // keeps the metrics.
-func (r *Reconciler) tellOfHolds(ctx context.Context) {
+func (r *Reconciler) reportHolds(ctx context.Context) {
 	w := r.withdrawals
 	log := ctrl.LoggerFrom(ctx)
 	w.mu.Lock()
@@ -78,7 +78,7 @@ func (r *Reconciler) tellOfHolds(ctx context.Context) {
 		}
 		now[g] = why
 	}
-	for g := range w.told {
+	for g := range w.reported {
 		if why, held := w.ledger.HeldGroup(g); held {
 			now[g] = why // it has not ended while nothing of it is there
 		}
@@ -86,7 +86,7 @@ func (r *Reconciler) tellOfHolds(ctx context.Context) {
 	w.mu.Unlock()
 	w.show(groups, counts)
 	for g, why := range now {
-		if before, already := w.told[g]; already && before.Since.Equal(why.Since) && before.Decision == why.Decision {
+		if before, already := w.reported[g]; already && before.Since.Equal(why.Since) && before.Decision == why.Decision {
 			continue
 		}
 		log.Info("withdrawals are held", "group", g.String(), "doomed", why.Doomed, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Decision.Word)
@@ -94,12 +94,12 @@ func (r *Reconciler) tellOfHolds(ctx context.Context) {
 			r.recordHold(ctx, why)
 		}
 	}
-	for g := range w.told {
+	for g := range w.reported {
 		if _, still := now[g]; !still {
 			log.Info("withdrawals are not held any more", "group", g.String())
 		}
 	}
-	w.told = now
+	w.reported = now
 }
 
 // show makes the metrics those of the groups that are held.
