@@ -30,15 +30,15 @@ const (
 func (r *Reconciler) heldText(why guard.HeldBack) string {
 	switch d := why.Decision; {
 	case d.Word != guard.None && d.Until.IsZero():
-		return fmt.Sprintf("withdrawal held: annotation %s of %s cannot be followed; correct or remove it", contract.WithdrawalsAnnotation, d.On)
+		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s has an invalid value; correct or remove it", contract.WithdrawalsAnnotation, d.On)
 	case d.Word != guard.None:
-		return fmt.Sprintf("withdrawal held by annotation %s of %s: %s until %s", contract.WithdrawalsAnnotation, d.On, d.Word, d.Until.Format("2006-01-02T15:04:05Z"))
+		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s: %s until %s", contract.WithdrawalsAnnotation, d.On, d.Word, d.Until.Format("2006-01-02T15:04:05Z"))
 	}
 	where := why.Group.Namespace
 	if where == "" {
 		where = r.options.HubNamespace
 	}
-	return fmt.Sprintf(`withdrawal held: %d of %d deliveries of %s would be withdrawn within %s and the limit is %d; a mistake: correct it and set "undo until <time>"; wanted: kubectl annotate --overwrite namespace %s %s="approve until $(date -u -d +1hour +%%FT%%TZ)"`,
+	return fmt.Sprintf(contract.WithdrawalHeld+`: %d of %d deliveries of %s would be withdrawn within %s and the limit is %d; if that is a mistake, correct it and set "undo until <time>"; if it is intended: kubectl annotate --overwrite namespace %s %s="approve until $(date -u -d +1hour +%%FT%%TZ)"`,
 		why.Doomed, why.Deliveries, why.Group, r.options.Withdrawals.Window, why.Limit, where, contract.WithdrawalsAnnotation)
 }
 
@@ -60,8 +60,7 @@ func (r *Reconciler) withHeld(app *argocd.Application, v policy.Decision) policy
 	return v
 }
 
-// reportHolds says of each hold once that it has begun, and that it has ended, and
-// keeps the metrics.
+// reportHolds reports the beginning and the end of each hold once, and keeps the metrics.
 func (r *Reconciler) reportHolds(ctx context.Context) {
 	w := r.withdrawals
 	log := ctrl.LoggerFrom(ctx)
@@ -74,7 +73,7 @@ func (r *Reconciler) reportHolds(ctx context.Context) {
 	now := map[guard.Group]guard.HeldBack{}
 	for g, why := range groups {
 		if why.Decision.Word == guard.None {
-			g = why.Group // the whole hub is told of once
+			g = why.Group // the whole hub is reported once
 		}
 		now[g] = why
 	}
@@ -89,20 +88,20 @@ func (r *Reconciler) reportHolds(ctx context.Context) {
 		if before, already := w.reported[g]; already && before.Since.Equal(why.Since) && before.Decision == why.Decision {
 			continue
 		}
-		log.Info("withdrawals are held", "group", g.String(), "doomed", why.Doomed, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Decision.Word)
+		log.Info("withdrawals are held until an operator decides", "group", g.String(), "doomed", why.Doomed, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Decision.Word)
 		if why.Decision.Word == guard.None {
 			r.recordHold(ctx, why)
 		}
 	}
 	for g := range w.reported {
 		if _, still := now[g]; !still {
-			log.Info("withdrawals are not held any more", "group", g.String())
+			log.Info("withdrawals are no longer held", "group", g.String())
 		}
 	}
 	w.reported = now
 }
 
-// show makes the metrics those of the groups that are held.
+// show sets the metrics to the groups that are held.
 func (w *withdrawals) show(groups map[guard.Group]guard.HeldBack, counts map[guard.Group]int) {
 	shown := map[series]bool{}
 	for g, why := range groups {

@@ -3,12 +3,16 @@
 
 package policy
 
-import "fmt"
+import (
+	"fmt"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
 
 // Condition types on a hub Application that say what was decided.
 const (
-	ErrorCondition   = "PullDeliveryError"
-	WarningCondition = "PullDeliveryWarning"
+	ErrorCondition   = contract.DeliveryErrorCondition
+	WarningCondition = contract.DeliveryWarningCondition
 )
 
 // Reasons of messages, as in Events and metrics.

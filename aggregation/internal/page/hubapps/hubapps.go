@@ -72,18 +72,6 @@ func wellness(a Application) int {
 	return 0
 }
 
-// Conditions of the hub Application that propagation writes.
-const (
-	errorCondition   = "PullDeliveryError"
-	warningCondition = "PullDeliveryWarning"
-)
-
-// How the messages of propagation begin in which an Application is held or paused.
-const (
-	heldPrefix   = "held"
-	pausedPrefix = "paused"
-)
-
 // classify returns what an Application has to say; false when that is nothing.
 func classify(o *object) (Application, bool) {
 	var ignored contract.Rejected
@@ -94,8 +82,8 @@ func classify(o *object) (Application, bool) {
 		Since: o.CreationTimestamp.Time,
 	}
 	conditions := contract.Clip(o.status.Conditions, contract.MaxConditions, &ignored)
-	failure := find(conditions, func(t string) bool { return t == errorCondition })
-	warning := find(conditions, func(t string) bool { return t == warningCondition })
+	failure := find(conditions, func(t string) bool { return t == contract.DeliveryErrorCondition })
+	warning := find(conditions, func(t string) bool { return t == contract.DeliveryWarningCondition })
 	switch {
 	case o.rendered:
 		a.State, a.Since = Rendered, time.Time{}
@@ -103,10 +91,10 @@ func classify(o *object) (Application, bool) {
 	case failure != nil && o.DeletionTimestamp == nil:
 		a.State = Refused
 		a.say(failure)
-	case warning != nil && strings.HasPrefix(warning.Message, heldPrefix):
+	case warning != nil && strings.Contains(warning.Message, contract.WithdrawalHeld):
 		a.State = Held
 		a.say(warning)
-	case warning != nil && strings.HasPrefix(warning.Message, pausedPrefix):
+	case warning != nil && strings.HasPrefix(warning.Message, contract.DeliveryPaused):
 		a.State = Paused
 		a.say(warning)
 	case o.DeletionTimestamp != nil:
@@ -116,7 +104,7 @@ func classify(o *object) (Application, bool) {
 		a.State = Warned
 		a.say(warning)
 	case a.Health == "" && a.Sync == "":
-		a.State, a.Message = Waiting, "nothing has been heard of it yet: propagation has not delivered it, or the managed cluster has not answered"
+		a.State, a.Message = Waiting, "no status yet: propagation has not delivered it, or the managed cluster has not reported"
 	default:
 		return Application{}, false
 	}

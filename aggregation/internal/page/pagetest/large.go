@@ -16,6 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -78,7 +79,7 @@ func row(dice *rand.Rand, set types.NamespacedName, cluster string, lost bool, n
 	switch p := dice.IntN(1000); {
 	case lost:
 		app.Health, app.Sync = "Unknown", "Unknown"
-		app.Conditions = []v1alpha1.Condition{{Type: string(status.ClusterUnreachable), Message: "cluster " + cluster + " is not available since " + now.Add(-47*time.Minute).UTC().Format(time.RFC3339) + " (Registration agent stopped updating its lease); last heard: health Healthy, sync Synced"}}
+		app.Conditions = []v1alpha1.Condition{{Type: string(status.ClusterUnreachable), Message: "cluster " + cluster + " is not available since " + now.Add(-47*time.Minute).UTC().Format(time.RFC3339) + " (Registration agent stopped updating its lease); last report: health Healthy, sync Synced"}}
 	case n%97 == 3 && p < 600: // a set that is going wrong
 		app.Health, app.Sync, app.OperationPhase = "Degraded", "OutOfSync", "Failed"
 		broken(0)
@@ -121,7 +122,7 @@ func hubApplications(f *Fleet, clusters []string, now time.Time) {
 	for _, c := range clusters[:min(3, len(clusters))] {
 		add(hubapps.Refused, "checkout-audit", c, "no PlacementDecision in namespace team-checkout selects cluster "+c+": bind a cluster set to the namespace and add a Placement", 3*time.Hour)
 	}
-	add(hubapps.Held, "checkout-legacy", clusters[0], "held: 18 of 20 deliveries of ApplicationSet team-checkout/checkout-legacy would be withdrawn within 10m and the limit is 10; to go ahead, annotate the ApplicationSet", 12*time.Minute)
+	add(hubapps.Held, "checkout-legacy", clusters[0], contract.WithdrawalHeld+": 18 of 20 deliveries of ApplicationSet team-checkout/checkout-legacy would be withdrawn within 10m and the limit is 10; to go ahead, annotate the ApplicationSet", 12*time.Minute)
 	add(hubapps.Paused, "checkout-cache", clusters[len(clusters)-1], "paused by ManagedCluster "+clusters[len(clusters)-1]+" until 2026-11-23T06:00:00Z: 2 changes wait", 26*time.Hour)
 	f.AddApplication(hubapps.Application{
 		Namespace: "team-pricing", Name: "pricing-edge", Cluster: clusters[0], State: hubapps.Rendered, Health: "Healthy", Sync: "Synced",
