@@ -226,7 +226,7 @@ func TestDeleteConfirm(t *testing.T) {
 			there := managed(t, cluster, s.app("one"))
 			return there.DeletionTimestamp != nil, fmt.Sprint(there.Finalizers)
 		})
-		awaitCondition(t, s.app("one"), "deletion waits for cluster")
+		awaitCondition(t, s.app("one"), "not deleted yet: waiting for cluster")
 		if after := running(t, cluster, s.app("one")); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Fatalf("what waits for a person has changed from %v to %v", before, after)
 		}

@@ -91,7 +91,7 @@ func (b *beside) Start(ctx context.Context) error {
 		case errors.Is(err, errBeside):
 			return err
 		case err != nil && ctx.Err() == nil:
-			b.log.Error(err, "cannot look at what must not run beside this")
+			b.log.Error(err, "cannot check whether the Deployment of --refuse-beside runs")
 		}
 	}
 }
@@ -106,14 +106,14 @@ func (b *beside) check(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("look for Deployment %s: grant get on it, as deploy/overlays/rhacm does, or take --refuse-beside away: %w", b.key, err)
+		return fmt.Errorf("look for Deployment %s: grant get on it, as deploy/overlays/rhacm does, or remove --refuse-beside: %w", b.key, err)
 	case err != nil:
 		return fmt.Errorf("look for Deployment %s: %w", b.key, err)
 	}
 	if o.GetLabels()[partOfLabel] == partOf || !runs(o) {
 		return nil
 	}
-	refusal := fmt.Errorf("%s does not run beside Deployment %s, which %w: switch that one off, or take --refuse-beside away where it is something else",
+	refusal := fmt.Errorf("%s stops while Deployment %s runs, which %w: scale that one to zero, or remove --refuse-beside if it is something else",
 		b.program, b.key, errBeside)
 	return errors.Join(refusal, b.record(ctx, o, refusal))
 }

@@ -91,7 +91,7 @@ func TestRefusesToRunBeside(t *testing.T) {
 			if want := map[bool]int{true: 1}[tc.refused]; len(events.Items) != want {
 				t.Fatalf("%d Events, want %d", len(events.Items), want)
 			}
-			if tc.refused && (events.Items[0].Regarding.UID != d.UID || !strings.Contains(events.Items[0].Note, "switch that one off")) {
+			if tc.refused && (events.Items[0].Regarding.UID != d.UID || !strings.Contains(events.Items[0].Note, "scale that one to zero")) {
 				t.Errorf("the Event says: %v", events.Items[0])
 			}
 		})

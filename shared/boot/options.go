@@ -46,7 +46,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
 	if p.LeaseName == "" {
 		return
 	}
-	fs.StringVar(&o.RefuseBeside, "refuse-beside", "", "namespace/name of a Deployment that does the same work, such as the one that comes with RHACM: while it runs, this binary stops and says so; empty: nothing is looked for")
+	fs.StringVar(&o.RefuseBeside, "refuse-beside", "", "namespace/name of a Deployment that does the same work, such as the one that comes with RHACM: while it runs, this binary stops with an error that names it; empty: no such check")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", false, "work only while holding the Lease "+p.LeaseName+"; needed with more than one replica")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; empty: the pod's own")
 	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a standby waits after the last renewal before it takes over")

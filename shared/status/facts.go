@@ -62,11 +62,11 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 	switch {
 	case !cluster.Available:
 		o.Reason, o.Message = ClusterUnreachable, unreachable(&o, cluster)
-		o.unknown("last known")
+		o.unknown("last known health:")
 		o.Sync = argocd.SyncUnknown
 	case f.failure != "":
 		o.Reason, o.Message = ApplyFailed, "cluster "+cluster.Name+" could not apply the last change: "+f.failure
-		o.unknown("before the change that could not be applied it was")
+		o.unknown("health before that change:")
 		if o.Reported {
 			o.Sync = argocd.SyncOutOfSync
 		}
@@ -75,7 +75,7 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 		o.Health, o.HealthMessage, o.Sync = argocd.HealthProgressing, o.Message, argocd.SyncOutOfSync
 	case f.unreadable != "":
 		o.Reason, o.Message = ApplicationUnreadable, "cluster "+cluster.Name+": "+f.unreadable+lastWords(&o)
-		o.unknown("last known")
+		o.unknown("last known health:")
 		o.Sync = argocd.SyncUnknown
 	}
 	return o

@@ -33,13 +33,16 @@ func away(cluster Cluster) string {
 	return b.String()
 }
 
+// LastReport begins the part of a message that says what the cluster last reported.
+const LastReport = "; last report"
+
 // lastWords says when the cluster was last heard and what it said then.
 func lastWords(o *Observation) string {
 	if !o.Reported {
-		return "; nothing was heard about this Application before"
+		return "; it has never reported this Application"
 	}
 	var b strings.Builder
-	b.WriteString("; last heard")
+	b.WriteString(LastReport)
 	if !o.LastHeard.IsZero() {
 		b.WriteString(" " + stamp(o.LastHeard))
 	}

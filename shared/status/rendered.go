@@ -32,7 +32,7 @@ func Rendered(application types.UID, said contract.Feedback, cluster Cluster) Ob
 		// propagation marks the ManifestWork with the same news, for Argo CD's health
 		// check; so the message must not repeat a health that the mark is about to change.
 		o.Reason, o.Message = ClusterUnreachable, away(cluster)
-		o.unknown("last known")
+		o.unknown("last known health:")
 	}
 	return o
 }

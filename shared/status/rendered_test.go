@@ -30,7 +30,7 @@ func TestRendered(t *testing.T) {
 		"new":     {"nothing is said", contract.Feedback{}, up, Observation{Health: "Unknown", Sync: "Unknown"}},
 		"half":    {"half an operation is none yet", half, up, Observation{Health: "Healthy", Sync: "Synced", Revision: "53e28ff2", Reported: true}},
 		"away": {"its health is not known; what the hub has written is", well, ClusterOf("c1", hostileCluster("m")), Observation{
-			Health: "Unknown", HealthMessage: "last known Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: well.Operation, Reported: true,
+			Health: "Unknown", HealthMessage: "last known health: Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: well.Operation, Reported: true,
 			Reason: ClusterUnreachable, Message: "cluster c1 is not available since " + stamp(lost) + " (m)",
 		}},
 		"gone": {"nor is that of a cluster that is gone", contract.Feedback{}, Cluster{Name: "c1"}, Observation{

@@ -40,7 +40,7 @@ func (o *Observation) read(manifest *workv1.ManifestCondition) {
 	o.Operation = whole(f.Operation)
 	o.LastHeard = lastHeard(manifest, f.ReconciledAt)
 	if o.Sync == argocd.SyncUnknown {
-		o.unknown("not compared with its source; before that it was")
+		o.unknown("Argo CD could not compare it with its source; health before that:")
 	}
 }
 

@@ -127,7 +127,7 @@ func TestWork(t *testing.T) {
 			work: work(feedback("healthStatus", "Healthy", "syncStatus", "Unknown", "syncRevision", "", "operationStatePhase", "Succeeded",
 				"operationStateStartedAt", "2026-11-20T09:30:00Z", "operationStateFinishedAt", "soon", "conditionComparisonError", "app path does not exist")), cluster: up,
 			want: Observation{
-				Health: "Unknown", HealthMessage: "not compared with its source; before that it was Healthy", Sync: "Unknown",
+				Health: "Unknown", HealthMessage: "Argo CD could not compare it with its source; health before that: Healthy", Sync: "Unknown",
 				Operation: contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:30:00Z"}, Conditions: []contract.Condition{{Type: "ComparisonError", Message: "app path does not exist"}},
 				Reported: true, Work: "work", LastHeard: spoken,
 			},
@@ -176,7 +176,7 @@ func TestWork(t *testing.T) {
 			want: with(func(o *Observation) {
 				o.Health, o.Sync, o.Reason = "Unknown", "OutOfSync", ApplyFailed
 				o.Message = "cluster c1 could not apply the last change: Namespace guestbook: forbidden"
-				o.HealthMessage = "before the change that could not be applied it was Healthy"
+				o.HealthMessage = "health before that change: Healthy"
 			}),
 		},
 		"neverApplied": {
@@ -194,8 +194,8 @@ func TestWork(t *testing.T) {
 			}), cluster: up,
 			want: with(func(o *Observation) {
 				o.Health, o.Sync, o.Reason = "Unknown", "Unknown", ApplicationUnreadable
-				o.Message = "cluster c1: Resource is not available; last heard 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
-				o.HealthMessage = "last known Healthy"
+				o.Message = "cluster c1: Resource is not available; last report 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
+				o.HealthMessage = "last known health: Healthy"
 			}),
 		},
 		"unreachable": {
@@ -204,8 +204,8 @@ func TestWork(t *testing.T) {
 			want: with(func(o *Observation) {
 				o.Health, o.Sync, o.Reason = "Unknown", "Unknown", ClusterUnreachable
 				o.Message = "cluster c1 is not available since 2026-11-20T11:00:00Z (Registration agent stopped updating its lease); " +
-					"last heard 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
-				o.HealthMessage = "last known Healthy"
+					"last report 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
+				o.HealthMessage = "last known health: Healthy"
 			}),
 		},
 		"unreachableFirst": {
@@ -213,8 +213,8 @@ func TestWork(t *testing.T) {
 			work:   work(applied(metav1.ConditionTrue, 2, "")), cluster: Cluster{Name: "c1"},
 			want: with(func(o *Observation) {
 				o.Health, o.Sync, o.Reason = "Unknown", "Unknown", ClusterUnreachable
-				o.Message = "cluster c1 does not exist on the hub; last heard 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
-				o.HealthMessage = "last known Healthy"
+				o.Message = "cluster c1 does not exist on the hub; last report 2026-11-20T10:00:00Z: health Healthy, sync Synced at 53e28ff2, operation Succeeded"
+				o.HealthMessage = "last known health: Healthy"
 			}),
 		},
 		"unreachableNew": {
@@ -222,7 +222,7 @@ func TestWork(t *testing.T) {
 			work:   work(func(w *workv1.ManifestWork) { w.Status = workv1.ManifestWorkStatus{} }), cluster: Cluster{Name: "c1", Exists: true},
 			want: Observation{
 				Health: "Unknown", Sync: "Unknown", Work: "work", Reason: ClusterUnreachable,
-				Message: "cluster c1 is not available; nothing was heard about this Application before",
+				Message: "cluster c1 is not available; it has never reported this Application",
 			},
 		},
 	}

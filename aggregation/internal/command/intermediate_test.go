@@ -71,7 +71,7 @@ func TestIntermediateReportComesAndGoes(t *testing.T) {
 		says("second+second")
 	}
 	testkit.Eventually(t, "a word about it", func() error {
-		if !strings.Contains(through.logged(), "what it said before stays") {
+		if !strings.Contains(through.logged(), "its previous content stays in use") {
 			return fmt.Errorf("logged:\n%s", through.logged())
 		}
 		return nil

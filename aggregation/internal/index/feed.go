@@ -129,7 +129,7 @@ func (f *Feed) NeedLeaderElection() bool { return false }
 func (f *Feed) Start(ctx context.Context) error {
 	return f.store.Watch(ctx, f.readReport, func(err error) {
 		if err != nil {
-			f.log.Error(err, "cannot find every intermediate report; what is known stays")
+			f.log.Error(err, "cannot list the intermediate reports; those already read stay in use")
 		}
 		close(f.read)
 	})

@@ -53,7 +53,7 @@ func (f *Feed) readReport(namespace, name string) error {
 		f.fileGone(key)
 	case err != nil:
 		if f.files.note(key, f.files.refused[key], err) {
-			f.log.Error(err, "cannot read an intermediate report; what it said before stays, and it is tried again")
+			f.log.Error(err, "cannot read an intermediate report; its previous content stays in use until a retry succeeds")
 		}
 		return err
 	default:

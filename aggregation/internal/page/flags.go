@@ -25,7 +25,7 @@ func (f *Flags) Bind(fs *flag.FlagSet) {
 	fs.StringVar(&f.address, "page-bind-address", "", "address of the page of the fleet, such as :8446; empty: off")
 	fs.StringVar(&f.certDir, "page-cert-dir", "", "folder with tls.crt and tls.key for the page, re-read on change; empty: a self-signed certificate made at start")
 	fs.BoolVar(&f.secure, "page-secure", true, "serve the page over TLS; false is accepted on a loopback address only")
-	fs.StringVar(&f.hosts, "page-host", "", "host names by which the page is asked for, divided by commas; localhost always is one")
+	fs.StringVar(&f.hosts, "page-host", "", "comma-separated host names under which browsers reach the page; localhost always is one")
 	fs.StringVar(&f.argocdURL, "argocd-url", "", "https address of the hub's Argo CD, which the page links to; empty: no links")
 }
 

@@ -174,7 +174,7 @@ func (p *Page) tls(ctx context.Context) (*tls.Config, error) {
 		}
 		go func() {
 			if err := watcher.Start(ctx); err != nil {
-				p.log.Error(err, "cannot follow the page's certificate; the one that was read stays")
+				p.log.Error(err, "cannot watch the page's certificate; the one that was read stays in use")
 			}
 		}()
 		config.GetCertificate = watcher.GetCertificate

@@ -64,10 +64,10 @@ type GitOps struct {
 
 func (g *GitOps) bindFlags(fs *flag.FlagSet) {
 	g.MaxLeaving = guard.Limit{Percent: 20, Least: 1}
-	fs.StringVar(&g.Mode, "gitopsclusters", GitOpsOff, "what is done about GitOpsClusters: off, register (clusters of their Placements are registered with Argo CD) or agent (argocd-agent is brought to those that ask for it, too)")
+	fs.StringVar(&g.Mode, "gitopsclusters", GitOpsOff, "what propagation does with GitOpsClusters: off (nothing), register (clusters of their Placements are registered with Argo CD) or agent (the same, and argocd-agent is brought to the clusters of those that ask for it)")
 	fs.StringVar(&g.Register, "register", RegisterAll, "which clusters are registered with Argo CD: all (every accepted one, in the first --argocd-namespace) or gitopsclusters (those that GitOpsClusters select, nothing else)")
-	fs.BoolVar(&g.Adopt, "gitopsclusters-adopt", false, "work on GitOpsClusters also while their CustomResourceDefinition is another project's; only where that project's controller does not run")
-	fs.Var(&g.MaxLeaving.Percent, "max-leaving", "how many `percent` of a GitOpsCluster's clusters, one at least, may leave it at a time; more are held back until its annotation apps.open-cluster-management.io/confirm-leaving allows that number")
+	fs.BoolVar(&g.Adopt, "gitopsclusters-adopt", false, "reconcile GitOpsClusters even while their CustomResourceDefinition is another project's; safe only where that project's controller does not run")
+	fs.Var(&g.MaxLeaving.Percent, "max-leaving", "how many `percent` of a GitOpsCluster's clusters, one at least, may leave it at a time; when more would, none leaves until its annotation apps.open-cluster-management.io/confirm-leaving allows that number")
 	fs.DurationVar(&g.AgentLifetime, "agent-certificate-lifetime", sign.DefaultLifetime, "how long the client certificate of an agent is valid; at least 1h, since managed clusters look every five minutes whether to renew theirs")
 	fs.DurationVar(&g.CALifetime, "ca-lifetime", 5*365*24*time.Hour, "how long a CA of a principal is valid that propagation makes")
 }

@@ -34,15 +34,15 @@ func (r *Reconciler) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 		if err != nil {
 			return err
 		}
-		heard := "is heard of"
+		heard := "is available"
 		if state := status.ClusterOf(work.Namespace, cluster); !state.Available {
-			heard = "has not been heard of"
+			heard = "has not been available"
 			if !state.Since.IsZero() {
 				heard += " since " + state.Since.UTC().Format(time.RFC3339)
 			}
 		}
 		lines = append(lines, fmt.Sprintf("cluster %q, which %s (ManifestWork %s)", work.Namespace, heard, work.Name))
-		ctrl.LoggerFrom(ctx).Info("abandoned", "cluster", work.Namespace, "work", work.Name, "left", left, "state", heard)
+		ctrl.LoggerFrom(ctx).Info("released an Application before its cluster confirmed the prune", "cluster", work.Namespace, "work", work.Name, "left", left, "state", heard)
 	}
 	if len(lines) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func (r *Reconciler) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 		lines = append(lines[:maxReceipt], fmt.Sprintf("and %d more, see the log", more))
 	}
 	r.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf(
-		"released before the prune was proven: %s and what they deployed may be left on %s; a cluster that returns prunes what its ManifestWork, which stays in deletion, delivered",
+		"released before the cluster confirmed the prune: %s and what they deployed may be left on %s; its ManifestWork stays in deletion, so that a cluster that returns prunes them",
 		left, strings.Join(lines, "; "))})
 	return nil
 }

@@ -44,7 +44,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 		return ctrl.Result{}, nil // nothing of Argo CD's holds it
 	}
 	if why, held := r.withdrawals.held(key); held && why.Decision.Word == guard.Undo {
-		ctrl.LoggerFrom(ctx).Info("let a deleted Application go without withdrawing it", "decision", why.Decision.On)
+		ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it", "decision", why.Decision.On)
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
 	if !o.done() {
@@ -79,12 +79,12 @@ func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, pr
 	if len(remaining) == 0 {
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	hint := fmt.Sprintf("for a cluster that will not come back set annotation %s to \"true\"", contract.AbandonAnnotation)
+	hint := fmt.Sprintf("if the cluster will not come back, set annotation %s to \"true\" to delete the Application all the same", contract.AbandonAnnotation)
 	if !known {
 		hint += fmt.Sprintf(" (it is %.100q, which is no boolean)", app.Annotations[contract.AbandonAnnotation])
 	}
 	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.updateConditions(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
-		"deletion waits for %s to prove that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}})
+		"not deleted yet: waiting for %s to confirm that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}})
 }
 
 // mustRelease reports whether nobody but us can let a deleted Application go: it is pulled,
@@ -169,7 +169,7 @@ func (r *Reconciler) release(ctx context.Context, app *argocd.Application, kept 
 	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("release Application %s/%s: %w", app.Namespace, app.Name, err)
 	}
-	ctrl.LoggerFrom(ctx).Info("released Application", "cluster", app.Annotations[contract.ClusterAnnotation])
+	ctrl.LoggerFrom(ctx).Info("released a deleted Application", "cluster", app.Annotations[contract.ClusterAnnotation])
 	return nil
 }
 

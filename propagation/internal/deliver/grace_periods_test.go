@@ -284,7 +284,7 @@ func TestWaitsForATerminatingCluster(t *testing.T) {
 	remove(t, cluster)
 	for _, a := range []*argocd.Application{app, moved} {
 		remove(t, a)
-		says(t, a, policy.WarningCondition, "deletion waits for cluster")
+		says(t, a, policy.WarningCondition, "not deleted yet: waiting for cluster")
 		if err := gone(a); err == nil {
 			t.Fatalf("%s was released while its work is there", a.Name)
 		}

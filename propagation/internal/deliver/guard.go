@@ -43,8 +43,8 @@ type withdrawals struct {
 	store  recordStore
 	// restored: what was stored is taken up.
 	restored bool
-	// told are the holds that have been spoken of.
-	told map[guard.Group]guard.HeldBack
+	// reported are the holds of which a log line and an Event were written.
+	reported map[guard.Group]guard.HeldBack
 	// shown are the series of the metrics.
 	shown map[series]bool
 }
@@ -55,11 +55,11 @@ type series struct{ namespace, set, by string }
 func newWithdrawals(settings guard.Settings, store recordStore) *withdrawals {
 	return &withdrawals{
 		ledger: guard.NewLedger(settings, nil), looked: map[types.NamespacedName]bool{}, news: make(chan struct{}, 1),
-		store: store, told: map[guard.Group]guard.HeldBack{},
+		store: store, reported: map[guard.Group]guard.HeldBack{},
 	}
 }
 
-// tell makes judge look again.
+// wake makes judge look again.
 func (w *withdrawals) wake() {
 	select {
 	case w.news <- struct{}{}:
@@ -173,7 +173,7 @@ func (r *Reconciler) guardWithdrawals(ctx context.Context) error {
 			after, err = r.judge(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			log.Error(err, "cannot judge what is to be withdrawn, so that nothing is", "again", afterFailure.String())
+			log.Error(err, "cannot decide on withdrawals; nothing is withdrawn until a retry succeeds", "again", afterFailure.String())
 			after = afterFailure
 		}
 		if after > 0 {

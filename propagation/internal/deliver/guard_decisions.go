@@ -66,7 +66,7 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 	if changed(contract.OnWithdrawAnnotation) && after.GetNamespace() != "" {
 		if m, ok := after.(*metav1.PartialObjectMetadata); ok {
 			if w := policy.ParseOnWithdraw(m.Annotations[contract.OnWithdrawAnnotation], m.Kind+" "+m.Namespace+"/"+m.Name); w.Problem != "" {
-				r.recordOn(referTo(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing of it is delivered or withdrawn: " + w.Problem})
+				r.recordOn(referTo(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing of it is delivered or withdrawn until this is corrected: " + w.Problem})
 			}
 		}
 	} else if !changed(contract.PauseAnnotation) {
@@ -90,10 +90,10 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 	}
 }
 
-// recordBadPause says on an object that its pause cannot be followed.
+// recordBadPause records on an object that the value of its pause is invalid.
 func (r *Reconciler) recordBadPause(ref *corev1.ObjectReference, o client.Object) {
 	if p := policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], "", r.now()); p.Problem != "" {
-		r.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused by a value that cannot be followed: annotation " + contract.KeyPrefix + p.Problem})
+		r.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused until the value is corrected: annotation " + contract.KeyPrefix + p.Problem})
 	}
 }
 
@@ -106,7 +106,7 @@ func (r *Reconciler) decisionOn(ctx context.Context, g guard.Group) (guard.Decis
 			return err
 		}
 		on := strings.TrimSpace(o.Kind + " " + strings.TrimPrefix(namespace+"/"+name, "/"))
-		d, _ := guard.Parse(o.Annotations[contract.WithdrawalsAnnotation], on, r.now()) // a bad value was told of when it was seen
+		d, _ := guard.Parse(o.Annotations[contract.WithdrawalsAnnotation], on, r.now()) // a bad value was reported when it was seen
 		decisions = append(decisions, d)
 		return nil
 	}

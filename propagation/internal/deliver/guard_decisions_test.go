@@ -155,7 +155,7 @@ func TestGuardDecisions(t *testing.T) {
 			return nil
 		})
 		remove(t, g.apps[0])
-		says(t, g.apps[0], policy.WarningCondition, "cannot be followed")
+		says(t, g.apps[0], policy.WarningCondition, "has an invalid value")
 		g.kept()
 		decide(t, namespace(g.namespace), nil)
 		g.awaitLeft(many - 1)

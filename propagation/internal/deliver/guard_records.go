@@ -59,13 +59,13 @@ func (s *recordStore) load(ctx context.Context) (guard.Records, error) {
 	s.version = stored.ResourceVersion
 	records, err := guard.DecodeRecords(stored.Data[recordsKey])
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot read what was withdrawn before, and begin anew", "configMap", s.namespace+"/"+recordsName, "key", recordsKey)
+		ctrl.LoggerFrom(ctx).Error(err, "cannot read the records of earlier withdrawals; starting with none", "configMap", s.namespace+"/"+recordsName, "key", recordsKey)
 		return guard.Records{}, nil
 	}
 	return records, nil
 }
 
-// save writes the records. When somebody else has written them since load, or deleted
+// save writes the records. When another client has written them since load, or deleted
 // them, the error is a conflict.
 func (s *recordStore) save(ctx context.Context, records guard.Records) error {
 	if s.namespace == "" {
@@ -76,7 +76,7 @@ func (s *recordStore) save(ctx context.Context, records guard.Records) error {
 		return fmt.Errorf("encode records of withdrawals: %w", err)
 	}
 	if len(leftOut) != s.leftOut {
-		ctrl.LoggerFrom(ctx).Info("records of withdrawals do not fit: a restart forgets what was withdrawn of groups that are left out", "configMap", s.namespace+"/"+recordsName,
+		ctrl.LoggerFrom(ctx).Info("records of withdrawals are too large for their ConfigMap; after a restart, earlier withdrawals of the groups left out no longer count", "configMap", s.namespace+"/"+recordsName,
 			"leftOut", len(leftOut), "of", len(records), "first", fmt.Sprint(leftOut[:min(3, len(leftOut))]))
 		s.leftOut = len(leftOut)
 	}

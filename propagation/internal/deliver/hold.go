@@ -23,7 +23,7 @@ import (
 func (r *Reconciler) hold(ctx context.Context, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
 	waits := func(what string) []policy.Message {
 		return []policy.Message{{Reason: policy.ReasonRequestWaiting, Text: fmt.Sprintf(
-			"%s until cluster %q is through with %s: let it finish, or terminate the operation", what, current.Namespace, p.Request.ID)}}
+			"%s until cluster %q has finished %s: wait for it, or terminate the operation", what, current.Namespace, p.Request.ID)}}
 	}
 	var waiting []policy.Message
 	if p.Replaced {

@@ -205,7 +205,7 @@ func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copie
 			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
 	}
 	d := delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTaken,
-		"not delivered: taken by %s, which is Application %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
+		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
 		to.key, there, cluster, contract.AppNamespaceAnnotation)}
 	if c.current == nil {
 		return d, nil

@@ -73,13 +73,13 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	work := delivered(t, one, p.cluster)
 	finalized(t, work)
 	two := q.deploy("shop", into("argocd"))
-	says(t, two, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
-	testkit.Eventually(t, "the Event", func() error { return recorded(two, "taken by "+one.Namespace+"/shop") })
+	says(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
+	testkit.Eventually(t, "the Event", func() error { return recorded(two, "not delivered: Application "+one.Namespace+"/shop") })
 	first.stop()
 	running := start(t, free)
 	nextSecond(t, two.CreationTimestamp)
 	third := newNamespace(t, p).deploy("shop", into("argocd"))
-	says(t, third, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
+	says(t, third, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
 	if own := works(t, two); len(own) > 0 {
 		t.Fatalf("the younger has %d works", len(own))
 	}
@@ -91,7 +91,7 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	pruned(t, work)
 	delivered(t, two, p.cluster)
 	says(t, two, policy.ErrorCondition, "")
-	says(t, third, policy.ErrorCondition, "taken by "+two.Namespace+"/shop")
+	says(t, third, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
 	edit(t, two, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "argocd-two" })
 	delivered(t, third, p.cluster)
 	says(t, third, policy.ErrorCondition, "")
@@ -109,7 +109,7 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 	}
 	start(t, anywhere(t, p.namespace))
 	delivered(t, one, p.cluster)
-	says(t, two, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
+	says(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
 	if own := works(t, two); len(own) > 0 {
 		t.Fatalf("the younger has %d works", len(own))
 	}
@@ -120,7 +120,7 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 	says(t, two, policy.ErrorCondition, "")
 	// and does not get it back from one that runs, although it is the elder
 	(&place{t: t, namespace: one.Namespace}).bind(p.cluster)
-	says(t, one, policy.ErrorCondition, "taken by "+two.Namespace+"/shop")
+	says(t, one, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
 	delivered(t, two, p.cluster)
 }
 
@@ -144,7 +144,7 @@ func TestIdentityThatTwoHave(t *testing.T) {
 		Spec: work.Spec,
 	})
 	start(t, free)
-	says(t, two, policy.ErrorCondition, "taken by "+one.Namespace+"/shop")
+	says(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
 	if len(works(t, two)) != 1 {
 		t.Fatal("the younger's copy went before the elder's was applied")
 	}
@@ -180,7 +180,7 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 	})
 	work := works(t, two)[0]
 	edit(t, elder, func(a *argocd.Application) { a.Labels = map[string]string{contract.PullLabel: "true"} })
-	says(t, elder, policy.ErrorCondition, "taken by "+two.Namespace+"/shop")
+	says(t, elder, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
 	frozen.thaw()
 	if after := delivered(t, two, p.cluster); after.UID != work.UID {
 		t.Error("the copy was replaced")

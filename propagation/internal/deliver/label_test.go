@@ -59,7 +59,7 @@ func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
 	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
 	remove(t, app)
 	start(t)
-	says(t, app, policy.WarningCondition, "deletion waits for cluster")
+	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
 	testkit.Eventually(t, "the withdrawal", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
 			return errors.New("it is still alive")
@@ -78,10 +78,10 @@ func TestUnlabelledWhileItIsDeleted(t *testing.T) {
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
 	remove(t, app)
-	says(t, app, policy.WarningCondition, "deletion waits for cluster")
+	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
 	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
-	says(t, app, policy.WarningCondition, "deletion waits for cluster")
+	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
 	if err := gone(app); err == nil {
 		t.Fatal("it was released while its work is there")
 	}

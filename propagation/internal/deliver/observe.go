@@ -60,12 +60,12 @@ func observed(app *argocd.Application, work *manifestcache.Cached) policy.Messag
 	manifest := manifestOf(work)
 	switch {
 	case manifest == nil:
-		m.Text += fmt.Sprintf("cluster %q has not said yet whether it has Application %s", cluster, there)
+		m.Text += fmt.Sprintf("cluster %q has not reported yet whether it has Application %s", cluster, there)
 	case meta.IsStatusConditionFalse(manifest.Conditions, workv1.ManifestAvailable):
 		return policy.Message{Reason: policy.ReasonNotThere, Text: fmt.Sprintf(
 			"not delivered, and there is nothing to observe: cluster %q has no Application %s; create it there, or remove annotation %s to deliver it", cluster, there, contract.AdoptAnnotation)}
 	case len(manifest.StatusFeedbacks.Values) == 0:
-		m.Text += fmt.Sprintf("cluster %q has not said yet how Application %s is", cluster, there)
+		m.Text += fmt.Sprintf("cluster %q has not reported the state of Application %s yet", cluster, there)
 	default:
 		changes := strings.Join(payload.Differences(app, manifest.StatusFeedbacks.Values), ", ")
 		if changes == "" {

@@ -78,7 +78,7 @@ func TestObserve(t *testing.T) {
 	app := p.deploy("shop", adopt("observe"), func(a *argocd.Application) { a.Operation = json.RawMessage(`{"sync":{}}`) })
 	work := delivered(t, app, p.cluster)
 	key := client.ObjectKeyFromObject(work)
-	says(t, app, policy.WarningCondition, "has not said yet")
+	says(t, app, policy.WarningCondition, "has not reported")
 	answer(t, key, metav1.ConditionTrue, metav1.ConditionFalse, "", nil)
 	says(t, app, policy.WarningCondition, "has no Application "+p.namespace+"/shop")
 	values := map[string]string{

@@ -47,7 +47,7 @@ type Options struct {
 	SizeLimit int
 	// SweepInterval is how often works are checked for what events missed.
 	SweepInterval time.Duration
-	// Withdrawals says how many deliveries may be withdrawn until somebody approves.
+	// Withdrawals says how many deliveries may be withdrawn until an operator approves.
 	Withdrawals guard.Settings
 	// HubNamespace is where propagation runs: its annotation decides for the whole hub,
 	// and what the guard remembers is stored there. Without it nothing is stored.
@@ -67,9 +67,9 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	w := &o.Withdrawals
 	w.Group, w.Hub = guard.Limit{Percent: 25, Least: 10}, guard.Limit{Percent: 10, Least: 50}
 	fs.Var(&w.Group.Percent, "withdrawal-limit", "how many `percent` of an ApplicationSet's deliveries (or of a namespace's without ApplicationSet) may be withdrawn within --withdrawal-window; more are held until an operator approves; 100% is no limit")
-	fs.IntVar(&w.Group.Least, "withdrawal-limit-least", w.Group.Least, "how many may be withdrawn whatever --withdrawal-limit says")
-	fs.Var(&w.Hub.Percent, "withdrawal-limit-hub", "the same `percent` for all deliveries of the hub together")
-	fs.IntVar(&w.Hub.Least, "withdrawal-limit-hub-least", w.Hub.Least, "how many may be withdrawn whatever --withdrawal-limit-hub says")
+	fs.IntVar(&w.Group.Least, "withdrawal-limit-least", w.Group.Least, "number of deliveries of an ApplicationSet or namespace that may always be withdrawn, however few --withdrawal-limit percent are")
+	fs.Var(&w.Hub.Percent, "withdrawal-limit-hub", "how many `percent` of all deliveries of the hub may be withdrawn within --withdrawal-window; more are held until an operator approves")
+	fs.IntVar(&w.Hub.Least, "withdrawal-limit-hub-least", w.Hub.Least, "number of deliveries of the hub that may always be withdrawn, however few --withdrawal-limit-hub percent are")
 	fs.DurationVar(&w.Window, "withdrawal-window", 10*time.Minute, "time within which withdrawals add up to the limits")
 	fs.DurationVar(&o.SweepInterval, "sweep-interval", 10*time.Minute, "interval between checks of all ManifestWorks for missed events")
 }

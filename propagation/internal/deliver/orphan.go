@@ -101,7 +101,7 @@ func (r *Reconciler) endingOf(ctx context.Context, app *argocd.Application, work
 		return e, err
 	}
 	worksWritten.WithLabelValues("update").Inc()
-	ctrl.LoggerFrom(ctx).Info("had a ManifestWork say what becomes of what it delivers", "cluster", work.Namespace, "work", work.Name, "stays", e.stays)
+	ctrl.LoggerFrom(ctx).Info("set in a ManifestWork whether what it delivers stays", "cluster", work.Namespace, "work", work.Name, "stays", e.stays)
 	return e, nil
 }
 
@@ -123,7 +123,7 @@ func (o outcome) decision() policy.Decision {
 		return policy.Refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", o.problem)
 	}
 	v := policy.Refuse(policy.ReasonOrphanPending,
-		"the withdrawal waits for %s to have applied what annotation %s asks for; for a cluster that will not come back set annotation %s to \"true\"",
+		"not withdrawn yet: waiting for %s to apply annotation %s; if the cluster will not come back, set annotation %s to \"true\"",
 		strings.Join(places(o.pending), ", "), contract.OnWithdrawAnnotation, contract.AbandonAnnotation)
 	v.Severity = policy.SeverityWarning
 	return v
@@ -133,10 +133,10 @@ func (o outcome) decision() policy.Decision {
 // what they run stays: the works go once they do, which the sweep sees to.
 func (r *Reconciler) recordOrphansPending(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) {
 	names := places(works)
-	ctrl.LoggerFrom(ctx).Info("abandoned before the clusters knew that what they run stays", "works", names)
+	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters applied that what they run stays", "works", names)
 	if more := len(names) - maxReceipt; more > 0 {
 		names = append(names[:maxReceipt], fmt.Sprintf("%d more, see the log", more))
 	}
 	r.recordWarning(app, policy.Message{Reason: policy.ReasonOrphanPending, Text: fmt.Sprintf(
-		"released, while %s has not applied yet that what it runs stays; the ManifestWork is deleted once it has: do not delete it before, or all of it is pruned", strings.Join(names, ", "))})
+		"released before %s applied that what it runs stays; propagation deletes the ManifestWork once it has: do not delete it earlier, or the cluster prunes everything", strings.Join(names, ", "))})
 }

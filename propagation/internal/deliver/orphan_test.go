@@ -104,7 +104,7 @@ func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 				t.Errorf("it was written %d times, want %d", work.Generation, generation)
 			}
 			if !strings.HasPrefix(name, "deleted at") {
-				says(t, app, policy.WarningCondition, "to have applied what annotation "+contract.OnWithdrawAnnotation+" asks for")
+				says(t, app, policy.WarningCondition, "to apply annotation "+contract.OnWithdrawAnnotation)
 			}
 			applyWell(t, work)
 			withdrawn(t, app)

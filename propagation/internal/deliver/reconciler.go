@@ -100,7 +100,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
 	}
 	if apierrors.IsConflict(err) {
-		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote first", "cause", err.Error())
+		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	}
 	return result, err

@@ -148,7 +148,7 @@ func TestReleaseWaitsForWhatTheCacheHasNotSeen(t *testing.T) {
 		if gone(app) == nil {
 			t.Fatal("it was released while its work is there")
 		}
-		if !strings.Contains(said(t, app)[policy.WarningCondition], "deletion waits for cluster") {
+		if !strings.Contains(said(t, app)[policy.WarningCondition], "not deleted yet: waiting for cluster") {
 			return errors.New("not yet")
 		}
 		return nil

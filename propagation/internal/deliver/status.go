@@ -67,7 +67,7 @@ func (r *Reconciler) updateConditions(ctx context.Context, app *argocd.Applicati
 	for _, f := range append([]policy.Message{v.Refusal}, v.Warnings...) {
 		if f.Text != "" {
 			r.recordWarning(app, f)
-			ctrl.LoggerFrom(ctx).V(1).Info("said on the Application", "reason", f.Reason)
+			ctrl.LoggerFrom(ctx).V(1).Info("updated the conditions of the Application", "reason", f.Reason)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ func (r *Reconciler) sweep(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := r.sweepOnce(ctx); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "cannot sweep", "again", r.options.SweepInterval.String())
+			ctrl.LoggerFrom(ctx).Error(err, "cannot check all ManifestWorks for missed events", "again", r.options.SweepInterval.String())
 		}
 		select {
 		case <-ctx.Done():

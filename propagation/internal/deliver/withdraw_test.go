@@ -149,7 +149,7 @@ func TestReleasesWhenTheClusterIsGone(t *testing.T) {
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer, "example.com/own"} })
 	finalized(t, delivered(t, app, p.cluster))
 	remove(t, app)
-	says(t, app, policy.WarningCondition, "deletion waits")
+	says(t, app, policy.WarningCondition, "not deleted yet")
 	remove(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: p.cluster}})
 	testkit.Eventually(t, "only the foreign finalizer", func() error {
 		stored := &argocd.Application{}
@@ -176,7 +176,7 @@ func TestAbandon(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 	testkit.Eventually(t, "the receipt", func() error {
-		return errors.Join(recorded(app, `cluster "`+p.cluster+`", which has not been heard of since 2026-11-21T12:00:00Z`),
+		return errors.Join(recorded(app, `cluster "`+p.cluster+`", which has not been available since 2026-11-21T12:00:00Z`),
 			recorded(app, "Application "+p.namespace+"/guestbook, Namespace "+p.namespace+" and what they deployed"))
 	})
 	if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {

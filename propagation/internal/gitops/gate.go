@@ -70,10 +70,10 @@ func (g *Gate) look(ctx context.Context) {
 	}
 	g.last = why
 	if why == "" {
-		ctrl.LoggerFrom(ctx).Info("GitOpsClusters are worked on")
+		ctrl.LoggerFrom(ctx).Info("reconciling GitOpsClusters")
 		return
 	}
-	ctrl.LoggerFrom(ctx).Info("GitOpsClusters are left alone", "why", why)
+	ctrl.LoggerFrom(ctx).Info("not reconciling GitOpsClusters", "why", why)
 	if g.pod.Namespace != "" {
 		g.recorder.Eventf(g.pod, nil, corev1.EventTypeWarning, "GitOpsClustersLeftAlone", "Look", "%s", why)
 	}

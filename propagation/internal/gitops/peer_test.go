@@ -110,10 +110,10 @@ func TestUnderAnotherProjectsCRD(t *testing.T) {
 			if version == "v1alpha1" {
 				return // the API server refuses it over ours
 			}
-			words := strings.Count(logs.text(), "GitOpsClusters are left alone")
+			words := strings.Count(logs.text(), "not reconciling GitOpsClusters")
 			install(t, peer)
 			testkit.Eventually(t, "another word in the log", func() error {
-				if strings.Count(logs.text(), "GitOpsClusters are left alone") == words {
+				if strings.Count(logs.text(), "not reconciling GitOpsClusters") == words {
 					return errors.New("it is not there")
 				}
 				return nil

@@ -75,7 +75,7 @@ func (r *Reconciler) announce(ctx context.Context, before, o *v1beta1.GitOpsClus
 	case is.Reason == intent.ReasonRegistering || is.Reason == intent.ReasonDeleting || is.Reason == intent.ReasonDryRun:
 		kind = corev1.EventTypeNormal // what was asked for
 	}
-	ctrl.LoggerFrom(ctx).Info("GitOpsCluster", "ready", is.Status, "reason", is.Reason, "message", is.Message)
+	ctrl.LoggerFrom(ctx).Info("GitOpsCluster changed", "ready", is.Status, "reason", is.Reason, "message", is.Message)
 	r.recorder.Eventf(o, nil, kind, is.Reason, "Reconcile", "%s", is.Message)
 }
 

@@ -119,12 +119,12 @@ func (f Facts) accepted() metav1.Condition {
 	case len(f.Intent.Unused) > 0:
 		return condition(v1beta1.ConditionSpecAccepted, true, ReasonSomeFieldsUnused, "these fields have no effect. "+strings.Join(f.Intent.Unused, ". "))
 	}
-	return condition(v1beta1.ConditionSpecAccepted, true, ReasonAsExpected, "every field that is set has its effect")
+	return condition(v1beta1.ConditionSpecAccepted, true, ReasonAsExpected, "every field that is set takes effect")
 }
 
 func (f Facts) placement() metav1.Condition {
 	if p := f.Placement; p != nil {
-		return condition(v1beta1.ConditionPlacementResolved, false, p.Reason, p.Message+"; until then no cluster comes or goes")
+		return condition(v1beta1.ConditionPlacementResolved, false, p.Reason, p.Message+"; until then no cluster is registered or unregistered")
 	}
 	return condition(v1beta1.ConditionPlacementResolved, true, ReasonAsExpected, fmt.Sprintf("Placement %s selects %s", f.Intent.Placement, clusters(f.Clusters.Selected)))
 }
@@ -133,7 +133,7 @@ func (f Facts) registered() metav1.Condition {
 	const kind = v1beta1.ConditionClustersRegistered
 	if len(f.Taken) > 0 {
 		names := sortedKeys(f.Taken)
-		return condition(kind, false, ReasonSecretTaken, fmt.Sprintf("another writer's Secret in namespace %s stands for %s (%s of %s); delete or rename that Secret, or take the cluster out of the Placement",
+		return condition(kind, false, ReasonSecretTaken, fmt.Sprintf("Secrets of another writer in namespace %s represent %s (Secret %s: cluster %s); delete or rename that Secret, or take the cluster out of the Placement",
 			f.Intent.ArgoNamespace, named(names), f.Taken[names[0]], names[0]))
 	}
 	if len(f.Missing) > 0 {
@@ -147,7 +147,7 @@ func (f Facts) departing() metav1.Condition {
 	const kind = v1beta1.ConditionLeaving
 	v := f.Decision
 	if v.HeldBack {
-		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are not selected any more, and %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d",
+		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are no longer selected, but only %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d",
 			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), contract.ConfirmLeavingAnnotation, len(v.Leaving)))
 	}
 	if len(f.AgentsLeaving) > 0 {
@@ -155,7 +155,7 @@ func (f Facts) departing() metav1.Condition {
 		return condition(kind, true, ReasonAgentLeaving, fmt.Sprintf("the agent is being taken off %s; waiting for %s of %s. If that cluster will not come back, set annotation %s to \"true\"",
 			named(names), cmp.Or(f.AgentsLeaving[names[0]], "a look"), names[0], contract.AbandonAnnotation))
 	}
-	return condition(kind, true, ReasonWaiting, fmt.Sprintf("%s are not selected any more and leave after --binding-grace: %s", clusters(len(v.Leaving)), named(v.Leaving)))
+	return condition(kind, true, ReasonWaiting, fmt.Sprintf("%s are no longer selected and leave after --binding-grace: %s", clusters(len(v.Leaving)), named(v.Leaving)))
 }
 
 func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
@@ -178,7 +178,7 @@ func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 		}
 	}
 	if f.Intent.DryRun {
-		return condition(kind, false, ReasonDryRun, fmt.Sprintf("propagation writes nothing but this status; status.plan says what it would, %d writes; remove annotation %s to have them done", len(f.Plan), contract.DryRunAnnotation))
+		return condition(kind, false, ReasonDryRun, fmt.Sprintf("dry run: propagation writes only this status; status.plan lists the %d writes that it would make; remove annotation %s to have them made", len(f.Plan), contract.DryRunAnnotation))
 	}
 	return condition(kind, true, ReasonAsExpected, fmt.Sprintf("%s registered with the Argo CD of namespace %s", clusters(f.Clusters.Registered), f.Intent.ArgoNamespace))
 }

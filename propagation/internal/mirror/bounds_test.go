@@ -98,7 +98,7 @@ func TestHostileClusterCondition(t *testing.T) {
 		}
 	})
 	s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
-	if m := s.Conditions[0].Message; len(m) > contract.MaxMessage+512 || strings.Contains(m, "\x1b") || !strings.Contains(m, "last heard") {
+	if m := s.Conditions[0].Message; len(m) > contract.MaxMessage+512 || strings.Contains(m, "\x1b") || !strings.Contains(m, "last report") {
 		t.Errorf("the condition has %d bytes: %.100q", len(m), m)
 	}
 }

@@ -61,7 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	patch, work, wait, err := r.decide(ctx, app)
 	switch {
 	case errors.Is(err, appstatus.ErrMalformed):
-		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("status of Application %s is left alone: %w", request, err))
+		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("status of Application %s is not changed: %w", request, err))
 	case err != nil:
 		return ctrl.Result{}, err
 	case wait > 0:

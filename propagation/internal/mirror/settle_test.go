@@ -64,7 +64,7 @@ func TestNothingFlickers(t *testing.T) {
 	report(t, work, "healthStatus", "Healthy", "syncStatus", "Unknown", "syncRevision", "", "operationStatePhase", "Succeeded",
 		"operationStateStartedAt", "2036-11-20T09:30:00Z", "conditionComparisonError", "app path does not exist")
 	s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ComparisonError")
-	if s.Health.Message != "not compared with its source; before that it was Healthy" {
+	if s.Health.Message != "Argo CD could not compare it with its source; health before that: Healthy" {
 		t.Errorf("health message is %q", s.Health.Message)
 	}
 	report(t, work, healthy...)

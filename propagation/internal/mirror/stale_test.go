@@ -40,7 +40,7 @@ func TestClusterAway(t *testing.T) {
 		available(t, cluster, away)
 		s := says(t, app, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
 		says(t, second, "Unknown/Unknown@53e28ff2 Succeeded ClusterUnreachableWarning")
-		for _, part := range []string{cluster.Name, "not available since 20", "as the test says", "last heard 20", "health Healthy, sync Synced at 53e28ff2, operation Succeeded"} {
+		for _, part := range []string{cluster.Name, "not available since 20", "as the test says", "last report 20", "health Healthy, sync Synced at 53e28ff2, operation Succeeded"} {
 			if !strings.Contains(s.Conditions[0].Message, part) {
 				t.Errorf("the condition does not say %q: %s", part, s.Conditions[0].Message)
 			}

@@ -125,7 +125,7 @@ func (h *clusterHandler) count(o client.Object, gone bool) {
 func (h *clusterHandler) wake(ctx context.Context, cluster string, q queue) {
 	keys, err := h.applications(cluster)
 	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot wake the Applications of a cluster", "cluster", cluster)
+		ctrl.LoggerFrom(ctx).Error(err, "cannot enqueue the Applications of a cluster", "cluster", cluster)
 	}
 	for _, key := range keys {
 		q.Add(reconcile.Request{NamespacedName: key})

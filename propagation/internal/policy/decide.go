@@ -164,7 +164,7 @@ func warnings(in Inputs) []Message {
 	}
 	if in.Windows != nil && payload.Windowed(in.Windows.Spec, in.Application) {
 		found = append(found, Message{ReasonWindow, fmt.Sprintf(
-			"delivered, but AppProject %q does not travel, and so do its sync windows not: choose another project, or set the window on the managed cluster", in.Windows.Name)})
+			"delivered, but AppProject %q is not, so its sync windows have no effect there: choose another project, or set the window on the managed cluster", in.Windows.Name)})
 	}
 	return found
 }

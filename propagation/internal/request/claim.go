@@ -58,7 +58,7 @@ func unchanged(app *argocd.Application, claim string) (same []string, gone map[s
 
 // ClaimMessage is what the condition says; its first word is the claim.
 func ClaimMessage(claim, cluster string) string {
-	return fmt.Sprintf("%s is with cluster %q; it leaves this Application when the cluster has run it", claim, cluster)
+	return fmt.Sprintf("%s was sent to cluster %q; propagation removes it from this Application when the cluster has run it", claim, cluster)
 }
 
 // ClaimOf returns the claim among an Application's conditions, or "", and when it was

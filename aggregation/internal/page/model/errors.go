@@ -38,8 +38,8 @@ func (s Said) Warning() bool { return IsWarning(s.Type()) }
 func NewSaid(c v1alpha1.Condition, names ...string) Said {
 	text := c.Message
 	if c.Type == string(status.ClusterUnreachable) {
-		// What was last heard differs, and is not what went wrong.
-		text, _, _ = strings.Cut(text, "; last heard")
+		// What was last reported differs, and is not what went wrong.
+		text, _, _ = strings.Cut(text, status.LastReport)
 		text, _, _ = strings.Cut(text, "; nothing was heard")
 	}
 	text = message.Generalize(text, names...)

@@ -66,7 +66,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.askToken(w, r, http.StatusUnauthorized, "The hub does not accept this token; it may have expired.", to)
 		return
 	case err != nil:
-		s.Log.Error(err, "cannot ask who logs in")
+		s.Log.Error(err, "cannot review the token of a login")
 		s.askToken(w, r, http.StatusServiceUnavailable, access.ErrUnavailable.Error(), to)
 		return
 	}

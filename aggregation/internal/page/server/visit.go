@@ -100,7 +100,7 @@ func (s *Server) refuse(v *visit, err error) {
 		return
 	case errors.As(err, &p):
 	case errors.Is(err, access.ErrUnavailable):
-		s.Log.Error(err, "cannot ask who reads the page")
+		s.Log.Error(err, "cannot review the token of a reader of the page")
 		p = &problem{http.StatusServiceUnavailable, "The hub does not answer", access.ErrUnavailable.Error()}
 	default:
 		s.Log.Error(err, "cannot show the page", "path", v.r.URL.Path)
