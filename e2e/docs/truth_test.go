@@ -63,9 +63,12 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 		t.Fatalf("%s links to no function: the test proves nothing", page)
 	}
 	for _, m := range steps {
-		name := m[1][strings.LastIndex(m[1], ".")+1:]
+		owner, name, method := strings.Cut(m[1], ".")
 		file := filepath.Join(path.Dir(page), m[2])
-		declared := regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type )` + name + `\b`)
+		declared := regexp.MustCompile(`(?m)^(func|type) ` + owner + `\b`)
+		if method { // of that type, and no other's of the same name
+			declared = regexp.MustCompile(`(?m)^func \((\w+ )?\*?` + owner + `\b[^)]*\) ` + name + `\b`)
+		}
 		if !declared.MatchString(read(t, file)) {
 			t.Errorf("%s names %s, which %s does not declare", page, m[1], file)
 		}
