@@ -101,3 +101,16 @@ func (r *Reconciler) patchWork(ctx context.Context, current *manifestcache.Cache
 	}
 	return nil, fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 }
+
+// notApplied returns what becomes of an Application whose work could not be written: one
+// that the API server rejects is refused, the rest is tried again. what begins the message.
+func notApplied(what string, current *manifestcache.Cached, err error) (delivery, error) {
+	switch {
+	case current != nil && apierrors.IsNotFound(err):
+		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
+	case isRejected(err):
+		errorsTotal.WithLabelValues(errorKind(err)).Inc()
+		return delivery{state: progressRefused, after: afterRefusal, decision: policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err)}, nil
+	}
+	return delivery{}, err
+}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,15 +35,8 @@ func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *mani
 		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}
 	bindToUID(app, current, want)
-	_, err = r.applyWork(ctx, app, current, want, request.Plan{})
-	switch {
-	case current != nil && apierrors.IsNotFound(err):
-		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
-	case isRejected(err):
-		errorsTotal.WithLabelValues(errorKind(err)).Inc()
-		return delivery{state: progressRefused, after: afterRefusal, decision: policy.Refuse(policy.ReasonRefused, "not observed: the API server refused the ManifestWork: %v", err)}, nil
-	case err != nil:
-		return delivery{}, err
+	if _, err := r.applyWork(ctx, app, current, want, request.Plan{}); err != nil {
+		return notApplied("not observed", current, err)
 	}
 	seen := observed(app, current)
 	if len(app.Operation) > 0 {

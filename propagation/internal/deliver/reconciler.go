@@ -230,14 +230,8 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}, nil
 	}
 	put, err := r.applyWork(ctx, w.Application, current, want, next.Plan)
-	switch {
-	case current != nil && apierrors.IsNotFound(err):
-		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
-	case isRejected(err):
-		errorsTotal.WithLabelValues(errorKind(err)).Inc()
-		return delivery{state: progressRefused, after: afterRefusal, decision: policy.Refuse(policy.ReasonRefused, "not delivered: the API server refused the ManifestWork: %v", err)}, nil
-	case err != nil:
-		return delivery{}, err
+	if err != nil {
+		return notApplied("not delivered", current, err)
 	}
 	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
 	warnings = append(alreadyThere(w.Application, current), warnings...)
