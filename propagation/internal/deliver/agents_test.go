@@ -16,6 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 const ignored = `"argocd-agent.argoproj-labs.io/ignore-sync":"true"`
@@ -60,7 +61,7 @@ func TestPulledBesideAnAgent(t *testing.T) {
 		t.Error("without an agent it is ignored already")
 	}
 	secret := agentComes(p, namespace)
-	eventually(t, "the mark in the copy", func() error { return carries(t, app, ignored) })
+	testkit.Eventually(t, "the mark in the copy", func() error { return carries(t, app, ignored) })
 	if now := delivered(t, app, p.cluster); now.UID != work.UID {
 		t.Error("the work is another one")
 	}
@@ -81,7 +82,7 @@ func TestPulledBesideAnAgent(t *testing.T) {
 		}
 	}
 	remove(t, secret)
-	eventually(t, "the mark to go with the agent", func() error {
+	testkit.Eventually(t, "the mark to go with the agent", func() error {
 		if carries(t, app, ignored) == nil {
 			return errors.New("it is there")
 		}
@@ -100,7 +101,7 @@ func TestNotDeliveredTwice(t *testing.T) {
 	secret := agentComes(p, namespace)
 	says(t, app, policy.ErrorCondition, `to agent "`+p.cluster+`"`)
 	says(t, app, policy.ErrorCondition, "keeps what was delivered before")
-	eventually(t, "the Event", func() error { return recorded(app, "the principal of argocd-agent delivers it as well") })
+	testkit.Eventually(t, "the Event", func() error { return recorded(app, "the principal of argocd-agent delivers it as well") })
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"edited"`, 1))
 	})
@@ -113,7 +114,7 @@ func TestNotDeliveredTwice(t *testing.T) {
 
 	edit(t, app, func(a *argocd.Application) { a.Labels[argocd.IgnoreSyncLabel] = "true" }) // the principal lets go
 	says(t, app, policy.ErrorCondition, "")
-	eventually(t, "the edit", func() error { return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, ignored)) })
+	testkit.Eventually(t, "the edit", func() error { return errors.Join(carries(t, app, `"path":"edited"`), carries(t, app, ignored)) })
 	remove(t, secret)
 	says(t, late, policy.ErrorCondition, "")
 	delivered(t, late, p.cluster)
@@ -132,7 +133,7 @@ func TestMovesToAnAgentAndBack(t *testing.T) {
 		t.Error(err)
 	}
 	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
-	eventually(t, "the copy without a finalizer", func() error {
+	testkit.Eventually(t, "the copy without a finalizer", func() error {
 		if carries(t, app, argocd.ResourcesFinalizer) == nil {
 			return errors.New("it has one")
 		}
@@ -147,7 +148,7 @@ func TestMovesToAnAgentAndBack(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"namespace":"guestbook"`, `"namespace":"guestbook","name":"`+p.cluster+`"`, 1))
 	})
-	eventually(t, "an Application of argocd-agent's that has nothing of ours", func() error {
+	testkit.Eventually(t, "an Application of argocd-agent's that has nothing of ours", func() error {
 		if s := said(t, app); len(s) > 0 {
 			return fmt.Errorf("it says %v", s)
 		}
@@ -160,5 +161,5 @@ func TestMovesToAnAgentAndBack(t *testing.T) {
 		a.Labels, a.Annotations = back.Labels, back.Annotations
 	})
 	delivered(t, app, p.cluster)
-	eventually(t, "the mark in the copy", func() error { return carries(t, app, ignored) })
+	testkit.Eventually(t, "the mark in the copy", func() error { return carries(t, app, ignored) })
 }
