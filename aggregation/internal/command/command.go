@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
@@ -55,7 +56,7 @@ type Command struct {
 	intermediateDir string
 	sizeLimit       int
 	rendered        bool
-	pace            publish.Pace
+	pace            pace.Limits
 	page            page.Flags
 }
 
@@ -67,8 +68,8 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports that resourcesync writes; it may be empty, or missing on a hub without search")
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
 	fs.BoolVar(&c.rendered, "rendered", false, "show the Applications of rendered mode in the reports; it needs the right to list and watch Applications, which deploy/components/rendered grants")
-	fs.DurationVar(&c.pace.Min, "report-write-delay", 100*time.Millisecond, "how long a single change of a small report waits for further ones before the report is written")
-	fs.DurationVar(&c.pace.Max, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; longer during bursts of changes, up to thirty times this")
+	fs.DurationVar(&c.pace.Delay, "report-write-delay", 100*time.Millisecond, "how long a single change of a small report waits for further ones before the report is written")
+	fs.DurationVar(&c.pace.Interval, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; while changes go on up to 5.5 times this, the longer the larger the report, and in bursts up to thirty times")
 	c.page.Bind(fs)
 }
 
@@ -81,8 +82,8 @@ func (c *Command) Validate() error {
 	if c.sizeLimit < minSizeLimit || c.sizeLimit > maxSizeLimit {
 		errs = append(errs, fmt.Errorf("--report-size-limit %d: want %d to %d", c.sizeLimit, minSizeLimit, maxSizeLimit))
 	}
-	if c.pace.Min < 0 || c.pace.Max < c.pace.Min {
-		errs = append(errs, fmt.Errorf("--report-write-delay %s, --report-write-interval %s: want neither negative, and the interval not shorter than the delay", c.pace.Min, c.pace.Max))
+	if c.pace.Delay < 0 || c.pace.Interval < c.pace.Delay {
+		errs = append(errs, fmt.Errorf("--report-write-delay %s, --report-write-interval %s: want neither negative, and the interval not shorter than the delay", c.pace.Delay, c.pace.Interval))
 	}
 	return errors.Join(append(errs, c.page.Validate())...)
 }

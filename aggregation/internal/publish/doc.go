@@ -8,7 +8,7 @@
 // A write replaces the whole report. It costs the API server, which has to decode,
 // check and store all of it for every write anyway, a quarter less than a patch of
 // the rows that changed: a patch has it encode and decode the old report once more.
-// The write limiter (see [Pace]) spares it writes. Neither the answer nor the watch carries the content;
+// Package pace says when a report is due, which spares it writes. Neither the answer nor the watch carries the content;
 // it is read once, when this process first meets a report, and again when another
 // client changed it.
 package publish

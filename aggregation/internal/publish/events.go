@@ -13,24 +13,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // recordMetrics updates the metrics after a reconcile; operation is empty when
 // nothing had to be written.
-func (r *Reconciler) recordMetrics(key types.NamespacedName, operation string, changes batch, envelope int, c *merge.Content) {
+func (r *Reconciler) recordMetrics(key types.NamespacedName, operation string, changes pace.Batch, envelope int, c *merge.Content) {
 	size := envelope + c.Bytes()
 	bytesGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(size))
 	leftOutGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(c.RowsLeftOut))
-	r.pacer.sized(key, float64(size)/float64(r.limit))
+	r.pacer.Sized(key, size, r.limit)
 	if operation == "" {
 		return
 	}
 	writesTotal.WithLabelValues(operation).Inc()
-	if changes.changes > 0 {
-		publishSeconds.Observe(time.Since(changes.first).Seconds())
+	if changes.Changes > 0 {
+		publishSeconds.Observe(time.Since(changes.First).Seconds())
 	}
-	r.pacer.written(key, changes)
+	r.pacer.Written(key, changes, time.Now())
 }
 
 // recordLeftOut logs when a report begins, and ceases, to leave rows out, and records

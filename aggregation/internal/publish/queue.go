@@ -5,23 +5,26 @@ package publish
 
 import (
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 )
 
 // Queue holds the reports that changed, each until it is due. Changes before this
 // process leads are dropped: a leader begins by reconciling every report.
 type Queue struct {
-	pacer *pacer
+	pacer *pace.Pacer
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
-// NewQueue returns a queue that keeps pace.
-func NewQueue(pace Pace) *Queue { return &Queue{pacer: newPacer(pace)} }
+// NewQueue returns a queue that keeps the limits.
+func NewQueue(limits pace.Limits) *Queue { return &Queue{pacer: pace.New(limits)} }
 
 // Changed says that what is known about an ApplicationSet is different now.
 func (q *Queue) Changed(key types.NamespacedName) {
@@ -30,7 +33,7 @@ func (q *Queue) Changed(key types.NamespacedName) {
 	if q.queue == nil {
 		return
 	}
-	if wait, first := q.pacer.changed(key); first {
+	if wait, look := q.pacer.Changed(key, time.Now()); look {
 		q.queue.AddAfter(reconcile.Request{NamespacedName: key}, wait)
 	}
 }

@@ -6,6 +6,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -36,7 +38,7 @@ type Reconciler struct {
 	pruner *prune.Pruner
 	store  *intermediate.Store
 	events events.EventRecorder
-	pacer  *pacer
+	pacer  *pace.Pacer
 	limit  int
 
 	tracker *tracker
@@ -44,7 +46,7 @@ type Reconciler struct {
 
 // Reconcile brings one report up to date.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	changes, wait := r.pacer.take(req.NamespacedName)
+	changes, wait := r.pacer.Take(req.NamespacedName, time.Now())
 	if wait > 0 {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
@@ -61,7 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		r.tracker.done(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	r.pacer.failed(req.NamespacedName, changes)
+	r.pacer.Failed(req.NamespacedName, changes, time.Now())
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -69,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 }
 
 // reconcile returns false when it has to be called again soon.
-func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, changes batch) (done bool, err error) {
+func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, changes pace.Batch) (done bool, err error) {
 	report, err := r.report(ctx, key)
 	if err != nil {
 		return false, err
@@ -148,7 +150,7 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *
 	return report, nil
 }
 
-func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes batch) error {
+func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes pace.Batch) error {
 	bare := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{contract.ReportLabel: labelFor(key)}}
 	envelope := envelopeBytes(bare)
 	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
@@ -162,7 +164,7 @@ func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view 
 	return nil
 }
 
-func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have *storedReport, view index.View, changes batch) error {
+func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have *storedReport, view index.View, changes pace.Batch) error {
 	envelope := envelopeBytes(&have.meta.ObjectMeta)
 	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
 	metadata, differs := metadataFor(key, &have.meta.ObjectMeta, &content)
@@ -213,7 +215,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key types.NamespacedN
 	}
 	r.tracker.forget(key)
 	r.index.Forget(key)
-	r.pacer.forget(key)
+	r.pacer.Forget(key)
 	forgetMetrics(key)
 	return true, nil
 }

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -118,7 +119,7 @@ func newBench(t *testing.T) *bench {
 	b.Reconciler = &Reconciler{
 		cached: b.cache, live: b.server, writer: b.server, index: b.index, events: events.NewFakeRecorder(10),
 		pruner: &prune.Pruner{Live: b.server, Writer: b.server, Store: intermediate.NewStore(t.TempDir())},
-		store:  intermediate.NewStore(t.TempDir()), pacer: newPacer(Pace{}), limit: 1 << 20, tracker: newTracker(),
+		store:  intermediate.NewStore(t.TempDir()), pacer: pace.New(pace.Limits{}), limit: 1 << 20, tracker: newTracker(),
 	}
 	b.cacheCatchesUp()
 	b.reconcile()

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -94,7 +95,7 @@ func TestReportLeavesRoomForMetadata(t *testing.T) {
 			t.Errorf("%s it has %d bytes and %d rows (error %v); want at least %d within %d less %d", when, len(data), got, err, rows, limit, room)
 		}
 	}
-	if err := b.create(t.Context(), guestbook, b.index.View(guestbook), batch{}); err != nil {
+	if err := b.create(t.Context(), guestbook, b.index.View(guestbook), pace.Batch{}); err != nil {
 		t.Fatal(err)
 	}
 	fits("new", 40)

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package publish
+package pace
 
 import (
 	"fmt"
@@ -12,9 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestPaceWait(t *testing.T) {
-	pace := Pace{Min: 100 * time.Millisecond, Max: 700 * time.Millisecond}
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func TestWait(t *testing.T) {
+	limits := Limits{Delay: 100 * time.Millisecond, Interval: 700 * time.Millisecond}
+	now := noon
 	for name, test := range map[string]struct {
 		why  string
 		last history
@@ -35,7 +37,7 @@ func TestPaceWait(t *testing.T) {
 		"quick":            {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := pace.wait(test.last, now); got != test.want {
+			if got := limits.wait(test.last, now); got != test.want {
 				t.Errorf("%s: %s, want %s", test.why, got, test.want)
 			}
 		})
@@ -44,18 +46,17 @@ func TestPaceWait(t *testing.T) {
 
 func TestPacerTimesWrites(t *testing.T) {
 	key := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	p := newPacer(Pace{Min: 100 * time.Millisecond, Max: time.Second})
-	p.now = func() time.Time { return now }
+	now := noon
+	p := New(Limits{Delay: 100 * time.Millisecond, Interval: time.Second})
 	write := func(took time.Duration) {
-		wait, _ := p.changed(key)
+		wait, _ := p.Changed(key, now)
 		now = now.Add(wait)
-		b, _ := p.take(key)
+		b, _ := p.Take(key, now)
 		now = now.Add(took)
-		p.written(key, b)
+		p.Written(key, b, now)
 	}
 	next := func() time.Duration {
-		wait, _ := p.changed(key)
+		wait, _ := p.Changed(key, now)
 		return wait
 	}
 	write(2 * time.Second)
@@ -63,17 +64,17 @@ func TestPacerTimesWrites(t *testing.T) {
 	if wait := next(); wait != time.Second {
 		t.Errorf("after writes of 2s and 3s a change waits for %s, want 1s, since writes of 2s begin 4s apart", wait)
 	}
-	p.forget(key)
+	p.Forget(key)
 	write(10 * time.Millisecond)
 	now = now.Add(time.Hour)
-	b, _ := p.take(key) // the report was edited: it is mended, for no change of ours
-	p.written(key, b)
+	b, _ := p.Take(key, now) // the report was edited: it is mended, for no change of ours
+	p.Written(key, b, now)
 	wait := next()
 	if wait != 100*time.Millisecond {
 		t.Errorf("after a write that carried nothing a change waits for %s, want the least", wait)
 	}
 	now = now.Add(wait)
-	p.take(key)
+	p.Take(key, now)
 	if wait := next(); wait != time.Second {
 		t.Errorf("while the next write is under way a change waits for %s, want the usual distance", wait)
 	}
@@ -81,27 +82,26 @@ func TestPacerTimesWrites(t *testing.T) {
 
 func TestPacerKeepsWhatFailed(t *testing.T) {
 	key := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	p := newPacer(Pace{Min: time.Second, Max: time.Second})
-	p.now = func() time.Time { return now }
+	now := noon
+	p := New(Limits{Delay: time.Second, Interval: time.Second})
 	first := now
-	p.changed(key)
-	if _, wait := p.take(key); wait != time.Second {
+	p.Changed(key, now)
+	if _, wait := p.Take(key, now); wait != time.Second {
 		t.Fatalf("a change is due in %s, want 1s", wait)
 	}
 	now = now.Add(time.Second)
-	b, _ := p.take(key)
-	if b.changes != 1 {
-		t.Fatalf("%d changes are due, want 1", b.changes)
+	b, _ := p.Take(key, now)
+	if b.Changes != 1 {
+		t.Fatalf("%d changes are due, want 1", b.Changes)
 	}
-	p.changed(key) // one more while the write is under way
-	p.failed(key, b)
-	b, wait := p.take(key)
-	if b.changes != 2 || wait != 0 || !b.first.Equal(first) {
-		t.Errorf("after a failure %d changes are due in %s, first of %s; want both, at once, and the time of the first", b.changes, wait, b.first)
+	p.Changed(key, now) // one more while the write is under way
+	p.Failed(key, b, now)
+	b, wait := p.Take(key, now)
+	if b.Changes != 2 || wait != 0 || !b.First.Equal(first) {
+		t.Errorf("after a failure %d changes are due in %s, first of %s; want both, at once, and the time of the first", b.Changes, wait, b.First)
 	}
-	p.forget(key)
-	if b, _ := p.take(key); b.changes != 0 {
+	p.Forget(key)
+	if b, _ := p.Take(key, now); b.Changes != 0 {
 		t.Error("a report that is forgotten still has changes")
 	}
 }
@@ -111,29 +111,28 @@ func TestPacerSumsUpWrites(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	p := newPacer(Pace{Min: 100 * time.Millisecond, Max: time.Second})
-	p.now = func() time.Time { return now }
-	under := map[types.NamespacedName]batch{} // way
+	now := noon
+	p := New(Limits{Delay: 100 * time.Millisecond, Interval: time.Second})
+	under := map[types.NamespacedName]Batch{} // way
 	for range 5000 {
 		key := types.NamespacedName{Name: fmt.Sprint(random.IntN(5))}
 		now = now.Add(time.Duration(random.IntN(300)) * time.Millisecond)
 		switch random.IntN(6) {
 		case 0, 1:
-			p.changed(key)
+			p.Changed(key, now)
 		case 2:
-			if b, _ := p.take(key); b.changes > 0 {
+			if b, _ := p.Take(key, now); b.Changes > 0 {
 				under[key] = b
 			}
 		case 3:
-			p.written(key, under[key])
+			p.Written(key, under[key], now)
 			delete(under, key)
 		case 4:
-			p.failed(key, under[key])
+			p.Failed(key, under[key], now)
 			delete(under, key)
 		case 5:
 			if random.IntN(5) == 0 {
-				p.forget(key)
+				p.Forget(key)
 				delete(under, key)
 			}
 		}
@@ -151,13 +150,12 @@ func TestPacerSumsUpWrites(t *testing.T) {
 func BenchmarkTakeInAStorm(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p := newPacer(Pace{Min: 100 * time.Millisecond, Max: 500 * time.Millisecond})
-			now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-			p.now = func() time.Time { return now }
+			p := New(Limits{Delay: 100 * time.Millisecond, Interval: 500 * time.Millisecond})
+			now := noon
 			keys := make([]types.NamespacedName, n)
 			for i := range keys {
 				keys[i] = types.NamespacedName{Namespace: "argocd", Name: fmt.Sprint("set-", i)}
-				p.changed(keys[i])
+				p.Changed(keys[i], now)
 			}
 			now = now.Add(600 * time.Millisecond)
 			for range 50 {
@@ -165,7 +163,7 @@ func BenchmarkTakeInAStorm(b *testing.B) {
 			}
 			for b.Loop() {
 				for _, key := range keys {
-					if _, wait := p.take(key); wait == 0 {
+					if _, wait := p.Take(key, now); wait == 0 {
 						b.Fatal("a report is due in a storm")
 					}
 				}

@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package publish
+package pace
 
 import "time"
 
@@ -16,9 +16,9 @@ const (
 	// (stormMost - stormBegins) / stormRate = 0.4 s. An API server at its limit
 	// pauses for less; to take such a pause for the end would cost a write of every report.
 	stormMost = 35
-	// stormWaits and stormWaitsMost are how many times Max a storm may hold a report
+	// stormWaits and stormWaitsMost are how many intervals a storm may hold a report
 	// back at least and at most, and stormShare is how many times as long as the
-	// writes of the reports that wait take, between the two: see [Pace.patience].
+	// writes of the reports that wait take, between the two: see [Limits.patience].
 	stormWaits     = 6
 	stormWaitsMost = 30
 	stormShare     = 20
@@ -57,6 +57,6 @@ func (f *flood) over(now time.Time) time.Duration {
 // back. That is to be a twentieth of the time, which leaves the rest to the changes
 // themselves. Three seconds by default cost little with few or small reports; and
 // people watch a storm, too, so fifteen is the most.
-func (p Pace) patience(writes time.Duration) time.Duration {
-	return min(max(stormShare*writes, stormWaits*p.Max), stormWaitsMost*p.Max)
+func (l Limits) patience(writes time.Duration) time.Duration {
+	return min(max(stormShare*writes, stormWaits*l.Interval), stormWaitsMost*l.Interval)
 }

@@ -1,0 +1,145 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package pace
+
+import (
+	"cmp"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// change is one change of one report, at a time since the start.
+type change struct {
+	at     time.Duration
+	report int
+}
+
+// steadily returns changes at a steady rate, of one report after the other.
+func steadily(changes, reports int, every time.Duration) []change {
+	var all []change
+	for i := range changes {
+		all = append(all, change{time.Duration(i) * every, i % reports})
+	}
+	return all
+}
+
+// after returns the changes so much later.
+func after(wait time.Duration, changes []change) []change {
+	changes = slices.Clone(changes)
+	for i := range changes {
+		changes[i].at += wait
+	}
+	return changes
+}
+
+// paused returns the changes as they come when everything stands still for a
+// pause in each period, and what it held back comes at once when it ends.
+func paused(changes []change, period, pause time.Duration) []change {
+	changes = slices.Clone(changes)
+	for i, c := range changes {
+		changes[i].at = max(c.at, c.at.Truncate(period)+pause)
+	}
+	return changes
+}
+
+// atRandom returns as many changes in the same time, at any time and of any report.
+func atRandom(changes, reports int, every time.Duration) []change {
+	r := rand.New(rand.NewPCG(1, 2))
+	all := make([]change, changes)
+	for i := range all {
+		all[i] = change{time.Duration(r.Int64N(int64(changes) * int64(every))), r.IntN(reports)}
+	}
+	return all
+}
+
+// outcome is what became of the changes.
+type outcome struct {
+	writes  int
+	longest time.Duration   // wait of a change
+	tail    time.Duration   // from the last change to the last write
+	waits   []time.Duration // of each change, in the order in which they came
+}
+
+// quantile returns how long all but that part of the changes waited at most.
+func (o outcome) quantile(part float64) time.Duration {
+	return slices.Sorted(slices.Values(o.waits))[int(part*float64(len(o.waits)-1))]
+}
+
+// player plays changes on a clock of its own, each write begun as soon as it is due.
+type player struct {
+	*Pacer
+	now     time.Time
+	took    time.Duration // by a write
+	came    []time.Time   // each change
+	waiting map[int][]int // changes that are not written, by report
+	looks   map[int]time.Time
+	carried int
+	outcome
+}
+
+// play plays changes of reports of one size, as a part of the size limit.
+func play(t *testing.T, fullness float64, took time.Duration, changes []change) outcome {
+	t.Helper()
+	all := slices.Clone(changes)
+	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
+	p := &player{
+		Pacer: New(Limits{Delay: 100 * time.Millisecond, Interval: 500 * time.Millisecond}), now: noon, took: took,
+		waiting: map[int][]int{}, looks: map[int]time.Time{}, outcome: outcome{waits: make([]time.Duration, len(all))},
+	}
+	const limit = 1 << 20
+	for i, c := range all {
+		p.Sized(reportName(c.report), int(fullness*limit), limit)
+		p.until(noon.Add(c.at))
+		p.now = noon.Add(c.at)
+		p.came = append(p.came, p.now)
+		p.waiting[c.report] = append(p.waiting[c.report], i)
+		if wait, look := p.Changed(reportName(c.report), p.now); look {
+			p.looks[c.report] = p.now.Add(wait)
+		}
+	}
+	last := p.now
+	p.until(last.Add(time.Hour))
+	p.tail = p.now.Sub(last)
+	if p.carried != len(all) {
+		t.Errorf("%d of %d changes were written", p.carried, len(all))
+	}
+	return p.outcome
+}
+
+func reportName(report int) types.NamespacedName {
+	return types.NamespacedName{Namespace: "argocd", Name: strconv.Itoa(report)}
+}
+
+// until hands reports out as the queue does.
+func (p *player) until(end time.Time) {
+	for len(p.looks) > 0 {
+		next := slices.MinFunc(slices.Collect(maps.Keys(p.looks)), func(a, b int) int {
+			return cmp.Or(p.looks[a].Compare(p.looks[b]), cmp.Compare(a, b))
+		})
+		if !p.looks[next].Before(end) {
+			return
+		}
+		p.now = p.looks[next]
+		b, wait := p.Take(reportName(next), p.now)
+		if wait > 0 {
+			p.looks[next] = p.now.Add(wait)
+			continue
+		}
+		p.outcome.writes++
+		p.carried += b.Changes
+		for _, i := range p.waiting[next] {
+			p.waits[i] = p.now.Sub(p.came[i])
+			p.longest = max(p.longest, p.waits[i])
+		}
+		delete(p.looks, next)
+		delete(p.waiting, next)
+		p.Written(reportName(next), b, p.now.Add(p.took)) // the others go on meanwhile
+	}
+}
