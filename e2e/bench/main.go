@@ -46,6 +46,7 @@ func bench(ctx context.Context, arguments []string) error {
 	name := flags.String("size", "quick", "quick, standard or large")
 	clusters := flags.Int("clusters", 0, "another number of clusters than the size's")
 	sets := flags.Int("sets", 0, "another number of ApplicationSets than the size's")
+	only := flags.String("only", "", "phases to run once the fleet is there, such as latency,trickle,lone; empty: all")
 	out := flags.String("out", filepath.Join(testkit.Root(), "bin", "bench"), "folder for the results and plots")
 	committed := flags.String("committed", filepath.Join(testkit.Root(), "e2e", "bench", "results"), "folder of the results to compare with; empty: none")
 	gate := flags.Bool("gate", false, "fail when a ratio or a count misses its target or, beyond the noise, the committed results")
@@ -68,12 +69,20 @@ func bench(ctx context.Context, arguments []string) error {
 			return err
 		}
 	}
+	var phases []string
+	if *only != "" {
+		phases = strings.Split(*only, ",")
+		*committed = "" // which is of all phases
+	}
 	commit := revision(ctx)
-	results, err := run.Run(ctx, run.Options{Size: size.With(*clusters, *sets), Profiles: *profiles, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
+	results, err := run.Run(ctx, run.Options{Size: size.With(*clusters, *sets), Only: phases, Profiles: *profiles, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
 	if results == nil || len(results.Rows) == 0 {
 		return err
 	}
 	results.Commit = commit
+	if len(phases) > 0 {
+		results.Size += "-" + strings.Join(phases, "-")
+	}
 	return errors.Join(err, conclude(results, *out, *committed, *gate))
 }
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
@@ -31,6 +32,8 @@ type Options struct {
 	Size Size
 	// Progress is told what happens.
 	Progress func(line string)
+	// Only are the phases to run once the fleet is there, by their keys; none: all.
+	Only []string
 	// Profiles is a folder for CPU profiles of the binaries, which then serve them;
 	// empty: none.
 	Profiles string
@@ -94,27 +97,37 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 	return b.results, b.measure(watched)
 }
 
+// phase is a part of the benchmark.
+type phase struct {
+	key, name string
+	run       func(context.Context) error
+}
+
 // measure goes through all figures, in an order in which each phase leaves behind
 // what the next one wants.
 func (b *bench) measure(ctx context.Context) error {
-	for _, phase := range []struct {
-		name string
-		run  func(context.Context) error
-	}{
-		{"small fleet", b.grow},
-		{"cold delivery", b.cold},
-		{"storm of first statuses", b.storm},
-		{"costs at full size", b.cost},
-		{"latency at 5 changes a second", b.latency},
-		{"burst on one report", b.burst},
-		{"the page, with nobody, one and ten looking", b.page},
-		{"idle, search polled", b.idle},
-		{"search on its own", b.bareSearch},
-		{"idle, no search service", b.idleWithoutSearch},
-		{"warm restart", b.restart},
-		{"push to one repository", b.push},
-		{"one wide report", b.wide},
-	} {
+	phases := []phase{
+		{"grow", "small fleet", b.grow},
+		{"cold", "cold delivery", b.cold},
+		{"storm", "storm of first statuses", b.storm},
+		{"cost", "costs at full size", b.cost},
+		{"latency", "latency at 5 changes a second", b.latency},
+		{"trickle", "what 5 changes a second cost", b.trickle},
+		{"lone", "latency of lone changes", b.lone},
+		{"burst", "burst on one report", b.burst},
+		{"page", "the page, with nobody, one and ten looking", b.page},
+		{"idle", "idle, search polled", b.idle},
+		{"search", "search on its own", b.bareSearch},
+		{"nosearch", "idle, no search service", b.idleWithoutSearch},
+		{"restart", "warm restart", b.restart},
+		{"push", "push to one repository", b.push},
+		{"wide", "one wide report", b.wide},
+	}
+	phases, err := b.chosen(phases)
+	if err != nil {
+		return err
+	}
+	for _, phase := range phases {
 		b.say("%s", phase.name)
 		if err := phase.run(ctx); err != nil {
 			if cause := context.Cause(ctx); cause != nil {
@@ -125,6 +138,23 @@ func (b *bench) measure(ctx context.Context) error {
 	}
 	b.relateCosts()
 	return nil
+}
+
+// chosen returns the phases that are asked for, in their order.
+func (b *bench) chosen(all []phase) ([]phase, error) {
+	if len(b.Only) == 0 {
+		return all, nil
+	}
+	chosen := []phase{{"fill", "whole fleet", b.fill}}
+	for _, p := range all {
+		if slices.Contains(b.Only, p.key) {
+			chosen = append(chosen, p)
+		}
+	}
+	if len(chosen) <= len(b.Only) {
+		return nil, fmt.Errorf("not every phase of %q is there", b.Only)
+	}
+	return chosen, nil
 }
 
 // start starts the hub and search; none of the product's binaries runs yet.

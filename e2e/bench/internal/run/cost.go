@@ -38,7 +38,7 @@ func (b *bench) cost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.awaitNoWrites(ctx, time.Second); err != nil {
+	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
 	after, err := b.usages(followers...)

@@ -15,6 +15,34 @@ import (
 // grow brings the fleet, with everything running, up to the stage before the last,
 // and measures costs at each.
 func (b *bench) grow(ctx context.Context) error {
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	for stage := range len(b.Size.Stages) - 1 {
+		first := 0
+		if stage > 0 {
+			first = b.Size.at(stage - 1)
+		}
+		if err := b.deliver(ctx, first, b.Size.at(stage)); err != nil {
+			return err
+		}
+		if err := b.cost(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill brings the fleet to its full size at once and measures nothing.
+func (b *bench) fill(ctx context.Context) error {
+	if err := b.begin(ctx); err != nil {
+		return err
+	}
+	return b.deliver(ctx, 0, b.Size.Clusters)
+}
+
+// begin starts everything, with ApplicationSets that have no Application yet.
+func (b *bench) begin(ctx context.Context) error {
 	if err := b.hub.Create(ctx, simulate.Projects, simulate.DefaultProject()); err != nil {
 		return err
 	}
@@ -28,31 +56,24 @@ func (b *bench) grow(ctx context.Context) error {
 			return err
 		}
 	}
-	for stage := range len(b.Size.Stages) - 1 {
-		first := 0
-		if stage > 0 {
-			first = b.Size.at(stage - 1)
-		}
-		if err := b.addApplications(ctx, first, b.Size.at(stage)); err != nil {
-			return err
-		}
-		b.say("%d Applications are there", len(b.apps))
-		err := env.WaitFor(ctx, patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
-			err := b.learnWorks(ctx)
-			return err == nil, fmt.Sprint(err)
-		})
-		if err != nil {
-			return err
-		}
-		if err := b.reportAll(ctx, b.apps[first*b.Size.Sets:]); err != nil {
-			return err
-		}
-		if err := b.awaitStatuses(ctx); err != nil {
-			return err
-		}
-		if err := b.cost(ctx); err != nil {
-			return err
-		}
-	}
 	return nil
+}
+
+// deliver adds the clusters from first to last and waits until all hub Applications have a status.
+func (b *bench) deliver(ctx context.Context, first, last int) error {
+	if err := b.addApplications(ctx, first, last); err != nil {
+		return err
+	}
+	b.say("%d Applications are there", len(b.apps))
+	err := env.WaitFor(ctx, patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
+		err := b.learnWorks(ctx)
+		return err == nil, fmt.Sprint(err)
+	})
+	if err != nil {
+		return err
+	}
+	if err := b.reportAll(ctx, b.apps[first*b.Size.Sets:]); err != nil {
+		return err
+	}
+	return b.awaitStatuses(ctx)
 }

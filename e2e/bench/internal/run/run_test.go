@@ -30,6 +30,46 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+func TestChosenPhases(t *testing.T) {
+	all := []phase{{key: "grow"}, {key: "latency"}, {key: "wide"}}
+	keys := func(phases []phase) (keys string) {
+		for _, p := range phases {
+			keys += p.key + " "
+		}
+		return keys
+	}
+	for name, c := range map[string]struct {
+		reason string
+		only   []string
+		want   string
+		fails  bool
+	}{
+		"all":     {"nothing is asked for in particular", nil, "grow latency wide ", false},
+		"one":     {"the fleet has to be there before", []string{"latency"}, "fill latency ", false},
+		"two":     {"each finds what the one before it leaves behind", []string{"wide", "latency"}, "fill latency wide ", false},
+		"unknown": {"a phase that is not there is no phase that passed", []string{"latency", "bust"}, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := (&bench{Options: Options{Only: c.only}}).chosen(all)
+			if keys(got) != c.want || (err != nil) != c.fails {
+				t.Errorf("%s: %q, %v", c.reason, keys(got), err)
+			}
+		})
+	}
+}
+
+// What is drawn in turn goes from one ApplicationSet to the next.
+func TestInTurn(t *testing.T) {
+	b := &bench{random: rand.New(rand.NewPCG(1, 2)), apps: []*application{{set: "a"}, {set: "b"}, {set: "a"}, {set: "b"}, {set: "b"}}}
+	var sets string
+	for _, c := range b.inTurn(5) {
+		sets += c.set
+	}
+	if sets != "ababa" {
+		t.Errorf("the ApplicationSets are %s", sets)
+	}
+}
+
 // No Application has two changes in flight, or its cluster would seem to go back
 // in time.
 func TestDrawKeepsOrder(t *testing.T) {

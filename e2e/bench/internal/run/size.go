@@ -22,6 +22,11 @@ type Size struct {
 	Burst int
 	// Changes is how many changes latencies are measured over, 5 each second.
 	Changes int
+	// Lone is how many changes of reports that were quiet are timed, WideLone how many of
+	// the one wide report.
+	Lone, WideLone int
+	// Trickle is how many changes the cost of a trickle is measured over.
+	Trickle int
 	// CostChanges is how many changes costs are measured over.
 	CostChanges int
 	// Idle is how long the idle fleet is watched.
@@ -36,15 +41,15 @@ type Size struct {
 func Sizes() []Size {
 	return []Size{
 		{
-			Name: "quick", Clusters: 50, Sets: 4, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 50, Changes: 50, CostChanges: 200,
+			Name: "quick", Clusters: 50, Sets: 4, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 50, Changes: 50, Lone: 8, WideLone: 2, Trickle: 100, CostChanges: 200,
 			Idle: 21 * time.Second, SearchClusters: 500, WideReport: 200,
 		},
 		{
-			Name: "standard", Clusters: 500, Sets: 10, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 500, Changes: 300, CostChanges: 1000,
+			Name: "standard", Clusters: 500, Sets: 10, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5, Trickle: 400, CostChanges: 1000,
 			Idle: time.Minute, SearchClusters: 500, WideReport: 2000,
 		},
 		{
-			Name: "large", Clusters: 2000, Sets: 10, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 500, Changes: 300, CostChanges: 1000,
+			Name: "large", Clusters: 2000, Sets: 10, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5, Trickle: 400, CostChanges: 1000,
 			Idle: time.Minute, SearchClusters: 500, WideReport: 10000,
 		},
 	}
