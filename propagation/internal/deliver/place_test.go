@@ -117,6 +117,7 @@ func (p *place) deploy(name string, change ...func(*argocd.Application)) *argocd
 
 func (p *place) create(o client.Object) {
 	p.t.Helper()
+	begin(p.t)
 	if err := hub.client.Create(context.Background(), o); err != nil {
 		p.t.Fatalf("create %T %s/%s: %v", o, o.GetNamespace(), o.GetName(), err)
 	}

@@ -91,6 +91,7 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 
 func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, frozen *freezer, change ...func(*Options)) *propagation {
 	t.Helper()
+	begin(t)
 	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024, SweepInterval: time.Hour,
 		Withdrawals: guard.Settings{Group: guard.Limit{Percent: 100}, Hub: guard.Limit{Percent: 100}, Window: time.Minute}}
 	for _, c := range change {
