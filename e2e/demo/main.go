@@ -32,7 +32,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := run(env.WithParent(ctx), *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops})
+	err := run(env.WithParent(ctx), *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, SaveMemory: true})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\nthe demo failed: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process

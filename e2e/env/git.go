@@ -11,15 +11,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // RepositoryURL is the address that the examples name. Argo CD reaches the
 // repository below it, by TLS, through [gitFront].
 const RepositoryURL = "https://" + gitHost + "/apps.git"
 
-// Repository is the git repository that Applications come from, with a working copy.
+// Repository is the git repository that Applications come from, with a working copy. It is
+// safe for concurrent use.
 type Repository struct {
 	work string
+	mu   sync.Mutex // of the working copy
 }
 
 // newRepository makes root/apps.git with two applications, guestbook and notes, in it.
@@ -53,6 +56,8 @@ func newRepository(ctx context.Context, root string) (*Repository, error) {
 // Commit writes files, by path, commits and pushes them, and returns the
 // revision. A file with no content is removed.
 func (r *Repository) Commit(ctx context.Context, message string, files map[string]string) (revision string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for path, content := range files {
 		path = filepath.Join(r.work, path)
 		if content == "" {

@@ -121,7 +121,7 @@ func (f *Fleet) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (l
 	}
 	return f.runOCM(ctx, c.parts, c.Name+"-work-agent", "work", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
 		"--spoke-cluster-name="+c.Name, "--workload-source-driver=kube", "--workload-source-config="+toHub,
-		"--agent-id="+c.Name+"-agent", "--status-sync-interval=10s")
+		"--agent-id="+c.Name+"-agent", "--status-sync-interval="+f.options.StatusPoll.String())
 }
 
 // AwaitAvailable waits until the hub calls a managed cluster available.

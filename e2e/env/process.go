@@ -47,7 +47,7 @@ func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
 		return nil, err
 	}
 	environment := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}
-	if !f.options.DefaultGC {
+	if f.options.SaveMemory {
 		environment = append(environment, "GOGC=50")
 	}
 	environment = append(environment, c.env...)

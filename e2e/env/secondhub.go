@@ -69,7 +69,7 @@ func (f *Fleet) SwitchHub(ctx context.Context, c, to *Cluster, arguments ...stri
 	agent, err := f.runOCM(ctx, c.parts, fmt.Sprintf("%s-work-agent-of-%s", c.Name, to.Name), append([]string{"work", "agent",
 		"--kubeconfig=" + kubeconfigFile(c, "klusterlet-work"), "--namespace=" + agentNamespace,
 		"--spoke-cluster-name=" + c.Name, "--workload-source-driver=kube", "--workload-source-config=" + kubeconfig,
-		"--agent-id=" + c.Name + "-agent", "--status-sync-interval=10s"}, arguments...)...)
+		"--agent-id=" + c.Name + "-agent", "--status-sync-interval=" + f.options.StatusPoll.String()}, arguments...)...)
 	if err != nil {
 		return err
 	}

@@ -122,18 +122,34 @@ func (v *View) Changed() <-chan struct{} {
 // Await waits until what holds and returns when it was first seen to hold. what is
 // asked at every change, and says what it saw.
 func (v *View) Await(ctx context.Context, name string, what func() (holds bool, saw string)) (time.Time, error) {
+	return v.await(ctx, name, 0, what)
+}
+
+// askAgain is how much time [View.AwaitAsking] leaves between two questions.
+const askAgain = 100 * time.Millisecond
+
+// AwaitAsking is [View.Await] for a what that asks API servers: changes come in bursts, and
+// it is asked once for those of a moment.
+func (v *View) AwaitAsking(ctx context.Context, name string, what func() (holds bool, saw string)) error {
+	_, err := v.await(ctx, name, askAgain, what)
+	return err
+}
+
+func (v *View) await(ctx context.Context, name string, rest time.Duration, what func() (holds bool, saw string)) (time.Time, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, env.Patience, fmt.Errorf("not within %s", env.Patience))
 	defer cancel()
 	now := time.NewTicker(time.Second) // for what is not watched
 	defer now.Stop()
 	for {
 		changed := v.Changed()
+		rested := time.After(rest)
 		holds, saw := what()
 		if holds {
 			return time.Now(), nil
 		}
 		select {
 		case <-changed:
+			<-rested
 		case <-now.C:
 		case <-v.fleet.Context().Done():
 			return time.Time{}, errors.Join(fmt.Errorf("wait for %s; last seen: %s", name, saw), v.fleet.Err())

@@ -5,8 +5,10 @@ package testkit
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -34,4 +36,11 @@ func Main(m *testing.M, ready func(*rest.Config) error) {
 		code = 1
 	}
 	os.Exit(code)
+}
+
+// SideBySide has n of a package's parallel tests run at a time, and not just one for each
+// processor: those that mostly wait. TestMain calls it before it runs them; -parallel on
+// the command line still counts.
+func SideBySide(n int) {
+	_ = flag.Set("test.parallel", strconv.Itoa(n)) // every test binary has the flag
 }

@@ -174,7 +174,6 @@ func (b *bench) start(ctx context.Context) error {
 	}
 	fleet, err := env.Start(ctx, env.Options{
 		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServer: server,
-		DefaultGC: true, // as on a hub, where operators do not set it
 	})
 	if err != nil {
 		return err
