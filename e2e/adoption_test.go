@@ -25,7 +25,10 @@ import (
 // An Application that a managed cluster's own people made is observed from the hub, which
 // says what a delivery would change and touches nothing, be it by being deleted; then it is
 // found to have another owner; and then it is taken over. What runs is the same throughout.
-func TestAdoption(t *testing.T) { onEachCluster(t, adoption) }
+func TestAdoption(t *testing.T) {
+	alongside(t)
+	onEachCluster(t, adoption)
+}
 
 func adoption(t *testing.T, cluster string) {
 	t.Helper()

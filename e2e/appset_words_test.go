@@ -135,6 +135,7 @@ func hubApplicationGone(t *testing.T, name string) (bool, string) {
 // preserveResourcesOnDeletion: the Applications go, and what they deployed stays, on the
 // hub's word as on a single cluster.
 func TestPreserveResourcesOnDeletion(t *testing.T) {
+	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
 		s := newWordedSet(t, "preserved", cluster, "{preserveResourcesOnDeletion: true}", "one")
 		s.apply(3, "one")
@@ -165,6 +166,7 @@ func TestPreserveResourcesOnDeletion(t *testing.T) {
 // applicationsSync: what the controller may not do to Applications is not done to what is
 // delivered either.
 func TestApplicationsSync(t *testing.T) {
+	alongside(t)
 	limitOf := func(t *testing.T, cluster, name string) string {
 		t.Helper()
 		_, after, _ := strings.Cut(string(managed(t, cluster, name).Spec), `"revisionHistoryLimit":`)
@@ -180,6 +182,7 @@ func TestApplicationsSync(t *testing.T) {
 		"sync":          {"7", false},
 	} {
 		t.Run(policy, func(t *testing.T) {
+			alongside(t)
 			onEachCluster(t, func(t *testing.T, cluster string) {
 				s := newWordedSet(t, policy, cluster, "{applicationsSync: "+policy+"}", "one", "two", "three")
 				s.apply(3, "one")
@@ -211,6 +214,7 @@ func TestApplicationsSync(t *testing.T) {
 // and what runs stays until then.
 func TestDeleteConfirm(t *testing.T) {
 	const confirm = "metadata: {annotations: {argocd.argoproj.io/sync-options: Delete=confirm}, name:"
+	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
 		s := newWordedSet(t, "confirmed", cluster, "{}", "one")
 		dear := strings.ReplaceAll(strings.Replace(survivor, "metadata: {name:", confirm, 1), "NAME", s.app("one"))
@@ -246,6 +250,7 @@ func TestDeleteConfirm(t *testing.T) {
 // on-withdraw on an ApplicationSet counts when the ApplicationSet is deleted, and with it,
 // by Kubernetes' garbage collector, all of its Applications.
 func TestHandOverOfAnApplicationSet(t *testing.T) {
+	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
 		s := newWordedSet(t, "released", cluster, "{}", "one", "two")
 		s.annotations = map[string]string{contract.OnWithdrawAnnotation: "orphan"}

@@ -20,39 +20,49 @@ import (
 
 // An operation asked for on the hub runs once on the managed cluster, however often
 // propagation restarts around it.
-func TestSyncOnce(t *testing.T) {
-	onEachCluster(t, func(t *testing.T, cluster string) {
-		t.Helper()
-		syncOnce(t, "sync-once-"+cluster, cluster, restartPropagation)
-	})
+func TestSyncOnce(t *testing.T) { syncOnce(t, "sync-once", restartPropagation) }
+
+// syncOnce does the same whatever begin does to propagation: once after an operation was
+// asked for on every cluster, and once after they are over.
+func syncOnce(t *testing.T, prefix string, begin func(*testing.T)) {
+	t.Helper()
+	apps, first := map[string]*argocd.Application{}, map[string]operation{}
+	for _, c := range fleet.Managed {
+		apps[c.Name] = create(t, prefix+"-"+c.Name, c.Name, false)
+	}
+	for _, a := range apps {
+		await(t, a.Name+" to be OutOfSync on the hub", func() (bool, string) {
+			seen, _ := view.Application("hub", a.Name)
+			return seen.Sync == argocd.SyncOutOfSync, seen.String()
+		})
+	}
+	for _, a := range apps {
+		patch(t, a, `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`)
+	}
+	begin(t)
+	for cluster, a := range apps {
+		awaitWell(t, "hub", a.Name)
+		awaitNoOperation(t, a)
+		first[cluster] = operationOf(t, cluster, a.Name)
+	}
+	begin(t)
+	awaitOthers(t, prefix)
+	for cluster, a := range apps {
+		if first, last := first[cluster], operationOf(t, cluster, a.Name); last.entries != 1 || last.startedAt != first.startedAt {
+			t.Errorf("%s has %d entries in the history, operation started at %s; want one, at %s", a.Name, last.entries, last.startedAt, first.startedAt)
+		}
+	}
 }
 
-// syncOnce does the same whatever begin does to propagation: once after the operation
-// was asked for, and once after it is over.
-func syncOnce(t *testing.T, name, cluster string, begin func(*testing.T)) {
+// awaitOthers delivers another Application to each cluster: what propagation does for them
+// after it has started again, it has also had the time to do for those that were there.
+func awaitOthers(t *testing.T, prefix string) {
 	t.Helper()
-	a := create(t, name, cluster, false)
-	await(t, name+" to be OutOfSync on the hub", func() (bool, string) {
-		seen, _ := view.Application("hub", name)
-		return seen.Sync == argocd.SyncOutOfSync, seen.String()
-	})
-	patch(t, a, `{"operation":{"initiatedBy":{"username":"e2e"},"sync":{"revision":"main"}}}`)
-	begin(t)
-	awaitWell(t, "hub", name)
-	await(t, "the hub to have no operation left", func() (bool, string) {
-		hub := &argocd.Application{}
-		err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(a), hub)
-		return err == nil && len(hub.Operation) == 0, fmt.Sprintf("%v %s", err, hub.Operation)
-	})
-	first := operationOf(t, cluster, name)
-	begin(t)
-	// What propagation does for another Application after it has started again, it
-	// has also had the time to do for this one.
-	create(t, name+"-after", cluster, true)
-	awaitWell(t, "hub", name+"-after")
-	last := operationOf(t, cluster, name)
-	if last.entries != 1 || last.startedAt != first.startedAt {
-		t.Errorf("%d entries in the history, operation started at %s; want one, at %s", last.entries, last.startedAt, first.startedAt)
+	for _, c := range fleet.Managed {
+		create(t, prefix+"-after-"+c.Name, c.Name, true)
+	}
+	for _, c := range fleet.Managed {
+		awaitWell(t, "hub", prefix+"-after-"+c.Name)
 	}
 }
 
@@ -133,7 +143,10 @@ func deleteWaitsForThePrune(t *testing.T, cluster string) {
 }
 
 // An Application without the pull label any more is withdrawn, and stays on the hub.
-func TestWithdrawByLabel(t *testing.T) { onEachCluster(t, withdrawByLabel) }
+func TestWithdrawByLabel(t *testing.T) {
+	alongside(t)
+	onEachCluster(t, withdrawByLabel)
+}
 
 func withdrawByLabel(t *testing.T, cluster string) {
 	t.Helper()
@@ -157,20 +170,22 @@ func worksOf(name string) []*workv1.ManifestWork {
 }
 
 // A restart over a settled fleet writes nothing: no work changes.
-func TestRestartWritesNothing(t *testing.T) { onEachCluster(t, restartWritesNothing) }
-
-func restartWritesNothing(t *testing.T, cluster string) {
-	t.Helper()
-	name := "settled-" + cluster
-	create(t, name, cluster, true)
-	awaitWell(t, "hub", name)
-	before := workOf(t, name)
+func TestRestartWritesNothing(t *testing.T) {
+	before := map[string]*workv1.ManifestWork{}
+	for _, c := range fleet.Managed {
+		create(t, "settled-"+c.Name, c.Name, true)
+	}
+	for _, c := range fleet.Managed {
+		awaitWell(t, "hub", "settled-"+c.Name)
+		before[c.Name] = workOf(t, "settled-"+c.Name)
+	}
 	restartPropagation(t)
-	create(t, name+"-after", cluster, true)
-	awaitWell(t, "hub", name+"-after")
-	after := workOf(t, name)
-	if after.Generation != before.Generation || fmt.Sprint(after.Annotations, after.Labels) != fmt.Sprint(before.Annotations, before.Labels) {
-		t.Errorf("the work was written: generation %d to %d", before.Generation, after.Generation)
+	awaitOthers(t, "settled")
+	for _, c := range fleet.Managed {
+		before, after := before[c.Name], workOf(t, "settled-"+c.Name)
+		if after.Generation != before.Generation || fmt.Sprint(after.Annotations, after.Labels) != fmt.Sprint(before.Annotations, before.Labels) {
+			t.Errorf("the work of settled-%s was written: generation %d to %d", c.Name, before.Generation, after.Generation)
+		}
 	}
 }
 

@@ -17,7 +17,10 @@ import (
 // The hub lets an Application go and its cluster keeps all of it: the Argo CD there goes on
 // with it by itself, nobody of Open Cluster Management owns it, and no pod restarts, neither
 // then nor when the hub takes it over again.
-func TestHandOver(t *testing.T) { onEachCluster(t, handOver) }
+func TestHandOver(t *testing.T) {
+	alongside(t)
+	onEachCluster(t, handOver)
+}
 
 func handOver(t *testing.T, cluster string) {
 	t.Helper()

@@ -13,8 +13,10 @@ import (
 // is delivered where it is known. Elsewhere the cluster's API server refuses the
 // Application, and the hub's says so and names the field.
 func TestFieldOfANewerArgoCD(t *testing.T) {
+	alongside(t)
 	const enabled = `{"spec":{"syncPolicy":{"automated":{"enabled":true}}}}`
 	t.Run("cluster1", func(t *testing.T) {
+		alongside(t)
 		const name = "newer-field-cluster1"
 		patch(t, create(t, name, "cluster1", true), enabled)
 		await(t, "the field to arrive", func() (bool, string) {
@@ -27,6 +29,7 @@ func TestFieldOfANewerArgoCD(t *testing.T) {
 		awaitWell(t, "hub", name)
 	})
 	t.Run("cluster2", func(t *testing.T) {
+		alongside(t)
 		const name = "newer-field-cluster2"
 		a := create(t, name, "cluster2", true)
 		awaitWell(t, "hub", name)

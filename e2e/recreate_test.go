@@ -38,50 +38,93 @@ spec:
 // propagation is down: a restore, kubectl replace --force, a regenerated
 // ApplicationSet. What runs on the managed cluster are the same objects throughout.
 func TestRecreatedApplicationKeepsWhatRuns(t *testing.T) {
-	// What the agents differ in is seen in the first few.
-	rounds := map[string][2]int{"cluster1": {25, 5}, "cluster2": {5, 1}}
-	onEachCluster(t, func(t *testing.T, cluster string) {
-		recreatedApplicationKeepsWhatRuns(t, cluster, rounds[cluster][0], rounds[cluster][1])
-	})
+	newest := &recreated{cluster: "cluster1", up: 25, down: 5}
+	oldest := &recreated{cluster: "cluster2", up: 5, down: 1} // what the agents differ in is seen in the first few
+	both := []*recreated{newest, oldest}
+	for _, r := range both {
+		r.start(t)
+	}
+	for i := range newest.up {
+		for _, r := range both {
+			if i < r.up {
+				r.again(t)
+			}
+		}
+		for _, r := range both {
+			r.same(t)
+		}
+	}
+	for i := range newest.down {
+		withoutPropagation(t, func() {
+			for _, r := range both {
+				for range 5 {
+					if i < r.down {
+						r.again(t)
+					}
+				}
+			}
+		})
+		for _, r := range both {
+			r.same(t)
+		}
+	}
+	for _, r := range both {
+		awaitWell(t, "hub", r.app.Name)
+		r.same(t)
+	}
 }
 
-// recreatedApplicationKeepsWhatRuns recreates an Application up times while propagation
-// runs, and five times in each of down outages of it.
-func recreatedApplicationKeepsWhatRuns(t *testing.T, cluster string, up, down int) {
+// recreated is an Application that is made again up times while propagation runs, and five
+// times in each of down outages of it.
+type recreated struct {
+	cluster  string
+	up, down int
+	app      *argocd.Application
+	before   map[string]string
+}
+
+func (r *recreated) start(t *testing.T) {
 	t.Helper()
-	name := "survivor-" + cluster
-	a := create(t, name, cluster, true)
+	name := "survivor-" + r.cluster
+	r.app = create(t, name, r.cluster, true)
 	content := map[string]string{name + "/config.yaml": strings.ReplaceAll(survivor, "NAME", name)}
 	if _, err := fleet.Git.Commit(t.Context(), "Survive", content); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the Deployment and its pods to be there", func() (bool, string) {
-		found := slices.Sorted(maps.Keys(running(t, cluster, name)))
+		found := slices.Sorted(maps.Keys(running(t, r.cluster, name)))
 		return len(found) == 4, fmt.Sprint(found)
 	})
 	awaitWell(t, "hub", name)
-	before := running(t, cluster, name)
-	same := func() {
-		t.Helper()
-		awaitAdoption(t, a, cluster)
-		if after := running(t, cluster, name); !maps.Equal(before, after) {
-			t.Fatalf("what runs has changed from %v to %v", before, after)
-		}
+	r.before = running(t, r.cluster, name)
+}
+
+// again deletes the hub Application without its finalizer and makes it again at once.
+func (r *recreated) again(t *testing.T) {
+	t.Helper()
+	a := r.app
+	patch(t, a, `{"metadata":{"finalizers":null}}`)
+	if err := fleet.Hub.Client.Delete(t.Context(), a); err != nil {
+		t.Fatal(err)
 	}
-	for range up {
-		a = again(t, a)
-		same()
+	r.app = &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, Labels: a.Labels, Annotations: a.Annotations, Finalizers: []string{argocd.ResourcesFinalizer}},
+		Spec:       a.Spec,
 	}
-	for range down {
-		withoutPropagation(t, func() {
-			for range 5 {
-				a = again(t, a)
-			}
-		})
-		same()
+	r.app.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
+	if err := fleet.Hub.Client.Create(t.Context(), r.app); err != nil {
+		t.Fatal(err)
 	}
-	awaitWell(t, "hub", name)
-	same()
+}
+
+// same waits until the Application has taken over its work, and fails the test unless what
+// runs is what ran before.
+func (r *recreated) same(t *testing.T) {
+	t.Helper()
+	awaitAdoption(t, r.app, r.cluster)
+	if after := running(t, r.cluster, r.app.Name); !maps.Equal(r.before, after) {
+		t.Fatalf("what runs has changed from %v to %v", r.before, after)
+	}
 }
 
 // withoutPropagation does something while no replica of propagation runs.
@@ -100,24 +143,6 @@ func withoutPropagation(t *testing.T, do func()) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// again deletes a hub Application without its finalizer and makes it again at once.
-func again(t *testing.T, a *argocd.Application) *argocd.Application {
-	t.Helper()
-	patch(t, a, `{"metadata":{"finalizers":null}}`)
-	if err := fleet.Hub.Client.Delete(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	next := &argocd.Application{
-		ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, Labels: a.Labels, Annotations: a.Annotations, Finalizers: []string{argocd.ResourcesFinalizer}},
-		Spec:       a.Spec,
-	}
-	next.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
-	if err := fleet.Hub.Client.Create(t.Context(), next); err != nil {
-		t.Fatal(err)
-	}
-	return next
 }
 
 // awaitAdoption waits until the one work of an Application is bound to its UID.

@@ -17,7 +17,10 @@ import (
 
 // Both generations of agents apply a refresh again that differs from the one before in its
 // identity only, and the hub hears of it: one write of the ManifestWork for each.
-func TestRefresh(t *testing.T) { onEachCluster(t, refreshed) }
+func TestRefresh(t *testing.T) {
+	alongside(t)
+	onEachCluster(t, refreshed)
+}
 
 func refreshed(t *testing.T, cluster string) {
 	a := create(t, "refreshed-"+cluster, cluster, true)

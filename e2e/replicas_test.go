@@ -21,9 +21,10 @@ func TestLeaderIsKilled(t *testing.T) {
 			startAfterwards(t, p)
 		}
 		for _, c := range fleet.Managed {
-			name := round.name + "-" + c.Name
-			create(t, name, c.Name, true)
-			awaitWell(t, "hub", name)
+			create(t, round.name+"-"+c.Name, c.Name, true)
+		}
+		for _, c := range fleet.Managed {
+			awaitWell(t, "hub", round.name+"-"+c.Name)
 		}
 		for _, binary := range []string{env.Propagation, env.Aggregation} {
 			if err := process(t, binary+round.killed).Start(t.Context()); err != nil {

@@ -26,8 +26,6 @@ import (
 //go:embed testdata/rolling.yaml
 var rolling string
 
-const rollingName = "rolling"
-
 // Argo CD's own ApplicationSet controller rolls a change over two groups of
 // clusters, one after the other, by nothing but the status that propagation writes.
 func TestRollingSync(t *testing.T) {
@@ -47,7 +45,8 @@ func TestRollingSync(t *testing.T) {
 
 func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	t.Helper()
-	set := startRolling(t, first, second)
+	const name = "rolling"
+	set := startRolling(t, name, first, second)
 
 	// The first group never gets well with this: the second must not see it. The controller
 	// goes by the status that it has, so the hub must hear of the first group first: one
@@ -57,21 +56,21 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	if err := later.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	applyRolling(t, set, "rolling-bad")
+	applyRolling(t, set, name+"-bad")
 	await(t, "the first group to be at it", func() (bool, string) {
-		a, _ := view.Application("hub", "rolling-"+first)
+		a, _ := view.Application("hub", name+"-"+first)
 		return a.Health == argocd.HealthProgressing && a.Phase == argocd.OperationRunning, a.String()
 	})
 	if err := later.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the second group to be told of it", func() (bool, string) {
-		a, _ := view.Application("hub", "rolling-"+second)
+		a, _ := view.Application("hub", name+"-"+second)
 		return a.Sync == argocd.SyncOutOfSync, a.String()
 	})
-	before := operationOf(t, first, "rolling-"+first)
+	before := operationOf(t, first, name+"-"+first)
 	meanwhile(t)
-	if after := operationOf(t, first, "rolling-"+first); after != before {
+	if after := operationOf(t, first, name+"-"+first); after != before {
 		t.Errorf("the operation of the first group was %v and is %v", before, after)
 	}
 	if configMapIsThere(t, second, "stuck-after") || deploymentIsThere(t, second, "stuck") {
@@ -79,10 +78,10 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	}
 
 	// Changes wait for the operation, which waits for ever: a person ends it.
-	applyRolling(t, set, "rolling-v2")
-	patch(t, &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "rolling-" + first}}, terminating)
-	awaitPath(t, first, "rolling-v2")
-	awaitPath(t, second, "rolling-v2")
+	applyRolling(t, set, name+"-v2")
+	patch(t, &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name + "-" + first}}, terminating)
+	awaitVersion(t, name, first, "v2")
+	awaitVersion(t, name, second, "v2")
 }
 
 // The ApplicationSet controller of Argo CD 3.x deletes the groups in the order that
@@ -90,13 +89,17 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 // before those of the next are deleted.
 func TestDeletionOrder(t *testing.T) {
 	for _, order := range [][2]string{{"cluster1", "cluster2"}, {"cluster2", "cluster1"}} {
-		t.Run(order[1]+" before "+order[0], func(t *testing.T) { deletionOrder(t, order[0], order[1]) })
+		t.Run(order[1]+" before "+order[0], func(t *testing.T) {
+			t.Parallel()
+			deletionOrder(t, order[0], order[1])
+		})
 	}
 }
 
 func deletionOrder(t *testing.T, first, second string) {
 	t.Helper()
-	set := startRolling(t, first, second)
+	name := "ordered-" + first
+	set := startRolling(t, name, first, second)
 	argo := process(t, second+"-argocd")
 	startAfterwards(t, argo)
 	if err := argo.Stop(t.Context()); err != nil {
@@ -106,12 +109,12 @@ func deletionOrder(t *testing.T, first, second string) {
 		t.Fatal(err)
 	}
 	// It has to look twice, since the first time it goes no further in any case.
-	waits := "application rolling-" + second + " has been marked for deletion, but object not removed yet"
-	await(t, "the controller to wait for rolling-"+second, func() (bool, string) {
+	waits := "application " + name + "-" + second + " has been marked for deletion, but object not removed yet"
+	await(t, "the controller to wait for "+name+"-"+second, func() (bool, string) {
 		log, err := os.ReadFile(process(t, "hub-applicationsets").Log)
 		return bytes.Contains(log, []byte(waits)), fmt.Sprint(err)
 	})
-	if a, there := view.Application("hub", "rolling-"+first); !there || a.Deleting {
+	if a, there := view.Application("hub", name+"-"+first); !there || a.Deleting {
 		t.Errorf("the first group is there: %t, and being deleted: %t, before the second is gone", there, a.Deleting)
 	}
 	if err := argo.Start(t.Context()); err != nil {
@@ -121,7 +124,7 @@ func deletionOrder(t *testing.T, first, second string) {
 		t.Fatal(err)
 	}
 	for _, cluster := range []string{first, second} {
-		if configMapIsThere(t, cluster, rollingName) {
+		if configMapIsThere(t, cluster, name) {
 			t.Errorf("the workload is left on %s", cluster)
 		}
 	}
@@ -129,32 +132,32 @@ func deletionOrder(t *testing.T, first, second string) {
 
 // startRolling applies the ApplicationSet for two groups of one cluster each, waits
 // until it is rolled out, and removes it when the test ends.
-func startRolling(t *testing.T, first, second string) *unstructured.Unstructured {
+func startRolling(t *testing.T, name, first, second string) *unstructured.Unstructured {
 	t.Helper()
 	if _, err := fleet.Git.Commit(t.Context(), "Add what rolls", map[string]string{
-		"rolling-v1/config.yaml": config(t, "v1"), "rolling-v2/config.yaml": config(t, "v2"), "rolling-bad/config.yaml": scenario.NeverHealthy,
+		name + "-v1/config.yaml": config(t, name, "v1"), name + "-v2/config.yaml": config(t, name, "v2"), name + "-bad/config.yaml": scenario.NeverHealthy,
 	}); err != nil {
 		t.Fatal(err)
 	}
 	set := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(strings.NewReplacer("FIRST", first, "SECOND", second).Replace(rolling)), &set.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(strings.NewReplacer("NAME", name, "FIRST", first, "SECOND", second).Replace(rolling)), &set.Object); err != nil {
 		t.Fatal(err)
 	}
-	applyRolling(t, set, "rolling-v1")
-	afterwards(t, "delete "+rollingName, func(ctx context.Context) error {
+	applyRolling(t, set, name+"-v1")
+	afterwards(t, "delete "+name, func(ctx context.Context) error {
 		if err := fleet.Hub.Client.Delete(ctx, set); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 		return rollingGone(ctx, set)
 	})
-	awaitPath(t, first, "rolling-v1")
-	awaitPath(t, second, "rolling-v1")
+	awaitVersion(t, name, first, "v1")
+	awaitVersion(t, name, second, "v1")
 	return set
 }
 
-func config(t *testing.T, version string) string {
+func config(t *testing.T, name, version string) string {
 	t.Helper()
-	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {version: %s, test: %q}\n", rollingName, version, t.Name())
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {version: %s, test: %q}\n", name, version, t.Name())
 }
 
 // applyRolling applies the ApplicationSet with a path in git.
@@ -170,21 +173,19 @@ func applyRolling(t *testing.T, set *unstructured.Unstructured, path string) {
 
 // rollingGone waits until the ApplicationSet and its Applications are gone.
 func rollingGone(ctx context.Context, set *unstructured.Unstructured) error {
-	return env.Wait(ctx, "the Applications of "+rollingName+" to go", func(ctx context.Context) (bool, string) {
-		_, one := view.Application("hub", "rolling-cluster1")
-		_, two := view.Application("hub", "rolling-cluster2")
+	return env.Wait(ctx, "the Applications of "+set.GetName()+" to go", func(ctx context.Context) (bool, string) {
+		_, one := view.Application("hub", set.GetName()+"-cluster1")
+		_, two := view.Application("hub", set.GetName()+"-cluster2")
 		err := fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(set), set.DeepCopy())
 		return !one && !two && apierrors.IsNotFound(err), fmt.Sprintf("on cluster1: %t, on cluster2: %t, the ApplicationSet: %v", one, two, err)
 	})
 }
 
-// awaitPath waits until a cluster's Application is well with the content of a path.
-func awaitPath(t *testing.T, cluster, path string) {
+// awaitVersion waits until a cluster's Application is well with the content of a version.
+func awaitVersion(t *testing.T, name, cluster, version string) {
 	t.Helper()
-	name := "rolling-" + cluster
-	version := strings.TrimPrefix(path, "rolling-")
-	await(t, name+" to be well with "+path, func() (bool, string) {
-		a, _ := view.Application("hub", name)
-		return a.SyncedAndHealthy("") && configMapValue(t, cluster, "rolling", "version") == version, a.String()
+	await(t, name+"-"+cluster+" to be well with "+version, func() (bool, string) {
+		a, _ := view.Application("hub", name+"-"+cluster)
+		return a.SyncedAndHealthy("") && configMapValue(t, cluster, name, "version") == version, a.String()
 	})
 }

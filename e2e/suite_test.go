@@ -17,17 +17,22 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // The fleet is started once; every test leaves it as it found it. It is a mixed one:
-// the hub and cluster1 run the newest parts, cluster2 the oldest supported ones.
+// the hub and cluster1 run the newest parts, cluster2 the oldest supported ones. First
+// are, one by one, the tests that stop, kill or exchange parts of it or look at all that
+// it has; then, side by side, those that are [alongside] others.
 var (
 	fleet *env.Fleet
 	view  *scenario.View
 )
 
 func TestMain(m *testing.M) {
-	os.Exit(env.RunTests(m.Run, env.Options{Old: []string{"cluster2"}, Replicas: 2, Page: true, Arguments: shortLeases()}, prepare))
+	testkit.SideBySide(6)
+	options := env.Options{Old: []string{"cluster2"}, Replicas: 2, Page: true, Arguments: shortLeases(), StatusPoll: 2 * time.Second}
+	os.Exit(env.RunTests(m.Run, options, prepare))
 }
 
 func prepare(ctx context.Context, f *env.Fleet) (err error) {
@@ -44,7 +49,7 @@ func prepare(ctx context.Context, f *env.Fleet) (err error) {
 // shortLeases make a standby take over soon after a leader was killed. A leader ends
 // when it cannot renew in time, so they leave room for a machine with much else to do.
 func shortLeases() map[string][]string {
-	leases := []string{"--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=8s", "--leader-elect-retry-period=500ms"}
+	leases := []string{"--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=13s", "--leader-elect-retry-period=500ms"}
 	return map[string][]string{env.Propagation: leases, env.Aggregation: leases}
 }
 
@@ -66,12 +71,22 @@ func await(t *testing.T, name string, what func() (holds bool, saw string)) {
 	view.Expect(t, name, what)
 }
 
-// onEachCluster runs a test on the cluster with the newest parts and on the one with
-// the oldest.
+// alongside has a test run beside others: it has Applications of its own, counts nothing
+// else, and leaves every part of the fleet alone.
+func alongside(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+}
+
+// onEachCluster runs a test on the cluster with the newest parts and, at the same time, on
+// the one with the oldest. It may stop parts of its cluster.
 func onEachCluster(t *testing.T, test func(t *testing.T, cluster string)) {
 	t.Helper()
 	for _, c := range fleet.Managed {
-		t.Run(c.Name, func(t *testing.T) { test(t, c.Name) })
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, c.Name)
+		})
 	}
 }
 

@@ -15,7 +15,10 @@ const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
 
 // An operation that runs on the managed cluster is terminated from the hub, in the
 // way of Argo CD's command line: by a phase in the status.
-func TestTerminate(t *testing.T) { onEachCluster(t, terminate) }
+func TestTerminate(t *testing.T) {
+	alongside(t)
+	onEachCluster(t, terminate)
+}
 
 func terminate(t *testing.T, cluster string) {
 	t.Helper()

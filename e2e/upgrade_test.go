@@ -25,36 +25,33 @@ const previousPropagation = "PREVIOUS_PROPAGATION"
 // An operation asked for on the hub runs once on the managed cluster although another
 // build of propagation takes over before it is over, and this one again after it.
 func TestSyncOnceAcrossAnUpgrade(t *testing.T) {
-	onEachCluster(t, func(t *testing.T, cluster string) {
-		t.Helper()
-		restoreBuild(t)
-		syncOnce(t, "upgrade-sync-"+cluster, cluster, exchangeBuild)
-	})
+	restoreBuild(t)
+	syncOnce(t, "upgrade-sync", exchangeBuild)
 }
 
 // An operation that runs on the managed cluster while the hub is upgraded goes on as
 // the one that it is, and the hub can still end it.
-func TestUpgradeWhileAnOperationRuns(t *testing.T) { onEachCluster(t, upgradeWhileAnOperationRuns) }
-
-func upgradeWhileAnOperationRuns(t *testing.T, cluster string) {
-	t.Helper()
-	name := "upgrade-stuck-" + cluster
-	a := stuck(t, name, cluster)
-	before := operationOf(t, cluster, name)
+func TestUpgradeWhileAnOperationRuns(t *testing.T) {
+	apps, before := map[string]*argocd.Application{}, map[string]operation{}
+	for _, c := range fleet.Managed {
+		a := stuck(t, "upgrade-stuck-"+c.Name, c.Name)
+		apps[c.Name], before[c.Name] = a, operationOf(t, c.Name, a.Name)
+	}
 	downgradeAndUpgrade(t)
-	// What propagation does for another Application after it has started, it has also
-	// had the time to do for this one.
-	create(t, name+"-after", cluster, true)
-	awaitWell(t, "hub", name+"-after")
-	if after := operationOf(t, cluster, name); after != before {
-		t.Errorf("the operation was %v and is %v", before, after)
+	awaitOthers(t, "upgrade-stuck")
+	for cluster, a := range apps {
+		if after := operationOf(t, cluster, a.Name); after != before[cluster] {
+			t.Errorf("the operation of %s was %v and is %v", a.Name, before[cluster], after)
+		}
+		if hub, _ := view.Application("hub", a.Name); hub.Phase != argocd.OperationRunning {
+			t.Errorf("the operation of %s runs, and the hub says %s", a.Name, hub)
+		}
+		patch(t, a, terminating)
 	}
-	if hub, _ := view.Application("hub", name); hub.Phase != argocd.OperationRunning {
-		t.Errorf("the operation runs, and the hub says %s", hub)
+	for cluster, a := range apps {
+		awaitPhase(t, cluster, a.Name, argocd.OperationFailed)
+		awaitPhase(t, "hub", a.Name, argocd.OperationFailed)
 	}
-	patch(t, a, terminating)
-	awaitPhase(t, cluster, name, argocd.OperationFailed)
-	awaitPhase(t, "hub", name, argocd.OperationFailed)
 }
 
 // downgradeAndUpgrade takes both replicas of propagation to the previous build, and

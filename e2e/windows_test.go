@@ -19,7 +19,10 @@ import (
 // A sync window of the hub's project that names a ManagedCluster holds on that cluster, and
 // on no other. An operation of the hub waits for it, says so on the hub, and is taken up
 // when the window lets operations through; what changes meanwhile waits behind it.
-func TestSyncWindows(t *testing.T) { onEachCluster(t, syncWindows) }
+func TestSyncWindows(t *testing.T) {
+	alongside(t)
+	onEachCluster(t, syncWindows)
+}
 
 func syncWindows(t *testing.T, cluster string) {
 	t.Helper()

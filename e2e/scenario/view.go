@@ -125,16 +125,6 @@ func (v *View) Await(ctx context.Context, name string, what func() (holds bool, 
 	return v.await(ctx, name, 0, what)
 }
 
-// askAgain is how much time [View.AwaitAsking] leaves between two questions.
-const askAgain = 100 * time.Millisecond
-
-// AwaitAsking is [View.Await] for a what that asks API servers: changes come in bursts, and
-// it is asked once for those of a moment.
-func (v *View) AwaitAsking(ctx context.Context, name string, what func() (holds bool, saw string)) error {
-	_, err := v.await(ctx, name, askAgain, what)
-	return err
-}
-
 func (v *View) await(ctx context.Context, name string, rest time.Duration, what func() (holds bool, saw string)) (time.Time, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, env.Patience, fmt.Errorf("not within %s", env.Patience))
 	defer cancel()
@@ -159,10 +149,14 @@ func (v *View) await(ctx context.Context, name string, rest time.Duration, what 
 	}
 }
 
-// Expect is [View.Await] in a test, which fails when what does not come true.
+// askAgain is how much time [View.Expect] leaves between two questions.
+const askAgain = 100 * time.Millisecond
+
+// Expect is [View.Await] in a test, which fails when what does not come true, for a what
+// that asks API servers: changes come in bursts, and it is asked once for those of a moment.
 func (v *View) Expect(t testing.TB, name string, what func() (holds bool, saw string)) {
 	t.Helper()
-	if _, err := v.Await(t.Context(), name, what); err != nil {
+	if _, err := v.await(t.Context(), name, askAgain, what); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -71,7 +71,7 @@ func applyRollout(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(strings.NewReplacer("FIRST", "cluster1", "SECOND", "cluster2").Replace(string(text))), &o.Object); err != nil {
+	if err := yaml.Unmarshal([]byte(strings.NewReplacer("NAME", rollout, "FIRST", "cluster1", "SECOND", "cluster2").Replace(string(text))), &o.Object); err != nil {
 		t.Fatal(err)
 	}
 	if err := unstructured.SetNestedField(o.Object, "rolling-"+path, "spec", "template", "spec", "source", "path"); err != nil {
