@@ -19,6 +19,7 @@ import (
 // TestForeignDestination: a cluster that the project does not list is refused by Argo
 // CD itself, and nothing is written for it.
 func TestForeignDestination(t *testing.T) {
+	t.Parallel()
 	const foreign = "cluster3"
 	must(t, fleet.Hub.Apply(t.Context(), object("v1", "Namespace", "", foreign)))
 	a := deploy(t, "foreign", foreign, plugin("guestbook", "namespace", "guestbook"))
@@ -33,6 +34,7 @@ func TestForeignDestination(t *testing.T) {
 // TestRawWorks: a ManifestWork that is committed as it is, past the plugin, takes over
 // nobody's, poses as nobody's, and has the executor.
 func TestRawWorks(t *testing.T) {
+	t.Parallel()
 	cluster := fleet.Managed[0].Name
 	addon := work(cluster, "addon")
 	addon.Object["spec"] = map[string]any{"workload": map[string]any{}}

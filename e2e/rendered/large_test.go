@@ -29,6 +29,7 @@ import (
 // TestLarge: what a ManifestWork cannot hold is refused with a remedy that works, and
 // while the number of shards changes nothing on the cluster is made anew.
 func TestLarge(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for i := range 12 {
 		files[fmt.Sprintf("large/%d.yaml", i)] = configMap(fmt.Sprint("c", i), 60<<10)

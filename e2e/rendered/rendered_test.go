@@ -22,11 +22,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 var fleet *env.Fleet
 
+// The story counts what the whole fleet has, so it comes first; the others, each with an
+// Application of its own, run side by side after it.
 func TestMain(m *testing.M) {
+	testkit.SideBySide(5)
 	os.Exit(env.RunTests(m.Run, env.Options{Rendered: true}, func(ctx context.Context, f *env.Fleet) error {
 		fleet = f
 		return scenario.PrepareRendered(ctx, f)

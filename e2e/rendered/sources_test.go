@@ -31,6 +31,7 @@ spec:
 
 // TestSources delivers a chart and a kustomization, rendered by Argo CD's own tools.
 func TestSources(t *testing.T) {
+	t.Parallel()
 	commitFiles(t, map[string]string{
 		"chart/Chart.yaml":                "{apiVersion: v2, name: backend, version: 0.1.0}",
 		"chart/values.yaml":               "replicas: 1\nsuffix: none",
@@ -60,6 +61,7 @@ func TestSources(t *testing.T) {
 // TestWavesAndHooks: a hook holds the first wave back until it is complete on the
 // managed cluster, and the first wave the second until it is healthy there.
 func TestWavesAndHooks(t *testing.T) {
+	t.Parallel()
 	const namespace, lateNode = "waves", "late"
 	commitFiles(t, map[string]string{
 		"waves/hook.yaml": `
