@@ -38,6 +38,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	testkit.SideBySide(8)
 	code, err := withHub(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,28 +15,39 @@ import (
 // TestOutage takes the service away in every way that it can fail as a whole,
 // and brings it back.
 func TestOutage(t *testing.T) {
-	w := start(t, "--search-timeout=2s")
-	from := w.polled()
-	for _, test := range []struct {
+	type outage struct {
 		name   string
 		faults search.Faults
-	}{
-		{"connections are refused", search.Faults{Refuse: true}},
-		{"the database is away", search.Faults{DatabaseDown: true}},
-		{"the database went a moment ago", search.Faults{DatabaseGone: true}},
-		{"the service times out", search.Faults{TimedOut: true}},
-		{"the answer comes too late", search.Faults{Delay: time.Hour}},
-		{"the account is unknown", search.Faults{Status: 403}},
-		{"the token is not seen", search.Faults{Status: 401}},
-		{"the review of the token fails", search.Faults{Status: 500}},
-		{"a proxy answers", search.Faults{Status: 502}},
-		{"a router answers with a page", search.Faults{NotJSON: true}},
-		{"the connection breaks in the body", search.Faults{BreakOff: true}},
-		{"data is null without an error", search.Faults{NullResult: true}},
-		{"access cannot be resolved", search.Faults{AccessUnresolved: true}},
-		{"statements time out", search.Faults{StatementTimeout: true}},
+	}
+	for reason, outages := range map[string][]outage{
+		"there is no answer": {
+			{"connections are refused", search.Faults{Refuse: true}},
+			{"the service times out", search.Faults{TimedOut: true}},
+			{"the answer comes too late", search.Faults{Delay: time.Hour}},
+			{"the connection breaks in the body", search.Faults{BreakOff: true}},
+			{"statements time out", search.Faults{StatementTimeout: true}},
+		},
+		"the account is nobody": {
+			{"the account is unknown", search.Faults{Status: 403}},
+			{"the token is not seen", search.Faults{Status: 401}},
+			{"the review of the token fails", search.Faults{Status: 500}},
+			{"access cannot be resolved", search.Faults{AccessUnresolved: true}},
+		},
+		"the answer is none": {
+			{"the database is away", search.Faults{DatabaseDown: true}},
+			{"the database went a moment ago", search.Faults{DatabaseGone: true}},
+			{"a proxy answers", search.Faults{Status: 502}},
+			{"a router answers with a page", search.Faults{NotJSON: true}},
+			{"data is null without an error", search.Faults{NullResult: true}},
+		},
 	} {
-		t.Run(test.name, func(t *testing.T) { from = w.in(t).outage(from, test.faults) })
+		t.Run(reason, func(t *testing.T) {
+			w := start(t, "--search-timeout=2s")
+			from := w.polled()
+			for _, o := range outages {
+				t.Run(o.name, func(t *testing.T) { from = w.in(t).outage(from, o.faults) })
+			}
+		})
 	}
 }
 

@@ -51,33 +51,46 @@ func TestEveryOtherFails(t *testing.T) {
 
 // TestCutShort gets answers with status 200 and no error that are not whole.
 func TestCutShort(t *testing.T) {
-	world := start(t)
-	for _, test := range []struct {
-		reason string
+	type short struct {
+		name   string
 		faults search.Faults
-	}{
-		{"count and items differ", search.Faults{CutItems: true, ItemsKept: .5}},
-		{"there are no items where some were", search.Faults{CutItems: true}},
-		{"there are no relations", search.Faults{CutRelated: true}},
-		{"some clusters' nodes are missing", search.Faults{CutRelated: true, RelatedKept: .5}},
-		{"nothing in the answer tells that it is cut", search.Faults{CutRelated: true, RelatedKept: .5, NodesKept: true}},
-		{"fine-grained access control takes everything away", search.Faults{FineGrained: true}},
-		{"one cluster's rows are gone", search.Faults{Lost: names(1)}},
-		{"a managed cluster is taken for the hub", search.Faults{PseudoNodeFirst: true}},
+	}
+	for reason, answers := range map[string][]short{
+		"the answer is cut": {
+			{"count and items differ", search.Faults{CutItems: true, ItemsKept: .5}},
+			{"there are no items where some were", search.Faults{CutItems: true}},
+			{"there are no relations", search.Faults{CutRelated: true}},
+			{"some clusters' nodes are missing", search.Faults{CutRelated: true, RelatedKept: .5}},
+		},
+		"nothing in it tells": {
+			{"nothing in the answer tells that it is cut", search.Faults{CutRelated: true, RelatedKept: .5, NodesKept: true}},
+			{"fine-grained access control takes everything away", search.Faults{FineGrained: true}},
+			{"one cluster's rows are gone", search.Faults{Lost: names(1)}},
+			{"a managed cluster is taken for the hub", search.Faults{PseudoNodeFirst: true}},
+		},
 	} {
-		t.Run(test.reason, func(t *testing.T) {
-			w := world.in(t)
-			from := w.polled()
-			w.witness.always(whole)
-			to := w.faults(test.faults)
-			w.witness.always(all(whole, aged(from, to)))
-			w.eventually("some data is said to be old, or to be held", func(s state) bool { return s.stale()+s.held() > 0 })
-			w.awaitPolls(2)
-			w.faults(search.Faults{})
-			w.eventually("all is new again", func(s state) bool { return s.stale()+s.held() == 0 })
-			w.witness.always(nil)
+		t.Run(reason, func(t *testing.T) {
+			w := start(t)
+			for _, s := range answers {
+				t.Run(s.name, func(t *testing.T) { w.in(t).cutShort(s.faults) })
+			}
 		})
 	}
+}
+
+// cutShort lets answers be cut for a while: nothing is lost, what is not sure is said to be
+// old or held, and all is new again afterwards.
+func (w *world) cutShort(f search.Faults) {
+	w.t.Helper()
+	from := w.polled()
+	w.witness.always(whole)
+	to := w.faults(f)
+	w.witness.always(all(whole, aged(from, to)))
+	w.eventually("some data is said to be old, or to be held", func(s state) bool { return s.stale()+s.held() > 0 })
+	w.awaitPolls(2)
+	w.faults(search.Faults{})
+	w.eventually("all is new again", func(s state) bool { return s.stale()+s.held() == 0 })
+	w.witness.always(nil)
 }
 
 // TestRealLoss takes away what really goes: it must go from the reports too.
