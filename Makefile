@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help build unit test test-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo bench images release olm push scan fuzz tools ui
+.PHONY: help build unit test test-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo bench images release olm push scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,21 +40,25 @@ unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without 
 	@go test $(PURE)
 
 TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance e2e/tools/conformance/agent)
-test: test-modules test-tools test-release test-e2e ## Every test, end to end included
+# What the tests of the fleet do is mostly to wait: those of the modules run meanwhile. make -k goes on after a failure.
+test: ## Every test, end to end included
+	@$(MAKE) --no-print-directory -j2 PARTS='$(PARTS)' test-e2e test-modules test-release test-tools
 
-# One after the other, as their control planes share the machine; make -k goes on after a failure.
-# propagation comes first: its longest package then runs beside the other modules.
-.NOTPARALLEL:
+# The tests of the modules need few parts, and begin while the others are built.
 test-parts: build
-	@$(TOOLS) test fleet old deploy
+	@$(TOOLS) test deploy ocm
+test-fleet-parts: test-parts
+	@nice env $(TOOLS) fleet old
+# propagation comes first: its longest package then runs beside the other modules.
 test-modules: test-parts
 	go test -timeout 30m $(patsubst %,./%/...,propagation $(filter-out e2e propagation,$(MODULES)))
-test-tools: test-parts
+test-tools: test-fleet-parts
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 test-release: test-parts
 	$(call each,deploy/release,GOWORK=off go test -count=1 ./...)
-test-e2e: test-parts
-	$(call each,e2e,go test -count=1 -p 2 -timeout 45m ./...)
+# Two packages at a time, of which each has a fleet; the longest come first.
+test-e2e: test-fleet-parts
+	$(call each,e2e,go test -count=1 -p 2 -timeout 45m . ./deploytest ./upgrade ./rendered ./hubmove ./push ./search/integration ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows
 	@$(TOOLS) lint
