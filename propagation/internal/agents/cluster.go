@@ -53,12 +53,12 @@ func (p presence) generation() int {
 func (h *Hub) present(ctx context.Context, namespace string) (map[string]presence, error) {
 	there := map[string]presence{}
 	var addOns addonv1alpha1.ManagedClusterAddOnList
-	labelled := client.MatchingLabels{agent.OwnedLabel: "true"}
-	if err := h.fleet.Reader().List(ctx, &addOns, labelled); err != nil {
+	ours := []client.ListOption{client.MatchingLabels{agent.OwnedLabel: "true"}, client.UnsafeDisableDeepCopy} // borrowed from the cache
+	if err := h.fleet.Reader().List(ctx, &addOns, ours...); err != nil {
 		return nil, fmt.Errorf("list ManagedClusterAddOns: %w", err)
 	}
 	var works workv1.ManifestWorkList
-	if err := h.fleet.Reader().List(ctx, &works, labelled); err != nil {
+	if err := h.fleet.Reader().List(ctx, &works, ours...); err != nil {
 		return nil, fmt.Errorf("list ManifestWorks of agents: %w", err)
 	}
 	addOnOf := map[string]bool{}
@@ -76,7 +76,7 @@ func (h *Hub) present(ctx context.Context, namespace string) (map[string]presenc
 	}
 	for name, p := range there {
 		cluster := &clusterv1.ManagedCluster{}
-		err := h.client.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		err := h.client.Get(ctx, client.ObjectKey{Name: name}, cluster, client.UnsafeDisableDeepCopy)
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
 		}

@@ -107,7 +107,7 @@ func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents
 	o.Namespaces, o.Limit = r.options.Namespaces, r.options.MaxLeaving
 	o.SecretDigest = func(namespace, cluster string) string {
 		secret := &corev1.Secret{}
-		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: register.SecretName(cluster)}, secret); err != nil || !register.IsOwn(secret) {
+		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: register.SecretName(cluster)}, secret, client.UnsafeDisableDeepCopy); err != nil || !register.IsOwn(secret) {
 			return ""
 		}
 		return secret.Annotations[contract.ConfigDigestAnnotation]
