@@ -35,9 +35,12 @@ type said struct {
 	Phase, Message   string
 	Clusters         struct{ Selected, Registered, Deployed, Connected, Leaving, Taken int }
 	Principal        struct{ Address, Source, Image, Version string }
-	Waiting, Leaving []struct{ Cluster, For string }
+	Waiting, Leaving []wait
 	Conditions       []metav1.Condition
 }
+
+// wait is what is waited for on a cluster.
+type wait struct{ Cluster, For string }
 
 // is reports whether a condition has a status and a reason.
 func (s said) is(condition string, status metav1.ConditionStatus, reason string) bool {

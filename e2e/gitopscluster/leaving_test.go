@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -102,6 +104,40 @@ func TestLeaving(t *testing.T) {
 		if !exists(t, c.Client, env.ArgoCDNamespace, "stays", &argocd.Application{}) || !exists(t, c.Client, "", env.ArgoCDNamespace, &corev1.Namespace{}) {
 			t.Error("an Application or the namespace went along")
 		}
+	})
+}
+
+// A key that nobody removes holds the cluster back, across a restart as well, and the
+// status says whose turn it is. With the registration agent away it is the user's.
+func TestKeyThatStays(t *testing.T) {
+	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
+		delivered(t, c)
+		registration, err := fleet.Process(c.Name + "-registration-agent")
+		must(t, err)
+		must(t, registration.Stop(t.Context()))
+		t.Cleanup(func() {
+			if err := registration.Start(context.WithoutCancel(t.Context())); err != nil {
+				t.Error(err)
+			}
+		})
+		selects(t, c, "")
+		waits := func(s said) bool {
+			return slices.ContainsFunc(s.Leaving, func(w wait) bool {
+				return w.Cluster == c.Name && strings.Contains(w.For, "to remove Secret "+clientSecret)
+			})
+		}
+		await(t, "the wait for the key", example, waits)
+		p := propagation(t)
+		must(t, p.Stop(t.Context()))
+		must(t, hub.Status().Patch(t.Context(), gitopsCluster(example, "v1beta1"), client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
+		must(t, p.Start(t.Context()))
+		await(t, "the wait for the key, after a restart", example, waits)
+		if !exists(t, hub, env.ArgoCDNamespace, clusterSecret(c), &corev1.Secret{}) || len(keyPair(t, c).Data["tls.key"]) == 0 {
+			t.Error("the cluster has left, or its key has gone")
+		}
+		loseKey(t, c)
+		leave(t, c)
+		left(t, c)
 	})
 }
 
