@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 const (
@@ -46,7 +46,7 @@ func follow(ctx context.Context, view *scenario.View, screen *screen) {
 			return
 		case <-tick.C:
 		case <-changed:
-			boot.Sleep(ctx, redrawGap)
+			clock.Sleep(ctx, redrawGap)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/transport"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search/internal/graph"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 // The service's own words.
@@ -65,7 +65,7 @@ func (s *Server) disturb(service, webSocket http.Handler) http.Handler {
 		ctx := context.WithValue(r.Context(), faultsKey{}, faults)
 		r = r.WithContext(ctx)
 		switch {
-		case !boot.Sleep(ctx, faults.Delay):
+		case !clock.Sleep(ctx, faults.Delay):
 			// The client has gone.
 		case faults.TimedOut:
 			w.WriteHeader(http.StatusServiceUnavailable)

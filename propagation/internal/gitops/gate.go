@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 // recheck is how often the CustomResourceDefinition is looked at.
@@ -109,7 +109,7 @@ func (g *Gate) wait(ctx context.Context) bool {
 		if g.look(ctx); g.open.Load() {
 			return true
 		}
-		if !boot.Sleep(ctx, g.every) {
+		if !clock.Sleep(ctx, g.every) {
 			return false
 		}
 	}
@@ -117,7 +117,7 @@ func (g *Gate) wait(ctx context.Context) bool {
 
 // watch looks until the end of ctx, and calls opened whenever the gate opens again.
 func (g *Gate) watch(ctx context.Context, opened func()) {
-	for boot.Sleep(ctx, g.every) {
+	for clock.Sleep(ctx, g.every) {
 		before := g.open.Load()
 		if g.look(ctx); g.open.Load() && !before {
 			opened()

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 // grow adds clusters with an Application each.
@@ -91,7 +91,7 @@ func TestASlowFailureIsHalvedWithTheNextPoll(t *testing.T) {
 		w.bent = func(clusters []string, _ *search.Result) error {
 			if slices.Contains(clusters, "c2") {
 				w.mu.Unlock()
-				boot.Sleep(t.Context(), 30*time.Second)
+				clock.Sleep(t.Context(), 30*time.Second)
 				w.mu.Lock()
 				return &search.Error{Kind: search.KindTimeout}
 			}
@@ -165,7 +165,7 @@ func TestSlowPollsLeaveSearchAPause(t *testing.T) {
 		var ends []time.Time
 		w.bent = func([]string, *search.Result) error {
 			w.mu.Unlock()
-			boot.Sleep(t.Context(), 20*time.Second)
+			clock.Sleep(t.Context(), 20*time.Second)
 			w.mu.Lock()
 			return nil
 		}
@@ -173,7 +173,7 @@ func TestSlowPollsLeaveSearchAPause(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { _ = w.poller.Start(ctx) }()
-		boot.Sleep(ctx, 2*time.Minute)
+		clock.Sleep(ctx, 2*time.Minute)
 		w.with(func() {
 			if len(ends) < 4 {
 				t.Fatalf("%d polls", len(ends))

@@ -14,7 +14,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 // missing are the clusters whose answer leaves out something that was there before,
@@ -237,7 +237,7 @@ func (p *Poller) retry(ctx context.Context, until time.Time, tries int, request 
 			failures.WithLabelValues(string(search.KindOf(err))).Inc()
 		}
 		pause := backoff.Step()
-		if n == tries || !search.Transient(err) || time.Now().Add(pause).After(until) || !boot.Sleep(ctx, pause) {
+		if n == tries || !search.Transient(err) || time.Now().Add(pause).After(until) || !clock.Sleep(ctx, pause) {
 			return err
 		}
 	}

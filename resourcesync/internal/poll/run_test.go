@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
@@ -194,7 +194,7 @@ func TestNoSearchService(t *testing.T) {
 		w.down = &search.Error{Kind: search.KindAbsent}
 		done := make(chan error)
 		go func() { done <- w.poller.Start(ctx) }()
-		boot.Sleep(ctx, time.Hour)
+		clock.Sleep(ctx, time.Hour)
 		w.with(func() {
 			if len(w.logs) != 1 || !strings.Contains(w.logs[0], "no search service") {
 				t.Errorf("said %q", w.logs)
@@ -204,7 +204,7 @@ func TestNoSearchService(t *testing.T) {
 		if keys, _ := w.store.List(); len(keys) != 0 {
 			t.Errorf("wrote %v", keys)
 		}
-		boot.Sleep(ctx, 2*time.Minute)
+		clock.Sleep(ctx, 2*time.Minute)
 		w.expect("starts by itself", both(ab, fresh))
 		cancel()
 		if err := <-done; err != nil {

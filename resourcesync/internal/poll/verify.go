@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
@@ -27,7 +27,7 @@ const (
 // at once. What is proven to be gone goes; the rest is held, each thing for itself,
 // beside all that the answers do say.
 func (p *Poller) verify(ctx context.Context, view fleet.View, found *missing, until time.Time) {
-	if len(found.clusters) == 0 || !boot.Sleep(ctx, min(time.Second, p.Options.Interval/10)) {
+	if len(found.clusters) == 0 || !clock.Sleep(ctx, min(time.Second, p.Options.Interval/10)) {
 		return
 	}
 	visible := p.visible(ctx, view, until)

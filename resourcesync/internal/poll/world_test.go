@@ -16,7 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
@@ -122,7 +122,7 @@ func (w *world) poll() {
 	w.t.Helper()
 	started := time.Now()
 	w.poller.poll(w.t.Context())
-	boot.Sleep(w.t.Context(), 10*time.Second-time.Since(started))
+	clock.Sleep(w.t.Context(), 10*time.Second-time.Since(started))
 }
 
 // polls polls some times.
@@ -159,7 +159,7 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 	w.now++
 	w.most = max(w.most, w.now)
 	w.mu.Unlock()
-	boot.Sleep(ctx, 100*time.Millisecond)
+	clock.Sleep(ctx, 100*time.Millisecond)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now--

@@ -13,7 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 // binaries of the product.
@@ -99,7 +99,7 @@ func (b *bench) watchIdle(ctx context.Context, names ...string) (used map[string
 		return nil, nil, err
 	}
 	began := time.Now()
-	if !boot.Sleep(ctx, b.Size.Idle) {
+	if !clock.Sleep(ctx, b.Size.Idle) {
 		return nil, nil, ctx.Err()
 	}
 	took := time.Since(began)

@@ -21,7 +21,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 // What resourcesync asks, as it was seen on the wire. The baseline asks the same.
@@ -50,7 +50,7 @@ func (b *bench) bareSearch(ctx context.Context) error {
 	if err := b.polls(ctx, 1); err != nil {
 		return err
 	}
-	if !boot.Sleep(ctx, pollInterval/2) {
+	if !clock.Sleep(ctx, pollInterval/2) {
 		return ctx.Err()
 	}
 	sum, count, err := b.polled(ctx)

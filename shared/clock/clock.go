@@ -1,7 +1,9 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package boot
+// Package clock waits. It imports nothing, so that tests and tools have it without the
+// libraries of a controller.
+package clock
 
 import (
 	"context"
