@@ -27,8 +27,10 @@ type Issued struct {
 
 // Bounds of records.
 const (
-	keptRecords = 2
-	maxRecords  = 4 << 10
+	// newestRecords are kept whatever CA signed them; one of a former CA comes on top.
+	newestRecords = 5
+	keptRecords   = newestRecords + 1
+	maxRecords    = 4 << 10
 )
 
 func record(certificate *x509.Certificate, generation int, ca, request string) Issued {
@@ -73,9 +75,24 @@ func AddIssued(value string, added Issued) (string, error) {
 	slices.SortFunc(records, func(a, b Issued) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.SHA256, b.SHA256))
 	})
-	text, err := json.Marshal(records[max(0, len(records)-keptRecords):])
+	text, err := json.Marshal(kept(records))
 	if err != nil {
 		return "", fmt.Errorf("encode records of certificates: %w", err)
 	}
 	return string(text), nil
+}
+
+// kept are the newest records, and before them the newest one of another CA: a
+// registration agent may ask several times at once, and what its agent still runs with
+// must not be forgotten over that.
+func kept(records []Issued) []Issued {
+	first := max(0, len(records)-newestRecords)
+	newest := records[first:]
+	signing := newest[len(newest)-1].CA
+	for i := first - 1; i >= 0 && newest[0].CA == signing; i-- {
+		if records[i].CA != signing {
+			return append([]Issued{records[i]}, newest...)
+		}
+	}
+	return newest
 }

@@ -261,37 +261,3 @@ func TestIssue(t *testing.T) {
 		t.Error("a CA at its end issued something")
 	}
 }
-
-func TestRecords(t *testing.T) {
-	add := func(value string, i Issued) string {
-		t.Helper()
-		text, err := AddIssued(value, i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	one, two, three := Issued{SHA256: "A", Request: "1", At: day}, Issued{SHA256: "B", Request: "2", At: day.Add(1)}, Issued{SHA256: "C", Request: "3", At: day.Add(2)}
-	value := add(add(add("", one), two), three)
-	if got := ParseIssued(value); !slices.Equal(got, []Issued{two, three}) {
-		t.Errorf("the last two are %v", got)
-	}
-	if got := ParseIssued(add(value, Issued{SHA256: "D", Request: "3", At: day.Add(3)})); len(got) != 2 || got[0] != two || got[1].SHA256 != "D" {
-		t.Errorf("a request has one certificate: %v", got)
-	}
-	if add(value, one) != value {
-		t.Error("an older one drove out a newer one")
-	}
-	same := []Issued{{SHA256: "A", Request: "1", At: day, Generation: 2}, {SHA256: "B", Request: "2", At: day, Generation: 1}, {SHA256: "C", Request: "3", At: day, Generation: 1}}
-	value = add(add(add("", same[0]), same[1]), same[2])
-	for _, i := range same {
-		if add(value, i) != value {
-			t.Error("of one second, each drives out the other")
-		}
-	}
-	for _, broken := range []string{"A,B", "[", string(bytes.Repeat([]byte(" "), 5000)) + "[]"} {
-		if got := ParseIssued(broken); got != nil {
-			t.Errorf("%.10q: %v", broken, got)
-		}
-	}
-}

@@ -48,11 +48,15 @@ func (r Report) newest() (Issued, bool) {
 }
 
 // runs reports whether the agent runs with a certificate of a CA and the generation
-// that is asked for.
+// that is asked for. Its registration agent may have asked several times, and need not
+// hold the newest one.
 func (r Report) runs(ca string, now time.Time) bool {
 	newest, ok := r.newest()
-	arrived := r.Holds == newest.SHA256 || r.Holds == "" && !now.Before(newest.At.Add(settled))
-	return ok && r.Connected && newest.CA == ca && newest.Generation == r.Generation && arrived
+	wanted := func(i Issued) bool { return i.CA == ca && i.Generation == r.Generation }
+	if r.Holds == "" {
+		return ok && r.Connected && wanted(newest) && !now.Before(newest.At.Add(settled))
+	}
+	return r.Connected && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.SHA256 == r.Holds && wanted(i) })
 }
 
 // uses reports whether the agent may use a valid certificate of another CA.

@@ -52,7 +52,7 @@ func TestSigns(t *testing.T) {
 	second := a.signed(a.ask(c, 2))
 	a.generation(c, 3)
 	third := a.signed(a.ask(c, 3))
-	a.recorded(c, second, third) // the last two
+	a.recorded(c, is, second, third)
 }
 
 // A cluster can put another's name, label and subject into a request. Who asks is known
