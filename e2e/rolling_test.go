@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,7 +153,32 @@ func startRolling(t *testing.T, name, first, second string) *unstructured.Unstru
 	})
 	awaitVersion(t, name, first, "v1")
 	awaitVersion(t, name, second, "v1")
+	awaitRolledOut(t, set)
 	return set
+}
+
+// awaitRolledOut waits until the controller, too, takes both groups for healthy with what
+// their Applications say now: news of the last change would let a group begin the next.
+func awaitRolledOut(t *testing.T, set *unstructured.Unstructured) {
+	t.Helper()
+	await(t, set.GetName()+" to be rolled out", func() (bool, string) {
+		current := set.DeepCopy()
+		if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(set), current); err != nil {
+			return false, err.Error()
+		}
+		groups, _, _ := unstructured.NestedSlice(current.Object, "status", "applicationStatus")
+		settled := 0
+		for _, group := range groups {
+			g, _ := group.(map[string]any)
+			name, _, _ := unstructured.NestedString(g, "application")
+			status, _, _ := unstructured.NestedString(g, "status")
+			revisions, _, _ := unstructured.NestedStringSlice(g, "targetRevisions")
+			if a, there := view.Application("hub", name); there && status == argocd.HealthHealthy && slices.Equal(revisions, []string{a.Revision}) {
+				settled++
+			}
+		}
+		return settled == 2, fmt.Sprint(groups)
+	})
 }
 
 func config(t *testing.T, name, version string) string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
@@ -71,26 +72,30 @@ func TestCutShort(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			w := start(t)
+			from := w.polled()
 			for _, s := range answers {
-				t.Run(s.name, func(t *testing.T) { w.in(t).cutShort(s.faults) })
+				t.Run(s.name, func(t *testing.T) { from = w.in(t).cutShort(from, s.faults) })
 			}
 		})
 	}
 }
 
 // cutShort lets answers be cut for a while: nothing is lost, what is not sure is said to be
-// old or held, and all is new again afterwards.
-func (w *world) cutShort(f search.Faults) {
+// old or held, and all is new again afterwards. The last good answer comes after from;
+// cutShort returns when the next one may come: a cluster that failed is asked less often, so
+// that it may not have been asked since the others were.
+func (w *world) cutShort(from time.Time, f search.Faults) (healed time.Time) {
 	w.t.Helper()
-	from := w.polled()
+	w.awaitPolls(2)
 	w.witness.always(whole)
 	to := w.faults(f)
 	w.witness.always(all(whole, aged(from, to)))
 	w.eventually("some data is said to be old, or to be held", func(s state) bool { return s.stale()+s.held() > 0 })
 	w.awaitPolls(2)
-	w.faults(search.Faults{})
+	healed = w.faults(search.Faults{})
 	w.eventually("all is new again", func(s state) bool { return s.stale()+s.held() == 0 })
 	w.witness.always(nil)
+	return healed
 }
 
 // TestRealLoss takes away what really goes: it must go from the reports too.
