@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -50,24 +51,17 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	set := startRolling(t, name, first, second)
 
 	// The first group never gets well with this: the second must not see it. The controller
-	// goes by the status that it has, so the hub must hear of the first group first: one
-	// that has not answered yet still looks well.
-	later := process(t, second+"-work-agent")
-	startAfterwards(t, later)
-	if err := later.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	applyRolling(t, set, name+"-bad")
+	// goes by the status on the hub, and would begin with the group that it hears of first.
+	applyRolling(t, set, name+"-bad", name+"-v1")
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", name+"-"+first)
 		return a.Health == argocd.HealthProgressing && a.Phase == argocd.OperationRunning, a.String()
 	})
-	if err := later.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	await(t, "the second group to be told of it", func() (bool, string) {
+	applyRolling(t, set, name+"-bad", name+"-bad")
+	await(t, "the second group to wait", func() (bool, string) {
 		a, _ := view.Application("hub", name+"-"+second)
-		return a.Sync == argocd.SyncOutOfSync, a.String()
+		g := groupOf(t, set, name+"-"+second)
+		return a.Sync == argocd.SyncOutOfSync && g.status == "Waiting", a.String() + ", in the ApplicationSet " + g.status
 	})
 	before := operationOf(t, first, name+"-"+first)
 	meanwhile(t)
@@ -79,7 +73,7 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	}
 
 	// Changes wait for the operation, which waits for ever: a person ends it.
-	applyRolling(t, set, name+"-v2")
+	applyRolling(t, set, name+"-v2", name+"-v2")
 	patch(t, &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name + "-" + first}}, terminating)
 	awaitVersion(t, name, first, "v2")
 	awaitVersion(t, name, second, "v2")
@@ -144,7 +138,7 @@ func startRolling(t *testing.T, name, first, second string) *unstructured.Unstru
 	if err := yaml.Unmarshal([]byte(strings.NewReplacer("NAME", name, "FIRST", first, "SECOND", second).Replace(rolling)), &set.Object); err != nil {
 		t.Fatal(err)
 	}
-	applyRolling(t, set, name+"-v1")
+	applyRolling(t, set, name+"-v1", name+"-v1")
 	afterwards(t, "delete "+name, func(ctx context.Context) error {
 		if err := fleet.Hub.Client.Delete(ctx, set); client.IgnoreNotFound(err) != nil {
 			return err
@@ -153,32 +147,43 @@ func startRolling(t *testing.T, name, first, second string) *unstructured.Unstru
 	})
 	awaitVersion(t, name, first, "v1")
 	awaitVersion(t, name, second, "v1")
-	awaitRolledOut(t, set)
+	awaitRolledOut(t, set, name+"-"+first, name+"-"+second)
 	return set
 }
 
 // awaitRolledOut waits until the controller, too, takes both groups for healthy with what
 // their Applications say now: news of the last change would let a group begin the next.
-func awaitRolledOut(t *testing.T, set *unstructured.Unstructured) {
+func awaitRolledOut(t *testing.T, set *unstructured.Unstructured, apps ...string) {
 	t.Helper()
-	await(t, set.GetName()+" to be rolled out", func() (bool, string) {
-		current := set.DeepCopy()
-		if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(set), current); err != nil {
-			return false, err.Error()
+	for _, app := range apps {
+		await(t, set.GetName()+" to be rolled out", func() (bool, string) {
+			a, _ := view.Application("hub", app)
+			g := groupOf(t, set, app)
+			return g.status == argocd.HealthHealthy && slices.Equal(g.revisions, []string{a.Revision}), a.String() + ", in the ApplicationSet " + g.status
+		})
+	}
+}
+
+// group is what the status of an ApplicationSet says of an Application.
+type group struct {
+	status    string
+	revisions []string
+}
+
+func groupOf(t *testing.T, set *unstructured.Unstructured, app string) (g group) {
+	t.Helper()
+	current := set.DeepCopy()
+	if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(set), current); err != nil {
+		t.Fatal(err)
+	}
+	groups, _, _ := unstructured.NestedSlice(current.Object, "status", "applicationStatus")
+	for _, one := range groups {
+		if m, _ := one.(map[string]any); m["application"] == app {
+			g.status, _, _ = unstructured.NestedString(m, "status")
+			g.revisions, _, _ = unstructured.NestedStringSlice(m, "targetRevisions")
 		}
-		groups, _, _ := unstructured.NestedSlice(current.Object, "status", "applicationStatus")
-		settled := 0
-		for _, group := range groups {
-			g, _ := group.(map[string]any)
-			name, _, _ := unstructured.NestedString(g, "application")
-			status, _, _ := unstructured.NestedString(g, "status")
-			revisions, _, _ := unstructured.NestedStringSlice(g, "targetRevisions")
-			if a, there := view.Application("hub", name); there && status == argocd.HealthHealthy && slices.Equal(revisions, []string{a.Revision}) {
-				settled++
-			}
-		}
-		return settled == 2, fmt.Sprint(groups)
-	})
+	}
+	return g
 }
 
 func config(t *testing.T, name, version string) string {
@@ -186,13 +191,22 @@ func config(t *testing.T, name, version string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {version: %s, test: %q}\n", name, version, t.Name())
 }
 
-// applyRolling applies the ApplicationSet with a path in git.
-func applyRolling(t *testing.T, set *unstructured.Unstructured, path string) {
+// applyRolling applies the ApplicationSet with a path in git for each group.
+func applyRolling(t *testing.T, set *unstructured.Unstructured, paths ...string) {
 	t.Helper()
-	if err := unstructured.SetNestedField(set.Object, path, "spec", "template", "spec", "source", "path"); err != nil {
+	generators, _, err := unstructured.NestedSlice(set.Object, "spec", "generators")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fleet.Hub.Apply(t.Context(), set.DeepCopy()); err != nil {
+	elements, _, err := unstructured.NestedSlice(generators[0].(map[string]any), "list", "elements")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, path := range paths {
+		elements[i].(map[string]any)["path"] = path
+	}
+	if err := errors.Join(unstructured.SetNestedSlice(generators[0].(map[string]any), elements, "list", "elements"),
+		unstructured.SetNestedSlice(set.Object, generators, "spec", "generators"), fleet.Hub.Apply(t.Context(), set.DeepCopy())); err != nil {
 		t.Fatal(err)
 	}
 }
