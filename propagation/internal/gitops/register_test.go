@@ -56,7 +56,7 @@ func TestRegistersAPlacement(t *testing.T) {
 	f.decide(decision, clusters...)
 	f.ready(o, 4)
 	f.looked("before")
-	settled := len(record.written()) // the status that made it ready is among them
+	settled := len(record.written())                                       // the status that made it ready is among them
 	f.decide(decision, clusters[3], clusters[2], clusters[1], clusters[0]) // another order
 	f.looked("after")
 	for _, w := range record.written()[settled:] {
