@@ -34,7 +34,7 @@ func gitopsCluster(name string) *unstructured.Unstructured {
 // Register applies the examples of GitOpsClusters, in both versions, and waits until each
 // is ready with every cluster, for which there is one Secret.
 func (s *Scenario) Register(ctx context.Context) error {
-	for _, file := range []string{hub, "gitopscluster"} {
+	for _, file := range []string{hub, "gitopscluster/v1alpha1.yaml", "gitopscluster/v1beta1.yaml"} {
 		if err := s.fleet.Hub.ApplyFiles(ctx, Examples(file)); err != nil {
 			return err
 		}
