@@ -22,6 +22,10 @@ import (
 // other one than it is written in.
 var gitopsClusters = map[string]string{"fleet": "v1alpha1", "fleet-agent": "v1beta1"}
 
+// gitopsExamples are the files that hold them, and no others: what is applied is deleted at
+// the end by these names.
+var gitopsExamples = []string{"gitopscluster/v1alpha1.yaml", "gitopscluster/v1beta1.yaml"}
+
 func gitopsCluster(name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("apps.open-cluster-management.io/" + gitopsClusters[name])
@@ -34,7 +38,7 @@ func gitopsCluster(name string) *unstructured.Unstructured {
 // Register applies the examples of GitOpsClusters, in both versions, and waits until each
 // is ready with every cluster, for which there is one Secret.
 func (s *Scenario) Register(ctx context.Context) error {
-	for _, file := range []string{hub, "gitopscluster/v1alpha1.yaml", "gitopscluster/v1beta1.yaml"} {
+	for _, file := range append([]string{hub}, gitopsExamples...) {
 		if err := s.fleet.Hub.ApplyFiles(ctx, Examples(file)); err != nil {
 			return err
 		}
