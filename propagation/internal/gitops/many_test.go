@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -49,11 +51,32 @@ func (f *fleet) served() (registered, shaped, works int) {
 	return registered, shaped, works
 }
 
+// told counts the clusters of this fleet whose add-on says that its work waits for the
+// cluster, which is the last thing that is written about one.
+func (f *fleet) told() int {
+	f.t.Helper()
+	var list addonv1alpha1.ManagedClusterAddOnList
+	if err := hub.client.List(context.Background(), &list, client.MatchingLabels{agent.OwnedLabel: "true"}); err != nil {
+		f.t.Fatal(err)
+	}
+	told := 0
+	for i := range list.Items {
+		a := &list.Items[i]
+		c := meta.FindStatusCondition(a.Status.Conditions, addonv1alpha1.ManagedClusterAddOnConditionAvailable)
+		if a.Annotations[agent.ArgoNamespaceAnnotation] == f.argocd && c != nil && c.Reason == agent.ReasonWorkNotApplied {
+			told++
+		}
+	}
+	return told
+}
+
+// allServed waits until everything is written about n clusters.
 func (f *fleet) allServed(n int) {
 	f.t.Helper()
 	testkit.Eventually(f.t, fmt.Sprintf("%d agents", n), func() error {
-		if registered, shaped, works := f.served(); shaped != n || works != n {
-			return fmt.Errorf("%d are registered, %d with an agent, %d works", registered, shaped, works)
+		registered, shaped, works := f.served()
+		if told := f.told(); shaped != n || works != n || told != n {
+			return fmt.Errorf("%d are registered, %d with an agent, %d works, %d told", registered, shaped, works, told)
 		}
 		return nil
 	})
