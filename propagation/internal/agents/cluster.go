@@ -110,12 +110,11 @@ func (h *Hub) argoOf(o client.Object) string {
 }
 
 // stuck asks package sign whether a cluster waits in vain.
-func (h *Hub) stuck(ctx context.Context, name string, generation int) bool {
+func (h *Hub) stuck(ctx context.Context, name string, generation int) (bool, error) {
 	if generation == 0 {
-		return false
+		return false, nil
 	}
-	yes, err := sign.Stuck(ctx, h.client, h.signing, name, generation)
-	return err == nil && yes // not known is not stuck
+	return sign.Stuck(ctx, h.client, h.signing, name, generation)
 }
 
 // workOff brings the agent to one cluster, or takes it off.

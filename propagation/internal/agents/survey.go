@@ -65,7 +65,10 @@ func (h *Hub) survey(ctx context.Context, namespace string) (ctrl.Result, error)
 	next := map[string]*task{}
 	switch {
 	case asking:
-		reports, incomplete := h.reports(ctx, v)
+		reports, incomplete, err := h.reports(ctx, v)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
 		if state, err = h.certificates(ctx, v, reports, incomplete); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -145,7 +148,7 @@ func (h *Hub) certificates(ctx context.Context, v *view, reports []pki.Report, i
 }
 
 // reports tells what each cluster runs with; incomplete: not of all of them it is known.
-func (h *Hub) reports(ctx context.Context, v *view) (reports []pki.Report, incomplete bool) {
+func (h *Hub) reports(ctx context.Context, v *view) (reports []pki.Report, incomplete bool, err error) {
 	for name, p := range v.there {
 		state, known := v.states[name]
 		t := v.tasks[name]
@@ -163,11 +166,13 @@ func (h *Hub) reports(ctx context.Context, v *view) (reports []pki.Report, incom
 		if !r.SecretCurrent && t != nil && t.digest != "" {
 			r.SecretCurrent = strings.TrimPrefix(h.options.SecretDigest(v.namespace, name), "sha256:") == t.digest
 		}
-		r.Stuck = h.stuck(ctx, name, r.Generation)
+		if r.Stuck, err = h.stuck(ctx, name, r.Generation); err != nil {
+			return nil, true, err
+		}
 		reports = append(reports, r)
 	}
 	slices.SortFunc(reports, func(a, b pki.Report) int { return strings.Compare(a.Cluster, b.Cluster) })
-	return reports, incomplete || !v.settled
+	return reports, incomplete || !v.settled, nil
 }
 
 // assign says which agent each cluster gets that asks of this Argo CD are assigned.

@@ -1,0 +1,45 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var errInjected = errors.New("injected")
+
+// noRequests is a client that cannot list CertificateSigningRequests.
+type noRequests struct{ client.Client }
+
+func (c noRequests) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if _, ok := list.(*certificatesv1.CertificateSigningRequestList); ok {
+		return errInjected
+	}
+	return c.Client.List(ctx, list, options...)
+}
+
+// Whether a cluster waits in vain is not guessed: a survey that cannot read it ends with
+// the error, and with what was known before.
+func TestUnreadRequestsEndTheSurvey(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	c := f.cluster()
+	f.Start(ctx, nil)
+	f.Ask(ctx, f.ask("a", 0, c))
+	f.delivered(c, holds("192.0.2.1"))
+	f.signed(c)
+	f.stop()
+	before := f.tasks[c]
+	f.client = noRequests{f.client}
+	if _, err := f.Reconcile(ctx, argo(f.namespace)); !errors.Is(err, errInjected) {
+		t.Errorf("the survey ended with %v", err)
+	}
+	if f.tasks[c] != before {
+		t.Error("it went on with a guess")
+	}
+}
