@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -74,6 +75,8 @@ type fixture struct {
 	namespace string
 	writes    *atomic.Int64
 	stop      func()
+	// wrap, unless nil, stands between the hub and the API server.
+	wrap func(http.RoundTripper) http.RoundTripper
 
 	mu                  sync.Mutex
 	reshaped, abandoned []string
@@ -113,6 +116,9 @@ func (f *fixture) balanced(addresses ...string) {
 func (f *fixture) start() {
 	f.t.Helper()
 	counted, writes := testkit.CountWrites(hub.config)
+	if f.wrap != nil {
+		counted.Wrap(f.wrap)
+	}
 	yes := true
 	mgr, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: hub.scheme, Logger: logr.Discard(), Cache: cache.Options{ByObject: Caches([]string{f.namespace})},

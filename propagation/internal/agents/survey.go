@@ -23,12 +23,16 @@ import (
 )
 
 // Reconcile works off an Argo CD or a cluster.
-func (h *Hub) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (h *Hub) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	if request.Name != "" {
-		return h.workOff(ctx, request.Name)
+		result, err = h.workOff(ctx, request.Name)
+	} else {
+		result, err = h.survey(ctx, request.Namespace)
 	}
-	result, err := h.survey(ctx, request.Namespace)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	// A Secret that is there by now is seen by the next survey. What is in the way on a
+	// cluster may be another client's and stay: that is an error, with growing pauses.
+	if apierrors.IsConflict(err) || request.Name == "" && apierrors.IsAlreadyExists(err) {
+		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
 	return result, err
