@@ -62,7 +62,10 @@ func (h *Hub) previewAgents(ctx context.Context, v *view, a Ask, state certifica
 		if v.assigned[name] != a.Owner {
 			continue
 		}
-		t := newTask(v, a, state, name, max(v.there[name].generation(), a.AtLeast, 1))
+		t, err := newTask(v, a, state, name, max(v.there[name].generation(), a.AtLeast, 1))
+		if err != nil {
+			return err
+		}
 		h.tasks[name] = t
 		if !t.dry {
 			continue // it would be left as it is

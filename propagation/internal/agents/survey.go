@@ -76,7 +76,9 @@ func (h *Hub) survey(ctx context.Context, namespace string) (ctrl.Result, error)
 		if state, err = h.certificates(ctx, v, reports, incomplete); err != nil {
 			return ctrl.Result{}, err
 		}
-		h.assign(next, v, state, reports)
+		if err := h.assign(next, v, state, reports); err != nil {
+			return ctrl.Result{}, err
+		}
 	case v.settled && len(v.there) == 0 && h.mayHave(namespace) && !slices.ContainsFunc(v.asks, func(a Ask) bool { return a.DryRun }):
 		if err := h.keeper.Remove(ctx, namespace); err != nil {
 			return ctrl.Result{}, err
@@ -180,7 +182,7 @@ func (h *Hub) reports(ctx context.Context, v *view) (reports []pki.Report, incom
 }
 
 // assign says which agent each cluster gets that asks of this Argo CD are assigned.
-func (h *Hub) assign(next map[string]*task, v *view, state certificates.State, reports []pki.Report) {
+func (h *Hub) assign(next map[string]*task, v *view, state certificates.State, reports []pki.Report) (err error) {
 	atLeast, clusters := 0, 0
 	for _, a := range v.asks {
 		atLeast = max(atLeast, a.AtLeast)
@@ -196,14 +198,18 @@ func (h *Hub) assign(next map[string]*task, v *view, state certificates.State, r
 	generations := pki.Generations(reports, state.SigningCA, atLeast, h.options.Limit.Of(clusters), time.Now())
 	for _, a := range v.asks {
 		for _, name := range a.Clusters {
-			if v.assigned[name] == a.Owner {
-				next[name] = newTask(v, a, state, name, generations[name])
+			if v.assigned[name] != a.Owner {
+				continue
+			}
+			if next[name], err = newTask(v, a, state, name, generations[name]); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
 }
 
-func newTask(v *view, a Ask, state certificates.State, name string, generation int) *task {
+func newTask(v *view, a Ask, state certificates.State, name string, generation int) (*task, error) {
 	found := v.found[a.Owner]
 	t := &task{namespace: v.namespace, owner: a.Owner, abandon: a.Abandon, wanted: &agent.Wanted{
 		Cluster: name, Owner: a.Owner, ArgoNamespace: v.namespace, AgentNamespace: a.Agent.Namespace, Mode: a.Agent.Mode,
@@ -214,11 +220,13 @@ func newTask(v *view, a Ask, state certificates.State, name string, generation i
 	t.dry = a.DryRun && !t.untouched
 	t.untouched = t.untouched || t.dry
 	if state.SigningReady {
-		if digest, err := state.ProxyDigest(name); err == nil {
-			t.server, t.config, t.digest = found.ProxyServer(v.namespace, name), state.ProxyConfig, digest
+		digest, err := state.ProxyDigest(name)
+		if err != nil {
+			return nil, err
 		}
+		t.server, t.config, t.digest = found.ProxyServer(v.namespace, name), state.ProxyConfig, digest
 	}
-	return t
+	return t, nil
 }
 
 // release has the agent leave where nobody asks for it any more. Who has it in a dry run,

@@ -6,7 +6,6 @@ package certificates
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -192,6 +191,3 @@ func get(ctx context.Context, reader client.Reader, namespace, name string) (*co
 	}
 	return secret, nil
 }
-
-// IsNoSigner reports whether an error is [ErrNoSigner].
-func IsNoSigner(err error) bool { return errors.Is(err, ErrNoSigner) }

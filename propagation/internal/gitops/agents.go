@@ -98,7 +98,7 @@ func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]
 func shape(of func(namespace, cluster string) (string, []byte, error), want *register.Want, namespace, cluster string) {
 	server, config, err := of(namespace, cluster)
 	switch {
-	case err != nil: // such as agents.ErrNotKnown
+	case err != nil: // agents.ErrNotKnown; any other one fails a survey of package agents as well, which tells
 		want.KeepShape = true
 	case server != "":
 		want.Agent = &register.Agent{Server: server, Config: config}

@@ -61,10 +61,11 @@ func newGate(mgr ctrl.Manager, options Options) *Gate {
 func (g *Gate) look(ctx context.Context) {
 	why := g.closed(ctx)
 	g.open.Store(why == "")
-	foreignCRD.Set(0)
+	leftAlone := 0.0
 	if why != "" {
-		foreignCRD.Set(1)
+		leftAlone = 1
 	}
+	foreignCRD.Set(leftAlone) // once: who scrapes in between sees no other state
 	if why == g.last {
 		return
 	}
@@ -87,20 +88,30 @@ func (g *Gate) closed(ctx context.Context) string {
 	if apierrors.IsNotFound(err) {
 		return "propagation finds no CustomResourceDefinition " + v1beta1.CRDName + "; apply the one that comes with it (deploy/components/gitopsclusters)"
 	}
-	if err != nil && g.open.Load() {
-		return "" // nothing was read, so nothing has changed
-	}
 	if err != nil {
-		return fmt.Sprintf("propagation cannot read CustomResourceDefinition %s: %v", v1beta1.CRDName, err)
+		return g.unread(err)
 	}
 	if !g.adopt && crd.Annotations[v1beta1.ProvidedByAnnotation] != v1beta1.ProvidedBy {
 		return "CustomResourceDefinition " + v1beta1.CRDName + " is another project's, whose controller works on GitOpsClusters, so propagation does not; uninstall that controller and apply the CustomResourceDefinition that comes with propagation, or set --gitopsclusters-adopt"
 	}
 	kind := schema.GroupKind{Group: v1beta1.GroupVersion.Group, Kind: v1beta1.Kind}
-	if _, err := g.mapper.RESTMapping(kind, v1beta1.GroupVersion.Version); err != nil {
+	_, err = g.mapper.RESTMapping(kind, v1beta1.GroupVersion.Version)
+	if meta.IsNoMatchError(err) {
 		return "CustomResourceDefinition " + v1beta1.CRDName + " does not serve v1beta1; apply the one that comes with propagation"
 	}
+	if err != nil {
+		return g.unread(err)
+	}
 	return ""
+}
+
+// unread is what [Gate.closed] returns when something could not be read: nothing is known
+// to have changed.
+func (g *Gate) unread(err error) string {
+	if g.open.Load() {
+		return ""
+	}
+	return fmt.Sprintf("propagation cannot read CustomResourceDefinition %s: %v", v1beta1.CRDName, err)
 }
 
 // wait returns when the gate is open, or with false at the end of ctx.

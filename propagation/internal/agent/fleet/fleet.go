@@ -116,7 +116,8 @@ func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []sou
 // all returns the requests for every add-on.
 func (f *Fleet) all(ctx context.Context, requests func(client.Object) []reconcile.Request) []reconcile.Request {
 	var list addonv1alpha1.ManagedClusterAddOnList
-	if f.objects.List(ctx, &list) != nil {
+	if err := f.objects.List(ctx, &list); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list ManagedClusterAddOns")
 		return nil
 	}
 	var all []reconcile.Request
