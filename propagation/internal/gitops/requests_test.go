@@ -40,8 +40,8 @@ type recorder struct {
 	// writes are "verb resource[/subresource] namespace/name", but for Events.
 	writes []string
 	denied []string
-	// asked are "verb resource" of everything.
-	asked map[string]bool
+	// asked is how often what was asked for, by "verb resource[/subresource]".
+	asked map[string]int
 	// under is how many writes of add-ons and works are under way, most the most at a time.
 	under, most int
 }
@@ -53,9 +53,9 @@ func (r *recorder) busy(verb, resource string) (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.asked == nil {
-		r.asked = map[string]bool{}
+		r.asked = map[string]int{}
 	}
-	r.asked[verb+" "+resource] = true
+	r.asked[verb+" "+resource]++
 	if !counts {
 		return func() {}
 	}
