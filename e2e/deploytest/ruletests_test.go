@@ -117,6 +117,10 @@ func record(families map[string]*family, text string) {
 // closed are the labels whose every value is there from the start.
 var closed = []string{"kind", "component", "result", "action", "le"}
 
+// elsewhere are the metrics that are not given here, since argocd-agent is off: package
+// agents of propagation holds the tests of the alerts against what it emits.
+var elsewhere = map[string]bool{"propagation_certificate_renewal_deadline_timestamp_seconds": true}
+
 // target are the labels that Prometheus adds.
 var target = []string{"pod", "service"}
 
@@ -134,6 +138,9 @@ func checkSeries(t *testing.T, families map[string]*family) {
 			m := seriesText.FindStringSubmatch(input.Series)
 			name := strings.TrimSuffix(m[1], "_bucket")
 			f := families[name]
+			if f == nil && elsewhere[name] {
+				continue
+			}
 			if f == nil || (f.kind == "histogram") != (name != m[1]) {
 				t.Errorf("%s: no binary gives %s", test.Name, input.Series)
 				continue
@@ -167,6 +174,9 @@ func checkKinds(t *testing.T, families map[string]*family) {
 		}
 		for _, name := range metricNames(r.Expr) {
 			f := families[strings.TrimSuffix(name, "_bucket")]
+			if f == nil && elsewhere[name] {
+				continue
+			}
 			if f == nil {
 				t.Errorf("alert %s: no binary gives %s", r.Alert, name)
 			} else if counts := f.kind != "gauge"; counts != slices.Contains(inRate, name) {

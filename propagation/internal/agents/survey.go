@@ -66,11 +66,12 @@ func (h *Hub) survey(ctx context.Context, namespace string) (ctrl.Result, error)
 	}
 	asking := slices.ContainsFunc(v.asks, func(a Ask) bool { return a.Agent != nil })
 	var state certificates.State
+	var reports []pki.Report
 	next := map[string]*task{}
 	switch {
 	case asking:
-		reports, incomplete, err := h.reports(ctx, v)
-		if err != nil {
+		var incomplete bool
+		if reports, incomplete, err = h.reports(ctx, v); err != nil {
 			return ctrl.Result{}, err
 		}
 		if state, err = h.certificates(ctx, v, reports, incomplete); err != nil {
@@ -85,6 +86,7 @@ func (h *Hub) survey(ctx context.Context, namespace string) (ctrl.Result, error)
 		}
 		h.setKept(namespace, false)
 	}
+	certificates.MeasureAgents(namespace, v.renewal(reports))
 	h.release(next, v)
 	h.take(ctx, v, next)
 	answers, err := h.answer(ctx, v, state)
@@ -93,6 +95,21 @@ func (h *Hub) survey(ctx context.Context, namespace string) (ctrl.Result, error)
 	}
 	h.tell(v, answers)
 	return ctrl.Result{RequeueAfter: state.NextLook}, nil
+}
+
+// renewal returns until when the first client certificate has to be renewed, zero for none.
+// A cluster that is away renews its own when it is back, and one that is leaving does not.
+func (v *view) renewal(reports []pki.Report) (first time.Time) {
+	for _, r := range reports {
+		if _, wanted := v.assigned[r.Cluster]; !wanted || !r.Reachable || len(r.Issued) == 0 {
+			continue
+		}
+		newest := r.Issued[len(r.Issued)-1]
+		if d := pki.RenewalDeadline(newest.At, newest.Expires); first.IsZero() || d.Before(first) {
+			first = d
+		}
+	}
+	return first
 }
 
 // view reads what is there.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -127,6 +128,9 @@ func TestDryRun(t *testing.T) {
 	planned := a.ensure(func(w *Wanted) { w.DryRun = true })
 	if n := a.writes.Load(); n > 0 {
 		t.Errorf("%d requests changed something", n)
+	}
+	if n := expiry.DeletePartialMatch(prometheus.Labels{"namespace": a.namespace}); n > 0 {
+		t.Errorf("metrics show %d certificates that are not there", n)
 	}
 	if done := a.ensure(); !slices.Equal(planned.Writes, done.Writes) {
 		t.Errorf("planned %v\ndid %v", planned.Writes, done.Writes)

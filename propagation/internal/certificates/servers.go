@@ -36,7 +36,7 @@ func (p *pass) server(ctx context.Context, name string, a *pki.Authorities, host
 			return p.issue(ctx, secret, name, a, hosts, why(certificate, fault, a, p))
 		}
 		p.lookAt(pki.RenewAt(certificate))
-		expiryOf(p.wanted.Namespace, name, true, certificate)
+		p.measure(name, certificate)
 		return certificate, nil
 	}
 	p.checkType(secret)
@@ -44,7 +44,7 @@ func (p *pass) server(ctx context.Context, name string, a *pki.Authorities, host
 		p.fault(secret, fault)
 	}
 	if certificate != nil {
-		expiryOf(p.wanted.Namespace, name, true, certificate)
+		p.measure(name, certificate)
 	}
 	return certificate, nil
 }
@@ -90,7 +90,9 @@ func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a 
 		return nil, err
 	}
 	p.lookAt(pki.RenewAt(made[0]))
-	expiryOf(p.wanted.Namespace, name, true, made[0])
+	if !p.wanted.DryRun { // else nobody has it
+		p.measure(name, made[0])
+	}
 	return made[0], nil
 }
 

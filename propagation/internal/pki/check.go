@@ -109,6 +109,12 @@ func RenewAt(certificate *x509.Certificate) time.Time {
 	return certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) * 7 / 10)
 }
 
+// RenewalDeadline is until when a certificate has to be renewed: a week before its end, or
+// when a tenth of its life is left where that is less. Whoever renews does so long before.
+func RenewalDeadline(from, until time.Time) time.Time {
+	return until.Add(-min(expiringBefore, until.Sub(from)/10))
+}
+
 func texts(addresses []net.IP) []string {
 	found := make([]string, 0, len(addresses))
 	for _, address := range addresses {

@@ -106,6 +106,23 @@ func TestCheckServer(t *testing.T) {
 	}
 }
 
+// Whoever renews in time has done so before the deadline, and it lies before the end.
+func TestRenewalDeadline(t *testing.T) {
+	for name, c := range map[string]struct {
+		life, renewed, left time.Duration
+	}{
+		"CA of five years":               {years, years * 8 / 10, expiringBefore},
+		"server, of 90 days":             {LeafLife, leafRenewal, expiringBefore},
+		"client, of a week":              {7 * 24 * time.Hour, 7 * 24 * time.Hour * 8 / 10, 7 * 24 * time.Hour / 10},
+		"client of the shortest allowed": {time.Hour, time.Hour*8/10 + 5*time.Minute, 6 * time.Minute},
+	} {
+		deadline := RenewalDeadline(day, day.Add(c.life))
+		if left := day.Add(c.life).Sub(deadline); left != c.left || !day.Add(c.renewed).Before(deadline) {
+			t.Errorf("%s: %s before its end, renewed %s before", name, left, c.life-c.renewed)
+		}
+	}
+}
+
 func TestCheckAuthority(t *testing.T) {
 	ca := authority(t, day)
 	if f := CheckAuthority(ca.Certificate, day); f != nil {
