@@ -123,6 +123,7 @@ func (b *bench) phases() []phase {
 		{"nosearch", "idle, no search service", b.idleWithoutSearch},
 		{"restart", "warm restart", b.restart},
 		{"push", "push to one repository", b.push},
+		{"standby", "standbys take over", b.standby},
 		{"wide", "one wide report", b.wide},
 	}
 }
