@@ -20,7 +20,7 @@ type Results struct {
 	// defaults: a smaller heap costs processor time.
 	APIServer []string `json:"apiServerEnvironment,omitempty"`
 	Fleet     Fleet    `json:"fleet"`
-	Rows    []Row   `json:"rows"`
+	Rows      []Row    `json:"rows"`
 	// Latencies are by what was waited for.
 	Latencies map[string]Quantiles `json:"latencies,omitempty"`
 	Costs     []Cost               `json:"costs,omitempty"`
