@@ -140,7 +140,9 @@ func (b *bench) relateMemory() {
 }
 
 // kilobytesEach is how many KB each of n took when memory grew from less to more MiB.
-func kilobytesEach(less, more float64, n int) float64 { return (more - less) * (1 << 20) / 1000 / float64(n) }
+func kilobytesEach(less, more float64, n int) float64 {
+	return (more - less) * (1 << 20) / 1000 / float64(n)
+}
 
 // relateCosts makes the rows that compare sizes.
 func (b *bench) relateCosts() {
