@@ -100,7 +100,7 @@ demo: build ## The main job on a fleet of real parts; ARGS=--keep leaves it up, 
 	@$(BIN)/product/demo $(ARGS)
 
 BENCH ?= quick
-bench: build ## The benchmark: BENCH=quick|standard|large
+bench: build ## The benchmark: BENCH=quick|standard|large|xlarge
 	@$(TOOLS) bench
 	@go build -o $(BIN)/product/bench ./e2e/bench
 	@$(BIN)/product/bench -size $(BENCH) $(ARGS)

@@ -4,7 +4,7 @@
 // Command bench measures the product on a real API server and etcd and says how it
 // compares with what that server can do:
 //
-//	bench -size quick|standard|large [-out folder]
+//	bench -size quick|standard|large|xlarge [-out folder]
 //
 // It prints a table and writes it as JSON, with plots, to the folder. A figure
 // that misses its target is no failure of the run: the status is 0 when it ran.
@@ -43,7 +43,7 @@ func main() {
 
 func bench(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	name := flags.String("size", "quick", "quick, standard or large")
+	name := flags.String("size", "quick", "quick, standard, large or xlarge (24 GiB of memory)")
 	clusters := flags.Int("clusters", 0, "another number of clusters than the size's")
 	sets := flags.Int("sets", 0, "another number of ApplicationSets than the size's")
 	only := flags.String("only", "", "phases to run once the fleet is there, such as latency,trickle,lone; empty: all")

@@ -58,10 +58,11 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
 		"--authorization-mode=RBAC", "--allow-privileged=true", "--disable-admission-plugins=" + unneededAdmission,
 		"--enable-priority-and-fairness=false", "--profiling=false", "--event-ttl=10m",
 	}
+	var environment []string
 	if c == f.Hub {
-		args = append(args, f.options.APIServer...)
+		args, environment = append(args, f.options.APIServer...), f.options.APIServerEnvironment
 	}
-	p, err := f.run(ctx, command{name: c.Name + "-apiserver", args: args})
+	p, err := f.run(ctx, command{name: c.Name + "-apiserver", args: args, env: environment})
 	if err != nil {
 		return err
 	}

@@ -124,6 +124,31 @@ func TestFailedStartTellsWhy(t *testing.T) {
 	}
 }
 
+// What the caller sets in the environment of the hub's API server is there, and in that of
+// no other process.
+func TestEnvironmentOfAPIServer(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	const variable = "GOMEMLIMIT=9876543210"
+	fleet, err := env.Start(t.Context(), env.Options{HubOnly: true, Product: []string{}, APIServerEnvironment: []string{variable}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fleet.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, p := range fleet.Processes() {
+		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := slices.Contains(strings.Split(string(environment), "\x00"), variable), p.Name == "hub-apiserver"; got != want {
+			t.Errorf("%s has %s: %v, want %v", p.Name, variable, got, want)
+		}
+	}
+}
+
 // Fleets of different programs never use the same ports, and a stopped one gives
 // its own back.
 func TestTwoFleets(t *testing.T) {

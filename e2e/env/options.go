@@ -56,6 +56,9 @@ type Options struct {
 	Arguments map[string][]string
 	// APIServer are extra command-line arguments of the hub's API server; they come last.
 	APIServer []string
+	// APIServerEnvironment are further environment variables of the hub's API server, as
+	// "NAME=value".
+	APIServerEnvironment []string
 	// Rendered runs the hub's own Argo CD with the plugin of rendered mode, and no
 	// Argo CD on the managed clusters.
 	Rendered bool

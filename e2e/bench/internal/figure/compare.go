@@ -10,6 +10,7 @@ import "fmt"
 var usualNoise = map[string]float64{
 	"×":   1.35,
 	"MiB": 1.12,
+	"KB":  1.15, // memory, too, less what the program has by itself
 	"":    1,
 }
 

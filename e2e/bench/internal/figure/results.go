@@ -16,8 +16,11 @@ type Results struct {
 	Commit string `json:"commit"`
 	// Machine names the processor count and the load at the start.
 	Machine Machine `json:"machine"`
-	Fleet   Fleet   `json:"fleet"`
-	Rows    []Row   `json:"rows"`
+	// APIServer is the environment that the API server ran with where it was not Go's
+	// defaults: a smaller heap costs processor time.
+	APIServer []string `json:"apiServerEnvironment,omitempty"`
+	Fleet     Fleet    `json:"fleet"`
+	Rows      []Row    `json:"rows"`
 	// Latencies are by what was waited for.
 	Latencies map[string]Quantiles `json:"latencies,omitempty"`
 	Costs     []Cost               `json:"costs,omitempty"`

@@ -55,6 +55,8 @@ type bench struct {
 	apps     []*application
 	revision int
 	degraded bool // agents report trouble from now on
+	// empty is the memory of the binaries before there was an Application.
+	empty map[string]process.Usage
 	// works that the baseline writes; no binary delivers or mirrors them
 	baseline baseline
 }
@@ -75,6 +77,7 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 		results: &figure.Results{
 			Size:      o.Size.Name,
 			Machine:   figure.Machine{Processors: runtime.NumCPU(), LoadBefore: process.Load()},
+			APIServer: o.Size.APIServer,
 			Fleet:     figure.Fleet{Clusters: o.Size.Clusters, Sets: o.Size.Sets, Applications: o.Size.Clusters * o.Size.Sets},
 			Latencies: map[string]figure.Quantiles{}, Distributions: map[string]figure.Distribution{},
 		},
@@ -103,10 +106,9 @@ type phase struct {
 	run       func(context.Context) error
 }
 
-// measure goes through all figures, in an order in which each phase leaves behind
-// what the next one wants.
-func (b *bench) measure(ctx context.Context) error {
-	phases := []phase{
+// phases are all there are, in an order in which each leaves behind what the next one wants.
+func (b *bench) phases() []phase {
+	return []phase{
 		{"grow", "small fleet", b.grow},
 		{"cold", "cold delivery", b.cold},
 		{"storm", "storm of first statuses", b.storm},
@@ -121,12 +123,25 @@ func (b *bench) measure(ctx context.Context) error {
 		{"nosearch", "idle, no search service", b.idleWithoutSearch},
 		{"restart", "warm restart", b.restart},
 		{"push", "push to one repository", b.push},
+		{"standby", "standbys take over", b.standby},
 		{"wide", "one wide report", b.wide},
 	}
-	phases, err := b.chosen(phases)
+}
+
+// measure goes through all figures.
+func (b *bench) measure(ctx context.Context) error {
+	phases, err := b.chosen(b.phases())
 	if err != nil {
 		return err
 	}
+	err = b.goThrough(ctx, phases)
+	// A run that ends early has them, too: of the sizes that it got to, from which more can be computed.
+	b.relateCosts()
+	b.relateMemory()
+	return err
+}
+
+func (b *bench) goThrough(ctx context.Context, phases []phase) error {
 	for _, phase := range phases {
 		b.say("%s", phase.name)
 		if err := phase.run(ctx); err != nil {
@@ -136,14 +151,13 @@ func (b *bench) measure(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", phase.name, err)
 		}
 	}
-	b.relateCosts()
 	return nil
 }
 
 // chosen returns the phases that are asked for, in their order.
 func (b *bench) chosen(all []phase) ([]phase, error) {
 	if len(b.Only) == 0 {
-		return all, nil
+		return slices.DeleteFunc(slices.Clone(all), func(p phase) bool { return slices.Contains(b.Size.Without, p.key) }), nil
 	}
 	chosen := []phase{{"fill", "whole fleet", b.fill}}
 	for _, p := range all {
@@ -173,7 +187,7 @@ func (b *bench) start(ctx context.Context) error {
 		server = append(server, "--profiling=true")
 	}
 	fleet, err := env.Start(ctx, env.Options{
-		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServer: server,
+		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServer: server, APIServerEnvironment: b.Size.APIServer,
 	})
 	if err != nil {
 		return err

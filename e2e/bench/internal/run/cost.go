@@ -116,6 +116,34 @@ func paced(ctx context.Context, n int, perSecond float64, work func(ctx context.
 	return first
 }
 
+// relateMemory makes the rows of what each Application takes, where there are enough of them to tell.
+func (b *bench) relateMemory() {
+	costs := b.results.Costs
+	if len(costs) < 2 {
+		return
+	}
+	small, large := costs[0], costs[len(costs)-1]
+	for _, name := range []string{env.Propagation, env.Aggregation} {
+		most := b.Size.PerApplication[name]
+		if most == 0 {
+			continue
+		}
+		without := mebibytes(b.empty[name].Resident)
+		b.row(figure.Row{
+			What:  fmt.Sprintf("memory of %s for each Application, beyond the program", name),
+			Value: kilobytesEach(without, large.Memory[name], large.Applications), Unit: "KB", Comparison: figure.AtMost, Target: most,
+			Beside: fmt.Sprintf("%.1f MiB resident at %d Applications, %.1f MiB when it was ready without any; from %d Applications on each took %.2f KB",
+				large.Memory[name], large.Applications, without, small.Applications,
+				kilobytesEach(small.Memory[name], large.Memory[name], large.Applications-small.Applications)),
+		})
+	}
+}
+
+// kilobytesEach is how many KB each of n took when memory grew from less to more MiB.
+func kilobytesEach(less, more float64, n int) float64 {
+	return (more - less) * (1 << 20) / 1000 / float64(n)
+}
+
 // relateCosts makes the rows that compare sizes.
 func (b *bench) relateCosts() {
 	costs := b.results.Costs

@@ -56,16 +56,24 @@ func (b *bench) begin(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	var err error
+	b.empty, err = b.usages(binaries...)
+	return err
 }
 
 // deliver adds the clusters from first to last and waits until all hub Applications have a status.
 func (b *bench) deliver(ctx context.Context, first, last int) error {
+	mark := b.audit.Mark()
 	if err := b.addApplications(ctx, first, last); err != nil {
 		return err
 	}
 	b.say("%d Applications are there", len(b.apps))
-	err := env.WaitFor(ctx, patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
+	// The audit log costs the API server nothing to ask; a list of all works does.
+	_, err := b.await(ctx, "propagation to create every ManifestWork", mark, (last-first)*b.Size.Sets, by(env.Propagation, "create", "manifestworks"))
+	if err != nil {
+		return err
+	}
+	err = env.WaitFor(ctx, patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
 		err := b.learnWorks(ctx)
 		return err == nil, fmt.Sprint(err)
 	})

@@ -158,9 +158,13 @@ func (b *bench) memory() {
 			b.say("no memory of %s: %v", limit.name, err)
 			continue
 		}
-		b.row(figure.Row{
+		row := figure.Row{
 			What: "memory of " + limit.name, Value: mebibytes(u.Resident), Unit: "MiB", Comparison: figure.AtMost, Target: limit.most,
 			Beside: fmt.Sprintf("resident at %d Applications; the most ever was %.0f MiB", len(b.apps), mebibytes(u.Peak)),
-		})
+		}
+		if b.Size.PerApplication[limit.name] > 0 {
+			row.Comparison, row.Target = figure.Informative, 0
+		}
+		b.row(row)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +21,15 @@ func TestSizes(t *testing.T) {
 		}
 		if last := len(s.Stages) - 1; s.at(last) != s.Clusters {
 			t.Errorf("%s: the last stage has %d of %d clusters", s.Name, s.at(last), s.Clusters)
+		}
+		if s.Restart < 1 {
+			t.Errorf("%s: a restart may take %v bare LISTs", s.Name, s.Restart)
+		}
+		all := (&bench{}).phases()
+		for _, key := range s.Without {
+			if !slices.ContainsFunc(all, func(p phase) bool { return p.key == key }) {
+				t.Errorf("%s leaves out %s, which is no phase", s.Name, key)
+			}
 		}
 	}
 	if _, err := FindSize("huge"); err == nil {
@@ -39,18 +49,20 @@ func TestChosenPhases(t *testing.T) {
 		return keys
 	}
 	for name, c := range map[string]struct {
-		reason string
-		only   []string
-		want   string
-		fails  bool
+		reason        string
+		without, only []string
+		want          string
+		fails         bool
 	}{
-		"all":     {"nothing is asked for in particular", nil, "grow latency wide ", false},
-		"one":     {"the fleet has to be there before", []string{"latency"}, "fill latency ", false},
-		"two":     {"each finds what the one before it leaves behind", []string{"wide", "latency"}, "fill latency wide ", false},
-		"unknown": {"a phase that is not there is no phase that passed", []string{"latency", "bust"}, "", true},
+		"all":     {"nothing is asked for in particular", nil, nil, "grow latency wide ", false},
+		"less":    {"the size leaves one out", []string{"wide"}, nil, "grow latency ", false},
+		"one":     {"the fleet has to be there before", nil, []string{"latency"}, "fill latency ", false},
+		"two":     {"each finds what the one before it leaves behind", nil, []string{"wide", "latency"}, "fill latency wide ", false},
+		"anyway":  {"who asks for what the size leaves out gets it", []string{"wide"}, []string{"wide"}, "fill wide ", false},
+		"unknown": {"a phase that is not there is no phase that passed", nil, []string{"latency", "bust"}, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := (&bench{Options: Options{Only: c.only}}).chosen(all)
+			got, err := (&bench{Options: Options{Size: Size{Without: c.without}, Only: c.only}}).chosen(all)
 			if keys(got) != c.want || (err != nil) != c.fails {
 				t.Errorf("%s: %q, %v", c.reason, keys(got), err)
 			}

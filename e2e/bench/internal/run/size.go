@@ -6,6 +6,8 @@ package run
 import (
 	"fmt"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
 // Size is how much a run simulates and how long it looks.
@@ -35,6 +37,15 @@ type Size struct {
 	SearchClusters int
 	// WideReport is the number of clusters of the one wide report.
 	WideReport int
+	// Restart is how many times as long as a bare LIST a warm restart may take.
+	Restart float64
+	// PerApplication is how many KB (1,000 bytes) of memory a binary may have for each
+	// Application beyond what it has without any; nil: all of its memory has a target instead.
+	PerApplication map[string]float64
+	// APIServer is the environment of the hub's API server beyond what every process has.
+	APIServer []string
+	// Without are the keys of phases that are left out unless they are asked for.
+	Without []string
 }
 
 // Sizes are the ones that can be asked for.
@@ -42,16 +53,45 @@ func Sizes() []Size {
 	return []Size{
 		{
 			Name: "quick", Clusters: 50, Sets: 4, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 50, Changes: 50, Lone: 8, WideLone: 2, Trickle: 100, CostChanges: 200,
-			Idle: 21 * time.Second, SearchClusters: 500, WideReport: 200,
+			Idle: 21 * time.Second, SearchClusters: 500, WideReport: 200, Restart: restart,
 		},
 		{
 			Name: "standard", Clusters: 500, Sets: 10, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5, Trickle: 400, CostChanges: 1000,
-			Idle: time.Minute, SearchClusters: 500, WideReport: 2000,
+			Idle: time.Minute, SearchClusters: 500, WideReport: 2000, Restart: restart,
 		},
 		{
 			Name: "large", Clusters: 2000, Sets: 10, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5, Trickle: 400, CostChanges: 1000,
-			Idle: time.Minute, SearchClusters: 500, WideReport: 10000,
+			Idle: time.Minute, SearchClusters: 500, WideReport: 10000, Restart: restart,
 		},
+		xlarge(),
+	}
+}
+
+// restart is what a warm restart may take at most, against a bare LIST, where reading the
+// fleet is not all that it does.
+const restart = 3
+
+// xlarge is 50,000 Applications, on a machine with two cores and 24 GiB in some 45 minutes.
+// Half of that is until all are there with a status, at a hundred first statuses a second.
+func xlarge() Size {
+	return Size{
+		Name: "xlarge", Clusters: 2500, Sets: 20,
+		// 2,000 Applications, which costs are compared with; 20,000 as in large; and all.
+		Stages: []float64{0.04, 0.4, 1},
+		Storm:  5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5,
+		Trickle: 300, CostChanges: 1000, Idle: time.Minute,
+		// as many resources as in the sizes before: what a poll costs is search's to say, not the hub's
+		SearchClusters: 250, WideReport: 10000,
+		Restart:        2,
+		PerApplication: map[string]float64{env.Propagation: 6, env.Aggregation: 3},
+		// At 20,000 Applications the API server had 8.5 GiB, and grew by 0.4 MiB with each: Go
+		// lets the heap grow to twice what is in use. Half as much garbage is some 15 GiB at
+		// 50,000. The limit is where it collects more often instead of growing on: etcd,
+		// the product with its standbys and the benchmark itself need some 5 GiB more.
+		APIServer: []string{"GOGC=50", "GOMEMLIMIT=15GiB"},
+		// Ten thousand more clusters and ManifestWorks would not fit beside the fleet. What one
+		// report costs does not depend on the others, and large has the widest there can be.
+		Without: []string{"wide"},
 	}
 }
 

@@ -69,7 +69,8 @@ func (b *bench) trickle(ctx context.Context) error {
 
 // flow adds what n changes cost that are a part of a longer trickle.
 func (b *bench) flow(ctx context.Context, n int, profiled bool, to *flow) error {
-	if err := b.changeSome(ctx, trickleWarm*b.Size.Sets); err != nil {
+	_, reports := b.trickled()
+	if err := b.changeSome(ctx, trickleWarm*reports); err != nil {
 		return err
 	}
 	mark := b.audit.Mark()
@@ -106,18 +107,20 @@ func (b *bench) flow(ctx context.Context, n int, profiled bool, to *flow) error 
 
 // changeSome sends n changes of any reports at [latencyRate].
 func (b *bench) changeSome(ctx context.Context, n int) error {
-	changes := b.draw(b.apps, n)
+	apps, _ := b.trickled()
+	changes := b.draw(apps, n)
 	return paced(ctx, n, latencyRate, func(ctx context.Context, i int) error { return b.send(ctx, changes[i]) })
 }
 
 // sumUp makes the rows of a trickle.
 func (b *bench) sumUp(with, without flow) {
+	apps, reports := b.trickled()
 	writes := figure.Row{
 		What:  "a trickle of 5 changes/s: writes per change",
 		Value: float64(with.reports+with.mirrored) / float64(with.changes), Comparison: figure.AtMost, Target: 1.55,
-		Beside: fmt.Sprintf("%d of hub Applications and %d of %d reports of %d rows, for %d changes", with.mirrored, with.reports, b.Size.Sets, len(b.apps)/b.Size.Sets, with.changes),
+		Beside: fmt.Sprintf("%d of hub Applications and %d of %d reports of %d rows, for %d changes", with.mirrored, with.reports, reports, len(apps)/reports, with.changes),
 	}
-	if len(b.apps)/b.Size.Sets < trickleRows {
+	if len(apps)/reports < trickleRows {
 		writes.Comparison = figure.Informative
 	}
 	b.row(writes)

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// patience bounds a wait that ought to end.
-	patience = 5 * time.Minute
+	// patience bounds a wait that ought to end: the longest is for 30,000 ManifestWorks.
+	patience = 10 * time.Minute
 	// silence is how long the product writes nothing before a fleet is idle. Once nothing
 	// changes any more, no report is held back for as long.
 	silence = 4 * time.Second

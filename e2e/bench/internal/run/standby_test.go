@@ -1,0 +1,118 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// A change asks for one write of its Application and one of its report.
+func TestBeyond(t *testing.T) {
+	c := change{application: &application{set: "set00", cluster: "cluster0001"}}
+	status := audit.Entry{Verb: "patch", Resource: "applications", Name: "set00-cluster0001", Code: 200}
+	report := audit.Entry{Verb: "update", Resource: "multiclusterapplicationsetreports", Name: "set00", Code: 200}
+	with := func(e audit.Entry, edit func(*audit.Entry)) audit.Entry {
+		edit(&e)
+		return e
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		all    []audit.Entry
+		want   map[string]int
+	}{
+		"nothing": {"no write is no write too many", nil, nil},
+		"asked":   {"that is the change", []audit.Entry{status, report}, nil},
+		"twice":   {"the second status says nothing new", []audit.Entry{status, report, status}, map[string]int{"patch applications 200": 1}},
+		"another": {
+			"nothing changed there", []audit.Entry{status, with(status, func(e *audit.Entry) { e.Name = "set00-cluster0002" }), with(report, func(e *audit.Entry) { e.Name = "set01" })},
+			map[string]int{"patch applications 200": 1, "update multiclusterapplicationsetreports 200": 1},
+		},
+		"refused": {
+			"what the API server refuses is a request that it had", []audit.Entry{with(report, func(e *audit.Entry) { e.Code = 409 }), report},
+			map[string]int{"update multiclusterapplicationsetreports 409": 1},
+		},
+		"rewritten": {"a change of status asks for no ManifestWork", []audit.Entry{{Verb: "patch", Resource: "manifestworks", Name: "set00-cluster0001", Code: 200}}, map[string]int{"patch manifestworks 200": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := beyond(tc.all, c); !maps.Equal(got, tc.want) {
+				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// A Lease is taken over once somebody else holds it: not when it is renewed, nor when it is given up.
+func TestHolders(t *testing.T) {
+	h := &holders{before: map[string]string{leasePrefix + "a": "first", leasePrefix + "b": "first"}, taken: map[string]time.Time{}}
+	began := time.Unix(0, 0)
+	see := func(lease, holder string, second int) {
+		t.Helper()
+		object, err := json.Marshal(map[string]any{"metadata": map[string]string{"name": lease}, "spec": map[string]string{"holderIdentity": holder}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.see(object, began.Add(time.Duration(second)*time.Second))
+	}
+	see(leasePrefix+"a", "first", 1)
+	see(leasePrefix+"a", "", 2)
+	see(leasePrefix+"c", "second", 3)
+	if h.left() != 2 {
+		t.Errorf("%d are left before any was taken over", h.left())
+	}
+	see(leasePrefix+"a", "second", 4)
+	see(leasePrefix+"a", "second", 5)
+	if got := h.when("a").Sub(began); got != 4*time.Second || h.left() != 1 || !h.when("b").IsZero() {
+		t.Errorf("taken over after %s, %d are left", got, h.left())
+	}
+}
+
+// The longest takeover counts, and all that was written too much.
+func TestRowsOfTakeovers(t *testing.T) {
+	b := &bench{Options: Options{Progress: func(string) {}}, results: &figure.Results{}}
+	b.rowsOfTakeovers(&pair{
+		name: env.Propagation, duration: 15 * time.Second, leased: []time.Duration{16 * time.Second, 15 * time.Second},
+		worked: []time.Duration{18 * time.Second, 16 * time.Second}, beyond: map[string]int{"patch applications 200": 2, "create secrets 201": 1},
+	})
+	if len(b.results.Rows) != 2 {
+		t.Fatalf("rows: %+v", b.results.Rows)
+	}
+	took, writes := b.results.Rows[0], b.results.Rows[1]
+	if took.Value != 18 || took.Target != 17 || took.Verdict() != "missed" {
+		t.Errorf("time: %+v", took)
+	}
+	if writes.Value != 3 || writes.Verdict() != "missed" {
+		t.Errorf("writes: %+v", writes)
+	}
+}
+
+// The pairs run with the binaries' own defaults of leader election, as they do in a hub: no manifest sets others.
+func TestLeaderElectionIsAsShipped(t *testing.T) {
+	elects := 0
+	err := filepath.WalkDir(filepath.Join(testkit.Root(), "deploy"), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		elects += strings.Count(string(content), "--leader-elect")
+		if strings.Contains(string(content), "--leader-elect-") {
+			t.Errorf("%s sets durations of leader election: have the pairs started with them", path)
+		}
+		return err
+	})
+	if err != nil || elects == 0 {
+		t.Errorf("%d flags of leader election are in the manifests: %v", elects, err)
+	}
+}
