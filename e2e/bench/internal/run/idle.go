@@ -163,7 +163,7 @@ func (b *bench) memory() {
 			Beside: fmt.Sprintf("resident at %d Applications; the most ever was %.0f MiB", len(b.apps), mebibytes(u.Peak)),
 		}
 		if b.Size.PerApplication[limit.name] > 0 {
-			row.Comparison, row.Target = figure.Informative, 0
+			row = untargeted(row)
 		}
 		b.row(row)
 	}

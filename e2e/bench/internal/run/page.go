@@ -63,6 +63,9 @@ func (b *bench) startSides(ctx context.Context) (s *sides, err error) {
 	if s.without, err = b.fleet.StartStandby(ctx, env.Aggregation, 1, arguments...); err != nil {
 		return s, err
 	}
+	if arguments, err = b.arguments(env.Aggregation); err != nil { // a port of its own for its profiles
+		return s, err
+	}
 	arguments = append(arguments, "--page-secure=false", "--page-bind-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if s.with, err = b.fleet.StartStandby(ctx, env.Aggregation, 2, arguments...); err != nil {
 		return s, err
