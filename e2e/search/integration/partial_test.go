@@ -154,7 +154,8 @@ func TestFirstPollIsPartial(t *testing.T) {
 			}
 			out = append(out, report.UnreadClusters...)
 		}
-		return out
+		// the clusters of other tests come to the hub and go from it meanwhile
+		return slices.DeleteFunc(out, func(cluster string) bool { return !slices.Contains(names(0, 1, 2, 3), cluster) })
 	}
 	if got := unread(); !slices.Equal(got, append(names(1, 3), failing...)) {
 		t.Errorf("the reports do not speak for %v, want %v in each", got, failing)
