@@ -40,6 +40,8 @@ unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without 
 	@go test $(PURE)
 
 TOOL_TESTS := $(wildcard e2e/tools e2e/tools/backing e2e/tools/conformance e2e/tools/conformance/agent)
+# make lint vets what these test. Here it would take a fifth of a first run's compiling, for the dependencies of tests.
+GO_TEST := go test -vet=off
 # What the tests of the fleet do is mostly to wait: those of the modules run meanwhile. make -k goes on after a failure.
 test: ## Every test, end to end included
 	@$(MAKE) --no-print-directory -j2 PARTS='$(PARTS)' test-e2e test-modules test-release test-tools
@@ -51,14 +53,14 @@ test-fleet-parts: test-parts
 	@nice env $(TOOLS) fleet old
 # propagation comes first: its longest package then runs beside the other modules.
 test-modules: test-parts
-	go test -timeout 30m $(patsubst %,./%/...,propagation $(filter-out e2e propagation,$(MODULES)))
+	$(GO_TEST) -timeout 30m $(patsubst %,./%/...,propagation $(filter-out e2e propagation,$(MODULES)))
 test-tools: test-fleet-parts
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 test-release: test-parts
-	$(call each,deploy/release,GOWORK=off go test -count=1 ./...)
+	$(call each,deploy/release,GOWORK=off $(GO_TEST) -count=1 ./...)
 # Two packages at a time, of which each has a fleet; the longest come first.
 test-e2e: test-fleet-parts
-	$(call each,e2e,go test -count=1 -p 2 -timeout 45m . ./deploytest ./upgrade ./rendered ./hubmove ./push ./search/integration ./...)
+	$(call each,e2e,$(GO_TEST) -count=1 -p 2 -timeout 45m . ./deploytest ./upgrade ./rendered ./hubmove ./push ./search/integration ./...)
 
 lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows
 	@$(TOOLS) lint
