@@ -14,12 +14,15 @@ import (
 // Config loads the configuration for the hub: an explicit file, else the
 // pod's own, else what kubectl would use. There is no client-side rate limit: the
 // API server's priority and fairness protects it, and it knows better when it can.
+// Nothing is compressed: the API server would do that for each list and each event of a
+// watch, and it has less processor time to spare than the network within a cluster.
 func Config(path string, p Program) (*rest.Config, error) {
 	c, err := load(path)
 	if err != nil {
 		return nil, fmt.Errorf("load kubeconfig: %w", err)
 	}
 	c.QPS = -1
+	c.DisableCompression = true
 	c.UserAgent = "multicluster-integrations/" + p.Name + "/" + p.Version
 	return c, nil
 }

@@ -30,8 +30,10 @@ type Client struct {
 	http *http.Client
 }
 
-// New returns a client for the server of config.
+// New returns a client for the server of config. As for the product, nothing is compressed.
 func New(config *rest.Config) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.DisableCompression = true
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for the API server: %w", err)
