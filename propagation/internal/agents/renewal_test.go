@@ -16,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/agent"
@@ -102,8 +103,15 @@ func TestRenewalDeadlines(t *testing.T) {
 	says("none of clusters that are away", hubs...)
 	heard(metav1.ConditionTrue)
 	says("those of clusters that are back", all...)
+	held := func(finalizers ...string) {
+		for _, c := range clusters {
+			testkit.Edit(t, hub.client, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.WorkName}}, func(w *workv1.ManifestWork) { w.Finalizers = finalizers })
+		}
+	}
+	held(workv1.ManifestWorkFinalizer) // the work agents take their time, and the add-ons stay
 	a.Clusters = nil
 	says("none of clusters that leave", hubs...)
+	held()
 	for _, c := range clusters {
 		keyGone(t, f, c)
 	}
