@@ -3,7 +3,10 @@
 
 package search
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/bits"
+)
 
 // Digest tells within one run of the program whether two answers say the same:
 // the same rows, each as often and among the items or the related ones as before,
@@ -11,13 +14,13 @@ import "hash/maphash"
 // that of no answer.
 //
 // Equal digests of different answers are a matter of chance alone. A row counts by
-// two hashes of 64 bits whose keys are random and never leave the process, and
-// they are added, so that a row that comes twice does not vanish as it would with
-// exclusive or. That a change leaves both sums as they were happens once in 2^128
-// changes; in the worst case, where one row comes m times more and another m times
-// less and m is a power of two, once in 2^128/m². With an answer that changes
-// every second, that is once in 10^31 years, and with 1,000 equal rows in
-// 10^25. Numbers of rows are compared as they are.
+// a hash of 64 bits whose key is random and never leaves the process, and by what
+// a second random key makes of that hash, and both are added, so that a row that
+// comes twice does not vanish as it would with exclusive or. That a changed row has
+// the hash it had before happens once in 2^64 changes: with fifty answers that
+// change every second, that is once in 10^10 years. Rows that come many times do not
+// make it likelier, as they would with one sum: what multiples hide in the one does
+// not vanish in the other. Numbers of rows are compared as they are.
 //
 // A digest may be made without looking for the ends of rows in earnest. Where it
 // then equals that of an answer that was decoded, the same bytes were taken for
@@ -33,14 +36,22 @@ type Digest struct {
 type Sum struct {
 	// Rows is how many there are, -1 for null in place of a list.
 	Rows int
-	// Hashes are two sums of hashes of the rows' bytes.
+	// Hashes are the sums of the rows' hashes, and of what the second key makes of these.
 	Hashes [2]uint64
 }
 
-var seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+var (
+	seed = maphash.MakeSeed()
+	key  = maphash.String(maphash.MakeSeed(), "key")
+)
 
 func (s *Sum) add(row []byte) {
+	hash := maphash.Bytes(seed, row)
+	high, low := bits.Mul64(hash^key, multiplier)
 	s.Rows++
-	s.Hashes[0] += maphash.Bytes(seeds[0], row)
-	s.Hashes[1] += maphash.Bytes(seeds[1], row)
+	s.Hashes[0] += hash
+	s.Hashes[1] += high ^ low
 }
+
+// multiplier is odd and without a pattern in its bits: those of the golden ratio.
+const multiplier = 0x9e3779b97f4a7c15
