@@ -37,7 +37,6 @@ type Kinds struct {
 
 // NewManager returns a manager with the binary's probes, metrics and lease.
 func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error) {
-	o := env.Options
 	other, err := newBeside(env)
 	if err != nil {
 		return nil, err
@@ -47,35 +46,20 @@ func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error
 			return nil, err
 		}
 	}
-	options := ctrl.Options{
-		Scheme:                        kinds.Scheme,
-		Cache:                         kinds.Cache,
-		NewClient:                     kinds.NewClient,
-		Logger:                        env.Log,
-		HealthProbeBindAddress:        o.HealthProbeBindAddress,
-		PprofBindAddress:              o.PprofBindAddress,
-		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              env.Program.LeaseName,
-		LeaderElectionNamespace:       o.LeaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true, // a graceful stop hands over at once
-		Metrics: metricsserver.Options{
-			BindAddress:   o.MetricsBindAddress,
-			SecureServing: o.MetricsSecure,
-			CertDir:       o.MetricsCertDir,
-			ExtraHandlers: map[string]http.Handler{"/log-level": env.Level},
-		},
-	}
-	if o.LeaderElect {
-		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &o.LeaseDuration, &o.RenewDeadline, &o.RetryPeriod
-	}
-	if o.MetricsSecure {
-		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
-	} else {
-		options.Metrics.ExtraHandlers = nil // no client is authenticated, so none may change the level
+	options := managerOptions(env, kinds)
+	var lock *lease
+	if env.Options.LeaderElect {
+		if lock, err = newLease(env); err != nil {
+			return nil, err
+		}
+		options.LeaderElectionResourceLockInterface = lock
 	}
 	mgr, err := ctrl.NewManager(env.Config, options)
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
+	}
+	if lock != nil {
+		lock.recordWith(mgr)
 	}
 	for _, o := range kinds.Warm {
 		if _, err := mgr.GetCache().GetInformer(ctx, o, cache.BlockUntilSynced(false)); err != nil {
@@ -93,6 +77,37 @@ func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error
 		mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("caches", ready.check),
 	)
+}
+
+// managerOptions are the options of the binary's manager, but for its lock.
+func managerOptions(env *Env, kinds Kinds) ctrl.Options {
+	o := &env.Options
+	options := ctrl.Options{
+		Scheme:                        kinds.Scheme,
+		Cache:                         kinds.Cache,
+		NewClient:                     kinds.NewClient,
+		Logger:                        env.Log,
+		HealthProbeBindAddress:        o.HealthProbeBindAddress,
+		PprofBindAddress:              o.PprofBindAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              env.Program.LeaseName, // it names the metric
+		LeaderElectionReleaseOnCancel: true,                  // a graceful stop hands over at once
+		Metrics: metricsserver.Options{
+			BindAddress:   o.MetricsBindAddress,
+			SecureServing: o.MetricsSecure,
+			CertDir:       o.MetricsCertDir,
+			ExtraHandlers: map[string]http.Handler{"/log-level": env.Level},
+		},
+	}
+	if o.LeaderElect {
+		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &o.LeaseDuration, &o.RenewDeadline, &o.RetryPeriod
+	}
+	if o.MetricsSecure {
+		options.Metrics.FilterProvider = filters.WithAuthenticationAndAuthorization
+	} else {
+		options.Metrics.ExtraHandlers = nil // no client is authenticated, so none may change the level
+	}
+	return options
 }
 
 // starter is a manager that stops when it is told to, also while its caches are
