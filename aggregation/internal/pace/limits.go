@@ -22,9 +22,11 @@ const (
 	// write of as much, which is some 450 rows, costs the API server about as much as
 	// all else that a change of one Application's status has it do.
 	dear = 128 << 10
-	// aloneMost is how many intervals a change of a dear report waits for another one.
-	// With what a write takes, its row is there within six.
+	// aloneMost is how many intervals a change of a dear report waits for another one, and
+	// rowWithin for how many its row may be missing, the write included: where a write
+	// takes longer than the difference, a change waits for less.
 	aloneMost = 5.5
+	rowWithin = 6
 	// companyWaits is for how many intervals more changes are gathered once two of a dear
 	// report wait. The larger the report, the longer, up to aloneMost.
 	companyWaits = 1.4
@@ -49,8 +51,10 @@ func (l Limits) wait(last history, now time.Time) time.Duration {
 }
 
 // alone returns how long a change waits for another one when its report has no write to spare.
-func (l Limits) alone(bytes int) time.Duration {
-	return times(l.Interval, aloneMost*min(1, cost(bytes)))
+func (l Limits) alone(last history) time.Duration {
+	took := min(last.took, last.tookBefore)
+	most := min(times(l.Interval, aloneMost), max(0, rowWithin*l.Interval-took))
+	return times(most, min(1, cost(last.bytes)))
 }
 
 // company returns how long two changes wait for more, if the first of them does not wait for less.

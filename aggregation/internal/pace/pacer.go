@@ -66,7 +66,7 @@ func (p *Pacer) Changed(key types.NamespacedName, now time.Time) (wait time.Dura
 	earliest := now.Add(p.limits.wait(last, now))
 	s := &pending{Batch: Batch{Changes: 1, First: now}, due: earliest, earliest: earliest}
 	if trickle := last.spent.now(p.limits, last.bytes, now) > spareMost-1; trickle && p.flood.over(now) == 0 {
-		s.due = latest(earliest, now.Add(p.limits.alone(last.bytes)))
+		s.due = latest(earliest, now.Add(p.limits.alone(last)))
 	}
 	p.wait(key, s)
 	return s.due.Sub(now), true

@@ -117,6 +117,28 @@ func TestSpareWrites(t *testing.T) {
 	waits("one is to spare again", 118750*time.Microsecond)
 }
 
+// What a write takes is part of how long a row is missing.
+func TestSlowWritesLeaveLessToWait(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	l := Limits{Delay: 100 * ms, Interval: 500 * ms}
+	for name, test := range map[string]struct {
+		why  string
+		last history
+		want time.Duration
+	}{
+		"none yet":           {"nothing is known of how long one takes", history{bytes: dear}, 2750 * ms},
+		"as fast as usual":   {"a quarter of a second is reckoned with", history{bytes: dear, took: 250 * ms, tookBefore: 250 * ms}, 2750 * ms},
+		"slow":               {"row and write within three seconds", history{bytes: 8 * dear, took: 700 * ms, tookBefore: 600 * ms}, 2400 * ms},
+		"slow and small":     {"a small one has its share of that", history{bytes: dear / 2, took: s, tookBefore: s}, s},
+		"a pause":            {"one slow write may have met a pause of the server", history{bytes: dear, took: 9 * s, tookBefore: 100 * ms}, 2750 * ms},
+		"slower than it may": {"the distance of writes has the say then", history{bytes: dear, took: 9 * s, tookBefore: 9 * s}, 0},
+	} {
+		if got := l.alone(test.last); got != test.want {
+			t.Errorf("%s: %s: a change waits alone for %s, want %s", name, test.why, got, test.want)
+		}
+	}
+}
+
 // A change that would be written alone does not wait for company when a storm begins: that
 // gathers anyhow.
 func TestStormGathersByItself(t *testing.T) {
