@@ -125,6 +125,9 @@ func Execute(ctx context.Context, p Program, c Command, args []string, stdout, s
 		debug.SetGCPercent(p.GCPercent)
 	}
 	buildInfo(p)
+	trimming, rest := context.WithCancel(ctx)
+	defer rest()
+	go trim(trimming)
 	if err := c.Run(ctx, &Env{Program: p, Options: o, Config: config, Log: log, Level: level}); err != nil {
 		log.Error(err, "stopped")
 		return 1
