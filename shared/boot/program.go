@@ -35,7 +35,8 @@ type Program struct {
 	// LeaseName is the Lease that a leader holds; empty: the binary never elects.
 	LeaseName string
 	// GCPercent is how far the heap grows beyond what is in use, as GOGC says it, unless
-	// GOGC is set; 0: Go's default.
+	// GOGC is set. A program that has it holds a whole fleet, and returns memory to the
+	// system when it comes to rest. 0: Go's default.
 	GCPercent int
 }
 
@@ -121,13 +122,15 @@ func Execute(ctx context.Context, p Program, c Command, args []string, stdout, s
 		log.Error(err, "cannot start")
 		return 1
 	}
-	if os.Getenv("GOGC") == "" && p.GCPercent > 0 { // an operator who sets it knows better
-		debug.SetGCPercent(p.GCPercent)
+	if p.GCPercent > 0 {
+		if os.Getenv("GOGC") == "" { // an operator who sets it knows better
+			debug.SetGCPercent(p.GCPercent)
+		}
+		trimming, stop := context.WithCancel(ctx)
+		defer stop()
+		go trim(trimming)
 	}
 	buildInfo(p)
-	trimming, rest := context.WithCancel(ctx)
-	defer rest()
-	go trim(trimming)
 	if err := c.Run(ctx, &Env{Program: p, Options: o, Config: config, Log: log, Level: level}); err != nil {
 		log.Error(err, "stopped")
 		return 1
