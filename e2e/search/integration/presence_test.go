@@ -50,7 +50,10 @@ func (w *world) said(word string, debug bool) []string {
 
 // TestQuiet asks again and again for what does not change: no file is written.
 func TestQuiet(t *testing.T) {
-	w := start(t)
+	w := prepare(t, fleet)
+	w.holdClusters()
+	w.run()
+	w.complete()
 	w.awaitPolls(1)
 	before := w.files()
 	w.awaitPolls(3)
@@ -121,6 +124,7 @@ func (withHubRows) Run(ctx context.Context, into *table.Table) error {
 func TestClusterGoes(t *testing.T) {
 	const leaving = "leaving"
 	w := prepare(t, withMore{leaving})
+	w.holdClusters()
 	if err := createCluster(t.Context(), leaving); err != nil {
 		t.Fatal(err)
 	}

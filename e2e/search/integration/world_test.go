@@ -85,6 +85,17 @@ func prepare(t *testing.T, source search.Source) *world {
 	return w
 }
 
+// hubClusters is held by the test that says which managed clusters the hub has.
+var hubClusters sync.Mutex
+
+// holdClusters lets no other test that calls it change the hub's managed clusters, or
+// depend on them, until this one ends. A report says of which clusters it speaks, so that
+// one more on the hub is a change for every world.
+func (w *world) holdClusters() {
+	hubClusters.Lock()
+	w.t.Cleanup(hubClusters.Unlock)
+}
+
 // in returns the world for a subtest.
 func (w *world) in(t *testing.T) *world {
 	same := *w
