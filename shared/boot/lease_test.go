@@ -6,15 +6,19 @@ package boot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
@@ -180,6 +184,13 @@ func TestLeaderRenews(t *testing.T) {
 			return errors.New("not yet")
 		}
 		return nil
+	})
+	testkit.Eventually(t, "an Event of the Lease that names the leader", func() error {
+		events, err := corev1client.NewForConfigOrDie(config).Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=leader-renews"})
+		if err == nil && !slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Message == leader+" became leader" }) {
+			err = fmt.Errorf("there are %d others", len(events.Items))
+		}
+		return err
 	})
 	select {
 	case err := <-ended:
