@@ -197,7 +197,12 @@ func restore(t *testing.T, hub *env.Cluster) {
 		&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}},
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: cluster}},
 	} {
-		if err := hub.Client.Create(t.Context(), o); err != nil {
+		var err error
+		env.Await(t, "the new hub to know the kind of "+o.GetName(), func(ctx context.Context) (bool, string) {
+			err = hub.Client.Create(ctx, o) // an API server tells of a kind shortly after its CRD is established
+			return !meta.IsNoMatchError(err), fmt.Sprint(err)
+		})
+		if err != nil {
 			t.Fatalf("restore %T %s: %v", o, o.GetName(), err)
 		}
 	}
