@@ -32,6 +32,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/gitops"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/unreachable"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -42,8 +43,8 @@ import (
 const Version = "0.1.0"
 
 // firstWord is how long a managed cluster may take to say something about a new
-// Application before the hub says Unknown. An agent takes about five seconds, a
-// fleet that is delivered at once as long as the API server needs for it.
+// Application before the hub says Unknown, where no others wait for it. An agent takes
+// about five seconds.
 const firstWord = time.Minute
 
 // Program describes the binary.
@@ -126,10 +127,11 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := deliver.Setup(ctx, mgr, index, c.Deliver); err != nil {
+	sent := &refreshes.Memory{}
+	if err := deliver.Setup(ctx, mgr, index, sent, c.Deliver); err != nil {
 		return fmt.Errorf("set up delivery: %w", err)
 	}
-	if err := mirror.Setup(mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord}); err != nil {
+	if err := mirror.Setup(ctx, mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord, Refreshes: sent}); err != nil {
 		return err
 	}
 	if err := c.setupRegistration(ctx, mgr, env); err != nil {

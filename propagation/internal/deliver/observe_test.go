@@ -95,7 +95,7 @@ func TestObserve(t *testing.T) {
 		t.Errorf("a change of an observed Application wrote its work: generation %d became %d", work.Generation, now.Generation)
 	}
 	pause(t, namespace(p.namespace), "sync") // there is nothing to take automation out of
-	says(t, p.deploy("late"), policy.WarningCondition, "paused")
+	p.heldBack()
 	if now := works(t, app)[0]; now.Generation != work.Generation || now.Annotations[contract.PausedAnnotation] != "" {
 		t.Errorf("a pause wrote the work of an observed Application: generation %d became %d", work.Generation, now.Generation)
 	}

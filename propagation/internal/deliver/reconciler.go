@@ -20,6 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -52,7 +53,7 @@ type Reconciler struct {
 	tracker      tracker
 	gracePeriods gracePeriods
 	unlabelled   unlabelled
-	refreshes    refreshes
+	refreshes    *refreshes.Memory
 	withdrawals  *withdrawals
 	swept        chan event.GenericEvent
 }
@@ -66,8 +67,8 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
-// Setup adds delivery to mgr, of whose cache index is.
-func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
+// Setup adds delivery to mgr, of whose cache index is. It notes the refreshes that it sends in sent.
+func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, sent *refreshes.Memory, options Options) error {
 	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options)); err != nil {
 		return err
 	}
@@ -78,10 +79,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 		events:  mgr.GetEventRecorder("propagation"),
 		options: options,
 		now:     time.Now,
-		swept:   make(chan event.GenericEvent),
+
+		refreshes: sent,
+		swept:     make(chan event.GenericEvent),
 	}
 	r.withdrawals = newWithdrawals(options.Withdrawals, recordStore{client: r.client, live: r.live, namespace: options.HubNamespace})
-	if err := r.watch(mgr); err != nil {
+	if err := r.watch(ctx, mgr); err != nil {
 		return err
 	}
 	if err := errors.Join(mgr.Add(manager.RunnableFunc(r.sweep)), mgr.Add(manager.RunnableFunc(r.guardWithdrawals))); err != nil {

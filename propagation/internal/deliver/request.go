@@ -39,16 +39,15 @@ func (r *Reconciler) plan(w policy.Inputs, current *manifestcache.Cached) (s ste
 	}
 	claim, made := request.ClaimOf(s.conditions)
 	k := request.Known{Claim: claim, Unseen: request.NeverSeen(w.Cluster, made)}
-	k.Refreshing, k.Refreshed = r.refreshes.of(w.Application)
+	k.Refreshing, k.Refreshed = r.refreshes.Of(w.Application)
 	s.Plan, s.claim = request.PlanFor(w.Application, full(current), k), claim
 	if s.Step != request.StepFinish || claim != "" || mirrored(w, current) {
 		return s, nil
 	}
 	// Argo CD's clients take the status for the answer when the refresh is off.
-	if s.after = afterMirror - r.refreshes.doneFor(client.ObjectKeyFromObject(w.Application), s.Request.ID, r.now()); s.after > 0 {
-		s.Plan = request.Plan{Request: s.Request}
-	} else {
-		s.after = 0
+	done, known := r.refreshes.DoneFor(client.ObjectKeyFromObject(w.Application), s.Request.ID, r.now())
+	if known && done < afterMirror {
+		s.Plan, s.after = request.Plan{Request: s.Request}, afterMirror-done
 	}
 	return s, nil
 }
@@ -69,7 +68,7 @@ func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *mani
 		return s, true, r.finish(ctx, w.Application, s.conditions, s.Request.ID, s.Done)
 	case request.StepSend:
 		if s.claim == "" && s.after == 0 && request.IsRefresh(s.Request.ID) {
-			r.refreshes.send(client.ObjectKeyFromObject(w.Application), s.Request.ID)
+			r.refreshes.Send(client.ObjectKeyFromObject(w.Application), s.Request.ID)
 		}
 		if s.Replaced {
 			s.Request, err = r.withCarriedRequest(ctx, current, s.Request)

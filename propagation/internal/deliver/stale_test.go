@@ -172,7 +172,7 @@ func TestStaleTargetWithdrawsNothing(t *testing.T) {
 	var hold atomic.Bool
 	var looks atomic.Int64
 	frozen := newFreezer("applications")
-	running := startAll(t, func(c client.Client) client.Client {
+	running := startAll(t, setting{frozen: frozen, wrap: func(c client.Client) client.Client {
 		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 				if o.GetNamespace() == other && hold.Load() {
@@ -181,7 +181,7 @@ func TestStaleTargetWithdrawsNothing(t *testing.T) {
 				return c.Create(ctx, o, opts...)
 			},
 		})
-	}, func(c client.Client) client.Client {
+	}, wrapLive: func(c client.Client) client.Client {
 		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 				if key == (client.ObjectKey{Namespace: p.namespace, Name: "back"}) {
@@ -190,7 +190,7 @@ func TestStaleTargetWithdrawsNothing(t *testing.T) {
 				return c.Get(ctx, key, o, opts...)
 			},
 		})
-	}, frozen)
+	}})
 	app := p.deploy("back")
 	work := delivered(t, app, p.cluster)
 	hold.Store(true)

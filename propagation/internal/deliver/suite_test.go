@@ -28,6 +28,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -81,15 +82,22 @@ func startReading(t *testing.T, wrap func(client.Client) client.Client, change .
 // startFrozen lets a test keep what the cache hears back.
 func startFrozen(t *testing.T, f *freezer, change ...func(*Options)) *propagation {
 	t.Helper()
-	return startAll(t, nil, nil, f, change...)
+	return startAll(t, setting{frozen: f}, change...)
 }
 
 func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client, change ...func(*Options)) *propagation {
 	t.Helper()
-	return startAll(t, wrap, wrapLive, nil, change...)
+	return startAll(t, setting{wrap: wrap, wrapLive: wrapLive}, change...)
 }
 
-func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, frozen *freezer, change ...func(*Options)) *propagation {
+// setting is what a test puts between delivery and the API server.
+type setting struct {
+	wrap, wrapLive func(client.Client) client.Client
+	frozen         *freezer
+	elect          func(*ctrl.Options)
+}
+
+func startAll(t *testing.T, between setting, change ...func(*Options)) *propagation {
 	t.Helper()
 	begin(t)
 	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024, SweepInterval: time.Hour,
@@ -105,9 +113,9 @@ func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, fr
 	})
 	config := rest.CopyConfig(hub.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return recorder{next, p.requests} })
-	if frozen != nil {
-		config.Wrap(frozen.wrap)
-		t.Cleanup(frozen.thaw)
+	if between.frozen != nil {
+		config.Wrap(between.frozen.wrap)
+		t.Cleanup(between.frozen.thaw)
 	}
 	informers, err := appcache.Informers(config)
 	if err != nil {
@@ -117,7 +125,7 @@ func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, fr
 	if len(options.AgentNamespaces) > 0 {
 		maps.Copy(caches, register.Caches(true, options.AgentNamespaces...))
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	managed := ctrl.Options{
 		Scheme:     hub.scheme,
 		Logger:     logr.Discard(),
 		Cache:      cache.Options{ByObject: caches, NewInformer: informers},
@@ -125,28 +133,32 @@ func startAll(t *testing.T, wrap, wrapLive func(client.Client) client.Client, fr
 		Controller: skipNames(),
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
 			c, err := appcache.NewClient(config, o)
-			if err != nil || wrap == nil {
+			if err != nil || between.wrap == nil {
 				return c, err
 			}
-			return wrap(c), nil
+			return between.wrap(c), nil
 		},
-	})
+	}
+	if between.elect != nil {
+		between.elect(&managed)
+	}
+	mgr, err := ctrl.NewManager(config, managed)
 	if err != nil {
 		t.Fatalf("create manager: %v", err)
 	}
-	if wrapLive != nil {
+	if between.wrapLive != nil {
 		live, err := client.NewWithWatch(config, client.Options{Scheme: hub.scheme})
 		if err != nil {
 			t.Fatalf("create client: %v", err)
 		}
-		mgr = reading{mgr, wrapLive(live)}
+		mgr = reading{mgr, between.wrapLive(live)}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	index, err := appcache.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		t.Fatalf("index works: %v", err)
 	}
-	if err := Setup(ctx, mgr, index, options); err != nil {
+	if err := Setup(ctx, mgr, index, &refreshes.Memory{}, options); err != nil {
 		cancel()
 		t.Fatalf("set up delivery: %v", err)
 	}

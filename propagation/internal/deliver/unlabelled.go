@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,6 +30,9 @@ type unlabelled struct {
 	mu       sync.Mutex
 	works    map[types.NamespacedName]map[types.NamespacedName]bool
 	searched map[string]bool // clusters
+	// searches are under way, by cluster: a fleet that is delivered at once has many
+	// Applications of one cluster looked at together.
+	searches singleflight.Group
 }
 
 func (u *unlabelled) note(app, work types.NamespacedName) {
@@ -114,6 +118,15 @@ func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Applicati
 	// A name that no cluster has is a tenant's word: it costs no request and no memory.
 	if there, err := getCluster(ctx, r.client, cluster); err != nil || there == nil {
 		return err
+	}
+	_, err, _ := r.unlabelled.searches.Do(cluster, func() (any, error) { return nil, r.searchCluster(ctx, cluster) })
+	return err
+}
+
+// searchCluster notes the works on a cluster that lost their label.
+func (r *Reconciler) searchCluster(ctx context.Context, cluster string) error {
+	if r.unlabelled.wasSearched(cluster) {
+		return nil // since the caller looked
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appcache.WorkKind.GroupVersion().WithKind(appcache.WorkKind.Kind + "List"))

@@ -6,6 +6,7 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -60,8 +61,24 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
 	before := searches.Load()
 	delivered(t, p.deploy("later"), p.cluster)
-	if n := searches.Load(); before == 0 || n != before {
+	if n := searches.Load(); before != 1 || n != before {
 		t.Errorf("%d searches of the cluster, %d more for a later Application", before, n-before)
+	}
+}
+
+// Applications that are delivered at once share the one search of their cluster.
+func TestUnlabelledAreSearchedOnceForManyApplications(t *testing.T) {
+	p := newPlace(t)
+	apps := make([]*argocd.Application, 20)
+	for i := range apps {
+		apps[i] = p.deploy(fmt.Sprintf("app-%d", i))
+	}
+	_, searches := startCountingSearches(t, p.cluster)
+	for _, app := range apps {
+		delivered(t, app, p.cluster)
+	}
+	if n := searches.Load(); n != 1 {
+		t.Errorf("%d searches of one cluster", n)
 	}
 }
 

@@ -140,7 +140,7 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 // that is made again at once keeps what it runs.
 func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []manifestcache.Cached) (ctrl.Result, error) {
 	r.tracker.forget(key)
-	r.refreshes.forget(key)
+	r.refreshes.Forget(key)
 	works, err := r.unowned(ctx, works)
 	if err != nil {
 		return ctrl.Result{}, err

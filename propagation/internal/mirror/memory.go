@@ -44,6 +44,13 @@ func (g *gracePeriods) left(app types.NamespacedName, work *workv1.ManifestWork,
 	return max(0, grace-now.Sub(is.since))
 }
 
+// count returns how many Applications wait.
+func (g *gracePeriods) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.pending)
+}
+
 func (g *gracePeriods) forget(app types.NamespacedName) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

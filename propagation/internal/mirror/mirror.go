@@ -21,6 +21,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -47,104 +48,146 @@ type Reconciler struct {
 }
 
 // Reconcile mirrors one Application.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	since, timed := r.arrived.take(request.NamespacedName)
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	since, timed := r.arrived.take(req.NamespacedName)
 	app := &argocd.Application{}
-	if err := r.client.Get(ctx, request.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
-		r.waiting.forget(request.NamespacedName)
-		r.unheard.forget(request.NamespacedName)
+	if err := r.client.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
+		r.waiting.forget(req.NamespacedName)
+		r.unheard.forget(req.NamespacedName)
 		if apierrors.IsNotFound(err) {
-			r.spoken.note(request.NamespacedName, "")
+			r.spoken.note(req.NamespacedName, "")
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	patch, work, wait, err := r.decide(ctx, app)
+	d, err := r.decide(ctx, app)
 	switch {
 	case errors.Is(err, appstatus.ErrMalformed):
-		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("status of Application %s is not changed: %w", request, err))
+		return ctrl.Result{}, reconcile.TerminalError(fmt.Errorf("status of Application %s is not changed: %w", req, err))
 	case err != nil:
 		return ctrl.Result{}, err
-	case wait > 0:
-		r.arrived.giveBack(request.NamespacedName, since, timed)
-		return ctrl.Result{RequeueAfter: wait}, nil
-	case patch == nil:
-		r.spoken.note(request.NamespacedName, work)
+	case d.wait > 0:
+		r.arrived.giveBack(req.NamespacedName, since, timed)
+		return ctrl.Result{RequeueAfter: d.wait}, nil
+	case d.patch == nil:
+		r.spoken.note(req.NamespacedName, d.speaker)
 		return ctrl.Result{}, nil
 	}
 
 	// The answer is not read: metadata is the least that the API server sends.
 	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
 	target.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
-	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner))
+	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, d.patch), client.FieldOwner(fieldOwner))
+	if d.refresh != "" {
+		r.options.Refreshes.Ended(req.NamespacedName, d.refresh, app.ResourceVersion, err)
+	}
 	switch {
 	case apierrors.IsConflict(err):
 		statusWrites.WithLabelValues(resultConflict).Inc()
-		r.arrived.giveBack(request.NamespacedName, since, timed)
+		r.arrived.giveBack(req.NamespacedName, since, timed)
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	case apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil
 	case err != nil:
 		statusWrites.WithLabelValues(resultError).Inc()
-		r.arrived.giveBack(request.NamespacedName, since, timed)
-		return ctrl.Result{}, fmt.Errorf("patch status of Application %s: %w", request, err)
+		r.arrived.giveBack(req.NamespacedName, since, timed)
+		return ctrl.Result{}, fmt.Errorf("patch status of Application %s: %w", req, err)
 	}
-	r.spoken.note(request.NamespacedName, work)
+	r.spoken.note(req.NamespacedName, d.speaker)
 	statusWrites.WithLabelValues(resultWritten).Inc()
 	if timed {
 		feedbackSeconds.Observe(r.now().Sub(since).Seconds())
 	}
+	if d.refresh != "" {
+		ctrl.LoggerFrom(ctx).V(1).Info("refresh ended", "request", d.refresh)
+	}
 	return ctrl.Result{}, nil
 }
 
-// decide returns the patch to send, nil for none, and the UID of the ManifestWork
-// that the status then speaks of, or how long to wait for an agent that is about to
-// apply a change.
-func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (patch []byte, speaker types.UID, wait time.Duration, err error) {
+// decision is what to do about an Application.
+type decision struct {
+	// patch is to be sent, nil for none.
+	patch []byte
+	// speaker is the UID of the ManifestWork that the status then speaks of.
+	speaker types.UID
+	// refresh is the identity of the refresh that patch takes off the Application, if any.
+	refresh string
+	// wait is for an agent that is about to apply a change, or to say the first word.
+	wait time.Duration
+}
+
+func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d decision, err error) {
 	key := client.ObjectKeyFromObject(app)
 	cluster, pulled := target(app)
 	if !pulled {
 		r.waiting.forget(key)
 		r.unheard.forget(key)
-		patch, err = removeOwnedConditionsPatch(app, r.now())
-		return patch, "", 0, err
+		d.patch, err = removeOwnedConditionsPatch(app, r.now())
+		return d, err
 	}
 	work, err := r.work(app)
 	if err != nil {
-		return nil, "", 0, err
+		return d, err
 	}
 	if work == nil {
 		r.waiting.forget(key)
 		if !ownsStatusWhenUndelivered(app) {
-			return nil, "", 0, nil
+			return d, nil
 		}
-		if wait := r.firstWord(app, &workv1.ManifestWork{}, true); wait > 0 {
-			return nil, "", wait, nil
+		if d.wait = r.firstWord(app, &workv1.ManifestWork{}, true); d.wait > 0 {
+			return d, nil
 		}
-		patch, err = statusPatch(app, status.Nothing(), "", r.now())
-		return patch, "", 0, err
+		d.patch, err = statusPatch(app, status.Nothing(), "", r.now())
+		return d, err
 	}
 	state, err := r.cluster(ctx, cluster)
 	if err != nil {
-		return nil, "", 0, err
+		return d, err
 	}
 	observed := status.Work(work, state)
-	if wait := r.firstWord(app, work, !observed.Reported && observed.Reason == ""); wait > 0 {
-		return nil, "", wait, nil
+	if d.wait = r.firstWord(app, work, !observed.Reported && observed.Reason == ""); d.wait > 0 {
+		return d, nil
 	}
-	if wait := r.waiting.left(key, work, observed.Reason == status.ChangePending, r.now(), r.options.ApplyGrace); wait > 0 {
-		return nil, "", wait, nil
+	if d.wait = r.waiting.left(key, work, observed.Reason == status.ChangePending, r.now(), r.options.ApplyGrace); d.wait > 0 {
+		return d, nil
 	}
-	patch, err = statusPatch(app, observed, r.spoken.of(key), r.now())
-	return patch, observed.Work, 0, err
+	d.speaker = observed.Work
+	if d.patch, err = statusPatch(app, observed, r.spoken.of(key), r.now()); err != nil || d.patch == nil {
+		return d, err
+	}
+	return r.withRefresh(app, work, observed, d)
 }
+
+// withRefresh has the patch take a refresh off the Application that the managed cluster has
+// compared for: what the patch says is the answer to it, and a write less.
+func (r *Reconciler) withRefresh(app *argocd.Application, work *workv1.ManifestWork, observed status.Observation, d decision) (decision, error) {
+	key := client.ObjectKeyFromObject(app)
+	id := r.options.Refreshes.Done(app, work)
+	if id == "" || !r.options.Refreshes.End(key, id, app.ResourceVersion) {
+		return d, nil
+	}
+	patch, err := statusPatch(app, observed, r.spoken.of(key), r.now(), request.RefreshAnnotations()...)
+	if err != nil {
+		r.options.Refreshes.Ended(key, id, app.ResourceVersion, err)
+		return d, err
+	}
+	d.patch, d.refresh = patch, id
+	return d, nil
+}
+
+// firstWordOfEach is how much longer it may take for each other Application that waits for
+// its first word, too: an API server takes a hundred of them a second, at least.
+const firstWordOfEach = 10 * time.Millisecond
 
 // firstWord returns how long a new Application may still be left without a health:
 // its managed cluster is about to say it, and "Unknown" before that would be a
-// second write for every Application of a fleet that is delivered at once. A status
-// that says something is corrected without waiting.
+// second write for every Application of a fleet that is delivered at once, and keep
+// the API server from delivering the rest. A status that says something is corrected
+// without waiting. What it returns may be less than it will be in the end, which depends
+// on how many others wait.
 func (r *Reconciler) firstWord(app *argocd.Application, work *workv1.ManifestWork, silent bool) time.Duration {
 	pending := silent && r.options.FirstWord > 0 && !speaks(app.Status)
-	return r.unheard.left(client.ObjectKeyFromObject(app), work, pending, r.now(), r.options.FirstWord)
+	grace := r.options.FirstWord + time.Duration(r.unheard.count())*firstWordOfEach
+	return min(r.options.FirstWord, r.unheard.left(client.ObjectKeyFromObject(app), work, pending, r.now(), grace))
 }
 
 // target returns the managed cluster that an Application asks to be pulled to.

@@ -5,6 +5,7 @@ package mirror
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -184,5 +185,47 @@ func TestGraceWithoutWork(t *testing.T) {
 	}
 	if left := g.left(key, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "1"}}, true, now.Add(time.Hour), time.Minute); left != time.Minute {
 		t.Errorf("a work that appears begins it anew: %s left", left)
+	}
+}
+
+// A fleet that is delivered at once is not called Unknown meanwhile, which would keep the
+// API server from delivering it; the last that are silent are, once the others have spoken.
+func TestFirstWordOfMany(t *testing.T) {
+	const others = 3000
+	begun := time.Unix(1_000_000, 0)
+	for name, c := range map[string]struct {
+		after   time.Duration
+		spoken  int // of the others
+		waiting bool
+	}{
+		"at first":                     {waiting: true},
+		"while many wait":              {after: 80 * time.Second, waiting: true},
+		"while some wait":              {after: 80 * time.Second, spoken: 500, waiting: true},
+		"when few wait":                {after: 80 * time.Second, spoken: 1500},
+		"when nobody else waits":       {after: time.Minute + time.Second, spoken: others},
+		"but not for ever":             {after: time.Minute + others*firstWordOfEach + time.Second},
+		"nor less than it would alone": {after: time.Minute - time.Second, spoken: others, waiting: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := begun
+			r := &Reconciler{options: Options{FirstWord: time.Minute}, now: func() time.Time { return now }}
+			app := func(i int) *argocd.Application {
+				return &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i)}}
+			}
+			silent := app(others)
+			for i := range others + 1 {
+				if wait := r.firstWord(app(i), &workv1.ManifestWork{}, true); wait != time.Minute {
+					t.Fatalf("at first it waits for %s", wait)
+				}
+			}
+			now = begun.Add(c.after)
+			for i := range c.spoken {
+				r.firstWord(app(i), &workv1.ManifestWork{}, false)
+			}
+			wait := r.firstWord(silent, &workv1.ManifestWork{}, true)
+			if (wait > 0) != c.waiting || wait > time.Minute {
+				t.Errorf("after %s, with %d of %d others waiting, it waits for %s", c.after, others-c.spoken, others, wait)
+			}
+		})
 	}
 }

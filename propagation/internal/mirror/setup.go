@@ -4,6 +4,7 @@
 package mirror
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -15,9 +16,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/takeover"
 )
 
 const fieldOwner = "multicluster-integrations-mirror"
@@ -31,8 +34,12 @@ type Options struct {
 	// takes a tenth of that.
 	ApplyGrace time.Duration
 	// FirstWord is how long a new Application keeps its empty status before it is
-	// called Unknown; 0: not at all. Agents need some seconds.
+	// called Unknown, and longer where many wait for theirs; 0: not at all. Agents need
+	// some seconds.
 	FirstWord time.Duration
+	// Refreshes are those that delivery has sent: one that has been leaves its Application
+	// with the status that it led to; nil: the mirror takes none off.
+	Refreshes *refreshes.Memory
 	// Backoff decides when a failed Application is tried again; nil: [boot.Backoff].
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
@@ -44,6 +51,9 @@ func (o Options) withDefaults() Options {
 	if o.ApplyGrace == 0 {
 		o.ApplyGrace = 500 * time.Millisecond
 	}
+	if o.Refreshes == nil {
+		o.Refreshes = &refreshes.Memory{}
+	}
 	if o.Backoff == nil {
 		o.Backoff = boot.Backoff()
 	}
@@ -53,15 +63,20 @@ func (o Options) withDefaults() Options {
 // Setup adds the controller to mgr, whose scheme must know Applications,
 // ManifestWorks and ManagedClusters. Its cache of ManifestWorks, of which index is, has
 // package manifestcache's transform.
-func Setup(mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
 	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}}
-	err := ctrl.NewControllerManagedBy(mgr).
+	lately, err := takeover.Source(ctx, mgr.GetCache(), takeover.Kind{Object: &workv1.ManifestWork{}, Concerns: manifestcache.ApplicationOf})
+	if err != nil {
+		return fmt.Errorf("set up mirror: %w", err)
+	}
+	err = ctrl.NewControllerManagedBy(mgr).
 		Named("mirror").
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged)).
 		Watches(&workv1.ManifestWork{}, workHandler(r)).
 		Watches(&clusterv1.ManagedCluster{}, clusters).
+		WatchesRawSource(lately).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Concurrency, RateLimiter: options.Backoff}).
 		Complete(r)
 	if err != nil {

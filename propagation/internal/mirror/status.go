@@ -34,8 +34,9 @@ type written struct {
 
 // statusPatch returns the merge patch that makes the Application's status say
 // what was observed, or nil when it does. speaker is the UID of the ManifestWork that
-// the status speaks of, empty when that is not known.
-func statusPatch(app *argocd.Application, observed status.Observation, speaker types.UID, now time.Time) ([]byte, error) {
+// the status speaks of, empty when that is not known. Annotations that are named leave the
+// Application with it.
+func statusPatch(app *argocd.Application, observed status.Observation, speaker types.UID, now time.Time, without ...string) ([]byte, error) {
 	before, err := read(app.Status)
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func statusPatch(app *argocd.Application, observed status.Observation, speaker t
 	if err := conditions(want, app.Status, status.OwnsStatusCondition, observed.StatusConditions(), now); err != nil {
 		return nil, err
 	}
-	return appstatus.Patch(app.ResourceVersion, app.Status, want)
+	return appstatus.Patch(app.ResourceVersion, app.Status, want, without...)
 }
 
 // removeOwnedConditionsPatch takes this package's own conditions off an Application that is

@@ -57,8 +57,35 @@ func TestMain(m *testing.M) {
 func start(t testing.TB, options Options, wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
 	t.Helper()
 	counted, writes := testkit.CountWrites(hub.config)
+	mgr, _ := newManager(t, counted, options, wrap)
+	return writes, testkit.Run(t, mgr)
+}
+
+// newManager returns a manager that has the mirror, as [start] does, and the works in its cache.
+func newManager(t testing.TB, config *rest.Config, options Options, wrap func(client.WithWatch) client.Client, change ...func(*ctrl.Options)) (ctrl.Manager, *manifestcache.Index) {
+	t.Helper()
+	managed := managerOptions(wrap)
+	for _, c := range change {
+		c(&managed)
+	}
+	mgr, err := ctrl.NewManager(config, managed)
+	if err != nil {
+		t.Fatalf("create manager: %v", err)
+	}
+	works, err := slim.Indexer(t.Context(), mgr.GetCache(), &workv1.ManifestWork{}, manifestcache.IndexFuncs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	index := manifestcache.NewIndex(works)
+	if err := Setup(t.Context(), mgr, index, options); err != nil {
+		t.Fatal(err)
+	}
+	return mgr, index
+}
+
+func managerOptions(wrap func(client.WithWatch) client.Client) ctrl.Options {
 	yes := true
-	mgr, err := ctrl.NewManager(counted, ctrl.Options{
+	return ctrl.Options{
 		Scheme:     hub.scheme,
 		Logger:     logr.Discard(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
@@ -73,18 +100,7 @@ func start(t testing.TB, options Options, wrap func(client.WithWatch) client.Cli
 			}
 			return wrap(c), nil
 		},
-	})
-	if err != nil {
-		t.Fatalf("create manager: %v", err)
 	}
-	works, err := slim.Indexer(t.Context(), mgr.GetCache(), &workv1.ManifestWork{}, manifestcache.IndexFuncs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Setup(mgr, manifestcache.NewIndex(works), options); err != nil {
-		t.Fatal(err)
-	}
-	return writes, testkit.Run(t, mgr)
 }
 
 var serial atomic.Int64

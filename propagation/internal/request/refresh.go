@@ -15,7 +15,7 @@ import (
 // it goes without a claim, and two writes are enough.
 //
 //	hub: refresh     -> the work carries it, with an identity that makes the agent apply it
-//	feedback: done   -> the refresh leaves the Application
+//	feedback: done   -> the refresh leaves the Application, with the status that it led to
 //
 // The first is the only way to the managed cluster. The second tells Argo CD's clients,
 // who wait for it, that the cluster has compared, and lets the next push be a change of
@@ -23,6 +23,11 @@ import (
 // remembered by the process that sent it: another process sends it once more. The work
 // keeps a refresh that has been until something else in it changes. The agent does not
 // apply it again meanwhile, for the manifest stays the same.
+
+// RefreshAnnotations are what a refresh is asked for with, and leaves with it.
+func RefreshAnnotations() []string {
+	return []string{argocd.RefreshAnnotation, argocd.HydrateAnnotation}
+}
 
 // IsRefresh reports whether an identity is that of a refresh that came alone.
 func IsRefresh(id string) bool { return strings.HasPrefix(id, KindRefresh+"-") }
