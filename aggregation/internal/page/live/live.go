@@ -61,7 +61,8 @@ func (h *Hub) Open(user string, wants func(types.NamespacedName) bool) (*Stream,
 	if len(h.streams) >= MaxStreams || h.users[user] >= MaxUserStreams {
 		return nil, ErrTooMany
 	}
-	s := &Stream{hub: h, user: user, wants: wants, mark: make(chan uint64, 1)}
+	// What the page has read before may be of the moment before what is about to be told.
+	s := &Stream{hub: h, user: user, wants: wants, mark: make(chan uint64, 1), dirty: h.flush != nil}
 	h.streams[s] = struct{}{}
 	h.users[user]++
 	return s, nil
@@ -89,18 +90,33 @@ func (h *Hub) Streams() int {
 	return len(h.streams)
 }
 
+// Moment returns the number of the last change that was told, or that no stream wanted to
+// be told of; 0 without a stream. What is read after it has all changes up to that one, and
+// streams are told of those that follow.
+func (h *Hub) Moment() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.streams) == 0 {
+		return 0
+	}
+	return h.version
+}
+
 // Changed marks the streams that want a change of an ApplicationSet; one without a
 // name is of its namespace. Without a stream it costs a lock. It does not block.
 func (h *Hub) Changed(key types.NamespacedName) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	marked := false
+	wanted := false
 	for s := range h.streams {
-		if !s.dirty && s.wants(key) {
-			s.dirty, marked = true, true
+		if s.wants(key) {
+			s.dirty, wanted = true, true
 		}
 	}
-	if !marked || h.flush != nil {
+	if !wanted {
+		h.version++
+	}
+	if !wanted || h.flush != nil {
 		return
 	}
 	wait := h.interval - time.Since(h.last)

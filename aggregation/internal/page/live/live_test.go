@@ -112,6 +112,40 @@ func TestAStreamIsToldWhatItWants(t *testing.T) {
 	})
 }
 
+// A moment is over when its end is told, or when nobody wants to be told. What is about to
+// be told is told to who comes before that, too.
+func TestMoments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(nil)
+		h.Changed(key("a"))
+		if m := h.Moment(); m != 0 {
+			t.Errorf("moment %d of nobody", m)
+		}
+		s := open(t, h, func(k types.NamespacedName) bool { return k.Name == "a" })
+		before := h.Moment()
+		h.Changed(key("b"))
+		if m := h.Moment(); m != before+1 {
+			t.Errorf("moment %d after %d and a change that nobody is told of", m, before)
+		}
+		h.Changed(key("a"))
+		if n := marks(t, s, time.Millisecond); n != 1 || h.Moment() != before+2 {
+			t.Errorf("moment %d after %d marks", h.Moment(), n)
+		}
+		h.Changed(key("a"))
+		h.Changed(key("a"))
+		late := open(t, h, all)
+		if m := h.Moment(); m != before+2 {
+			t.Errorf("moment %d before its end is told", m)
+		}
+		if n := marks(t, late, 5*time.Second); n != 1 || h.Moment() != before+3 {
+			t.Errorf("who came late was told %d times, moment %d", n, h.Moment())
+		}
+		if n := marks(t, s, time.Millisecond); n != 1 {
+			t.Errorf("%d marks for two changes", n)
+		}
+	})
+}
+
 func TestLimits(t *testing.T) {
 	ended := 0
 	h := New(func() { ended++ })

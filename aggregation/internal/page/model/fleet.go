@@ -37,7 +37,7 @@ type Fleet struct {
 	build sync.Mutex
 	sets  map[types.NamespacedName]*Set
 	// overviews are of what sets holds now.
-	overviews []*Overview
+	overviews []kept
 }
 
 // NewFleet returns a fleet that is read from source.
@@ -81,19 +81,34 @@ func (f *Fleet) Namespaces() []string {
 
 // Sets returns the ApplicationSets in the namespaces that are allowed, by name.
 func (f *Fleet) Sets(allowed func(namespace string) bool) []*Set {
-	keys := f.source.Sets()
-	slices.SortFunc(keys, compareKeys)
+	keys := f.keys()
 	f.build.Lock()
 	defer f.build.Unlock()
+	return f.allowed(keys, allowed)
+}
+
+// keys returns the ApplicationSets there are, by name.
+func (f *Fleet) keys() []types.NamespacedName {
+	keys := f.source.Sets()
+	slices.SortFunc(keys, compareKeys)
+	return keys
+}
+
+// allowed returns those of sorted keys that are allowed, as they are now.
+func (f *Fleet) allowed(keys []types.NamespacedName, allowed func(namespace string) bool) []*Set {
 	if len(f.sets) > len(keys) {
 		f.dropGone(keys)
 	}
-	keys = slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return !allowed(key.Namespace) })
+	keys = onlyAllowed(keys, allowed)
 	sets := make([]*Set, 0, len(keys))
 	for _, key := range keys {
 		sets = append(sets, f.set(key))
 	}
 	return sets
+}
+
+func onlyAllowed(keys []types.NamespacedName, allowed func(namespace string) bool) []types.NamespacedName {
+	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return !allowed(key.Namespace) })
 }
 
 // dropGone forgets ApplicationSets that are not among sorted keys.

@@ -40,23 +40,56 @@ func TestTheFleetLooksAtWhatChanged(t *testing.T) {
 	}
 }
 
+// Those who ask for one moment share what it was, whatever changes meanwhile; who asks for
+// a later one, for now or for something else does not.
+func TestAnOverviewOfAMomentIsShared(t *testing.T) {
+	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("b"): {row("b", "c2 Healthy Synced")}}}
+	f := NewFleet(source)
+	change := func(health string) {
+		source.rows[key("a")] = []*merge.Row{row("a", "c1 "+health+" Synced")}
+		f.Changed(key("a"))
+	}
+	first := f.Overview(everything, 7)
+	change("Degraded")
+	if f.Overview(everything, 7) != first || f.Overview(everything, 6) != first {
+		t.Error("of one moment there are two")
+	}
+	if none := f.Overview(func(string) bool { return false }, 7); none == first || len(none.Sets) != 0 {
+		t.Error("who may see nothing sees what others see")
+	}
+	later := f.Overview(everything, 8)
+	if later == first || later.Total.Healthy() != 1 || f.Overview(everything, 7) != later {
+		t.Errorf("of the moment after: %d are healthy", later.Total.Healthy())
+	}
+	change("Healthy")
+	if now := f.Overview(everything, 0); now.Total.Healthy() != 2 || f.Overview(everything, 8) == later {
+		t.Errorf("now: %d are healthy", now.Total.Healthy())
+	}
+	now := f.Overview(everything, 9)
+	source.rows[key("c")] = []*merge.Row{row("c", "c1 Healthy Synced")}
+	f.Changed(key("c"))
+	if f.Overview(everything, 9) == now {
+		t.Error("an ApplicationSet is missing that there was not when others asked")
+	}
+}
+
 // Who sees the same shares what they see, until it changes.
 func TestAnOverviewIsSharedUntilSomethingChanges(t *testing.T) {
 	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("b"): {row("b", "c2 Missing Synced Failed SyncError: no")}}}
 	f := NewFleet(source)
-	first := f.Overview(everything)
+	first := f.Overview(everything, 0)
 	if first.Total.Applications != 2 || len(first.Clusters()) != 2 || len(first.Groups()) != 1 || first.Worst()[0].Key != key("b") || first.Sets[0].Key != key("a") {
 		t.Errorf("%+v", first)
 	}
-	if none := f.Overview(func(string) bool { return false }); none == first || len(none.Worst()) != 0 {
+	if none := f.Overview(func(string) bool { return false }, 0); none == first || len(none.Worst()) != 0 {
 		t.Error("who may see nothing sees what others see")
 	}
-	if f.Overview(everything) != first {
+	if f.Overview(everything, 0) != first {
 		t.Error("it is made again though nothing has changed")
 	}
 	source.rows[key("a")] = []*merge.Row{row("a", "c1 Degraded Synced")}
 	f.Changed(key("a"))
-	if now := f.Overview(everything); now == first || now.Total.Healthy() != 0 || first.Total.Healthy() != 1 {
+	if now := f.Overview(everything, 0); now == first || now.Total.Healthy() != 0 || first.Total.Healthy() != 1 {
 		t.Error("a change is not in it, or it is in the one before")
 	}
 	if len(f.overviews) != 1 {

@@ -105,7 +105,7 @@ func (s *Server) apiSets(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return part(v, s.Fleet.Overview(v.allowed).Worst(), q, func(set *model.Set) apiSet {
+	return part(v, s.Fleet.Overview(v.allowed, v.moment).Worst(), q, func(set *model.Set) apiSet {
 		c := apiCounts{Applications: set.Counts.Applications, Health: map[string]int{}, Sync: map[string]int{}, Stale: set.Counts.Stale}
 		for i, name := range model.Healths {
 			c.Health[name] = set.Counts.Health[i]
@@ -167,7 +167,7 @@ func (s *Server) apiErrors(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return part(v, s.Fleet.Overview(v.allowed).Groups(), q, func(g model.Group) apiError {
+	return part(v, s.Fleet.Overview(v.allowed, v.moment).Groups(), q, func(g model.Group) apiError {
 		e := apiError{Hash: g.Hash(), Type: g.Type(), Text: g.Text(), Count: g.Count, Sets: g.Sets, Clusters: g.Clusters, Examples: []apiRow{}}
 		for _, i := range g.Examples {
 			e.Examples = append(e.Examples, s.apiRow(v, i))
@@ -190,7 +190,7 @@ func (s *Server) apiApplications(v *visit) (any, error) {
 
 // matrix sends the heat map.
 func (s *Server) matrix(v *visit) {
-	data, err := s.Fleet.Overview(v.allowed).Matrix()
+	data, err := s.Fleet.Overview(v.allowed, v.moment).Matrix()
 	if err != nil {
 		s.refuse(v, err)
 		return

@@ -64,7 +64,7 @@ func (s *Server) clusterPage(v *visit) (any, error) {
 // errorPage lists those with one error.
 func (s *Server) errorPage(v *visit) (any, error) {
 	hash := v.r.PathValue("hash")
-	groups := s.Fleet.Overview(v.allowed).Groups()
+	groups := s.Fleet.Overview(v.allowed, v.moment).Groups()
 	at := slices.IndexFunc(groups, func(g model.Group) bool { return g.Hash() == hash })
 	if at < 0 {
 		return nil, notFound("No Application that you may see says so any more.")

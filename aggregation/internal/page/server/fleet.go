@@ -23,7 +23,7 @@ func (s *Server) fleetPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := s.Fleet.Overview(v.allowed)
+	all := s.Fleet.Overview(v.allowed, v.moment)
 	sets, clusters, groups := all.Sets, all.Clusters(), all.Groups()
 	view := ui.Fleet{
 		Base: s.base(v, "fleet", "All", "fleet"), Counts: counts(all.Total, "/apps", model.Query{}), Legend: true,
@@ -64,7 +64,7 @@ func (s *Server) clustersPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := s.Fleet.Overview(v.allowed).Clusters()
+	all := s.Fleet.Overview(v.allowed, v.moment).Clusters()
 	sorted := slices.Clone(all)
 	if q.Text != "" {
 		sorted = slices.DeleteFunc(sorted, func(c model.Cluster) bool { return !strings.Contains(c.Name, strings.ToLower(q.Text)) })
@@ -89,7 +89,7 @@ func (s *Server) errorsPage(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := s.Fleet.Overview(v.allowed).Groups()
+	groups := s.Fleet.Overview(v.allowed, v.moment).Groups()
 	p := model.Slice(len(groups), q)
 	rows, order := shown(v, groups, groups, p, func(g model.Group) string { return g.Hash() })
 	return ui.Errors{

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync"
 
 	"golang.org/x/time/rate"
 )
@@ -109,6 +110,12 @@ func compressed(next http.Handler) http.Handler {
 	})
 }
 
+// compressors are kept, since each has a good half of a MiB of its own.
+var compressors = sync.Pool{New: func() any {
+	to, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+	return to
+}}
+
 type gzipWriter struct {
 	http.ResponseWriter
 	to     *gzip.Writer
@@ -120,7 +127,10 @@ func (z *gzipWriter) WriteHeader(code int) {
 		z.Header().Set("Content-Encoding", "gzip")
 		z.Header().Add("Vary", "Accept-Encoding")
 		z.Header().Del("Content-Length")
-		z.to, _ = gzip.NewWriterLevel(z.ResponseWriter, gzip.BestSpeed) // the level is a valid one
+		if to, ok := compressors.Get().(*gzip.Writer); ok {
+			to.Reset(z.ResponseWriter)
+			z.to = to
+		}
 	}
 	z.header = true
 	z.ResponseWriter.WriteHeader(code)
@@ -142,5 +152,6 @@ func (z *gzipWriter) Write(b []byte) (int, error) {
 func (z *gzipWriter) close() {
 	if z.to != nil {
 		_ = z.to.Close() // the reader is gone: there is nobody to tell
+		compressors.Put(z.to)
 	}
 }

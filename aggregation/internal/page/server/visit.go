@@ -25,6 +25,9 @@ type visit struct {
 	token   string
 	allowed func(namespace string) bool
 	now     time.Time
+	// moment is when an open page was told that it has changed, which is why it asks for
+	// parts of it; 0: it wants what is there now.
+	moment uint64
 }
 
 // page makes the view of a page, or says why not.
@@ -50,6 +53,9 @@ func wrongQuery(err error) error {
 func (s *Server) visited(next func(*visit)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{w: w, r: r, now: s.Now()}
+		if r.Header.Get(fragmentHeader) != "" {
+			v.moment = s.hub.Moment()
+		}
 		if err := s.identify(r.Context(), v); err != nil {
 			s.refuse(v, err)
 			return

@@ -104,7 +104,7 @@ class Heatmap {
     this.busy = true;
     this.stale = false;
     try {
-      const answer = await fetch(this.section.dataset.map);
+      const answer = await fetch(this.section.dataset.map, {headers: {'X-Fragment': 'map'}});
       if (answer.ok) { this.data = parse(await answer.arrayBuffer()); this.order = null; this.draw(); }
     } finally {
       this.busy = false;
