@@ -67,9 +67,7 @@ func TestReportGoesWithItsApplicationSet(t *testing.T) {
 	w.report(a, healthy())
 	w.must(store.Write(&intermediate.Report{Namespace: w.namespace, Name: "guestbook"}))
 	w.row("guestbook", "Healthy Synced")
-	if series(t, w.namespace, "guestbook") == 0 {
-		t.Error("no metrics about the report")
-	}
+	testkit.Until(t, "metrics about the report", func() bool { return series(t, w.namespace, "guestbook") > 0 })
 
 	w.must(hub.Delete(t.Context(), set))
 	testkit.Eventually(t, "report, file and metrics gone", func() error {

@@ -41,13 +41,13 @@ type Feed struct {
 	files  *files
 
 	mu              sync.Mutex
-	applicationSets map[types.NamespacedName]struct{}
+	applicationSets map[types.NamespacedName]types.UID
 }
 
 // NewFeed connects the index with the cache, whose transform for ManifestWorks has
 // to be [Compact], and with the intermediate reports in store.
 func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.Store, log logr.Logger) (*Feed, error) {
-	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles(), applicationSets: map[types.NamespacedName]struct{}{}}
+	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles(), applicationSets: map[types.NamespacedName]types.UID{}}
 	works, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, fmt.Errorf("watch ManifestWorks: %w", err)
@@ -63,7 +63,7 @@ func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.S
 	return f, errors.Join(
 		f.handle(sets, handler[*metav1.PartialObjectMetadata]{
 			set: func(m *metav1.PartialObjectMetadata) {
-				f.setApplicationSet(types.NamespacedName{Namespace: m.Namespace, Name: m.Name})
+				f.setApplicationSet(types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.UID)
 			},
 			gone: f.deleteApplicationSet,
 		}),
@@ -92,10 +92,16 @@ func (f *Feed) setWork(w *manifestcache.Work) {
 	f.index.SetWork(w)
 }
 
-func (f *Feed) setApplicationSet(key types.NamespacedName) {
+// setApplicationSet forgets what search said about another one, whose end and the beginning
+// of this one came as one change: a watch that was interrupted says no more.
+func (f *Feed) setApplicationSet(key types.NamespacedName, uid types.UID) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.applicationSets[key] = struct{}{}
+	before, was := f.applicationSets[key]
+	f.applicationSets[key] = uid
+	f.mu.Unlock()
+	if was && before != uid {
+		f.index.Forget(key)
+	}
 }
 
 // deleteApplicationSet forgets what search said about an ApplicationSet, so that it
@@ -105,6 +111,21 @@ func (f *Feed) deleteApplicationSet(key types.NamespacedName) {
 	delete(f.applicationSets, key)
 	f.mu.Unlock()
 	f.index.Forget(key)
+}
+
+// errNoApplicationSet is of a report that may be one of an ApplicationSet that is gone.
+var errNoApplicationSet = errors.New("there is no such ApplicationSet")
+
+// takeReport takes in a good report of an ApplicationSet that is there, or may be. Taken in
+// without one, it would be knowledge about the next of the same name.
+func (f *Feed) takeReport(key types.NamespacedName, report *intermediate.Report) error {
+	f.mu.Lock()
+	defer f.mu.Unlock() // until it is taken in: what goes meanwhile is forgotten after that
+	if _, there := f.applicationSets[key]; !there && f.hasSynced() {
+		return errNoApplicationSet
+	}
+	f.index.SetSearch(report)
+	return nil
 }
 
 // fileGone forgets what a file said that is gone together with its ApplicationSet.

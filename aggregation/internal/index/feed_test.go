@@ -5,6 +5,7 @@ package index
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +42,8 @@ func TestUnreadableReportsAreSaidAndCounted(t *testing.T) {
 	store := intermediate.NewStore(dir)
 	x, _ := spied()
 	var log strings.Builder
-	f := &Feed{index: x, store: store, files: newFiles(), applicationSets: map[types.NamespacedName]struct{}{}, log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
+	f := &Feed{index: x, store: store, files: newFiles(), applicationSets: map[types.NamespacedName]types.UID{}, log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
+	f.setApplicationSet(guestbook, "")
 	good := &intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
 		Cluster: "a", Namespace: "argocd", Name: "app", Resources: []intermediate.Resource{{Kind: "Service", Name: "ui"}, {Kind: "Service"}},
 	}}}
@@ -85,6 +87,12 @@ func TestWhatSearchSaidGoesWithTheApplicationSet(t *testing.T) {
 	fileGoes := func(f *Feed, store *intermediate.Store) error {
 		return errors.Join(store.Remove("argocd", "guestbook"), f.readReport("argocd", "guestbook"))
 	}
+	again := func(f *Feed) error { // what cannot be taken in now is to be tried again
+		if err := f.readReport("argocd", "guestbook"); !errors.Is(err, errNoApplicationSet) {
+			return fmt.Errorf("read without the ApplicationSet: %w", err)
+		}
+		return nil
+	}
 	work := func() *manifestcache.Work {
 		return compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced")))
 	}
@@ -101,19 +109,39 @@ func TestWhatSearchSaidGoesWithTheApplicationSet(t *testing.T) {
 		"file goes": {"resourcesync may have restarted with an empty directory", fileGoes, true, true},
 		"file goes after it": {"it was written once more, and read, in between", func(f *Feed, store *intermediate.Store) error {
 			f.deleteApplicationSet(guestbook)
-			return errors.Join(f.readReport("argocd", "guestbook"), fileGoes(f, store))
+			return errors.Join(again(f), fileGoes(f, store))
 		}, true, false},
+		"file goes after the next one has come": {"it was read in between, of an ApplicationSet that was gone", func(f *Feed, store *intermediate.Store) error {
+			f.deleteApplicationSet(guestbook)
+			err := again(f)
+			f.setApplicationSet(guestbook, "next")
+			return errors.Join(err, fileGoes(f, store))
+		}, true, false},
+		"file of the next one": {"what could not be taken in before is, once it has come", func(f *Feed, _ *intermediate.Store) error {
+			f.deleteApplicationSet(guestbook)
+			err := again(f)
+			f.setApplicationSet(guestbook, "next")
+			return errors.Join(err, f.readReport("argocd", "guestbook"))
+		}, true, true},
+		"another one in its place": {"one change says both when the watch was interrupted", func(f *Feed, _ *intermediate.Store) error {
+			f.setApplicationSet(guestbook, "next")
+			return nil
+		}, true, false},
+		"a change of it": {"it is the same one", func(f *Feed, _ *intermediate.Store) error {
+			f.setApplicationSet(guestbook, "first")
+			return nil
+		}, true, true},
 		"file goes at the start": {"an ApplicationSet that was not listed yet may be there", func(f *Feed, store *intermediate.Store) error {
-			f.applicationSets = map[types.NamespacedName]struct{}{}
+			f.applicationSets = map[types.NamespacedName]types.UID{}
 			return fileGoes(f, store)
 		}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := intermediate.NewStore(t.TempDir())
 			x, _ := spied()
-			f := &Feed{index: x, store: store, files: newFiles(), applicationSets: map[types.NamespacedName]struct{}{}}
+			f := &Feed{index: x, store: store, files: newFiles(), applicationSets: map[types.NamespacedName]types.UID{}}
 			f.synced = []toolscache.InformerSynced{func() bool { return test.synced }}
-			f.setApplicationSet(guestbook)
+			f.setApplicationSet(guestbook, "first")
 			f.setWork(work())
 			if err := store.Write(&intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
 				Cluster: "a", Namespace: "argocd", Name: "app", Resources: []intermediate.Resource{{Kind: "Service", Name: "ui"}},

@@ -7,11 +7,10 @@ import "time"
 
 // Limits are what an operator says about it.
 type Limits struct {
-	// Delay is the wait of a lone change of a small report.
+	// Delay is the wait of a lone change.
 	Delay time.Duration
 	// Interval is the least time from the beginning of one write of a report to that of
-	// the next, and twice the wait of a lone change of a report as large as the size
-	// limit. All else is a multiple of it: in a trickle a change waits for up to
+	// the next. All else is a multiple of it: in a trickle a change waits for up to
 	// aloneMost intervals, in a storm for six to thirty.
 	Interval time.Duration
 }
@@ -37,17 +36,15 @@ const (
 	spareAfter = 16
 )
 
-// wait returns how long a change is held back at least. What a write costs grows
-// with the report, not with what changed, so the beginnings of writes keep a distance:
+// wait returns how long a change is held back at least. The beginnings of writes keep a distance:
 // Interval, or twice what the last one took, since a write that takes long tells of
 // a server that has much to do. It is never longer than in a storm.
 func (l Limits) wait(last history, now time.Time) time.Duration {
-	lone := l.Delay + times(max(0, l.Interval/2-l.Delay), min(1, last.fullness))
 	if last.begun.IsZero() {
-		return lone
+		return l.Delay
 	}
 	distance := max(l.Interval, min(2*min(last.took, last.tookBefore), stormWaitsMost*l.Interval))
-	return max(lone, distance-now.Sub(last.begun))
+	return max(l.Delay, distance-now.Sub(last.begun))
 }
 
 // alone returns how long a change waits for another one when its report has no write to spare.

@@ -48,7 +48,6 @@ type history struct {
 	// it: a single one may have met a pause of the server.
 	took, tookBefore time.Duration
 	bytes            int
-	fullness         float64 // its size as a part of the size limit
 	spent            spent
 }
 
@@ -142,12 +141,12 @@ func (p *Pacer) Written(key types.NamespacedName, b Batch, now time.Time) {
 	p.last[key] = last
 }
 
-// Sized notes how large the report is, and how large it may be.
-func (p *Pacer) Sized(key types.NamespacedName, bytes, limit int) {
+// Sized notes how large the report is.
+func (p *Pacer) Sized(key types.NamespacedName, bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.last[key]
-	last.bytes, last.fullness = bytes, float64(bytes)/float64(limit)
+	last.bytes = bytes
 	p.last[key] = last
 }
 

@@ -22,19 +22,17 @@ func TestWait(t *testing.T) {
 		last history
 		want time.Duration
 	}{
-		"never written":    {"a new report is small until it is written", history{}, 100 * time.Millisecond},
-		"alone, small":     {"a lone change of a small report shows almost at once", history{begun: now.Add(-time.Hour)}, 100 * time.Millisecond},
-		"alone, half full": {"the larger the report, the longer a change waits for others", history{begun: now.Add(-time.Hour), fullness: .5}, 225 * time.Millisecond},
-		"alone, full":      {"a lone change always shows within a second", history{begun: now.Add(-time.Hour), fullness: 1}, 350 * time.Millisecond},
-		"alone, overfull":  {"a report is never more than full", history{begun: now.Add(-time.Hour), fullness: 3}, 350 * time.Millisecond},
-		"follows at once":  {"changes that follow each other share writes", history{begun: now}, 700 * time.Millisecond},
-		"follows":          {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond)}, 200 * time.Millisecond},
-		"follows late":     {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond)}, 100 * time.Millisecond},
-		"slow":             {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second, tookBefore: time.Second}, time.Second},
-		"slow once":        {"one slow write met a pause of the server", history{begun: now, took: time.Second, tookBefore: time.Millisecond}, 700 * time.Millisecond},
-		"quick again":      {"one quick write is enough to go on", history{begun: now, took: time.Millisecond, tookBefore: time.Second}, 700 * time.Millisecond},
-		"stuck":            {"but not for longer than in a storm", history{begun: now, took: time.Minute, tookBefore: time.Minute}, 30 * 700 * time.Millisecond},
-		"quick":            {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
+		"never written":   {"of a new report nothing is known", history{}, 100 * time.Millisecond},
+		"alone":           {"a lone change shows almost at once", history{begun: now.Add(-time.Hour)}, 100 * time.Millisecond},
+		"alone, large":    {"in a large report, too", history{begun: now.Add(-time.Hour), bytes: 1 << 20}, 100 * time.Millisecond},
+		"follows at once": {"changes that follow each other share writes", history{begun: now}, 700 * time.Millisecond},
+		"follows":         {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond)}, 200 * time.Millisecond},
+		"follows late":    {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond)}, 100 * time.Millisecond},
+		"slow":            {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second, tookBefore: time.Second}, time.Second},
+		"slow once":       {"one slow write met a pause of the server", history{begun: now, took: time.Second, tookBefore: time.Millisecond}, 700 * time.Millisecond},
+		"quick again":     {"one quick write is enough to go on", history{begun: now, took: time.Millisecond, tookBefore: time.Second}, 700 * time.Millisecond},
+		"stuck":           {"but not for longer than in a storm", history{begun: now, took: time.Minute, tookBefore: time.Minute}, 30 * 700 * time.Millisecond},
+		"quick":           {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := limits.wait(test.last, now); got != test.want {

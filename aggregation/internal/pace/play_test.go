@@ -95,7 +95,7 @@ func play(t *testing.T, fullness float64, took time.Duration, changes []change) 
 	}
 	const limit = 1 << 20
 	for i, c := range all {
-		p.Sized(reportName(c.report), int(fullness*limit), limit)
+		p.Sized(reportName(c.report), int(fullness*limit))
 		p.until(noon.Add(c.at))
 		p.now = noon.Add(c.at)
 		p.came = append(p.came, p.now)

@@ -49,7 +49,7 @@ func TestPacerBoundsWrites(t *testing.T) {
 		"a cluster lost, 100 reports": {"a short one", .1, 20 * ms, lost(100), most{100, 400 * ms, 400 * ms}},
 		"lost among 5 a second":       {"the others do not make it longer", .1, 20 * ms, append(steadily(300, 10, 200*ms), lost(100)...), most{400, 2500 * ms, 2500 * ms}},
 		"lone changes, small report":  {"are seen at once", .01, 20 * ms, steadily(10, 1, 5*s), most{10, 110 * ms, 110 * ms}},
-		"lone changes, full report":   {"are seen within the second", 1, 20 * ms, steadily(10, 1, 8*s), most{10, 250 * ms, 250 * ms}},
+		"lone changes, full report":   {"at once, too", 1, 20 * ms, steadily(10, 1, 8*s), most{10, 110 * ms, 110 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := play(t, test.full, test.took, test.changes)

@@ -81,7 +81,7 @@ func TestSpareWrites(t *testing.T) {
 	key := reportName(1)
 	now := noon
 	p := New(Limits{Delay: 100 * ms, Interval: 500 * ms})
-	p.Sized(key, 2*dear, 16*dear)
+	p.Sized(key, 2*dear)
 	waits := func(why string, want time.Duration) {
 		t.Helper()
 		wait, look := p.Changed(key, now)
@@ -96,10 +96,10 @@ func TestSpareWrites(t *testing.T) {
 			t.Fatalf("nothing is due, but in %s", wait)
 		}
 	}
-	waits("the first", 118750*time.Microsecond)
+	waits("the first", 100*ms)
 	write(118750 * time.Microsecond)
 	now = now.Add(s)
-	waits("the second", 118750*time.Microsecond)
+	waits("the second", 100*ms)
 	write(118750 * time.Microsecond)
 	now = now.Add(s)
 	waits("the third", 2750*ms)
@@ -114,7 +114,7 @@ func TestSpareWrites(t *testing.T) {
 	}
 	write(400 * ms)
 	now = now.Add(8 * s)
-	waits("one is to spare again", 118750*time.Microsecond)
+	waits("one is to spare again", 100*ms)
 }
 
 // What a write takes is part of how long a row is missing.
@@ -142,11 +142,10 @@ func TestSlowWritesLeaveLessToWait(t *testing.T) {
 // A change that would be written alone does not wait for company when a storm begins: that
 // gathers anyhow.
 func TestStormGathersByItself(t *testing.T) {
-	const limit = 16 * dear
 	p := New(Limits{Delay: 100 * time.Millisecond, Interval: 500 * time.Millisecond})
 	now := noon
 	for range spareMost {
-		p.Sized(reportName(1), dear, limit)
+		p.Sized(reportName(1), dear)
 		wait, _ := p.Changed(reportName(1), now)
 		now = now.Add(wait)
 		p.Take(reportName(1), now)

@@ -4,20 +4,27 @@
 package publish
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
+	"open-cluster-management.io/multicluster-integrations/shared/takeover"
 )
 
-// Queue holds the reports that changed, each until it is due. Changes before this
-// process leads are dropped: a leader begins by reconciling every report.
+// Queue holds the reports that changed, each until it is due. A leader begins by
+// reconciling every report, those first that changed shortly before it led.
 type Queue struct {
-	pacer *pace.Pacer
+	pacer  *pace.Pacer
+	lately takeover.Changes
 
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -31,6 +38,7 @@ func (q *Queue) Changed(key types.NamespacedName) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.queue == nil {
+		q.lately.Note(key)
 		return
 	}
 	if wait, look := q.pacer.Changed(key, time.Now()); look {
@@ -38,17 +46,48 @@ func (q *Queue) Changed(key types.NamespacedName) {
 	}
 }
 
-// enqueue has a report reconciled at once, whatever is known about it.
-func (q *Queue) enqueue(key types.NamespacedName) {
+// forgetInitial waits until the index knows all that was there at start, which until
+// then looks like changes.
+func (q *Queue) forgetInitial(waitForSync func(context.Context) error) manager.Runnable {
+	return standbyRunnable(func(ctx context.Context) error {
+		if err := waitForSync(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		q.lately.Forget()
+		return nil
+	})
+}
+
+// enqueue has a report reconciled at once, whatever is known about it; one that was there
+// at start, after those that changed.
+func (q *Queue) enqueue(key types.NamespacedName, atStart bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.queue != nil {
-		q.queue.Add(reconcile.Request{NamespacedName: key})
+	if q.queue == nil {
+		return
 	}
+	request := reconcile.Request{NamespacedName: key}
+	if ranked, ok := q.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok && atStart {
+		ranked.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, request)
+		return
+	}
+	q.queue.Add(request)
 }
 
 func (q *Queue) open(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.queue = queue
+	for _, key := range q.lately.Take() {
+		queue.Add(reconcile.Request{NamespacedName: key})
+	}
 }
+
+// standbyRunnable runs whether or not this process leads.
+type standbyRunnable func(context.Context) error
+
+// Start implements manager.Runnable.
+func (s standbyRunnable) Start(ctx context.Context) error { return s(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (s standbyRunnable) NeedLeaderElection() bool { return false }

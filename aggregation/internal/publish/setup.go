@@ -75,6 +75,9 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("create the report controller: %w", err)
 	}
+	if err := mgr.Add(o.Queue.forgetInitial(o.WaitForSync)); err != nil {
+		return fmt.Errorf("add to the manager: %w", err)
+	}
 	return c.Watch(&eventSource{reconciler: r, cache: mgr.GetCache(), queue: o.Queue, waitForSync: o.WaitForSync})
 }
 
@@ -102,18 +105,18 @@ type eventSource struct {
 func (t *eventSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	t.queue.open(queue)
 	return errors.Join(
-		t.follow(ctx, argocd.ApplicationSetMetadata(), toolscache.ResourceEventHandlerFuncs{
+		t.follow(ctx, argocd.ApplicationSetMetadata(), toolscache.ResourceEventHandlerDetailedFuncs{
 			AddFunc:    t.enqueue,
-			DeleteFunc: t.enqueue,
+			DeleteFunc: func(object any) { t.enqueue(object, false) },
 		}),
-		t.follow(ctx, Metadata(), toolscache.ResourceEventHandlerFuncs{
+		t.follow(ctx, Metadata(), toolscache.ResourceEventHandlerDetailedFuncs{
 			AddFunc:    t.enqueue,
-			UpdateFunc: func(_, object any) { t.enqueue(object) },
+			UpdateFunc: func(_, object any) { t.enqueue(object, false) },
 			DeleteFunc: func(object any) {
 				if key, ok := keyOf(object); ok {
 					t.reconciler.tracker.recordDeletion(key, uidOf(object))
 				}
-				t.enqueue(object)
+				t.enqueue(object, false)
 			},
 		}),
 	)
@@ -140,9 +143,9 @@ func (t *eventSource) follow(ctx context.Context, of client.Object, h toolscache
 	return nil
 }
 
-func (t *eventSource) enqueue(object any) {
+func (t *eventSource) enqueue(object any, atStart bool) {
 	if key, ok := keyOf(object); ok {
-		t.queue.enqueue(key)
+		t.queue.enqueue(key, atStart)
 	}
 }
 
