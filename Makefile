@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help build unit test test-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo bench images release olm push scan fuzz tools ui
+.PHONY: help build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts bench images release olm push scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +47,8 @@ test: ## Every test, end to end included
 	@$(MAKE) --no-print-directory -j2 PARTS='$(PARTS)' test-e2e test-modules test-release test-tools
 
 # The tests of the modules need few parts, and begin while the others are built.
-test-parts: build
+test-parts: build module-parts
+module-parts:
 	@$(TOOLS) test deploy ocm
 test-fleet-parts: test-parts
 	@nice env $(TOOLS) fleet old
@@ -96,10 +97,13 @@ fuzz: ## Every fuzz test for FUZZTIME
 tidy: ## go mod tidy in every module
 	$(call each,$(MODULES),GOWORK=off go mod tidy)
 
-demo: build ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement
-	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
+demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement
+	@$(MAKE) --no-print-directory -j2 PARTS='$(PARTS)' ARGS='$(ARGS)' build demo-parts
 	@go build -o $(BIN)/product/demo ./e2e/demo
 	@$(BIN)/product/demo $(ARGS)
+# It begins with downloads, which leave the processor to the build of the product beside it.
+demo-parts:
+	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
 
 BENCH ?= quick
 bench: build ## The benchmark: BENCH=quick|standard|large|xlarge

@@ -40,14 +40,22 @@ func startGitFront(ctx context.Context, port int, certificate tls.Certificate, b
 		conns: make(chan net.Conn), addr: listener.Addr(), done: ctx.Done(),
 	}
 	proxy := &http.Server{Handler: http.HandlerFunc(g.connect), ReadHeaderTimeout: 10 * time.Second}
-	inner := &http.Server{
-		Handler:           &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(backend) }},
-		ReadHeaderTimeout: 10 * time.Second,
-	}
+	inner := &http.Server{Handler: forward(backend), ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() { _, _ = proxy.Close(), inner.Close() }) // clients that are still connected are ending too
 	go func() { _ = proxy.Serve(listener) }()
 	go func() { _ = inner.Serve(g) }()
 	return nil
+}
+
+// forward hands requests on to backend. Git begins to answer before it has read a request to
+// its end; by default the server would then close what is left of it, and the proxy give up
+// the answer for that.
+func forward(backend *url.URL) http.Handler {
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(backend) }}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1.1, which is all that is served, has it
+		proxy.ServeHTTP(w, r)
+	})
 }
 
 // connect answers a proxy's CONNECT and hands the connection to the inner server.

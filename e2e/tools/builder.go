@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -80,6 +81,7 @@ func (b *builder) run(ctx context.Context, parts []part) (err error) {
 		say(b.out, "current: %s\n", strings.Join(partNames(parts), " "))
 		return nil
 	}
+	defer b.downloadAhead(ctx, slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return prints[p.name] == "" }))()
 	for i, p := range parts {
 		m := newMeter(b.out, fmt.Sprintf("[%d/%d] %-24s", i+1, len(parts), p.name))
 		print, isStale := prints[p.name]

@@ -36,10 +36,7 @@ func (b *builder) goBuild(ctx context.Context, p part, target string, m *meter) 
 	if err != nil {
 		return err
 	}
-	args := append(slices.Clone(commonFlags), "-ldflags="+flags)
-	if p.tags != "" {
-		args = append(args, "-tags="+p.tags)
-	}
+	args := append(p.flags(), "-ldflags="+flags)
 	if p.edit != nil {
 		m.update("copying " + p.edit.module)
 		modfile, err := b.editedModule(ctx, p)
@@ -53,6 +50,14 @@ func (b *builder) goBuild(ctx context.Context, p part, target string, m *meter) 
 		return err
 	}
 	return b.goCommand(ctx, dir, io.Discard, watch, slices.Concat([]string{"build", "-o", target}, args, []string{p.pkg})...)
+}
+
+// flags are those of the go command that say what p is made of.
+func (p part) flags() []string {
+	if p.tags == "" {
+		return slices.Clone(commonFlags)
+	}
+	return append(slices.Clone(commonFlags), "-tags="+p.tags)
 }
 
 // stalePackages counts the packages that the go command would compile for a build with args, downloading what they need.
