@@ -39,7 +39,9 @@ func (r *Reconciler) plan(w policy.Inputs, current *manifestcache.Cached) (s ste
 	}
 	claim, made := request.ClaimOf(s.conditions)
 	k := request.Known{Claim: claim, Unseen: request.NeverSeen(w.Cluster, made)}
-	k.Refreshing, k.Refreshed = r.refreshes.Of(w.Application)
+	if k.Refreshing, k.Refreshed, err = r.refreshes.Of(w.Application); err != nil {
+		return s, err
+	}
 	s.Plan, s.claim = request.PlanFor(w.Application, full(current), k), claim
 	if s.Step != request.StepFinish || claim != "" || mirrored(w, current) {
 		return s, nil

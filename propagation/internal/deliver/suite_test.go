@@ -95,6 +95,8 @@ type setting struct {
 	wrap, wrapLive func(client.Client) client.Client
 	frozen         *freezer
 	elect          func(*ctrl.Options)
+	// sent is what delivery shares with the mirror.
+	sent *refreshes.Memory
 }
 
 func startAll(t *testing.T, between setting, change ...func(*Options)) *propagation {
@@ -158,7 +160,10 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 	if err != nil {
 		t.Fatalf("index works: %v", err)
 	}
-	if err := Setup(ctx, mgr, index, &refreshes.Memory{}, options); err != nil {
+	if between.sent == nil {
+		between.sent = &refreshes.Memory{}
+	}
+	if err := Setup(ctx, mgr, index, between.sent, options); err != nil {
 		cancel()
 		t.Fatalf("set up delivery: %v", err)
 	}

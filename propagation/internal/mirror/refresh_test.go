@@ -81,8 +81,8 @@ func TestRefreshLeavesWithItsStatus(t *testing.T) {
 	if n := writes.Load() - before; n != 1 {
 		t.Errorf("%d writes", n)
 	}
-	if _, ended := sent.Of(app); ended {
-		t.Error("it ended for a version that never had it last")
+	if id, ended, err := sent.Of(app); id != "" || !ended || err != nil {
+		t.Errorf("of the version before: got %q, %t, %v, want one that has been", id, ended, err)
 	}
 }
 
@@ -135,8 +135,8 @@ func TestRefreshAcrossFailures(t *testing.T) {
 			if got := annotations(t, app); got != c.left {
 				t.Errorf("it has %s, want %s", got, c.left)
 			}
-			if id, _ := sent.Of(stored(t, app)); id != "" {
-				t.Errorf("%s is still known", id)
+			if id, _, err := sent.Of(stored(t, app)); id != "" || apierrors.IsConflict(err) != c.taken {
+				t.Errorf("%s is still known, %v", id, err)
 			}
 		})
 	}

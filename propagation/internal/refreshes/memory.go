@@ -4,11 +4,13 @@
 package refreshes
 
 import (
+	"errors"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,6 +30,8 @@ type Memory struct {
 // Application: the version that had it last.
 type sentRefresh struct {
 	id, ended string
+	// off: it is known to be off the Application.
+	off bool
 	// unsent: this process has not sent it, but found it sent and done.
 	unsent bool
 	// done is when the managed cluster was first seen to have compared.
@@ -35,20 +39,33 @@ type sentRefresh struct {
 }
 
 // Of returns the identity of the refresh that the Application asks for, "" when it has
-// none yet. ended reports that the refresh was taken off, and app is from before.
-func (s *Memory) Of(app *argocd.Application) (id string, ended bool) {
+// none yet. ended reports that the refresh was taken off, and app is from before. The
+// error is a conflict: one is being taken off just now, and whether app has that one or
+// the next is not known before that is through.
+func (s *Memory) Of(app *argocd.Application) (id string, ended bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := client.ObjectKeyFromObject(app)
-	is := s.sent[key]
-	if is.ended != "" && is.ended == app.ResourceVersion {
-		return "", true
+	is, wanted := s.sent[key], app.Annotations[argocd.RefreshAnnotation] != ""
+	switch {
+	case is.ended == "" && wanted:
+		return is.id, false, nil
+	case is.ended != "" && !isAfter(app.ResourceVersion, is.ended):
+		return "", true, nil
+	case is.ended != "" && wanted && !is.off:
+		return "", false, apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), key.String(), errEnding)
 	}
-	if is.ended != "" || app.Annotations[argocd.RefreshAnnotation] == "" {
-		delete(s.sent, key) // what it has now is another one
-		return "", false
-	}
-	return is.id, false
+	delete(s.sent, key) // what it has now is another one
+	return "", false, nil
+}
+
+var errEnding = errors.New("its refresh is being taken off")
+
+// isAfter reports whether a version of an Application came after another. Who has read one
+// may have others overtake it.
+func isAfter(version, other string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, other)
+	return err != nil && version != other || order > 0
 }
 
 // Done returns the identity of the refresh that the Application asks for, and nothing else
@@ -116,7 +133,12 @@ func (s *Memory) Ended(app types.NamespacedName, id, version string, outcome err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	is := s.sent[app]
-	if outcome == nil || is.id != id || is.ended != version {
+	if is.id != id || is.ended != version {
+		return
+	}
+	if outcome == nil {
+		is.off = true
+		s.sent[app] = is
 		return
 	}
 	if apierrors.IsConflict(outcome) && !is.unsent {

@@ -79,8 +79,8 @@ func TestRefreshDone(t *testing.T) {
 			if got := memory.Done(c.app, c.work); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			if got, _ := memory.Of(asking("normal", "3")); got != c.sent {
-				t.Errorf("it was changed to %q", got)
+			if got, _, err := memory.Of(asking("normal", "3")); got != c.sent || err != nil {
+				t.Errorf("it was changed to %q, %v", got, err)
 			}
 		})
 	}
@@ -115,20 +115,51 @@ func TestRefreshEndsOnce(t *testing.T) {
 			memory.Ended(teamApp, id, "1", conflict) // of another write
 			memory.Send(teamApp, id)                 // by who has not heard of its end
 			memory.Ended(teamApp, id, version, c.outcome)
-			if got, ended := memory.Of(asking("normal", version)); got != c.id || ended != c.ended {
-				t.Errorf("of the version before: got %q, %t, want %q, %t", got, ended, c.id, c.ended)
+			for _, before := range []string{version, "1"} {
+				if got, ended, err := memory.Of(asking("normal", before)); got != c.id || ended != c.ended || err != nil {
+					t.Errorf("of version %s: got %q, %t, %v, want %q, %t", before, got, ended, err, c.id, c.ended)
+				}
 			}
 			if again := memory.End(teamApp, id, "3"); again == c.ended {
 				t.Errorf("it is to be taken off again: %t", again)
 			}
-			if got, ended := memory.Of(asking("normal", "4")); got != "" || ended {
-				t.Errorf("the next one: got %q, %t, want none", got, ended)
+			memory.Ended(teamApp, id, "3", nil)
+			if got, ended, err := memory.Of(asking("normal", "4")); got != "" || ended || err != nil {
+				t.Errorf("the next one: got %q, %t, %v, want none", got, ended, err)
 			}
 			next := idOf("normal", "4")
 			memory.Send(teamApp, next)
 			memory.Ended(teamApp, id, "3", conflict) // which comes late
-			if got, _ := memory.Of(asking("normal", "4")); got != next {
-				t.Errorf("the next one is %q", got)
+			if got, _, err := memory.Of(asking("normal", "4")); got != next || err != nil {
+				t.Errorf("the next one is %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// While a refresh is taken off, what an Application asks for that has changed meanwhile may
+// be that one or the next: it is known when the write is through. One that asks for none is
+// past it.
+func TestRefreshWhileItEnds(t *testing.T) {
+	id := idOf("normal", "1")
+	for name, c := range map[string]struct {
+		app      *argocd.Application
+		ended    bool
+		conflict bool
+	}{
+		"the version that it is taken off": {app: asking("normal", "10"), ended: true},
+		"one of before":                    {app: asking("normal", "9"), ended: true},
+		"one of after":                     {app: asking("normal", "11"), conflict: true},
+		"one of after, without":            {app: asking("", "11")},
+		"one of after, not a number":       {app: asking("normal", "x"), conflict: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			memory := &Memory{}
+			memory.Send(teamApp, id)
+			memory.End(teamApp, id, "10")
+			got, ended, err := memory.Of(c.app)
+			if got != "" || ended != c.ended || apierrors.IsConflict(err) != c.conflict || (err != nil) != c.conflict {
+				t.Errorf("got %q, %t, %v, want ended %t, a conflict %t", got, ended, err, c.ended, c.conflict)
 			}
 		})
 	}
@@ -146,8 +177,8 @@ func TestRefreshThatWasFoundDone(t *testing.T) {
 	if got := memory.Done(asking("normal", "2"), carrying(id, id, "")); got != "" {
 		t.Errorf("%q is done", got)
 	}
-	if got, ended := memory.Of(asking("normal", "2")); got != "" || ended {
-		t.Errorf("got %q, %t, want none", got, ended)
+	if got, ended, err := memory.Of(asking("normal", "2")); got != "" || ended || err != nil {
+		t.Errorf("got %q, %t, %v, want none", got, ended, err)
 	}
 }
 
