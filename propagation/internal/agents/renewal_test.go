@@ -65,12 +65,7 @@ func TestRenewalDeadlines(t *testing.T) {
 	var want []time.Time
 	for _, c := range clusters {
 		f.delivered(c, holds("192.0.2.1"))
-		f.signed(c)
-		addOn, err := f.addOn(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		is := pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation])[0]
+		is := f.signed(c)
 		want = append(want, pki.RenewalDeadline(is.At, is.Expires).Truncate(time.Second))
 	}
 	says := func(what string, of ...string) {
@@ -87,6 +82,7 @@ func TestRenewalDeadlines(t *testing.T) {
 	all := append([]string{"agents"}, hubs...)
 	says("all", all...)
 	testkit.Eventually(t, "the first of both", func() error {
+		f.Ask(ctx, a)
 		if got, first := deadlines(t, f.namespace)["agents"], slices.MinFunc(want, time.Time.Compare); !got.Equal(first) {
 			return fmt.Errorf("it is %s, want %s", got, first)
 		}

@@ -231,19 +231,31 @@ func keyGone(t *testing.T, f *fixture, cluster string) {
 	})
 }
 
-// signed has the registration agent of a cluster ask for its certificate, and get it.
-func (f *fixture) signed(cluster string) {
+// signed has the registration agent of a cluster ask for its certificate, and get it. It
+// returns what is on record of it.
+func (f *fixture) signed(cluster string) pki.Issued {
 	f.t.Helper()
+	var is []pki.Issued
 	csr := requestOf(f.t, cluster, 1)
 	testkit.Eventually(f.t, "the certificate", func() error {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(csr), csr); err != nil {
 			return err
 		}
-		if addOn, err := f.addOn(cluster); err != nil || len(csr.Status.Certificate) == 0 || len(pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation])) != 1 {
+		chain, err := pki.ParseCertificates(csr.Status.Certificate)
+		if err != nil {
 			return fmt.Errorf("conditions %v, %w", csr.Status.Conditions, err)
+		}
+		// A signer that has not heard yet of what it issued may put another one on record for a moment.
+		addOn, err := f.addOn(cluster)
+		if err != nil {
+			return err
+		}
+		if is = pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation]); len(is) != 1 || is[0].SHA256 != pki.Fingerprint(chain[0]) {
+			return fmt.Errorf("on record are %v", is)
 		}
 		return nil
 	})
+	return is[0]
 }
 
 func (f *fixture) answers(name, what string, check func(Answer) error) {
