@@ -10,9 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -67,8 +64,8 @@ func (q *Queue) enqueue(key types.NamespacedName, atStart bool) {
 		return
 	}
 	request := reconcile.Request{NamespacedName: key}
-	if ranked, ok := q.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok && atStart {
-		ranked.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, request)
+	if atStart {
+		takeover.AddLast(q.queue, request)
 		return
 	}
 	q.queue.Add(request)

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -17,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -113,12 +111,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager) error {
 // enqueueSwept has what a sweep found looked at after what has just changed: a new leader
 // sweeps while it begins.
 func enqueueSwept(_ context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)}
-	if ranked, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
-		ranked.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(handler.LowPriority)}, request)
-		return
-	}
-	queue.Add(request)
+	takeover.AddLast(queue, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
 }
 
 func (r *Reconciler) controllerOptions() controller.Options {
