@@ -4,11 +4,15 @@
 package command
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // A restart over an unchanged fleet writes nothing, even in a pod whose directory of
@@ -35,6 +39,23 @@ func TestRestartWritesNothing(t *testing.T) {
 	w.deliver(b)
 	w.report(b, healthy())
 	w.row("other", "Unknown Unknown ClusterUnreachable")
+	testkit.Eventually(t, "everything in the reports", func() error {
+		guestbook, err := w.read("guestbook")
+		if err != nil {
+			return err
+		}
+		if len(guestbook.Statuses.Resources) != 1 {
+			return fmt.Errorf("resources %v", guestbook.Statuses.Resources)
+		}
+		other, err := w.read("other")
+		if err != nil {
+			return err
+		}
+		if said := other.Statuses.ClusterConditions[0].Conditions[0].Message; !strings.Contains(said, status.LastReport) {
+			return fmt.Errorf("the cluster has not reported: %s", said)
+		}
+		return nil
+	})
 	first.end(t)
 	before, err := w.read("guestbook")
 	w.must(err)
