@@ -64,6 +64,9 @@ func TestNewPodKeepsWhatSearchHasNotAnswered(t *testing.T) {
 				got = append(got, c.Name)
 			}
 			for _, row := range r.Statuses.ClusterConditions {
+				if row.HealthStatus != "Degraded" {
+					return fmt.Errorf("%s is %s: its cluster's report is not in yet", row.Cluster, row.HealthStatus)
+				}
 				for _, c := range row.Conditions {
 					got = append(got, c.Message)
 				}
