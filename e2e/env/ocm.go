@@ -49,6 +49,9 @@ type listener struct {
 
 func (l listener) ready(ctx context.Context) error { return l.awaitPort(ctx, l.port) }
 
+// agentRestarts is how often a binary of Open Cluster Management may end by itself.
+const agentRestarts = 2
+
 // runOCM starts one of the binaries of Open Cluster Management on a port of its own.
 func (f *Fleet) runOCM(ctx context.Context, parts generation, name string, args ...string) (listener, error) {
 	path, err := parts.part("ocm")
@@ -59,7 +62,9 @@ func (f *Fleet) runOCM(ctx context.Context, parts generation, name string, args 
 	if err != nil {
 		return listener{}, err
 	}
-	p, err := f.run(ctx, command{name: name, args: append(append([]string{path}, args...), "--listen="+local(port), "--disable-leader-election")})
+	// A registration agent that reads the hub's kubeconfig while its other half writes it ends,
+	// and counts on the kubelet.
+	p, err := f.run(ctx, command{name: name, args: append(append([]string{path}, args...), "--listen="+local(port), "--disable-leader-election"), restarts: agentRestarts})
 	return listener{p, port}, err
 }
 

@@ -29,8 +29,9 @@ type Process struct {
 	health string // where a binary of the product says that it is ready
 	spec   supervisor.Spec
 
-	mu      sync.Mutex
-	current *supervisor.Process
+	mu       sync.Mutex
+	current  *supervisor.Process
+	restarts int
 }
 
 // command is what a process of the fleet is started with.
@@ -38,6 +39,9 @@ type command struct {
 	name string
 	args []string
 	env  []string
+	// restarts is how often the process is started again when it ends by itself, as a
+	// kubelet would; after that it is a failure.
+	restarts int
 }
 
 // run starts a process. Nothing of the environment of this program but PATH reaches it.
@@ -53,7 +57,7 @@ func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
 	environment = append(environment, c.env...)
 	log := filepath.Join(f.folder, logFolder, c.name+".log")
 	p := &Process{
-		Name: c.name, Log: log, fleet: f,
+		Name: c.name, Log: log, fleet: f, restarts: c.restarts,
 		spec: supervisor.Spec{Args: c.args, Env: environment, Dir: home, Log: log},
 	}
 	f.mu.Lock()
@@ -66,6 +70,11 @@ func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
 func (p *Process) Start(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.start(ctx)
+}
+
+// start needs the lock.
+func (p *Process) start(ctx context.Context) error {
 	running, err := p.fleet.supervisor.Run(ctx, p.spec)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", p.Name, err)
@@ -91,14 +100,22 @@ func (p *Process) Binary() string {
 	return p.spec.Args[0]
 }
 
-// watch fails the fleet when the process ends without having been told to.
+// watch starts the process again, or fails the fleet, when it ends without having been
+// told to.
 func (p *Process) watch(running *supervisor.Process) {
 	<-running.Ended()
 	p.mu.Lock()
-	wanted := p.current == running
-	p.mu.Unlock()
-	if wanted {
+	defer p.mu.Unlock()
+	if p.current != running {
+		return
+	}
+	if p.restarts == 0 || p.fleet.ctx.Err() != nil {
 		p.fleet.fail(fmt.Errorf("%s ended by itself: %s\n%s", p.Name, running.State(), tail(p.Log)))
+		return
+	}
+	p.restarts--
+	if err := p.start(p.fleet.ctx); err != nil {
+		p.fleet.fail(err)
 	}
 }
 
