@@ -82,11 +82,16 @@ func askOf(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool) ag
 }
 
 // keep adds to holds the clusters whose agent has not left yet: their Secret goes last. A
-// cluster of which that is not known is kept as well.
+// cluster of which that is not known is kept as well. One that was let go of is not taken
+// back: its agent had left, and what says otherwise since, or that its Secret is there, is
+// from before.
 func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]bool) map[string]bool {
 	_, known := r.agents.Answer(owner)
 	kept := maps.Clone(holds)
 	for cluster := range f.held {
+		if r.roster.letGo(owner, f.intent.ArgoNamespace, cluster) {
+			continue
+		}
 		if !known || r.agents.Has(owner, f.intent.ArgoNamespace, cluster) {
 			kept[cluster] = true
 		}

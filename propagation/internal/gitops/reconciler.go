@@ -71,6 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.reconcileDelete(ctx, o, f)
 	}
 	holds, decision := r.holds(key(o), f, time.Now())
+	holds = r.withoutLetGo(key(o), f, holds)
 	r.agents.Ask(ctx, askOf(o, in, holds))
 	planned := holds
 	holds = r.keep(key(o), f, holds)
@@ -131,6 +132,16 @@ func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (
 		}
 	}
 	return holds, decision
+}
+
+// withoutLetGo returns holds without what was let go of before and is not selected again:
+// that its Secret is there is from before.
+func (r *Reconciler) withoutLetGo(owner types.NamespacedName, f found, holds map[string]bool) map[string]bool {
+	kept := maps.Clone(holds)
+	maps.DeleteFunc(kept, func(cluster string, _ bool) bool {
+		return f.selected[cluster] == nil && r.roster.letGo(owner, f.intent.ArgoNamespace, cluster)
+	})
+	return kept
 }
 
 // updateRoster has package register know which clusters a GitOpsCluster holds, and which

@@ -168,6 +168,14 @@ func (r *Roster) heard(owner types.NamespacedName, is ask) (news []string, last 
 	return slices.Compact(news), waiting && len(r.pending) == 0
 }
 
+// letGo reports whether a GitOpsCluster has let go of a cluster whose Secret it still saw.
+func (r *Roster) letGo(owner types.NamespacedName, namespace, cluster string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	is := r.asks[owner]
+	return is.namespace == namespace && is.released[cluster]
+}
+
 // handedOut reports whether package register may still be acting for a GitOpsCluster.
 func (r *Roster) handedOut(owner types.NamespacedName) bool {
 	r.mu.Lock()
