@@ -4,7 +4,9 @@
 package status
 
 import (
+	"bytes"
 	"cmp"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -71,7 +73,7 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 			o.Sync = argocd.SyncOutOfSync
 		}
 	case o.Reported && !f.seen:
-		o.Reason, o.Message = ChangePending, "cluster "+cluster.Name+" has not applied the last change yet"
+		o.Reason, o.Message = ChangePending, "cluster "+cluster.Name+pendingWords
 		o.Health, o.HealthMessage, o.Sync = argocd.HealthProgressing, o.Message, argocd.SyncOutOfSync
 	case f.unreadable != "":
 		o.Reason, o.Message = ApplicationUnreadable, "cluster "+cluster.Name+": "+f.unreadable+lastWords(&o)
@@ -80,6 +82,16 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 	}
 	return o
 }
+
+const pendingWords = " has not reported on the last change yet"
+
+// ShowsPending reports whether the status of a hub Application, as JSON, is that of a
+// [ChangePending].
+func ShowsPending(status []byte) bool { return bytes.Contains(status, []byte(pendingWords)) }
+
+// Repeats reports whether the managed cluster has said nothing since the facts before:
+// every word and every time is the same, and it is the same ManifestWork.
+func (f *Facts) Repeats(before *Facts) bool { return reflect.DeepEqual(f.reported, before.reported) }
 
 // Intern replaces the strings that many Applications are likely to share by equal
 // ones; times are none of them.

@@ -26,7 +26,8 @@ const (
 	// ApplicationUnreadable: the agent cannot read the delivered Application any more.
 	ApplicationUnreadable Reason = "ApplicationUnreadable"
 	// ChangePending: the agent has not applied the current change yet. It passes
-	// within milliseconds and has no condition.
+	// within milliseconds and has no condition. What the cluster says in the moment after is
+	// still about what was before, until its Argo CD has compared ([Facts.Repeats]).
 	ChangePending Reason = "ChangePending"
 )
 

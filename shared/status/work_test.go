@@ -154,7 +154,7 @@ func TestWork(t *testing.T) {
 			work:   work(applied(metav1.ConditionTrue, 2, "")), cluster: up,
 			want: with(func(o *Observation) {
 				o.Health, o.Sync, o.Reason = "Progressing", "OutOfSync", ChangePending
-				o.Message = "cluster c1 has not applied the last change yet"
+				o.Message = "cluster c1 has not reported on the last change yet"
 				o.HealthMessage = o.Message
 			}),
 		},

@@ -16,7 +16,10 @@
 //     for a sync. So OutOfSync must never be said for a moment only: taking a
 //     finished operation out of a ManifestWork is no change to wait for
 //     (contract.ChangeGenerationAnnotation), and a change that the agent applies
-//     within [Options.ApplyGrace] is never shown as missing.
+//     within [Options.ApplyGrace] is never shown as missing. Nor may it be taken back for
+//     a moment: Synced and Succeeded from before the change would end a step that has not
+//     begun. So one that was shown stays until the cluster has compared
+//     ([Options.CompareGrace]).
 //   - The revisions of status.sync say whether something new is to be rolled out.
 //     So a revision that is only missing for a moment is kept (status.FillTransientGaps).
 //   - It wakes up when health or sync change, or the phase or startedAt of an

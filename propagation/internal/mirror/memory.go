@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // gracePeriods remembers since when a change of a work waits for its agent. A restart
@@ -55,6 +57,62 @@ func (g *gracePeriods) forget(app types.NamespacedName) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.pending, app)
+}
+
+// unanswered remembers what was said of Applications before a change that their agents
+// have not applied, or that their Argo CD has not compared for yet. After a restart it
+// goes by the status that shows one as waiting.
+type unanswered struct {
+	mu     sync.Mutex
+	before map[types.NamespacedName]beforeChange
+}
+
+type beforeChange struct {
+	said status.Facts
+	// applied is when the agent was first seen to have applied the change.
+	applied time.Time
+}
+
+// left returns how much longer an Application that is shown as waiting for its cluster stays
+// so: while the cluster has applied the change and says what it said before, until the time
+// is up. reason is that of the observation.
+func (u *unanswered) left(app types.NamespacedName, says status.Facts, reason status.Reason, shown bool, now time.Time, grace time.Duration) time.Duration {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	is, known := u.before[app]
+	switch {
+	case reason == status.ChangePending:
+		u.put(app, beforeChange{said: says})
+		return 0
+	case reason != "":
+		return 0
+	case !shown:
+		delete(u.before, app)
+		return 0
+	case known && !says.Repeats(&is.said):
+		return 0
+	case !known:
+		is.said = says
+	}
+	if is.applied.IsZero() {
+		is.applied = now
+		u.put(app, is)
+	}
+	return max(0, grace-now.Sub(is.applied))
+}
+
+// put needs the lock.
+func (u *unanswered) put(app types.NamespacedName, is beforeChange) {
+	if u.before == nil {
+		u.before = map[types.NamespacedName]beforeChange{}
+	}
+	u.before[app] = is
+}
+
+func (u *unanswered) forget(app types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.before, app)
 }
 
 // speakers remembers of which ManifestWork each Application's status speaks. It is

@@ -45,6 +45,7 @@ type Reconciler struct {
 	unheard gracePeriods // of Applications that no cluster has reported yet
 	arrived arrivals
 	spoken  speakers
+	asked   unanswered
 }
 
 // Reconcile mirrors one Application.
@@ -54,6 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.client.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
 		r.waiting.forget(req.NamespacedName)
 		r.unheard.forget(req.NamespacedName)
+		r.asked.forget(req.NamespacedName)
 		if apierrors.IsNotFound(err) {
 			r.spoken.note(req.NamespacedName, "")
 		}
@@ -111,7 +113,8 @@ type decision struct {
 	speaker types.UID
 	// refresh is the identity of the refresh that patch takes off the Application, if any.
 	refresh string
-	// wait is for an agent that is about to apply a change, or to say the first word.
+	// wait is for an agent that is about to apply a change, for an Argo CD that is about to
+	// compare for one, or for the first word.
 	wait time.Duration
 }
 
@@ -121,6 +124,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 	if !pulled {
 		r.waiting.forget(key)
 		r.unheard.forget(key)
+		r.asked.forget(key)
 		d.patch, err = removeOwnedConditionsPatch(app, r.now())
 		return d, err
 	}
@@ -130,6 +134,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 	}
 	if work == nil {
 		r.waiting.forget(key)
+		r.asked.forget(key)
 		if !ownsStatusWhenUndelivered(app) {
 			return d, nil
 		}
@@ -143,11 +148,15 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 	if err != nil {
 		return d, err
 	}
-	observed := status.Work(work, state)
+	facts := status.Read(work)
+	observed := facts.Observe(state)
 	if d.wait = r.firstWord(app, work, !observed.Reported && observed.Reason == ""); d.wait > 0 {
 		return d, nil
 	}
 	if d.wait = r.waiting.left(key, work, observed.Reason == status.ChangePending, r.now(), r.options.ApplyGrace); d.wait > 0 {
+		return d, nil
+	}
+	if d.wait = r.asked.left(key, facts, observed.Reason, status.ShowsPending(app.Status), r.now(), r.options.CompareGrace); d.wait > 0 {
 		return d, nil
 	}
 	d.speaker = observed.Work

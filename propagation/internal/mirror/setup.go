@@ -33,6 +33,11 @@ type Options struct {
 	// Application is shown as waiting for it; default 500ms. A reachable agent
 	// takes a tenth of that.
 	ApplyGrace time.Duration
+	// CompareGrace is how long an Application that was shown as waiting for its agent stays
+	// so once the agent has applied the change, unless the cluster says something new before;
+	// default 10s. Its Argo CD is about to compare. To a change that it has no answer to,
+	// such as one of labels, it says nothing.
+	CompareGrace time.Duration
 	// FirstWord is how long a new Application keeps its empty status before it is
 	// called Unknown, and longer where many wait for theirs; 0: not at all. Agents need
 	// some seconds.
@@ -50,6 +55,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ApplyGrace == 0 {
 		o.ApplyGrace = 500 * time.Millisecond
+	}
+	if o.CompareGrace == 0 {
+		o.CompareGrace = 10 * time.Second
 	}
 	if o.Refreshes == nil {
 		o.Refreshes = &refreshes.Memory{}

@@ -5,16 +5,21 @@ package mirror
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -88,10 +93,10 @@ func TestChangePending(t *testing.T) {
 	start(t, Options{ApplyGrace: time.Millisecond}, nil)
 	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "3") })
 	s := says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
-	if !strings.Contains(s.Health.Message, "has not applied the last change yet") {
+	if !strings.Contains(s.Health.Message, cluster+" has not reported on the last change yet") {
 		t.Errorf("health message is %q", s.Health.Message)
 	}
-	report(t, work, healthy...)
+	report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...)
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 
 	// An operation taken out of the work is a new generation, but no change.
@@ -105,6 +110,123 @@ func TestChangePending(t *testing.T) {
 	if stored(t, app).ResourceVersion != version {
 		t.Errorf("a new generation alone changed the status: %s", statusOf(t, app).short())
 	}
+}
+
+// A change that is shown as missing is not taken back by what was said before it: the
+// agent has applied it, Argo CD has not compared yet. That would be Synced and Succeeded
+// for a moment, by which a rollout goes on to its next step.
+func TestChangeIsNotTakenBack(t *testing.T) {
+	for name, between := range map[string]func(stop, again func()){
+		"at once":         func(_, _ func()) {},
+		"with a takeover": func(stop, again func()) { stop(); again() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t)
+			var takenBack, changed atomic.Bool
+			watched := patchChecker(func(patch map[string]json.RawMessage, _ string) {
+				if changed.Load() && strings.Contains(string(patch["status"]), `"Synced"`) {
+					takenBack.Store(true)
+				}
+			})
+			// What no test run can reach: only the word of the cluster ends it.
+			options := Options{ApplyGrace: time.Millisecond, CompareGrace: time.Hour}
+			_, stop := start(t, options, watched)
+			cluster := f.cluster().Name
+			app := f.app("guestbook", cluster)
+			work := f.work(app, cluster)
+			report(t, work, healthy...)
+			says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+
+			changed.Store(true)
+			testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "2") })
+			says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
+			applied(t, work)
+			between(stop, func() {
+				start(t, options, watched)
+				probe := f.app("probe", cluster)
+				report(t, f.work(probe, cluster), "healthStatus", "Missing", "syncStatus", "OutOfSync")
+				says(t, probe, "Missing/OutOfSync@")
+			})
+			testkit.EditStatus(t, hub.client, work, func(w *workv1.ManifestWork) { // nothing new, once more
+				meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{Type: workv1.WorkAvailable, Status: metav1.ConditionTrue, Reason: "Test"})
+			})
+			compared := time.Date(2036, 11, 20, 9, 40, 0, 0, time.UTC)
+			testkit.Eventually(t, "the cluster's word on the change", func() error { // a new process may take the first one for the last one
+				compared = compared.Add(time.Second)
+				report(t, work, "healthStatus", "Missing", "syncStatus", "OutOfSync", "syncRevision", "b", "reconciledAt", compared.Format(time.RFC3339),
+					"operationStatePhase", "Succeeded", "operationStateStartedAt", "2036-11-20T09:30:00Z")
+				if s := statusOf(t, app); s.short() != "Missing/OutOfSync@b Succeeded" {
+					return errNot(s)
+				}
+				return nil
+			})
+			if takenBack.Load() {
+				t.Error("the Application was Synced between the change and the cluster's word on it")
+			}
+		})
+	}
+}
+
+// To a change that Argo CD has no answer to, the answer is not waited for for ever.
+func TestNoWordOnAChange(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Millisecond}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster)
+	work := f.work(app, cluster)
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	testkit.Edit(t, hub.client, work, func(w *workv1.ManifestWork) { spec(w, "2") })
+	says(t, app, "Progressing/OutOfSync@53e28ff2 Succeeded")
+	applied(t, work)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+}
+
+func TestUnanswered(t *testing.T) {
+	var u unanswered
+	key, begun := types.NamespacedName{Namespace: "a", Name: "b"}, time.Unix(1_000_000, 0)
+	old, answer := factsOf("1", "Healthy"), factsOf("1", "Degraded")
+	const pending = status.ChangePending
+	for _, step := range []struct {
+		does   string
+		says   status.Facts
+		reason status.Reason
+		shown  bool
+		after  time.Duration
+		want   time.Duration
+	}{
+		{"nothing is asked", old, "", false, 0, 0},
+		{"a change is on its way, shown or not", old, pending, true, 0, 0},
+		{"it is applied: the old word does not count", old, "", true, time.Second, 10 * time.Second},
+		{"nor a little later", old, "", true, 5 * time.Second, 6 * time.Second},
+		{"a cluster that is lost is told of at once", old, status.ClusterUnreachable, true, 5 * time.Second, 0},
+		{"the answer does, though the old word be still shown", answer, "", true, 6 * time.Second, 0},
+		{"the time is up without one", old, "", true, 11 * time.Second, 0},
+		{"and stays so while it cannot be written", old, "", true, 12 * time.Second, 0},
+		{"it is written", old, "", false, 13 * time.Second, 0},
+		{"what another process has shown is waited for as long", old, "", true, 20 * time.Second, 10 * time.Second},
+		{"until there is news", answer, "", true, 21 * time.Second, 0},
+		{"the next change begins anew", answer, pending, true, 22 * time.Second, 0},
+		{"and what is said then is the old word", answer, "", true, 31 * time.Second, 10 * time.Second},
+		{"the same word of another ManifestWork is news", factsOf("2", "Degraded"), "", true, 32 * time.Second, 0},
+	} {
+		if left := u.left(key, step.says, step.reason, step.shown, begun.Add(step.after), 10*time.Second); left != step.want {
+			t.Errorf("%s: %s left, want %s", step.does, left, step.want)
+		}
+	}
+	if u.forget(key); len(u.before) != 0 {
+		t.Errorf("what is forgotten is kept: %v", u.before)
+	}
+}
+
+func factsOf(work types.UID, health string) status.Facts {
+	return status.Read(&workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{UID: work, Annotations: map[string]string{contract.HubNameAnnotation: "b"}},
+		Status: workv1.ManifestWorkStatus{ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{{
+			ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Name: "b"},
+			StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{{Name: "healthStatus", Value: workv1.FieldValue{Type: workv1.String, String: &health}}}},
+		}}}},
+	})
 }
 
 // What the agent cannot apply reaches the Application in its own words.
