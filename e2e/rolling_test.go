@@ -6,27 +6,20 @@ package e2e_test
 import (
 	"bytes"
 	"context"
-	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
-
-//go:embed testdata/rolling.yaml
-var rolling string
 
 // Argo CD's own ApplicationSet controller rolls a change over two groups of
 // clusters, one after the other, by nothing but the status that propagation writes.
@@ -49,15 +42,18 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	t.Helper()
 	const name = "rolling"
 	set := startRolling(t, name, first, second)
+	apply := func(one, two string) {
+		applyRolling(t, name, scenario.Group{Cluster: first, Path: one}, scenario.Group{Cluster: second, Path: two})
+	}
 
 	// The first group never gets well with this: the second must not see it. The controller
 	// goes by the status on the hub, and would begin with the group that it hears of first.
-	applyRolling(t, set, name+"-bad", name+"-v1")
+	apply(name+"-bad", name+"-v1")
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", name+"-"+first)
 		return a.Health == argocd.HealthProgressing && a.Phase == argocd.OperationRunning, a.String()
 	})
-	applyRolling(t, set, name+"-bad", name+"-bad")
+	apply(name+"-bad", name+"-bad")
 	await(t, "the second group to wait", func() (bool, string) {
 		a, _ := view.Application("hub", name+"-"+second)
 		g := groupOf(t, set, name+"-"+second)
@@ -73,7 +69,7 @@ func roll(t *testing.T, first, second string, meanwhile func(*testing.T)) {
 	}
 
 	// Changes wait for the operation, which waits for ever: a person ends it.
-	applyRolling(t, set, name+"-v2", name+"-v2")
+	apply(name+"-v2", name+"-v2")
 	patch(t, &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name + "-" + first}}, terminating)
 	awaitVersion(t, name, first, "v2")
 	awaitVersion(t, name, second, "v2")
@@ -134,11 +130,7 @@ func startRolling(t *testing.T, name, first, second string) *unstructured.Unstru
 	}); err != nil {
 		t.Fatal(err)
 	}
-	set := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(strings.NewReplacer("NAME", name, "FIRST", first, "SECOND", second).Replace(rolling)), &set.Object); err != nil {
-		t.Fatal(err)
-	}
-	applyRolling(t, set, name+"-v1", name+"-v1")
+	set := applyRolling(t, name, scenario.Group{Cluster: first, Path: name + "-v1"}, scenario.Group{Cluster: second, Path: name + "-v1"})
 	afterwards(t, "delete "+name, func(ctx context.Context) error {
 		if err := fleet.Hub.Client.Delete(ctx, set); client.IgnoreNotFound(err) != nil {
 			return err
@@ -191,24 +183,16 @@ func config(t *testing.T, name, version string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {version: %s, test: %q}\n", name, version, t.Name())
 }
 
-// applyRolling applies the ApplicationSet with a path in git for each group.
-func applyRolling(t *testing.T, set *unstructured.Unstructured, paths ...string) {
+func applyRolling(t *testing.T, name string, first, second scenario.Group) *unstructured.Unstructured {
 	t.Helper()
-	generators, _, err := unstructured.NestedSlice(set.Object, "spec", "generators")
+	set, err := scenario.RollingSync(name, first, second)
 	if err != nil {
 		t.Fatal(err)
 	}
-	elements, _, err := unstructured.NestedSlice(generators[0].(map[string]any), "list", "elements")
-	if err != nil {
+	if err := fleet.Hub.Apply(t.Context(), set.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	for i, path := range paths {
-		elements[i].(map[string]any)["path"] = path
-	}
-	if err := errors.Join(unstructured.SetNestedSlice(generators[0].(map[string]any), elements, "list", "elements"),
-		unstructured.SetNestedSlice(set.Object, generators, "spec", "generators"), fleet.Hub.Apply(t.Context(), set.DeepCopy())); err != nil {
-		t.Fatal(err)
-	}
+	return set
 }
 
 // rollingGone waits until the ApplicationSet and its Applications are gone.

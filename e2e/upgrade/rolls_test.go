@@ -4,21 +4,15 @@
 package upgrade
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // rolls is a rollout that waits for its first group.
@@ -31,19 +25,12 @@ func startRollout(t *testing.T) rolls {
 	commit(t, "Add what rolls", map[string]string{
 		"rolling-v1/config.yaml": configMap(rollout, "v1"), "rolling-v2/config.yaml": configMap(rollout, "v2"), "rolling-bad/config.yaml": scenario.NeverHealthy,
 	})
-	applyRollout(t, "v1")
+	applyRollout(t, "v1", "v1")
 	awaitVersion(t, "cluster1", "v1")
 	awaitVersion(t, "cluster2", "v1")
-	// The controller goes by the status that it has: a group that has not answered yet
-	// still looks well. So the second one answers later.
-	later, err := fleet.Process("cluster2-work-agent")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := later.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	applyRollout(t, "bad")
+	// The controller goes by the status on the hub, and would begin with the group that it
+	// hears of first.
+	applyRollout(t, "bad", "v1")
 	await(t, "the first group to be at it", func() (bool, string) {
 		a, _ := view.Application("hub", "rolling-cluster1")
 		row, _ := view.ReportRow(rollout, "rolling-cluster1")
@@ -52,9 +39,7 @@ func startRollout(t *testing.T) rolls {
 		}
 		return at(a) && at(row), "hub: " + a.String() + ", report: " + row.String()
 	})
-	if err := later.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	applyRollout(t, "bad", "bad")
 	await(t, "the second group to be told of it, and to be left alone", func() (bool, string) {
 		a, _ := view.Application("hub", "rolling-cluster2")
 		row, _ := view.ReportRow(rollout, "rolling-cluster2")
@@ -64,20 +49,14 @@ func startRollout(t *testing.T) rolls {
 	return rolls{operationsOf(t, "cluster1", "rolling-cluster1").OperationState.StartedAt}
 }
 
-func applyRollout(t *testing.T, path string) {
+// applyRollout applies the ApplicationSet with the version that each of the groups is to have.
+func applyRollout(t *testing.T, first, second string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(testkit.Root(), "e2e", "testdata", "rolling.yaml"))
+	set, err := scenario.RollingSync(rollout, scenario.Group{Cluster: "cluster1", Path: "rolling-" + first}, scenario.Group{Cluster: "cluster2", Path: "rolling-" + second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(strings.NewReplacer("NAME", rollout, "FIRST", "cluster1", "SECOND", "cluster2").Replace(string(text))), &o.Object); err != nil {
-		t.Fatal(err)
-	}
-	if err := unstructured.SetNestedField(o.Object, "rolling-"+path, "spec", "template", "spec", "source", "path"); err != nil {
-		t.Fatal(err)
-	}
-	if err := fleet.Hub.Apply(t.Context(), o); err != nil {
+	if err := fleet.Hub.Apply(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -118,7 +97,7 @@ func (r rolls) stands(t *testing.T) {
 // both.
 func (r rolls) goesOn(t *testing.T) {
 	t.Helper()
-	applyRollout(t, "v2")
+	applyRollout(t, "v2", "v2")
 	patch(t, "rolling-cluster1", `{"status":{"operationState":{"phase":"Terminating"}}}`)
 	awaitVersion(t, "cluster1", "v2")
 	awaitVersion(t, "cluster2", "v2")

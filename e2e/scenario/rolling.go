@@ -1,0 +1,34 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed rolling.yaml
+var rolling string
+
+// Group is a group of one cluster, and the path in git that it is to have.
+type Group struct{ Cluster, Path string }
+
+// RollingSync returns an ApplicationSet that brings a change to one group after the other.
+// Its Applications are called NAME-CLUSTER. Argo CD's controller begins with the group
+// whose status on the hub is outdated first: who wants to know which one that is changes one
+// path at a time.
+func RollingSync(name string, first, second Group) (*unstructured.Unstructured, error) {
+	set := &unstructured.Unstructured{}
+	text := strings.NewReplacer(
+		"NAME", name, "FIRST_PATH", first.Path, "FIRST", first.Cluster, "SECOND_PATH", second.Path, "SECOND", second.Cluster,
+	).Replace(rolling)
+	if err := yaml.Unmarshal([]byte(text), &set.Object); err != nil {
+		return nil, fmt.Errorf("ApplicationSet %s: %w", name, err)
+	}
+	return set, nil
+}
