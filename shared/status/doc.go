@@ -15,7 +15,9 @@
 //     the next one starts ([FillTransientGaps]);
 //   - the agent goes on showing old feedback of an Application that it cannot read
 //     any more: Unknown, and a condition says why;
-//   - a change that the agent has not applied yet: Progressing and OutOfSync;
+//   - a change that the agent has not applied yet: Progressing and OutOfSync. The hub
+//     Application stays so for a moment longer, until Argo CD there has compared
+//     ([Facts.Repeats]); the report does not;
 //   - a change that it could not apply: OutOfSync, health Unknown, and a condition
 //     with the agent's words;
 //   - a cluster that is not available: Unknown, and a condition with the time it
