@@ -6,10 +6,8 @@ package deliver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -42,8 +40,8 @@ func (r *Reconciler) endRefresh(ctx context.Context, app *argocd.Application, id
 	if err != nil {
 		return fmt.Errorf("encode Application patch: %w", err)
 	}
-	if !r.refreshes.End(key, id, app.ResourceVersion) {
-		return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), key.String(), errMirrored)
+	if err := r.refreshes.End(key, id, app.ResourceVersion); err != nil {
+		return err
 	}
 	err = r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
 	r.refreshes.Ended(key, id, app.ResourceVersion, err)
@@ -53,8 +51,6 @@ func (r *Reconciler) endRefresh(ctx context.Context, app *argocd.Application, id
 	ctrl.LoggerFrom(ctx).V(1).Info("refresh ended", "request", id)
 	return nil
 }
-
-var errMirrored = errors.New("its refresh leaves with its status")
 
 // withoutRefresh is what a merge patch says of the annotations of a refresh that has been.
 func withoutRefresh() map[string]any {

@@ -202,7 +202,7 @@ func TestRefreshThatIsTakenOffMeanwhile(t *testing.T) {
 			id, key := m.get().Annotations[contract.RequestAnnotation], client.ObjectKeyFromObject(app)
 			var had string
 			edit(t, app, func(a *argocd.Application) { had = a.ResourceVersion })
-			if !memory.End(key, id, had) {
+			if memory.End(key, id, had) != nil {
 				t.Fatal("it was taken off before")
 			}
 			before := conflicts(t)

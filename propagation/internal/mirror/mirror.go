@@ -171,7 +171,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 func (r *Reconciler) withRefresh(app *argocd.Application, work *workv1.ManifestWork, observed status.Observation, d decision) (decision, error) {
 	key := client.ObjectKeyFromObject(app)
 	id := r.options.Refreshes.Done(app, work)
-	if id == "" || !r.options.Refreshes.End(key, id, app.ResourceVersion) {
+	if id == "" || apierrors.IsConflict(r.options.Refreshes.End(key, id, app.ResourceVersion)) {
 		return d, nil
 	}
 	patch, err := statusPatch(app, observed, r.spoken.of(key), r.now(), request.RefreshAnnotations()...)

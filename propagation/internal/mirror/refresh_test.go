@@ -115,7 +115,7 @@ func TestRefreshAcrossFailures(t *testing.T) {
 			app, work := refreshing(f)
 			sent, key := &refreshes.Memory{}, client.ObjectKeyFromObject(app)
 			sent.Send(key, refreshID)
-			if c.taken && !sent.End(key, refreshID, app.ResourceVersion) {
+			if c.taken && sent.End(key, refreshID, app.ResourceVersion) != nil {
 				t.Fatal("it was taken off before")
 			}
 			report(t, work, compared()...)

@@ -53,13 +53,17 @@ func (s *Memory) Of(app *argocd.Application) (id string, ended bool, err error) 
 	case is.ended != "" && !isAfter(app.ResourceVersion, is.ended):
 		return "", true, nil
 	case is.ended != "" && wanted && !is.off:
-		return "", false, apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), key.String(), errEnding)
+		return "", false, beingEnded(key)
 	}
 	delete(s.sent, key) // what it has now is another one
 	return "", false, nil
 }
 
 var errEnding = errors.New("its refresh is being taken off")
+
+func beingEnded(app types.NamespacedName) error {
+	return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.String(), errEnding)
+}
 
 // isAfter reports whether a version of an Application came after another. Who has read one
 // may have others overtake it.
@@ -115,17 +119,17 @@ func (s *Memory) DoneFor(app types.NamespacedName, id string, now time.Time) (si
 }
 
 // End notes that a refresh is about to be taken off that version of the Application, by a
-// write whose outcome is for [Memory.Ended]. It returns false when another write does
+// write whose outcome is for [Memory.Ended]. It returns a conflict when another write does
 // so already, or another refresh is known: the caller is not to take it off then.
-func (s *Memory) End(app types.NamespacedName, id, version string) bool {
+func (s *Memory) End(app types.NamespacedName, id, version string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	is := s.sent[app]
 	if is.ended != "" || is.id != "" && is.id != id {
-		return false
+		return beingEnded(app)
 	}
 	s.put(app, sentRefresh{id: id, ended: version, unsent: is.id == ""})
-	return true
+	return nil
 }
 
 // Ended says what became of the write that [Memory.End] was called for.

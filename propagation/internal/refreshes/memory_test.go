@@ -103,10 +103,10 @@ func TestRefreshEndsOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			memory := &Memory{}
 			memory.Send(teamApp, id)
-			if memory.End(teamApp, idOf("hard", "1"), version) {
+			if memory.End(teamApp, idOf("hard", "1"), version) == nil {
 				t.Error("another one was to be taken off")
 			}
-			if !memory.End(teamApp, id, version) || memory.End(teamApp, id, version) || memory.End(teamApp, id, "3") {
+			if memory.End(teamApp, id, version) != nil || memory.End(teamApp, id, version) == nil || memory.End(teamApp, id, "3") == nil {
 				t.Error("want the first alone to take it off")
 			}
 			if got := memory.Done(asking("normal", version), carrying(id, id, "")); got != "" {
@@ -120,7 +120,7 @@ func TestRefreshEndsOnce(t *testing.T) {
 					t.Errorf("of version %s: got %q, %t, %v, want %q, %t", before, got, ended, err, c.id, c.ended)
 				}
 			}
-			if again := memory.End(teamApp, id, "3"); again == c.ended {
+			if again := memory.End(teamApp, id, "3") == nil; again == c.ended {
 				t.Errorf("it is to be taken off again: %t", again)
 			}
 			memory.Ended(teamApp, id, "3", nil)
@@ -156,7 +156,9 @@ func TestRefreshWhileItEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			memory := &Memory{}
 			memory.Send(teamApp, id)
-			memory.End(teamApp, id, "10")
+			if err := memory.End(teamApp, id, "10"); err != nil {
+				t.Fatal(err)
+			}
 			got, ended, err := memory.Of(c.app)
 			if got != "" || ended != c.ended || apierrors.IsConflict(err) != c.conflict || (err != nil) != c.conflict {
 				t.Errorf("got %q, %t, %v, want ended %t, a conflict %t", got, ended, err, c.ended, c.conflict)
@@ -170,7 +172,7 @@ func TestRefreshWhileItEnds(t *testing.T) {
 func TestRefreshThatWasFoundDone(t *testing.T) {
 	id := idOf("normal", "1")
 	memory := &Memory{}
-	if !memory.End(teamApp, id, "1") {
+	if memory.End(teamApp, id, "1") != nil {
 		t.Error("it is not to be taken off")
 	}
 	memory.Ended(teamApp, id, "1", apierrors.NewConflict(schema.GroupResource{}, "app", errors.New("changed")))
