@@ -70,7 +70,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	if err != nil {
 		return v1beta1.GitOpsClusterStatus{}, err
 	}
-	r := &Reconciler{options: options, agents: none{}, since: map[types.NamespacedName]map[string]time.Time{}}
+	r := &Reconciler{options: options, roster: NewRoster(""), agents: none{}, since: map[types.NamespacedName]map[string]time.Time{}}
 	holds, decision := r.holds(key(o), f, time.Now())
 	if options.Agents != nil && in.Refusal == nil {
 		if r.agents, err = previewAgents(ctx, reader, askOf(o, in, holds), options); err != nil {

@@ -71,7 +71,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.reconcileDelete(ctx, o, f)
 	}
 	holds, decision := r.holds(key(o), f, time.Now())
-	holds = r.withoutLetGo(key(o), f, holds)
 	r.agents.Ask(ctx, askOf(o, in, holds))
 	planned := holds
 	holds = r.keep(key(o), f, holds)
@@ -97,8 +96,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 // holds returns the clusters that a GitOpsCluster has from now on: those selected, and
-// those that are not selected any more and may not leave yet.
+// those that are not selected any more and may not leave yet. What it let go of before
+// is not among them unless it is selected again: that its Secret is there is from before.
 func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
+	holds, decision := r.selectedOrLeaving(owner, f, now)
+	holds = maps.Clone(holds)
+	maps.DeleteFunc(holds, func(cluster string, _ bool) bool {
+		return f.selected[cluster] == nil && r.roster.letGo(owner, f.intent.ArgoNamespace, cluster)
+	})
+	return holds, decision
+}
+
+func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
 	if f.intent.Refusal != nil || f.problem != nil { // nothing was positively read
 		r.forgetAbsence(owner)
 		return f.held, intent.Decision{}
@@ -132,16 +141,6 @@ func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (
 		}
 	}
 	return holds, decision
-}
-
-// withoutLetGo returns holds without what was let go of before and is not selected again:
-// that its Secret is there is from before.
-func (r *Reconciler) withoutLetGo(owner types.NamespacedName, f found, holds map[string]bool) map[string]bool {
-	kept := maps.Clone(holds)
-	maps.DeleteFunc(kept, func(cluster string, _ bool) bool {
-		return f.selected[cluster] == nil && r.roster.letGo(owner, f.intent.ArgoNamespace, cluster)
-	})
-	return kept
 }
 
 // updateRoster has package register know which clusters a GitOpsCluster holds, and which

@@ -7,10 +7,14 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // leavingAgents are agents of which has says whether they are still there.
@@ -23,14 +27,17 @@ func (a *leavingAgents) Has(types.NamespacedName, string, string) bool { return 
 
 // A cluster whose agent has left is not taken back because of what a cache still has of
 // the agent or of its Secret: it would be registered anew, and get another agent, until
-// the grace period is over; nor when its Placement cannot be read. It is when it is selected again, and leaves then in the same
-// way.
+// the grace period is over; nor when its Placement cannot be read. It is when it is
+// selected again, and leaves then in the same way.
 func TestLetGoIsFinalUntilSelectedAgain(t *testing.T) {
 	agents := &leavingAgents{}
 	stopped := make(chan struct{})
 	close(stopped)
-	r := &Reconciler{roster: NewRoster(""), agents: agents, stop: stopped}
+	r := &Reconciler{
+		roster: NewRoster(""), agents: agents, stop: stopped, options: Options{MaxLeaving: guard.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
+	}
 	owner := types.NamespacedName{Namespace: "argocd", Name: "fleet"}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.GitOpsClustersAnnotation: owner.String()}}}
 	for _, step := range []struct {
 		what          string
 		selected, has bool
@@ -47,17 +54,15 @@ func TestLetGoIsFinalUntilSelectedAgain(t *testing.T) {
 		{what: "its next agent is leaving", has: true, want: true},
 		{what: "its next agent has left"},
 	} {
-		f := found{intent: intent.Intent{ArgoNamespace: "argocd"}, problem: step.problem, held: map[string]bool{"cluster1": true}}
-		agents.has = step.has
-		holds := map[string]bool{}
-		switch {
-		case step.selected:
-			f.selected = map[string]*clusterv1.ManagedCluster{"cluster1": {}}
-			holds["cluster1"] = true
-		case step.problem != nil:
-			holds, _ = r.holds(owner, f, time.Now())
+		f := found{
+			intent: intent.Intent{ArgoNamespace: "argocd"}, problem: step.problem, held: map[string]bool{"cluster1": true},
+			secrets: map[string]*corev1.Secret{"cluster1": secret},
 		}
-		holds = r.withoutLetGo(owner, f, holds)
+		agents.has = step.has
+		if step.selected {
+			f.selected = map[string]*clusterv1.ManagedCluster{"cluster1": {}}
+		}
+		holds, _ := r.holds(owner, f, time.Now())
 		if err := r.updateRoster(t.Context(), owner, f, r.keep(owner, f, holds)); err != nil {
 			t.Fatal(err)
 		}
