@@ -33,8 +33,9 @@ const (
 	cluster = "cluster1"
 	// moved are restored on the new hub, forgotten is not.
 	moved, forgotten = "moved", "forgotten"
-	// grace is how long the agent leaves alone what an earlier hub had it apply.
-	grace = 45 * time.Second
+	// grace is how long the agent leaves alone what an earlier hub had it apply: longer than
+	// a slow machine needs to register the cluster anew and to deliver again.
+	grace = 90 * time.Second
 )
 
 // content is what an Application deploys, NAME is its name.

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	maxSize  = 15 << 20
-	maxStart = 20 * time.Millisecond
+	maxSize = 15 << 20
+	// maxStart is in times of what a program takes that does nothing.
+	maxStart = 10
 )
 
 // Argo CD starts the executable for each Application and commit.
@@ -40,24 +41,56 @@ func TestExecutableIsSmall(t *testing.T) {
 }
 
 // The quickest of several starts is the executable's own share: others are slowed
-// down by whatever else the machine does.
+// down by whatever else the machine does. How quick that machine is at the time is told by a
+// program that does nothing, started in turns with it.
 func TestExecutableStartsQuickly(t *testing.T) {
-	var quickest time.Duration
+	nothing := emptyProgram(t)
+	var quickest, least time.Duration
 	for range 20 {
-		command := exec.CommandContext(t.Context(), plugin, "generate")
-		command.Env = []string{}
-		begin := time.Now()
-		out, err := command.CombinedOutput()
-		if took := time.Since(begin); quickest == 0 || took < quickest {
-			quickest = took
-		}
+		out, took, err := start(t, plugin, "generate")
+		quickest = quicker(quickest, took)
 		if err == nil || !bytes.HasPrefix(out, []byte("ARGOCD_APP_NAME: want")) {
 			t.Fatalf("it did not come to where it reads its environment: %s", out)
 		}
+		if out, took, err = start(t, nothing); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		least = quicker(least, took)
 	}
-	if quickest > maxStart {
-		t.Errorf("it starts in %s, want at most %s", quickest, maxStart)
+	if quickest > maxStart*least {
+		t.Errorf("it starts in %s, want at most %d times the %s of a program that does nothing", quickest, maxStart, least)
 	}
+}
+
+func start(t *testing.T, path string, arguments ...string) (out []byte, took time.Duration, err error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), path, arguments...)
+	command.Env = []string{}
+	begin := time.Now()
+	out, err = command.CombinedOutput()
+	return out, time.Since(begin), err
+}
+
+func quicker(before, now time.Duration) time.Duration {
+	if before == 0 {
+		return now
+	}
+	return min(before, now)
+}
+
+// emptyProgram builds a program that does nothing.
+func emptyProgram(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "go", "build", "-o", "nothing", "main.go")
+	command.Dir = dir
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return filepath.Join(dir, "nothing")
 }
 
 func TestInstall(t *testing.T) {

@@ -222,7 +222,7 @@ func TestConvertsToAnotherNamespace(t *testing.T) {
 
 // One that is made again in time keeps its copy, one that is not loses it.
 func TestRecreateGrace(t *testing.T) {
-	start(t, func(o *Options) { o.RecreateGrace = 2 * time.Second })
+	start(t, func(o *Options) { o.RecreateGrace = 5 * time.Second })
 	p := newPlace(t)
 	app := p.deploy("again")
 	work := delivered(t, app, p.cluster)

@@ -63,21 +63,34 @@ func TestTooManyAreHeldBack(t *testing.T) {
 	f.ready(o, 3)
 }
 
-// One at a time may leave, after the grace period, and may come back within it.
+// One at a time may leave, after the grace period, and may come back within it. A restart
+// begins it anew.
 func TestLeavesAfterTheGracePeriod(t *testing.T) {
 	f := newFleet(t)
-	f.options.Grace = 2 * time.Second
+	f.options.Grace = time.Hour // which no test run can reach
 	clusters := f.clusters(3)
 	decision := f.placement("all", clusters...)
-	f.start()
+	_, stop := f.start()
 	o := f.gitops("fleet", "all")
 	f.ready(o, 3)
-	began := time.Now()
-	f.decide(decision, clusters[:2]...)
-	at := f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonWaiting)
-	if len(at.Status.Leaving) != 1 || at.Status.Leaving[0].Cluster != clusters[2] || at.Status.Leaving[0].Since == nil {
-		t.Errorf("leaving: %+v", at.Status.Leaving)
+	leaves := func() {
+		t.Helper()
+		f.decide(decision, clusters[:2]...)
+		at := f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonWaiting)
+		if len(at.Status.Leaving) != 1 || at.Status.Leaving[0].Cluster != clusters[2] || at.Status.Leaving[0].Since == nil {
+			t.Errorf("leaving: %+v", at.Status.Leaving)
+		}
 	}
+	leaves()
+	f.decide(decision, clusters...)
+	f.ready(o, 3)
+	leaves()
+	f.registered(clusters...)
+
+	stop()
+	f.options.Grace = 2 * time.Second
+	began := time.Now()
+	f.start()
 	f.registered(clusters[:2]...)
 	if lasted := time.Since(began); lasted < f.options.Grace {
 		t.Errorf("it left after %s", lasted)
