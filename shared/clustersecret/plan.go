@@ -35,6 +35,10 @@ type Want struct {
 	Agent *Agent
 }
 
+// Every is what is wanted where every accepted cluster is registered, whatever
+// GitOpsClusters there are: what they have put into its Secret waits for their controller.
+var Every = Want{Registered: true, Decided: true, KeepGitOpsClusters: true}
+
 // Agent is what the Secret of a cluster with an agent has in addition.
 type Agent struct {
 	// Server is the resource proxy of the principal, and Config the client certificate for it.

@@ -35,10 +35,6 @@ const (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// wanted: every accepted cluster is registered, and what GitOpsClusters have put into its
-// Secret waits for their controller.
-var wanted = clustersecret.Want{Registered: true, Decided: true, KeepGitOpsClusters: true}
-
 // Reconciler keeps the cluster Secret of each ManagedCluster.
 type Reconciler struct {
 	client client.Client
@@ -104,7 +100,7 @@ func (r *Reconciler) update(ctx context.Context, cluster *clusterv1.ManagedClust
 // apply makes the one write that a Secret needs, if any; a cluster whose Secret another
 // client wrote is reconciled again soon.
 func (r *Reconciler) apply(ctx context.Context, secret *corev1.Secret, cluster *clusterv1.ManagedCluster) (ctrl.Result, error) {
-	step, err := clustersecret.Plan(secret, cluster, r.namespace, r.instanceLabel, wanted)
+	step, err := clustersecret.Plan(secret, cluster, r.namespace, r.instanceLabel, clustersecret.Every)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
