@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
@@ -114,6 +115,13 @@ func (c *Command) Validate() error {
 func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	scheme, err := newScheme()
 	if err != nil {
+		return err
+	}
+	resources := []metav1.GroupResource{{Resource: "secrets"}}
+	if c.Agents {
+		resources = append(resources, metav1.GroupResource{Resource: "services"}, metav1.GroupResource{Group: "apps", Resource: "deployments"})
+	}
+	if c.argocd, err = env.Watchable(ctx, c.argocd, resources...); err != nil {
 		return err
 	}
 	watched := register.Caches(c.argocd...)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -96,7 +97,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	argocd, namespaces := c.argocd[0], c.argocd
 	if !c.Register {
-		if namespaces, err = readable(ctx, env, c.argocd); err != nil {
+		if namespaces, err = env.Watchable(ctx, c.argocd, metav1.GroupResource{Resource: "secrets"}); err != nil {
 			return err
 		}
 		c.Deliver.AgentNamespaces = namespaces
