@@ -147,21 +147,28 @@ func (h *Hub) view(ctx context.Context, namespace string) (*view, error) {
 	return v, nil
 }
 
+// deciding returns the asks that say what the agents of an Argo CD share, its certificates
+// and their generation: those for agents, and of these no dry run unless all are.
+func (v *view) deciding() []Ask {
+	with := slices.DeleteFunc(slices.Clone(v.asks), func(a Ask) bool { return a.Agent == nil })
+	if live := slices.DeleteFunc(slices.Clone(with), func(a Ask) bool { return a.DryRun }); len(live) > 0 {
+		return live
+	}
+	return with
+}
+
 // certificates ensures those of principal and resource proxy, for all names that any
 // GitOpsCluster has the principal reached by.
 func (h *Hub) certificates(ctx context.Context, v *view, reports []pki.Report, incomplete bool) (certificates.State, error) {
 	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Incomplete: incomplete}
-	for i, a := range slices.Backward(v.asks) {
-		if a.Agent == nil {
-			continue
-		}
+	for _, a := range slices.Backward(v.deciding()) {
 		found, names := v.found[a.Owner], w.Principal.Names
 		w.Principal = found
 		w.Principal.Names = slices.Compact(slices.Sorted(slices.Values(append(names, found.Names...))))
 		w.KeepPrincipalRunning = w.KeepPrincipalRunning || !a.Agent.RestartPrincipal
 		w.DryRun = w.DryRun && a.DryRun
-		if v.asks[i].RotateCA != "" {
-			w.RotateCA = v.asks[i].RotateCA
+		if a.RotateCA != "" {
+			w.RotateCA = a.RotateCA
 		}
 	}
 	if !w.DryRun {
@@ -201,8 +208,10 @@ func (h *Hub) reports(ctx context.Context, v *view) (reports []pki.Report, incom
 // assign says which agent each cluster gets that asks of this Argo CD are assigned.
 func (h *Hub) assign(next map[string]*task, v *view, state certificates.State, reports []pki.Report) (err error) {
 	atLeast, clusters := 0, 0
-	for _, a := range v.asks {
+	for _, a := range v.deciding() {
 		atLeast = max(atLeast, a.AtLeast)
+	}
+	for _, a := range v.asks {
 		for _, name := range a.Clusters {
 			if v.assigned[name] == a.Owner {
 				clusters++

@@ -26,6 +26,8 @@ const (
 	serviceSuffix = "-agent-principal"
 	proxySuffix   = "-agent-resource-proxy"
 	defaultProxy  = "argocd-agent-resource-proxy"
+	// operatorProxySuffix is what argocd-operator appends to the name of the principal's Service.
+	operatorProxySuffix = "-resource-proxy"
 	// ProxyPort is the port of the resource proxy, which cannot be set.
 	ProxyPort    = 9090
 	defaultPort  = 443
@@ -50,6 +52,8 @@ const (
 	ReasonAuthNotAnchored  = "AuthNotAnchored"
 	ReasonMapping          = "MappingDiffers"
 	ReasonSelfRegistration = "SelfRegistrationOn"
+	// ReasonListensOnLoopback: no agent reaches the principal.
+	ReasonListensOnLoopback = "ListensOnLoopback"
 )
 
 // Problem is what is not as it has to be, with the remedy.
@@ -146,10 +150,11 @@ func byName(services []corev1.Service, names []string) *corev1.Service {
 
 // proxyNames are the names that the resource proxy's Service may have beside the principal's.
 func proxyNames(service string) []string {
-	names := []string{defaultProxy}
+	var names []string
 	if instance, ok := strings.CutSuffix(service, serviceSuffix); ok {
-		names = append(names, instance+proxySuffix)
+		names = append(names, service+operatorProxySuffix, instance+proxySuffix)
 	}
+	names = append(names, defaultProxy)
 	return append(names, "openshift-gitops"+proxySuffix)
 }
 

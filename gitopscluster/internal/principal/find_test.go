@@ -245,3 +245,46 @@ func TestDeployment(t *testing.T) {
 		t.Errorf("%+v, %+v", found, problems)
 	}
 }
+
+// argocd-operator calls the resource proxy's Service after the principal's, whatever its
+// ArgoCD is called.
+func TestFind_resourceProxyOfArgoCDOperator(t *testing.T) {
+	for _, instance := range []string{"openshift-gitops", "argocd", "mine"} {
+		found, _ := Find(Wanted{Namespace: "a"}, Seen{Services: []corev1.Service{
+			service(instance + "-agent-principal-healthz"), service(instance + "-agent-principal"), service(instance + "-agent-principal-resource-proxy"),
+		}})
+		want := instance + "-agent-principal-resource-proxy"
+		if found.ProxyService != want || !slices.Contains(found.ProxyNames, want+".a.svc") {
+			t.Errorf("ArgoCD %s: the resource proxy is %s, its certificate names %v", instance, found.ProxyService, found.ProxyNames)
+		}
+	}
+}
+
+// The default of argocd-agent's own manifests is an address that only the principal's pod
+// reaches.
+func TestFind_principalThatListensOnLoopback(t *testing.T) {
+	listening := func(host string) []Problem {
+		d := deployment(func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "ARGOCD_PRINCIPAL_LISTEN_HOST", ValueFrom: &corev1.EnvVarSource{
+				ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: ParamsName}, Key: "principal.listen.host"},
+			}}}
+		})
+		ingress := corev1.LoadBalancerIngress{IP: "192.0.2.7"}
+		_, problems := Find(Wanted{Namespace: "argocd"}, Seen{
+			Services: []corev1.Service{service(name, balanced(ingress))}, Deployments: []appsv1.Deployment{d}, Params: map[string]string{"principal.listen.host": host},
+		})
+		return problems
+	}
+	for _, host := range []string{"127.0.0.1", "127.0.0.2", "::1", "localhost"} {
+		problems := listening(host)
+		if len(problems) != 1 || problems[0].Reason != ReasonListensOnLoopback || problems[0].Warning ||
+			!strings.Contains(problems[0].Message, `set principal.listen.host: "0.0.0.0" in ConfigMap argocd/argocd-agent-params`) {
+			t.Errorf("host %s: %+v", host, problems)
+		}
+	}
+	for _, host := range []string{"", "0.0.0.0", "::", "10.0.0.1"} {
+		if problems := listening(host); len(problems) > 0 {
+			t.Errorf("host %q: %+v", host, problems)
+		}
+	}
+}

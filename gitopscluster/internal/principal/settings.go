@@ -5,6 +5,7 @@ package principal
 
 import (
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +25,7 @@ type setting struct{ flag, variable, key string }
 var (
 	authSetting    = setting{"auth", "ARGOCD_PRINCIPAL_AUTH", "principal.auth"}
 	mappingSetting = setting{"destination-based-mapping", "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "principal.destination-based-mapping"}
+	listenSetting  = setting{"listen-host", "ARGOCD_PRINCIPAL_LISTEN_HOST", "principal.listen.host"}
 	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", ""}
 )
 
@@ -173,7 +175,16 @@ func judge(p place, wanted Wanted) []Problem {
 	if on, known := p.is(selfSetting); known && on {
 		problems = append(problems, Problem{Reason: ReasonSelfRegistration, Message: "agents register themselves with the principal, so that Argo CD would know a cluster twice: " + p.remedy(selfSetting, "false")})
 	}
+	if host, known := p.value(listenSetting); known && loopback(host) {
+		problems = append(problems, Problem{Reason: ReasonListensOnLoopback, Message: fmt.Sprintf(
+			"the principal listens on %s, which no managed cluster reaches: %s", host, p.remedy(listenSetting, "0.0.0.0"))})
+	}
 	return problems
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 // probe stands for the name of any cluster.

@@ -85,7 +85,7 @@ func trim(in any) (any, error) {
 // Relevant reports whether an object may be one that package principal looks at.
 func Relevant(o client.Object) bool {
 	name := o.GetName()
-	return strings.HasSuffix(name, "-agent-principal") || strings.HasSuffix(name, "-agent-resource-proxy")
+	return strings.HasSuffix(name, "-agent-principal") || strings.HasSuffix(name, "-agent-resource-proxy") || strings.HasSuffix(name, "-agent-principal-resource-proxy")
 }
 
 // Read returns what is there in the hub's Argo CD namespace.
