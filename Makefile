@@ -31,7 +31,7 @@ help: ## What each target does
 tools: ## Build the pinned real parts into bin/ (only what is not current)
 	@$(TOOLS)
 
-build: ## Build the three binaries and the plugin of rendered mode into bin/product/
+build: ## Build the binaries and the plugin of rendered mode into bin/product/
 	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$$m .) || exit 1; done
 	@echo "--- plugin"; cd propagation && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/plugin ./plugin
 

@@ -22,23 +22,17 @@ role() {
 	mv "$file.new" "$file"
 }
 
-# What is off by default has its rights in a component, not in the base.
-gitops='/propagation/internal/gitops$'
-agents='/propagation/internal/(agent|agents|certificates|principal|sign)(/|$)'
-packages() { GOWORK='' go list ./propagation/... | grep -E "$@" | sed 's/^/paths=/'; }
-
 cd "$root"
 for binary in propagation resourcesync aggregation; do
-	paths=paths=./$binary/...
-	[ $binary != propagation ] || paths=$(packages -v "$gitops|$agents")
-	# shellcheck disable=SC2086 # one word for each package
-	role "$deploy/base/rbac/$binary.yaml" "multicluster-integrations-$binary" "$binary and shared/boot" $paths paths=./shared/boot
+	role "$deploy/base/rbac/$binary.yaml" "multicluster-integrations-$binary" "$binary and shared/boot" paths=./$binary/... paths=./shared/boot
 done
+# gitopscluster has its rights in components; those for agents in one of their own.
+agents='/gitopscluster/internal/(agent|agents|certificates|principal|sign)(/|$)'
+packages() { GOWORK='' go list ./gitopscluster/... | grep -E "$@" | sed 's/^/paths=/'; }
+# shellcheck disable=SC2046 # one word for each package
+role "$deploy/components/gitopsclusters/role.yaml" multicluster-integrations-gitopscluster "gitopscluster, but for agents, and shared/boot" $(packages -v "$agents") paths=./shared/boot
 # shellcheck disable=SC2046
-role "$deploy/components/gitopsclusters/propagation.yaml" multicluster-integrations-propagation-gitopsclusters "propagation's packages of GitOpsClusters" $(packages "$gitops")
-
-# shellcheck disable=SC2046
-role "$deploy/components/gitopsclusters-agent/propagation.yaml" multicluster-integrations-propagation-gitopsclusters-agent "propagation's packages of agents" $(packages "$agents")
+role "$deploy/components/gitopsclusters-agent/role.yaml" multicluster-integrations-gitopscluster-agent "gitopscluster's packages of agents" $(packages "$agents")
 
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"

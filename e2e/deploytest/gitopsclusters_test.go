@@ -12,13 +12,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// trio is the Deployment of the three binaries that are always there.
+const trio = "apps/v1 Deployment multicluster-integrations/multicluster-integrations"
+
 // GitOpsClusters are a component and a value of the chart; without it nothing of them is there.
 func TestGitOpsClusters(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
 	base := byIdentity(t, kustomize(t, "ocm"))
 	objects := component(t, "ocm", "gitopsclusters")
 	with := byIdentity(t, objects)
-	rendered := byIdentity(t, chart(t, "gitopsclusters.enabled=true"))
+	rendered := byIdentity(t, chart(t, "gitopscluster.enabled=true"))
 	rendered["v1 Namespace /"+namespace] = with["v1 Namespace /"+namespace]
 	annotations := field(t, rendered[crd], "metadata", "annotations").(map[string]any)
 	if annotations["helm.sh/resource-policy"] != "keep" {
@@ -26,7 +29,7 @@ func TestGitOpsClusters(t *testing.T) {
 	}
 	delete(annotations, "helm.sh/resource-policy")
 	if diff := cmp.Diff(with, rendered); diff != "" {
-		t.Errorf("the component (-) and the chart with gitopsclusters.enabled (+) differ:\n%s", diff)
+		t.Errorf("the component (-) and the chart with gitopscluster.enabled (+) differ:\n%s", diff)
 	}
 	var changed []string
 	for id := range with {
@@ -38,8 +41,16 @@ func TestGitOpsClusters(t *testing.T) {
 	want := []string{
 		crd,
 		"apps/v1 Deployment multicluster-integrations/multicluster-integrations",
-		"rbac.authorization.k8s.io/v1 ClusterRole /multicluster-integrations-propagation-gitopsclusters",
-		"rbac.authorization.k8s.io/v1 ClusterRoleBinding /multicluster-integrations-propagation-gitopsclusters",
+		"apps/v1 Deployment multicluster-integrations/multicluster-integrations-gitopscluster",
+		"networking.k8s.io/v1 NetworkPolicy multicluster-integrations/multicluster-integrations-gitopscluster",
+		"rbac.authorization.k8s.io/v1 ClusterRole /multicluster-integrations-gitopscluster",
+		"rbac.authorization.k8s.io/v1 ClusterRoleBinding /multicluster-integrations-gitopscluster",
+		"rbac.authorization.k8s.io/v1 Role argocd/multicluster-integrations-gitopscluster",
+		"rbac.authorization.k8s.io/v1 Role multicluster-integrations/multicluster-integrations-gitopscluster",
+		"rbac.authorization.k8s.io/v1 RoleBinding argocd/multicluster-integrations-gitopscluster",
+		"rbac.authorization.k8s.io/v1 RoleBinding multicluster-integrations/multicluster-integrations-gitopscluster",
+		"v1 Service multicluster-integrations/multicluster-integrations-gitopscluster-metrics",
+		"v1 ServiceAccount multicluster-integrations/multicluster-integrations-gitopscluster",
 	}
 	if diff := cmp.Diff(want, changed); diff != "" {
 		t.Errorf("what GitOpsClusters bring: %s", diff)
@@ -48,9 +59,12 @@ func TestGitOpsClusters(t *testing.T) {
 		if strings.Contains(id, "gitopscluster") {
 			t.Errorf("%s is there without the component", id)
 		}
-		if id == "apps/v1 Deployment multicluster-integrations/multicluster-integrations" && strings.Contains(strings.Join(argsOf(t, &unstructured.Unstructured{Object: o}, "propagation"), " "), "gitopsclusters") {
-			t.Error("they are on without the component")
+		if id == trio && slices.Contains(argsOf(t, &unstructured.Unstructured{Object: o}, "propagation"), "--register=false") {
+			t.Error("without the component nothing registers clusters")
 		}
+	}
+	if !slices.Contains(argsOf(t, &unstructured.Unstructured{Object: with[trio]}, "propagation"), "--register=false") {
+		t.Error("propagation and gitopscluster both register clusters")
 	}
 }
 
@@ -58,18 +72,19 @@ func TestGitOpsClusters(t *testing.T) {
 func TestAgentsOfGitOpsClusters(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
 	objects := component(t, "ocm", "gitopsclusters, components/gitopsclusters-agent")
-	with, rendered := byIdentity(t, objects), byIdentity(t, chart(t, "gitopsclusters.enabled=true", "gitopsclusters.agents=true"))
+	with, rendered := byIdentity(t, objects), byIdentity(t, chart(t, "gitopscluster.enabled=true", "gitopscluster.agents=true"))
 	rendered["v1 Namespace /"+namespace] = with["v1 Namespace /"+namespace]
 	delete(field(t, rendered[crd], "metadata", "annotations").(map[string]any), "helm.sh/resource-policy")
 	if diff := cmp.Diff(with, rendered); diff != "" {
 		t.Errorf("the components (-) and the chart (+) differ:\n%s", diff)
 	}
-	if args := argsOf(t, find(t, objects, "Deployment"), "propagation"); args[len(args)-1] != "--gitopsclusters=agent" {
+	deployment := &unstructured.Unstructured{Object: with[trio+"-gitopscluster"]}
+	if args := argsOf(t, deployment, "gitopscluster"); args[len(args)-1] != "--agents" {
 		t.Errorf("the last argument is %s", args[len(args)-1])
 	}
 	rights := 0
 	for r := range grantedRights(t, objects) {
-		if r.binary != "propagation-gitopsclusters-agent" {
+		if r.binary != "gitopscluster-agent" {
 			continue
 		}
 		rights++
@@ -85,7 +100,7 @@ func TestAgentsOfGitOpsClusters(t *testing.T) {
 
 // The rights in Argo CD's namespace go where the overlay has Argo CD.
 func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
-	const name = "multicluster-integrations-propagation-gitopsclusters-agent"
+	const name = "multicluster-integrations-gitopscluster-agent"
 	for overlay, want := range map[string]string{"ocm": "argocd", "rhacm": "openshift-gitops"} {
 		found := 0
 		for id := range byIdentity(t, component(t, overlay, "gitopsclusters, components/gitopsclusters-agent")) {
@@ -102,11 +117,18 @@ func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
 	}
 }
 
-// Without the component propagation has no right on anything that only agents need.
+// Without the component of agents nothing has a right on what only they need, and with it
+// propagation has none either.
 func TestNoRightsWithoutAgents(t *testing.T) {
 	rights := 0
-	for r := range grantedRights(t, component(t, "ocm", "gitopsclusters")) {
-		if !strings.HasPrefix(r.binary, "propagation") {
+	granted := grantedRights(t, component(t, "ocm", "gitopsclusters"))
+	for r := range grantedRights(t, component(t, "ocm", "gitopsclusters, components/gitopsclusters-agent")) {
+		if r.binary == "propagation" {
+			granted[r] = true
+		}
+	}
+	for r := range granted {
+		if r.binary != "propagation" && r.binary != "gitopscluster" {
 			continue
 		}
 		rights++
@@ -123,12 +145,13 @@ func TestNoRightsWithoutAgents(t *testing.T) {
 func TestRightsOfGitOpsClusters(t *testing.T) {
 	rights := 0
 	for r := range grantedRights(t, component(t, "ocm", "gitopsclusters")) {
-		if r.binary != "propagation-gitopsclusters" {
+		if r.binary != "gitopscluster" {
 			continue
 		}
 		rights++
-		if strings.Contains(r.String(), "*") || r.resource == "secrets" || r.resource == "configmaps" || r.resource == "nodes" || r.resource == "pods" || r.group == "rbac.authorization.k8s.io" ||
-			slices.Contains([]string{"escalate", "bind", "impersonate", "deletecollection", "update", "delete", "create"}, r.verb) {
+		hubWide := r.namespace == "" && (r.resource == "secrets" || slices.Contains([]string{"update", "delete", "create"}, r.verb) && !strings.HasSuffix(r.resource, "reviews") && r.resource != "events")
+		if strings.Contains(r.String(), "*") || hubWide || r.resource == "configmaps" || r.resource == "nodes" || r.resource == "pods" || r.group == "rbac.authorization.k8s.io" ||
+			slices.Contains([]string{"escalate", "bind", "impersonate", "deletecollection"}, r.verb) {
 			t.Errorf("too much: %s", r)
 		}
 	}

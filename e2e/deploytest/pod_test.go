@@ -17,9 +17,13 @@ import (
 
 func containers(t *testing.T, deployment *unstructured.Unstructured) []map[string]any {
 	t.Helper()
+	want := len(binaries)
+	if deployment.GetName() != namespace {
+		want = 1 // what is installed on its own
+	}
 	list, _, err := unstructured.NestedSlice(deployment.Object, "spec", "template", "spec", "containers")
-	if err != nil || len(list) != len(binaries) {
-		t.Fatalf("%d containers, want %d: %v", len(list), len(binaries), err)
+	if err != nil || len(list) != want {
+		t.Fatalf("%d containers, want %d: %v", len(list), want, err)
 	}
 	all := make([]map[string]any, 0, len(list))
 	for _, c := range list {
@@ -40,12 +44,12 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured, name string) []
 	return nil
 }
 
-// buildBinaries builds the three binaries as they are in the checkout.
+// buildBinaries builds the binaries as they are in the checkout.
 func buildBinaries(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	args := []string{"build", "-o", dir + string(filepath.Separator)}
-	for _, b := range binaries {
+	for _, b := range append(slices.Clone(binaries), "gitopscluster") {
 		args = append(args, "./"+b)
 	}
 	run(t, "go", args...)
@@ -57,11 +61,18 @@ func buildBinaries(t *testing.T) string {
 // ports are the ones that it listens on.
 func TestDeploymentFitsTheBinaries(t *testing.T) {
 	dir := buildBinaries(t)
+	deployments := map[string]*unstructured.Unstructured{}
 	for _, v := range variants {
-		deployment := find(t, kustomize(t, v.overlay), "Deployment")
+		deployments[v.overlay] = find(t, kustomize(t, v.overlay), "Deployment")
+	}
+	gitopsclusters := byIdentity(t, component(t, "ocm", "gitopsclusters, components/gitopsclusters-agent"))
+	for _, id := range []string{trio, trio + "-gitopscluster"} {
+		deployments["with "+id] = &unstructured.Unstructured{Object: gitopsclusters[id]}
+	}
+	for variant, deployment := range deployments {
 		for _, c := range containers(t, deployment) {
 			name := c["name"].(string)
-			t.Run(v.overlay+"/"+name, func(t *testing.T) {
+			t.Run(variant+"/"+name, func(t *testing.T) {
 				binary := filepath.Join(dir, name)
 				// Flags are parsed before --version is obeyed, so an unknown one fails.
 				out, _ := run(t, binary, append(argsOf(t, deployment, name), "--version")...)

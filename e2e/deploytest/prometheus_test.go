@@ -22,10 +22,8 @@ const reader = "prometheus-k8s"
 
 // quiet are the parts of queries that rightly give nothing here, and why.
 var quiet = map[string]string{
-	`code=~"429|5.."`:                                       "the API server refuses nothing",
-	`propagation_gitopscluster`:                             "GitOpsClusters are off",
-	`propagation_certificate_`:                              "and so is argocd-agent",
-	`propagation_agent_`:                                    "and so is argocd-agent",
+	`code=~"429|5.."`: "the API server refuses nothing",
+	`gitopscluster_`:  "gitopscluster is not installed",
 	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`: "nothing is being deleted yet",
 }
 

@@ -78,9 +78,9 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 // A package that the page does not name is one that no reader finds.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	page := read(t, "docs/architecture.md")
-	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation)/internal|shared)/\w+`)
+	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|gitopscluster)/internal|shared)/\w+`)
 	rooms := map[string]bool{}
-	for _, module := range []string{"propagation", "resourcesync", "aggregation", "shared"} {
+	for _, module := range []string{"propagation", "resourcesync", "aggregation", "gitopscluster", "shared"} {
 		for _, name := range files(t, module+"/*.go") {
 			if folder := room.FindString(path.Dir(name)); folder != "" {
 				rooms[folder] = true
@@ -143,9 +143,9 @@ func plain(text string) string {
 
 func TestOperationsHasEveryMetric(t *testing.T) {
 	page := read(t, "docs/operations.md")
-	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|multicluster_integrations)_\w+)"`)
+	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|gitopscluster|multicluster_integrations)_\w+)"`)
 	metrics := 0
-	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation"} {
+	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation", "gitopscluster"} {
 		for _, name := range files(t, module+"/*metrics.go") {
 			for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
 				metrics++

@@ -18,6 +18,8 @@ const (
 	Propagation  = "propagation"
 	ResourceSync = "resourcesync"
 	Aggregation  = "aggregation"
+	// GitOpsCluster is installed on its own, see [Options.GitOpsClusters].
+	GitOpsCluster = "gitopscluster"
 )
 
 // Namespaces that the fleet uses.
@@ -48,7 +50,7 @@ type Options struct {
 	// Sources is the root of the checkout whose CRD, roles and binaries (below
 	// bin/product) of the product the fleet starts with; "": this one's.
 	Sources string
-	// Product lists the binaries to start; nil: all three.
+	// Product lists the binaries to start; nil: the three of the pod.
 	Product []string
 	// Replicas is how many of each binary run, as if in that many pods; 0: one.
 	Replicas int
@@ -70,7 +72,7 @@ type Options struct {
 	// StatusPoll is how often a work agent that cannot watch what it has applied looks for
 	// its status; 0: the ten seconds of the agents of Open Cluster Management.
 	StatusPoll time.Duration
-	// GitOpsClusters registers clusters by GitOpsClusters, and no others, with
+	// GitOpsClusters has gitopscluster register clusters by GitOpsClusters, and no others, with
 	// deploy/components/gitopsclusters.
 	GitOpsClusters bool
 	// Agents also brings argocd-agent to the clusters of GitOpsClusters that ask for it, with
@@ -91,8 +93,12 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Product == nil {
 		o.Product = []string{Propagation, ResourceSync, Aggregation}
 	}
+	o.GitOpsClusters = o.GitOpsClusters || o.Agents
+	if o.GitOpsClusters && !slices.Contains(o.Product, GitOpsCluster) {
+		o.Product = append(slices.Clone(o.Product), GitOpsCluster)
+	}
 	for _, name := range o.Product {
-		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation}, name) {
+		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster}, name) {
 			return o, fmt.Errorf("no binary is called %q", name)
 		}
 	}
@@ -114,7 +120,6 @@ func (o Options) withDefaults() (Options, error) {
 		o.StatusPoll = 10 * time.Second
 	}
 	o.Replicas = max(o.Replicas, 1)
-	o.GitOpsClusters = o.GitOpsClusters || o.Agents
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}

@@ -43,7 +43,7 @@ func Build(ctx context.Context) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", target, err)
 	}
-	for _, name := range []string{Propagation, ResourceSync, Aggregation} {
+	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".")
 		cmd.Dir = filepath.Join(root, name)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -85,10 +85,17 @@ func (f *Fleet) startProduct(ctx context.Context) error {
 	return nil
 }
 
-// productIdentity makes a binary's ServiceAccount on a hub, binds it to the roles of
-// deploy/base and to nothing else, and returns its kubeconfig.
+// productIdentity makes a binary's ServiceAccount on a hub, binds it to its roles of
+// deploy/ and to nothing else, and returns its kubeconfig.
 func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) (kubeconfig string, err error) {
-	roles, err := ReadObjects(Roles(f.options.Sources, name))
+	files := []string{Roles(f.options.Sources, name)}
+	if name == GitOpsCluster {
+		files = []string{GitOpsClusters(f.options.Sources, "role.yaml")}
+		if f.options.Agents {
+			files = append(files, filepath.Join(f.options.Sources, "deploy", "components", "gitopsclusters-agent", "role.yaml"))
+		}
+	}
+	roles, err := ReadObjects(files...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("its roles are not generated, run `make generate` first: %w", err)
 	}
@@ -108,17 +115,6 @@ func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) 
 			return "", err
 		}
 		roles = append(roles, more)
-	}
-	if name == Propagation && f.options.GitOpsClusters {
-		files := []string{GitOpsClusters(f.options.Sources, "propagation.yaml")}
-		if f.options.Agents {
-			files = append(files, filepath.Join(f.options.Sources, "deploy", "components", "gitopsclusters-agent", "propagation.yaml"))
-		}
-		more, err := ReadObjects(files...)
-		if err != nil {
-			return "", err
-		}
-		roles = append(roles, more...)
 	}
 	return f.account(ctx, hub, name, roles)
 }
@@ -191,10 +187,10 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 	if name != ResourceSync {
 		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
 	}
-	if name != Propagation {
+	if name == ResourceSync || name == Aggregation {
 		args = append(args, "--intermediate-dir="+intermediate)
 	}
-	if name != ResourceSync && f.options.Rendered {
+	if (name == Propagation || name == Aggregation) && f.options.Rendered {
 		args = append(args, "--rendered")
 	}
 	if name == Aggregation && f.options.Page {
@@ -204,8 +200,11 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 		}
 		args = append(args, page...)
 	}
-	if name == Propagation {
-		args = append(args, f.gitopsArguments()...)
+	if name == Propagation && f.options.GitOpsClusters {
+		args = append(args, "--register=false")
+	}
+	if name == GitOpsCluster {
+		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", f.options.Agents))
 	}
 	if name == ResourceSync {
 		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)
@@ -217,17 +216,6 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 	}
 	p.health = "http://" + local(ports[1]) + "/readyz"
 	return p.AwaitReady(ctx)
-}
-
-// gitopsArguments are those of propagation for GitOpsClusters, in the components' order.
-func (f *Fleet) gitopsArguments() (args []string) {
-	if f.options.GitOpsClusters {
-		args = append(args, "--gitopsclusters=register", "--register=gitopsclusters")
-	}
-	if f.options.Agents {
-		args = append(args, "--gitopsclusters=agent")
-	}
-	return args
 }
 
 // IntermediateDir returns the folder that resourcesync and aggregation of one

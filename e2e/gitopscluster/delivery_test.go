@@ -109,13 +109,13 @@ func TestPrincipalKnowsTheCluster(t *testing.T) {
 	})
 }
 
-// A restart of propagation over a settled fleet changes nothing.
+// A restart of gitopscluster over a settled fleet changes nothing.
 func TestRestart(t *testing.T) {
 	for _, c := range fleet.Managed {
 		delivered(t, c)
 	}
 	before := versions(t)
-	p := propagation(t)
+	p := program(t)
 	must(t, p.Stop(t.Context()))
 	// What its status says then has been found out since.
 	must(t, hub.Status().Patch(t.Context(), gitopsCluster(example, "v1beta1"), client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
@@ -126,7 +126,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// versions tells what propagation has written to from what it has not.
+// versions tells what gitopscluster has written to from what it has not.
 func versions(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{principalName: fmt.Sprint(read(t, hub, env.ArgoCDNamespace, principalName, &appsv1.Deployment{}).Generation)}

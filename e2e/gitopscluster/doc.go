@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package gitopscluster tests how a GitOpsCluster brings argocd-agent to managed clusters
-// and takes it off again, on a fleet of real parts: propagation with the shipped roles
+// and takes it off again, on a fleet of real parts: gitopscluster with the shipped roles
 // signs what OCM's registration agents ask for, and OCM's work agents apply the agent, on
 // one cluster in the newest and on one in the oldest supported version.
 //

@@ -111,10 +111,10 @@ func has(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.Requ
 	return false
 }
 
-// lines returns what propagation has logged with a word.
+// lines returns what gitopscluster has logged with a word.
 func lines(t *testing.T, word string) string {
 	t.Helper()
-	log, err := os.ReadFile(propagation(t).Log)
+	log, err := os.ReadFile(program(t).Log)
 	must(t, err)
 	var found []string
 	for line := range bytes.Lines(log) {

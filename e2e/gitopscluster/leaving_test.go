@@ -127,7 +127,7 @@ func TestKeyThatStays(t *testing.T) {
 			})
 		}
 		await(t, "the wait for the key", example, waits)
-		p := propagation(t)
+		p := program(t)
 		must(t, p.Stop(t.Context()))
 		must(t, hub.Status().Patch(t.Context(), gitopsCluster(example, "v1beta1"), client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
 		must(t, p.Start(t.Context()))

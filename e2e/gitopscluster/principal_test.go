@@ -43,7 +43,7 @@ func expose(ctx context.Context) error {
 type principal struct {
 	mu     sync.Mutex
 	server *standin.Server
-	// started is what it was started for, as propagation has put it on its pods.
+	// started is what it was started for, as gitopscluster has put it on its pods.
 	started string
 	trouble error
 }

@@ -85,7 +85,7 @@ func TestLostKey(t *testing.T) {
 func TestDeniedAgentAsksAgain(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
-		before, p := held(t, c), propagation(t)
+		before, p := held(t, c), program(t)
 		must(t, p.Stop(t.Context()))
 		loseKey(t, c)
 		var asked certificatesv1.CertificateSigningRequest

@@ -25,7 +25,7 @@ var (
 func TestMain(m *testing.M) {
 	os.Exit(env.RunTests(m.Run, env.Options{
 		Old: []string{"cluster2"}, Product: []string{env.Propagation}, Agents: true,
-		Arguments: map[string][]string{env.Propagation: {"--binding-grace=1s"}},
+		Arguments: map[string][]string{env.GitOpsCluster: {"--binding-grace=1s"}, env.Propagation: {"--binding-grace=1s"}},
 	}, prepare))
 }
 
@@ -67,10 +67,10 @@ func fleetContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// propagation is the process of the program under test.
-func propagation(t *testing.T) *env.Process {
+// program is the process of the program under test.
+func program(t *testing.T) *env.Process {
 	t.Helper()
-	p, err := fleet.Process(env.Propagation + "-0")
+	p, err := fleet.Process(env.GitOpsCluster + "-0")
 	must(t, err)
 	return p
 }

@@ -30,7 +30,7 @@ type Program struct {
 	// Version is the semantic version of the binary's module.
 	Version string
 	// MetricsPort and HealthPort are the default ports; they differ, since the
-	// three binaries share a pod.
+	// binaries of one pod share its address.
 	MetricsPort, HealthPort int
 	// LeaseName is the Lease that a leader holds; empty: the binary never elects.
 	LeaseName string

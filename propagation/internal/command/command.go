@@ -13,24 +13,18 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
-	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/api/v1beta1"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/gitops"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
@@ -57,33 +51,38 @@ func Program() boot.Program {
 
 // Command holds the binary's flags.
 type Command struct {
-	argocd namespaces
+	argocd boot.Names
 	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
 	InstanceLabel string
 	// Rendered marks ManifestWorks of rendered mode whose cluster is not available.
 	Rendered bool
+	// Register has every accepted cluster registered with Argo CD. Where gitopscluster is
+	// installed, that registers them.
+	Register bool
 	Deliver  deliver.Options
-	GitOps   GitOps
 }
 
 // ArgoCDNamespaces are those of the hub's Argo CDs, that of the Applications first.
-func (c *Command) ArgoCDNamespaces() []string { return c.argocd.names }
+func (c *Command) ArgoCDNamespaces() []string { return c.argocd }
 
 // New returns the command with its defaults.
-func New() *Command { return &Command{argocd: namespaces{names: []string{"argocd"}}} }
+func New() *Command { return &Command{argocd: boot.Names{"argocd"}} }
 
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
-	fs.Var(&c.argocd, "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; may be repeated, or separated by commas, for further Argo CDs that GitOpsClusters register clusters with")
+	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; with --register=false it may be repeated, or separated by commas, for further Argo CDs whose cluster Secrets say which clusters have an agent of argocd-agent")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
 	fs.BoolVar(&c.Rendered, "rendered", false, "mark ManifestWorks of rendered mode while their cluster is not available, so that Argo CD shows Unknown")
 	c.Deliver.BindFlags(fs)
-	c.GitOps.bindFlags(fs)
+	fs.BoolVar(&c.Register, "register", true, "register every accepted ManagedCluster with Argo CD; --register=false where gitopscluster is installed, which registers them instead")
 }
 
 // Validate names every flag with an impossible value.
 func (c *Command) Validate() error {
-	err := c.GitOps.validate(c.argocd.names)
+	err := c.argocd.Validate("argocd-namespace")
+	if c.Register && len(c.argocd) > 1 {
+		err = errors.Join(err, fmt.Errorf("--argocd-namespace %s: clusters are registered with one Argo CD; further ones are for gitopscluster, with --register=false here", strings.Join(c.argocd, ",")))
+	}
 	if problems := validation.IsQualifiedName(c.InstanceLabel); len(problems) > 0 {
 		err = errors.Join(err, fmt.Errorf("--argocd-instance-label-key %q: want a label key: %s", c.InstanceLabel, strings.Join(problems, "; ")))
 	}
@@ -96,12 +95,15 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	argocd := c.argocd.names[0]
-	watched := appcache.Caches(argocd)
-	maps.Copy(watched, register.Caches(c.GitOps.Mode != GitOpsOff, c.argocd.names...))
-	if c.GitOps.Mode == GitOpsAgent {
-		maps.Copy(watched, agents.Caches(c.argocd.names))
+	argocd, namespaces := c.argocd[0], c.argocd
+	if !c.Register {
+		if namespaces, err = env.Watchable(ctx, c.argocd, metav1.GroupResource{Resource: "secrets"}); err != nil {
+			return err
+		}
+		c.Deliver.AgentNamespaces = namespaces
 	}
+	watched := appcache.Caches(argocd)
+	maps.Copy(watched, register.Caches(!c.Register, namespaces...))
 	warm := make([]client.Object, 0, len(watched))
 	for object := range watched {
 		warm = append(warm, object)
@@ -120,9 +122,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		return err
 	}
 	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace = argocd, env.Namespace()
-	if c.GitOps.Mode == GitOpsAgent {
-		c.Deliver.AgentNamespaces = c.argocd.names
-	}
 	index, err := appcache.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		return err
@@ -134,8 +133,10 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := mirror.Setup(ctx, mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord, Refreshes: sent}); err != nil {
 		return err
 	}
-	if err := c.setupRegistration(ctx, mgr, env); err != nil {
-		return err
+	if c.Register {
+		if err := register.Setup(mgr, register.Options{Namespace: argocd, InstanceLabel: c.InstanceLabel}); err != nil {
+			return err
+		}
 	}
 	if c.Rendered {
 		if err := unreachable.Setup(mgr, unreachable.Options{}); err != nil {
@@ -145,27 +146,11 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	return mgr.Start(ctx)
 }
 
-// setupRegistration adds what registers clusters with Argo CD.
-func (c *Command) setupRegistration(ctx context.Context, mgr ctrl.Manager, env *boot.Env) error {
-	options := register.Options{Namespaces: c.argocd.names, InstanceLabel: c.InstanceLabel}
-	if c.GitOps.Mode != GitOpsOff {
-		o := c.gitopsOptions()
-		o.HubNamespace = env.Namespace()
-		roster, err := gitops.Setup(ctx, mgr, o)
-		if err != nil {
-			return err
-		}
-		options.Scope, options.Again = roster, roster.Again()
-	}
-	return register.Setup(ctx, mgr, options)
-}
-
 // newScheme returns every type that the binary reads or writes.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(corev1.AddToScheme(scheme), argocd.AddToScheme(scheme), v1beta1.AddToScheme(scheme),
-		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme),
-		addonv1alpha1.Install(scheme), certificatesv1.AddToScheme(scheme), appsv1.AddToScheme(scheme))
+	err := errors.Join(corev1.AddToScheme(scheme), argocd.AddToScheme(scheme),
+		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("register types: %w", err)
 	}

@@ -4,12 +4,8 @@
 package command
 
 import (
-	"bytes"
-	"context"
 	"flag"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -26,23 +22,17 @@ func parsed(t *testing.T, args ...string) (*Command, error) {
 	return c, c.Validate()
 }
 
-func TestFlagsOfGitOpsClusters(t *testing.T) {
+func TestValidate(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		args   []string
 		want   string
 	}{
-		"default":    {reason: "they are off"},
-		"on":         {reason: "and may be on", args: []string{"--gitopsclusters=register", "--register=gitopsclusters", "--max-leaving=50%", "--argocd-namespace=a", "--argocd-namespace=b"}},
-		"mode":       {reason: "there is no such mode", args: []string{"--gitopsclusters=sometimes"}, want: "--gitopsclusters"},
-		"agent":      {reason: "agents may be brought", args: []string{"--gitopsclusters=agent", "--agent-certificate-lifetime=1h"}},
-		"short":      {reason: "a managed cluster renews late", args: []string{"--agent-certificate-lifetime=59m"}, want: "--agent-certificate-lifetime"},
-		"ca":         {reason: "no certificate outlives its CA", args: []string{"--ca-lifetime=1h"}, want: "--ca-lifetime"},
-		"register":   {reason: "nor such a scope", args: []string{"--register=some"}, want: "--register"},
-		"nothing":    {reason: "nothing would be registered", args: []string{"--register=gitopsclusters"}, want: "--gitopsclusters=register"},
-		"two":        {reason: "a second Argo CD is for GitOpsClusters only", args: []string{"--argocd-namespace=a,b"}, want: "--argocd-namespace"},
-		"percent":    {reason: "a share is a percentage", args: []string{"--max-leaving=20"}, want: "max-leaving"},
-		"namespaces": {reason: "a namespace has a name", args: []string{"--argocd-namespace=a", "--argocd-namespace=", "--gitopsclusters=register"}, want: "--argocd-namespace"},
+		"default":    {reason: "the defaults are possible"},
+		"elsewhere":  {reason: "gitopscluster registers clusters", args: []string{"--register=false", "--argocd-namespace=a", "--argocd-namespace=b"}},
+		"two":        {reason: "clusters are registered with one Argo CD", args: []string{"--argocd-namespace=a,b"}, want: "--register=false"},
+		"label":      {reason: "a label has a key", args: []string{"--argocd-instance-label-key=a b"}, want: "--argocd-instance-label-key"},
+		"namespaces": {reason: "a namespace has a name", args: []string{"--argocd-namespace=a", "--argocd-namespace=", "--register=false"}, want: "--argocd-namespace"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -52,42 +42,10 @@ func TestFlagsOfGitOpsClusters(t *testing.T) {
 			}
 		})
 	}
-	for want, args := range map[string][]string{"argocd": nil, "a": {"--argocd-namespace=a"}, "a b c": {"--argocd-namespace=a,b", "--argocd-namespace=c", "--argocd-namespace=a", "--gitopsclusters=register"}} {
+	for want, args := range map[string][]string{"argocd": nil, "a": {"--argocd-namespace=a"}, "a b c": {"--argocd-namespace=a,b", "--argocd-namespace=c", "--argocd-namespace=a", "--register=false"}} {
 		c, err := parsed(t, args...)
 		if got := c.ArgoCDNamespaces(); err != nil || !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%q: %q, %v", args, got, err)
 		}
-	}
-}
-
-// What is wrong with a file is said before the hub is asked.
-func TestPlanOfABadFile(t *testing.T) {
-	cases := map[string]struct{ reason, text, want string }{
-		"empty":     {"there is nothing to plan", "", "no GitOpsCluster"},
-		"kind":      {"another kind is not skipped in silence", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: a}}", "not a GitOpsCluster"},
-		"unknown":   {"an unknown field is a slip", "{apiVersion: apps.open-cluster-management.io/v1beta1, kind: GitOpsCluster, metadata: {name: a, namespace: a}, spec: {placements: {}}}", "placements"},
-		"nameless":  {"without a namespace nothing is known", "{apiVersion: apps.open-cluster-management.io/v1beta1, kind: GitOpsCluster, metadata: {name: a}}", "metadata.namespace"},
-		"not YAML":  {"what cannot be read is no plan", "{", "read"},
-		"no such":   {"nor is what is not there", "-", "no such file"},
-		"arguments": {"nor a command line without a file", "+", "usage"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "file.yaml")
-			args := []string{"-f", file}
-			switch c.text {
-			case "-":
-			case "+":
-				args = nil
-			default:
-				if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var out, errs bytes.Buffer
-			if code := Plan(context.Background(), args, strings.NewReader(""), &out, &errs); code == 0 || !strings.Contains(errs.String(), c.want) || out.Len() > 0 {
-				t.Errorf("%s: exit %d, %s%s", c.reason, code, errs.String(), out.String())
-			}
-		})
 	}
 }

@@ -103,7 +103,7 @@ func (l *Ledger) Plan(hub Hub, now time.Time) Plan {
 
 // rule judges a group by its figures.
 func (l *Ledger) rule(p *Plan, g Group, t *tally, limit Limit, hub Hub, now time.Time) ruling {
-	if limit.off() {
+	if limit.Percent >= 100 {
 		l.release(p, g)
 		return pass
 	}

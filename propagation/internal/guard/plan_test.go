@@ -136,7 +136,7 @@ func TestWholeHubIsHeld(t *testing.T) {
 }
 
 func TestNoLimitDoesNotWait(t *testing.T) {
-	w := newWorld(t, Settings{Group: Limit{100, 0}, Hub: Limit{100, 0}, Window: time.Minute})
+	w := newWorld(t, Settings{Group: Limit{Percent: 100, Least: 0}, Hub: Limit{Percent: 100, Least: 0}, Window: time.Minute})
 	w.add(set, 100)
 	w.doom(set, 100, true)
 	w.plan()
@@ -147,7 +147,7 @@ func TestNoLimitDoesNotWait(t *testing.T) {
 }
 
 func TestNothingLeastAsksEachTime(t *testing.T) {
-	w := newWorld(t, Settings{Group: Limit{0, 0}, Hub: Limit{100, 0}, Window: time.Minute})
+	w := newWorld(t, Settings{Group: Limit{Percent: 0, Least: 0}, Hub: Limit{Percent: 100, Least: 0}, Window: time.Minute})
 	w.add(set, 100)
 	w.doom(set, 1, true)
 	w.pass(time.Hour)

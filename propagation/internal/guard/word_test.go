@@ -11,39 +11,6 @@ import (
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func TestLimit(t *testing.T) {
-	for _, c := range []struct {
-		reason     string
-		limit      Limit
-		deliveries int
-		want       int
-	}{
-		{"a share", Limit{25, 10}, 500, 125},
-		{"is rounded up", Limit{25, 0}, 5, 2},
-		{"a small group may lose the least", Limit{25, 10}, 12, 10},
-		{"no share and no least: each is asked for", Limit{0, 0}, 500, 0},
-		{"all of them", Limit{100, 0}, 500, 500},
-	} {
-		if got := c.limit.Of(c.deliveries); got != c.want {
-			t.Errorf("%s: %d of %d, want %d", c.reason, got, c.deliveries, c.want)
-		}
-	}
-}
-
-func TestPercent(t *testing.T) {
-	var p Percent
-	for value, want := range map[string]Percent{"0%": 0, "25%": 25, "100%": 100} {
-		if err := p.Set(value); err != nil || p != want || p.String() != value {
-			t.Errorf("%q became %d, %s, %v", value, p, p.String(), err)
-		}
-	}
-	for _, value := range []string{"", "25", "%", "101%", "-1%", "2.5%", "x"} {
-		if err := p.Set(value); err == nil || !strings.Contains(err.Error(), "want a percentage from 0% to 100%") {
-			t.Errorf("%q: %v", value, err)
-		}
-	}
-}
-
 func TestParse(t *testing.T) {
 	at := func(d time.Duration) string { return start.Add(d).Format(time.RFC3339) }
 	for _, c := range []struct {

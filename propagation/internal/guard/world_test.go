@@ -31,7 +31,7 @@ type departure struct {
 	approved bool
 }
 
-var defaults = Settings{Group: Limit{25, 10}, Hub: Limit{10, 50}, Window: 10 * time.Minute}
+var defaults = Settings{Group: Limit{Percent: 25, Least: 10}, Hub: Limit{Percent: 10, Least: 50}, Window: 10 * time.Minute}
 
 func newWorld(t *testing.T, settings Settings) *world {
 	return &world{t: t, ledger: NewLedger(settings, nil), now: start, live: map[types.UID]Group{}, counts: map[Group]int{}, doomed: map[types.UID]bool{}, words: map[Group]Decision{}}

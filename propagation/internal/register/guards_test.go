@@ -15,7 +15,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -175,18 +174,5 @@ func TestOutageIsOverWhenItEnds(t *testing.T) {
 	a.registered(name, nil)
 	if n := left.Load(); n >= 0 {
 		t.Errorf("registered with %d failures to come", n)
-	}
-}
-
-// The default waits no longer than the documented half minute.
-func TestDefaultBackoff(t *testing.T) {
-	o := Options{}.withDefaults()
-	request := reconcile.Request{NamespacedName: types.NamespacedName{Name: "c"}}
-	var longest time.Duration
-	for range 50 {
-		longest = max(longest, o.Backoff.When(request))
-	}
-	if longest != 30*time.Second {
-		t.Errorf("the longest wait is %s", longest)
 	}
 }

@@ -5,7 +5,6 @@ package register
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
 
 const (
@@ -26,7 +26,6 @@ const (
 	// tells of its deletion, since only Secrets with our label are watched.
 	foreignRecheck = time.Minute
 
-	fieldOwner       = "multicluster-integrations-register"
 	reasonSecretUsed = "ClusterSecretTaken"
 	actionRegister   = "Register"
 )
@@ -36,168 +35,86 @@ const (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler keeps the cluster Secrets of one ManagedCluster.
+// Reconciler keeps the cluster Secret of each ManagedCluster.
 type Reconciler struct {
 	client client.Client
 	// live reads past the cache, which holds Secrets with a label only.
-	live       client.Reader
-	namespaces []string
-	scope      Scope
-	// rivals: the cache holds every cluster Secret, by the cluster that it stands for.
-	rivals bool
+	live      client.Reader
+	namespace string
 	// instanceLabel is the label key of Options.
 	instanceLabel string
 	recorder      events.EventRecorder
 
-	foreign sync.Map // Secrets of another writer, as logged
+	foreign sync.Map // clusters whose Secret is of another writer, as logged
 }
 
-// Reconcile makes the Secrets of one ManagedCluster what they should be.
+// Reconcile makes the Secret of one ManagedCluster what it should be.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	cluster := &clusterv1.ManagedCluster{}
-	cluster.Name = request.Name
 	err := r.client.Get(ctx, request.NamespacedName, cluster)
-	there := !apierrors.IsNotFound(err)
-	if there && err != nil {
+	if apierrors.IsNotFound(err) {
+		cluster = nil
+	} else if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get ManagedCluster %s: %w", request.Name, err)
 	}
-	var result ctrl.Result
-	var failed error
-	for _, namespace := range r.namespaces {
-		one, err := r.reconcile(ctx, namespace, cluster, there)
-		failed = errors.Join(failed, err)
-		if one.RequeueAfter > 0 && (result.RequeueAfter == 0 || one.RequeueAfter < result.RequeueAfter) {
-			result = one
-		}
-	}
-	return result, failed
-}
-
-// reconcile makes the Secret of a cluster in one namespace what it should be.
-func (r *Reconciler) reconcile(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, there bool) (ctrl.Result, error) {
-	want := r.scope.Want(namespace, cluster.Name)
-	secret, err := r.secret(ctx, r.client, namespace, cluster.Name)
+	secret, err := r.secret(ctx, r.client, request.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if !there || !Registrable(cluster) || !want.Registered {
-		r.forget(namespace, cluster.Name)
-		known := cluster
-		if !there {
-			known = nil
-		}
-		step, err := Plan(secret, known, namespace, r.instanceLabel, want)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		return r.do(ctx, step)
+	if !clustersecret.Registrable(cluster) {
+		r.foreign.Delete(request.Name)
+		return r.apply(ctx, secret, cluster)
 	}
-	rival, err := r.rival(ctx, namespace, cluster.Name)
-	if err != nil {
-		return ctrl.Result{}, err
+	if secret != nil {
+		return r.update(ctx, cluster, secret)
 	}
-	if rival != nil && (secret == nil || !IsOwn(secret)) {
-		r.recordForeign(ctx, cluster, rival)
-		return ctrl.Result{RequeueAfter: foreignRecheck}, nil
-	}
-	if secret == nil {
-		return r.create(ctx, namespace, cluster, want)
-	}
-	return r.update(ctx, namespace, cluster, secret, want)
-}
-
-// rival returns a cluster Secret of another writer that stands for a cluster, or nil.
-func (r *Reconciler) rival(ctx context.Context, namespace, cluster string) (*corev1.Secret, error) {
-	if !r.rivals {
-		return nil, nil
-	}
-	return Rival(ctx, r.client, namespace, cluster, client.MatchingFields{secretsByCluster: cluster})
-}
-
-// Rival returns the cluster Secret of another writer in a namespace that stands for a
-// cluster, or nil.
-func Rival(ctx context.Context, reader client.Reader, namespace, cluster string, more ...client.ListOption) (*corev1.Secret, error) {
-	list := &corev1.SecretList{}
-	if err := reader.List(ctx, list, append(more, client.InNamespace(namespace), ClusterSecrets)...); err != nil {
-		return nil, fmt.Errorf("list cluster Secrets of %s: %w", namespace, err)
-	}
-	for i := range list.Items {
-		if s := &list.Items[i]; ClusterName(s) == cluster && !IsOwn(s) {
-			return s, nil
-		}
-	}
-	return nil, nil
-}
-
-func (r *Reconciler) create(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, want Want) (ctrl.Result, error) {
-	step, err := Plan(nil, cluster, namespace, r.instanceLabel, want)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	result, err := r.do(ctx, step)
+	result, err := r.apply(ctx, nil, cluster)
 	if err == nil {
-		r.forget(namespace, cluster.Name)
+		r.foreign.Delete(request.Name)
 	}
 	if !apierrors.IsAlreadyExists(err) {
 		return result, err
 	}
 	// The cache is behind, the Secret lost the label that it is cached by, or another
 	// writer (an operator, the cluster import of RHACM) made it.
-	secret, err := r.secret(ctx, r.live, namespace, cluster.Name)
+	secret, err = r.secret(ctx, r.live, request.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if secret == nil {
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
-	Trim(secret)
-	return r.update(ctx, namespace, cluster, secret, want)
+	clustersecret.Trim(secret)
+	return r.update(ctx, cluster, secret)
 }
 
-func (r *Reconciler) update(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, secret *corev1.Secret, want Want) (ctrl.Result, error) {
-	if !IsOwn(secret) {
+func (r *Reconciler) update(ctx context.Context, cluster *clusterv1.ManagedCluster, secret *corev1.Secret) (ctrl.Result, error) {
+	if !clustersecret.IsOwn(secret) {
 		r.recordForeign(ctx, cluster, secret)
 		return ctrl.Result{RequeueAfter: foreignRecheck}, nil
 	}
-	r.forget(namespace, cluster.Name)
-	step, err := Plan(secret, cluster, namespace, r.instanceLabel, want)
+	r.foreign.Delete(cluster.Name)
+	return r.apply(ctx, secret, cluster)
+}
+
+// apply makes the one write that a Secret needs, if any; a cluster whose Secret another
+// client wrote is reconciled again soon.
+func (r *Reconciler) apply(ctx context.Context, secret *corev1.Secret, cluster *clusterv1.ManagedCluster) (ctrl.Result, error) {
+	step, err := clustersecret.Plan(secret, cluster, r.namespace, r.instanceLabel, clustersecret.Every)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.do(ctx, step)
-}
-
-// do makes the one write of a step, of the Secret as it was seen.
-func (r *Reconciler) do(ctx context.Context, step Step) (ctrl.Result, error) {
-	secret := step.secret
-	switch step.Verb {
-	case VerbCreate:
-		if err := r.client.Create(ctx, secret, client.FieldOwner(fieldOwner)); err != nil {
-			return ctrl.Result{}, fmt.Errorf("create Secret %s/%s: %w", secret.Namespace, secret.Name, err)
-		}
-		ctrl.LoggerFrom(ctx).Info("registered cluster with Argo CD", "secret", secret.Name)
-	case VerbPatch:
-		target := &corev1.Secret{}
-		target.Namespace, target.Name = secret.Namespace, secret.Name
-		if err := r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, step.patch), client.FieldOwner(fieldOwner)); err != nil {
-			return requeueOnConflict(fmt.Errorf("patch Secret %s/%s: %w", secret.Namespace, secret.Name, err))
-		}
-	case VerbDelete:
-		err := r.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
-		if client.IgnoreNotFound(err) != nil {
-			return requeueOnConflict(fmt.Errorf("delete Secret %s/%s: %w", secret.Namespace, secret.Name, err))
-		}
-		if err == nil {
-			ctrl.LoggerFrom(ctx).Info("unregistered cluster from Argo CD", "secret", secret.Name)
-		}
+	err = step.Apply(ctx, r.client)
+	if step.Verb != clustersecret.VerbCreate && (apierrors.IsConflict(err) || apierrors.IsNotFound(err)) {
+		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{}, err
 }
 
 // secret returns the Secret of a cluster's name, whoever wrote it, or nil.
-func (r *Reconciler) secret(ctx context.Context, reader client.Reader, namespace, cluster string) (*corev1.Secret, error) {
+func (r *Reconciler) secret(ctx context.Context, reader client.Reader, cluster string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
-	key := types.NamespacedName{Namespace: namespace, Name: secretName(cluster)}
+	key := types.NamespacedName{Namespace: r.namespace, Name: clustersecret.Name(cluster)}
 	if err := reader.Get(ctx, key, secret); err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil, nil
@@ -210,25 +127,10 @@ func (r *Reconciler) secret(ctx context.Context, reader client.Reader, namespace
 // recordForeign logs once, and records an Event, that another writer has the name of
 // a cluster's Secret.
 func (r *Reconciler) recordForeign(ctx context.Context, cluster *clusterv1.ManagedCluster, secret *corev1.Secret) {
-	r.scope.Taken(secret.Namespace, cluster.Name, secret.Name)
-	if _, known := r.foreign.LoadOrStore(types.NamespacedName{Namespace: secret.Namespace, Name: cluster.Name}, true); known {
+	if _, known := r.foreign.LoadOrStore(cluster.Name, true); known {
 		return
 	}
 	const note = "propagation does not register this cluster with Argo CD, since Secret %s/%s was created by another writer; delete or rename that Secret"
 	ctrl.LoggerFrom(ctx).Info("cannot register cluster with Argo CD: another writer created its Secret; delete or rename that", "secret", secret.Name)
 	r.recorder.Eventf(cluster, nil, corev1.EventTypeWarning, reasonSecretUsed, actionRegister, note, secret.Namespace, secret.Name)
-}
-
-// forget says that no other writer has a cluster's name.
-func (r *Reconciler) forget(namespace, cluster string) {
-	r.foreign.Delete(types.NamespacedName{Namespace: namespace, Name: cluster})
-	r.scope.Taken(namespace, cluster, "")
-}
-
-// requeueOnConflict has the cluster reconciled again soon when a write met another one.
-func requeueOnConflict(err error) (ctrl.Result, error) {
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
-	}
-	return ctrl.Result{}, err
 }

@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -58,8 +57,6 @@ type argo struct {
 	t             *testing.T
 	namespace     string
 	instanceLabel string
-	scope         Scope
-	again         chan event.GenericEvent
 	backoff       workqueue.TypedRateLimiter[reconcile.Request]
 }
 
@@ -84,7 +81,7 @@ func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:     hub.scheme,
 		Logger:     logr.Discard(),
-		Cache:      cache.Options{ByObject: Caches(a.scope != nil, a.namespace)},
+		Cache:      cache.Options{ByObject: Caches(false, a.namespace)},
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: skipNames,
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
@@ -98,7 +95,7 @@ func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.
 	if err != nil {
 		a.t.Fatalf("create manager: %v", err)
 	}
-	if err := Setup(a.t.Context(), mgr, Options{Namespaces: []string{a.namespace}, Scope: a.scope, Again: a.again, InstanceLabel: a.instanceLabel, Backoff: a.backoff}); err != nil {
+	if err := Setup(mgr, Options{Namespace: a.namespace, InstanceLabel: a.instanceLabel, Backoff: a.backoff}); err != nil {
 		a.t.Fatal(err)
 	}
 	return writes, testkit.Run(a.t, mgr)

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,12 +55,16 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 	if err != nil {
 		return err
 	}
+	installed, err := alwaysInstalled(deploy, references)
+	if err != nil {
+		return err
+	}
 	for _, overlay := range overlays {
 		rendered, err := r.render(ctx, overlay)
 		if err != nil {
 			return err
 		}
-		for _, reference := range references {
+		for _, reference := range installed {
 			if !bytes.Contains(rendered, []byte("image: "+reference.Pinned()+"\n")) {
 				return fmt.Errorf("%s, rendered, does not run %s", overlay, reference.Pinned())
 			}
@@ -74,6 +79,26 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 		return fmt.Errorf("pack the manifests: %w", err)
 	}
 	return r.file(Project+"-kustomize-"+r.Version+".tgz", archive)
+}
+
+// alwaysInstalled returns the images that every overlay runs: those that no component of
+// the manifests brings.
+func alwaysInstalled(deploy string, references []Reference) ([]Reference, error) {
+	files, err := filepath.Glob(filepath.Join(deploy, "components", "*", "deployment.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var brought bytes.Buffer
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		brought.Write(text)
+	}
+	return slices.DeleteFunc(slices.Clone(references), func(r Reference) bool {
+		return bytes.Contains(brought.Bytes(), []byte("image: "+r.Pinned()+"\n"))
+	}), nil
 }
 
 // pin replaces the tags of the release's images by their digests in every file of a

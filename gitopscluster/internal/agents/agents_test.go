@@ -1,0 +1,231 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// An agent comes with everything that it needs; it follows the principal; it leaves in
+// order, and the certificates with the last.
+func TestComesAndLeaves(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	c := f.cluster()
+	f.Start(context.Background(), []types.NamespacedName{f.owner("a")})
+	if _, _, err := f.Shape(f.namespace, c); !errors.Is(err, ErrNotKnown) {
+		t.Errorf("before anybody was heard: %v", err)
+	}
+	a := f.ask("a", 0, c)
+	f.Ask(ctx, a)
+	f.delivered(c, holds("192.0.2.1"))
+	server, config, err := f.Shape(f.namespace, c)
+	if err != nil || server != "https://argocd-agent-resource-proxy."+f.namespace+".svc:9090?agentName="+c || !strings.Contains(string(config), "keyData") {
+		t.Errorf("Secret: %s, %d bytes, %v", server, len(config), err)
+	}
+	if server, _, err := f.Shape(f.namespace, "other"); server != "" || err != nil {
+		t.Errorf("a cluster without agent: %s, %v", server, err)
+	}
+
+	f.signed(c)
+
+	f.balanced("192.0.2.2")
+	f.delivered(c, holds("192.0.2.2"))
+	f.balanced()
+	f.answers("a", "NotExposed", func(a Answer) error {
+		if len(a.PrincipalProblems) != 1 || a.PrincipalProblems[0].Reason != principal.ReasonNotExposed {
+			return fmt.Errorf("problems %v", a.PrincipalProblems)
+		}
+		return nil
+	})
+	f.delivered(c, holds("192.0.2.2")) // what runs is left as it is
+	f.balanced("192.0.2.2")
+
+	a.Clusters = nil
+	f.Ask(ctx, a)
+	f.absent(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.WorkName}})
+	f.answers("a", "Leaving", func(a Answer) error {
+		if a.Leaving[c] == "" {
+			return fmt.Errorf("leaving %v", a.Leaving)
+		}
+		return nil
+	})
+	if !f.Has(a.Owner, f.namespace, c) {
+		t.Error("the cluster may be let go of before its key is gone")
+	}
+	keyGone(t, f, c)
+	testkit.Eventually(t, "the end of the agent", func() error {
+		if server, _, err := f.Shape(f.namespace, c); f.Has(a.Owner, f.namespace, c) || server != "" || err != nil {
+			return fmt.Errorf("it has one: %t; Secret %s, %w", f.Has(a.Owner, f.namespace, c), server, err)
+		}
+		return nil
+	})
+	f.Gone(ctx, a.Owner)
+	f.absent(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}})
+}
+
+// The older of two GitOpsClusters has the agent; when it goes, the other takes it over
+// without a moment without.
+func TestOlderHasTheAgent(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	c := f.cluster()
+	f.Start(context.Background(), nil)
+	f.Ask(ctx, f.ask("a", time.Hour, c))
+	f.Ask(ctx, f.ask("b", 0, c))
+	uid := f.delivered(c, func(*workv1.ManifestWork) error { return nil }).UID
+	f.answers("b", "the conflict", func(a Answer) error {
+		if a.Conflicts[c] != f.owner("a") {
+			return fmt.Errorf("conflicts %v", a.Conflicts)
+		}
+		return nil
+	})
+	f.Gone(ctx, f.owner("a"))
+	f.delivered(c, func(w *workv1.ManifestWork) error {
+		addOn, err := f.addOn(c)
+		if err != nil || ownerOf(addOn) != f.owner("b") || w.UID != uid {
+			return fmt.Errorf("the add-on is of %s, %w", addOn.Annotations[agent.OwnerAnnotation], err)
+		}
+		return nil
+	})
+}
+
+// After a start nothing leaves before everybody was heard, and nothing is written when
+// all was as it has to be.
+func TestRestart(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	kept, left := f.cluster(), f.cluster()
+	f.Start(context.Background(), nil)
+	f.Ask(ctx, f.ask("a", time.Hour, kept))
+	f.Ask(ctx, f.ask("b", 0, left))
+	f.delivered(kept, holds("192.0.2.1"))
+	f.delivered(left, holds("192.0.2.1"))
+	f.answers("b", "the state of both", func(b Answer) error {
+		a, _ := f.Answer(f.owner("a"))
+		if len(a.Agents) != 1 || len(b.Agents) != 1 {
+			return fmt.Errorf("a %v, b %v", a.Agents, b.Agents)
+		}
+		return nil
+	})
+	f.stop()
+
+	f.start()
+	f.Start(context.Background(), []types.NamespacedName{f.owner("a"), f.owner("b")})
+	f.Ask(ctx, f.ask("a", time.Hour, kept))
+	f.answers("a", "what was there", func(a Answer) error {
+		if len(a.Agents) != 1 || a.Agents[kept].Reason == "" {
+			return fmt.Errorf("agents %+v", a.Agents)
+		}
+		return nil
+	})
+	testkit.Eventually(t, "a survey of the one that was not heard", func() error {
+		f.Hub.mu.Lock()
+		defer f.Hub.mu.Unlock()
+		if f.tasks[left] == nil {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if n := f.writes.Load(); n > 0 {
+		t.Errorf("%d requests changed something", n)
+	}
+	f.delivered(left, holds("192.0.2.1"))
+	empty := f.ask("b", 0)
+	f.Ask(ctx, empty)
+	f.absent(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: left, Name: agent.WorkName}})
+	f.delivered(kept, holds("192.0.2.1"))
+}
+
+// A dry run says what a run then writes, and writes nothing.
+func TestDryRun(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	c := f.cluster()
+	f.Start(context.Background(), nil)
+	a := f.ask("a", 0, c)
+	a.DryRun = true
+	f.Ask(ctx, a)
+	var plan []agent.Write
+	f.answers("a", "the plan", func(a Answer) error {
+		if plan = a.Plan; len(plan) != 7 {
+			return fmt.Errorf("plan %v", plan)
+		}
+		return nil
+	})
+	if n := f.writes.Load(); n > 0 {
+		t.Errorf("%d requests changed something", n)
+	}
+	a.DryRun = false
+	f.Ask(ctx, a)
+	f.delivered(c, holds("192.0.2.1"))
+}
+
+// A cluster that is let go of without proof is told of, with the certificates that it may
+// have kept; one that has proven that its key is gone is not.
+func TestAbandonedIsTold(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	proven, lost := f.cluster(), f.cluster()
+	f.Start(ctx, nil)
+	a := f.ask("a", 0, proven, lost)
+	f.Ask(ctx, a)
+	for _, c := range []string{proven, lost} {
+		f.delivered(c, holds("192.0.2.1"))
+		f.signed(c)
+	}
+	testkit.EditStatus(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: lost}}, func(c *clusterv1.ManagedCluster) {
+		c.Status.Conditions[0].Status = metav1.ConditionUnknown
+	})
+	a.Clusters, a.Abandon = nil, true
+	f.Ask(ctx, a)
+	keyGone(t, f, proven)
+	testkit.Eventually(t, "the end of both", func() error {
+		if f.Has(a.Owner, f.namespace, proven) || f.Has(a.Owner, f.namespace, lost) {
+			return errors.New("there is something left")
+		}
+		return nil
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if want := []string{fmt.Sprint(a.Owner, " ", lost, " 1")}; !slices.Equal(f.abandoned, want) {
+		t.Errorf("told of %q, want %q", f.abandoned, want)
+	}
+}
+
+// Nor does a dry run remove the certificates when the last one asks no more; it says so.
+func TestDryRunOfTheEnd(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	f.Start(ctx, nil)
+	a := f.ask("a", 0)
+	f.Ask(ctx, a)
+	ca := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}}
+	testkit.Eventually(t, "the CA", func() error { return hub.client.Get(ctx, client.ObjectKeyFromObject(ca), ca) })
+	a.Agent, a.DryRun = nil, true
+	f.Ask(ctx, a)
+	f.answers("a", "the plan", func(a Answer) error {
+		if len(a.Plan) != 4 || a.Plan[3].Verb != "delete" || a.Plan[3].Name != ca.Name {
+			return fmt.Errorf("plan %v", a.Plan)
+		}
+		return nil
+	})
+	if err := hub.client.Get(ctx, client.ObjectKeyFromObject(ca), ca); err != nil {
+		t.Error(err)
+	}
+	a.DryRun = false
+	f.Ask(ctx, a)
+	f.absent(ca)
+}

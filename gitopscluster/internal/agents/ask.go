@@ -1,0 +1,112 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
+)
+
+// Ask is what one GitOpsCluster asks for.
+type Ask struct {
+	Owner   types.NamespacedName
+	Created time.Time
+	// ArgoNamespace is the namespace of the hub's Argo CD.
+	ArgoNamespace string
+	// Agent is nil when clusters are registered only.
+	Agent *Agent
+	// Clusters are those that it has, also those that are held back.
+	Clusters []string
+	// RotateCA asks for a new CA, see certificates.Wanted.
+	RotateCA string
+	// AtLeast is the least generation of the clusters' certificates.
+	AtLeast int
+	// Abandon lets go of clusters that cannot be reached without proof.
+	Abandon bool
+	// DryRun has nothing written, and everything that would be in the answer.
+	DryRun bool
+}
+
+// Agent is what it asks for on each cluster.
+type Agent struct {
+	Mode string
+	// Address and Port of the principal as they are in the spec, empty and 0: to be found.
+	Address string
+	Port    int32
+	// Field names the field of the address, for messages.
+	Field string
+	// Namespace of Argo CD on the clusters.
+	Namespace string
+	Manifests [][]byte
+	LiveView  bool
+	// RestartPrincipal may be done when its certificates change.
+	RestartPrincipal bool
+}
+
+// Answer is what became of it.
+type Answer struct {
+	Principal principal.Found
+	// PrincipalProblems and CertificateProblems belong to one condition each.
+	PrincipalProblems, CertificateProblems []principal.Problem
+	// Agents is the state of each cluster that has been looked at.
+	Agents map[string]agent.State
+	// Conflicts are the clusters whose agent belongs to another GitOpsCluster.
+	Conflicts map[string]types.NamespacedName
+	// Leaving are clusters that the agent is being taken off, and what is waited for.
+	Leaving map[string]string
+	// Plan is what a dry run would write.
+	Plan []agent.Write
+}
+
+// older orders asks: the older GitOpsCluster has a cluster's agent.
+func older(a, b Ask) int {
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
+}
+
+// task is what is to be done about the agent of one cluster.
+type task struct {
+	namespace string
+	owner     types.NamespacedName
+	// wanted is nil when the agent has to leave.
+	wanted  *agent.Wanted
+	abandon bool
+	// untouched: a dry run, or nothing can be said yet; the agent stays as it is.
+	untouched bool
+	// dry: it stays so for the dry run alone.
+	dry bool
+	// shape of the cluster Secret, which follows once there is an agent.
+	server string
+	config func(cluster string) ([]byte, string, error)
+	digest string
+}
+
+// sameTask reports whether a cluster need not be looked at again.
+func sameTask(a, b *task) bool {
+	if (a.wanted == nil) != (b.wanted == nil) || a.namespace != b.namespace || a.owner != b.owner || a.abandon != b.abandon || a.untouched != b.untouched {
+		return false
+	}
+	if a.wanted == nil {
+		return true
+	}
+	x, y := *a.wanted, *b.wanted
+	return x.Owner == y.Owner && x.AgentNamespace == y.AgentNamespace && x.Mode == y.Mode && x.Address == y.Address && x.Port == y.Port && x.Image == y.Image &&
+		x.BundleDigest == y.BundleDigest && x.Generation == y.Generation && x.LiveView == y.LiveView &&
+		slices.EqualFunc(x.Manifests, y.Manifests, func(m, n []byte) bool { return string(m) == string(n) })
+}
+
+// planned are the writes of a dry run in the words of package agent.
+func planned(writes []certificates.Write) []agent.Write {
+	all := make([]agent.Write, 0, len(writes))
+	for _, w := range writes {
+		all = append(all, agent.Write(w))
+	}
+	return all
+}

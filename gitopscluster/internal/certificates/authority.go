@@ -1,0 +1,195 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
+)
+
+// Load returns the CA of a namespace. [ErrNoSigner] when it cannot sign.
+func Load(ctx context.Context, live client.Reader, namespace string) (pki.Authorities, error) {
+	secret, err := get(ctx, live, namespace, caName)
+	if err != nil {
+		return pki.Authorities{}, err
+	}
+	if secret == nil {
+		return pki.Authorities{}, fmt.Errorf("read Secret %s/%s: %w", namespace, caName, ErrNoSigner)
+	}
+	authorities, err := parse(secret)
+	if err == nil && authorities.Signing == nil {
+		err = ErrNoSigner
+	}
+	if err != nil {
+		return authorities, fmt.Errorf("read Secret %s/%s: %w", namespace, caName, err)
+	}
+	return authorities, nil
+}
+
+// parse reads a CA as it is stored. Signing is nil when there is no key.
+func parse(secret *corev1.Secret) (pki.Authorities, error) {
+	certificates, err := pki.ParseCertificates(secret.Data[corev1.TLSCertKey])
+	if err != nil {
+		return pki.Authorities{}, fmt.Errorf("tls.crt: %w", err)
+	}
+	if text := secret.Data[trusted]; len(text) > 0 {
+		more, err := pki.ParseCertificates(text)
+		if err != nil {
+			return pki.Authorities{}, fmt.Errorf("ca.crt: %w", err)
+		}
+		certificates = append(certificates, more...)
+	}
+	found := pki.Authorities{}
+	if text := secret.Data[nextCertificate]; isOwn(secret) && len(text) > 0 {
+		if found.Next, err = pki.ParseAuthority(text, secret.Data[nextKey]); err != nil {
+			return pki.Authorities{}, fmt.Errorf("%s: %w", nextCertificate, err)
+		}
+		certificates = append(certificates, found.Next.Certificate)
+	}
+	found.Trusted = pki.Bundle(certificates...)
+	if key := secret.Data[corev1.TLSPrivateKeyKey]; len(key) > 0 {
+		if found.Signing, err = pki.ParseAuthority(secret.Data[corev1.TLSCertKey], key); err != nil {
+			return pki.Authorities{}, fmt.Errorf("tls.key: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// authorities returns the CA, nil when there is none that could be used.
+func (p *pass) authorities(ctx context.Context) (*pki.Authorities, *corev1.Secret, error) {
+	secret, err := get(ctx, p.keeper.live, p.wanted.Namespace, caName)
+	if err != nil {
+		return nil, nil, err
+	}
+	if secret == nil {
+		made, err := p.makeAuthority(ctx)
+		return made, nil, err
+	}
+	p.own = p.own || isOwn(secret)
+	found, err := parse(secret)
+	if err != nil {
+		p.fault(secret, &pki.Fault{Reason: pki.ReasonBroken, Text: err.Error()})
+		return nil, nil, nil //nolint:nilerr // a problem of the Secret, which is told as one
+	}
+	p.checkType(secret)
+	if found.Signing == nil {
+		p.fault(secret, &pki.Fault{Reason: pki.ReasonNoKey, Text: "it has no tls.key, so that nothing can be signed"})
+	}
+	usable := p.judge(secret, found)
+	if !usable {
+		return nil, nil, nil
+	}
+	return &found, secret, nil
+}
+
+// judge looks at every CA that vouches for somebody; false when the signing one is of no use.
+func (p *pass) judge(secret *corev1.Secret, found pki.Authorities) bool {
+	usable := len(found.Trusted) > 0
+	for _, c := range found.Trusted {
+		signs := found.Signing == nil && len(found.Trusted) == 1 || found.Signing != nil && c.Equal(found.Signing.Certificate)
+		fault := pki.CheckAuthority(c, p.now)
+		if signs {
+			p.measure("ca", c)
+		}
+		switch {
+		case fault == nil || isOwn(secret) && fault.Reason == pki.ReasonExpiring && !signs:
+			continue
+		case signs && fault.Reason != pki.ReasonExpiring:
+			usable = false
+		case !signs && fault.Reason == pki.ReasonExpired:
+			continue // it vouches for nobody any more
+		}
+		p.fault(secret, fault)
+	}
+	return usable
+}
+
+func (p *pass) makeAuthority(ctx context.Context) (*pki.Authorities, error) {
+	made, err := pki.NewAuthority(p.now, p.keeper.life)
+	if err != nil {
+		return nil, err
+	}
+	found := &pki.Authorities{Signing: made, Trusted: []*x509.Certificate{made.Certificate}}
+	data, err := encode(*found)
+	if err != nil {
+		return nil, err
+	}
+	p.own = true
+	annotations := map[string]string{}
+	if p.wanted.RotateCA != "" {
+		annotations[rotatedAnnotation] = p.wanted.RotateCA // it is new already
+	}
+	return found, p.create(ctx, caName, corev1.SecretTypeTLS, data, annotations, "there is no CA for argocd-agent")
+}
+
+// encode is the inverse of [parse].
+func encode(a pki.Authorities) (map[string][]byte, error) {
+	signing, err := a.Signing.Encode()
+	if err != nil {
+		return nil, err
+	}
+	data := map[string][]byte{corev1.TLSCertKey: signing.Certificate, corev1.TLSPrivateKeyKey: signing.Key, trusted: a.Bundle()}
+	if a.Next != nil {
+		next, err := a.Next.Encode()
+		if err != nil {
+			return nil, err
+		}
+		data[nextCertificate], data[nextKey] = next.Certificate, next.Key
+	}
+	return data, nil
+}
+
+// rotate takes the next step of a change of the CA, if it may be taken, and returns
+// whether it did.
+func (p *pass) rotate(ctx context.Context, is pki.Authorities, secret *corev1.Secret, leaf, proxy *x509.Certificate, digest string) (bool, error) {
+	asked := p.wanted.RotateCA != "" && p.wanted.RotateCA != secret.Annotations[rotatedAnnotation]
+	facts := pki.Facts{
+		Now: p.now, Life: p.keeper.life, Asked: asked, Reports: p.wanted.Reports,
+		PrincipalRuns: p.wanted.Principal.Current && p.wanted.Principal.Certificates == digest,
+	}
+	for _, server := range []*x509.Certificate{leaf, proxy} {
+		if server != nil {
+			facts.Servers = append(facts.Servers, server)
+		}
+	}
+	next, step, waiting, err := pki.Advance(is, facts)
+	if err != nil {
+		return false, err
+	}
+	if step == pki.NoStep {
+		p.waits(is, waiting, digest)
+		return false, nil
+	}
+	data, err := encode(next)
+	if err != nil {
+		return false, err
+	}
+	annotations := map[string]string{}
+	if step == pki.Trust && asked {
+		annotations[rotatedAnnotation] = p.wanted.RotateCA
+	}
+	if err := p.patch(ctx, secret, data, annotations, string(step)); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// get returns a Secret, nil when there is none.
+func get(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get Secret %s/%s: %w", namespace, name, err)
+	}
+	if err != nil {
+		return nil, nil //nolint:nilerr // there is none, which is no error here
+	}
+	return secret, nil
+}

@@ -1,0 +1,269 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=patch
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters/status,verbs=patch
+
+// Reconciler works off GitOpsClusters.
+type Reconciler struct {
+	client   client.Client
+	live     client.Reader
+	options  Options
+	gate     *Gate
+	roster   *Roster
+	agents   Agents
+	recorder events.EventRecorder
+	// stop ends waits for package register.
+	stop <-chan struct{}
+
+	mu    sync.Mutex
+	since map[types.NamespacedName]map[string]time.Time // held clusters that are not selected
+	wrote map[types.NamespacedName]written
+}
+
+// Reconcile works off one GitOpsCluster.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	if !r.gate.open.Load() {
+		return ctrl.Result{}, nil // all are worked off when it opens
+	}
+	o := &v1beta1.GitOpsCluster{}
+	err := r.client.Get(ctx, request.NamespacedName, o)
+	if apierrors.IsNotFound(err) {
+		r.forget(request.NamespacedName)
+		r.agents.Gone(ctx, request.NamespacedName)
+		return ctrl.Result{}, r.updateRoster(ctx, request.NamespacedName, found{}, nil)
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("get GitOpsCluster %s: %w", request.NamespacedName, err)
+	}
+	in := intent.Of(o, r.options.settings())
+	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
+	f, err := h.look(ctx, o, in)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if !o.DeletionTimestamp.IsZero() {
+		return r.reconcileDelete(ctx, o, f)
+	}
+	holds, decision := r.holds(key(o), f, time.Now())
+	r.agents.Ask(ctx, askOf(o, in, holds))
+	planned := holds
+	holds = r.keep(key(o), f, holds)
+	facts := f.facts(o, func(cluster string) string { return r.roster.takenBy(in.ArgoNamespace, cluster) })
+	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
+	r.addAgents(key(o), f, &facts)
+	if in.DryRun {
+		agents := facts.Plan
+		if facts.Plan, err = r.plan(ctx, h, o, f, planned); err != nil {
+			return ctrl.Result{}, err
+		}
+		facts.Plan = append(facts.Plan, agents...)
+		holds = f.held // as it is
+	} else if in.Refusal == nil {
+		if err := r.finalizer(ctx, o, true); err != nil {
+			return requeueOnConflict(err)
+		}
+	}
+	if err := r.updateRoster(ctx, key(o), f, holds); err != nil {
+		return ctrl.Result{}, err
+	}
+	return r.write(ctx, o, facts, decision.Look)
+}
+
+// holds returns the clusters that a GitOpsCluster has from now on: those selected, and
+// those that are not selected any more and may not leave yet. What it let go of before
+// is not among them unless it is selected again: that its Secret is there is from before.
+func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
+	holds, decision := r.selectedOrLeaving(owner, f, now)
+	holds = maps.Clone(holds)
+	maps.DeleteFunc(holds, func(cluster string, _ bool) bool {
+		return f.selected[cluster] == nil && r.roster.letGo(owner, f.intent.ArgoNamespace, cluster)
+	})
+	return holds, decision
+}
+
+func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
+	if f.intent.Refusal != nil || f.problem != nil { // nothing was positively read
+		r.forgetAbsence(owner)
+		return f.held, intent.Decision{}
+	}
+	holds := map[string]bool{}
+	for cluster := range f.selected {
+		holds[cluster] = true
+	}
+	if f.intent.ArgoNamespace == r.options.everyIn() && f.intent.Agent == nil {
+		return holds, intent.Decision{} // the Secrets stay in any case
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since := map[string]time.Time{}
+	for cluster := range f.held {
+		if holds[cluster] {
+			continue
+		}
+		if since[cluster] = now; !r.since[owner][cluster].IsZero() {
+			since[cluster] = r.since[owner][cluster]
+		}
+	}
+	r.since[owner] = since
+	decision := intent.Departures{
+		Held: f.held, Selected: holds, Since: since, Grace: r.options.Grace, Limit: r.options.MaxLeaving, Confirmed: f.intent.Confirmed,
+	}.Decide(now)
+	for _, cluster := range decision.Leaving {
+		// One that it takes over is first marked as its own: only what a Secret names lets it go.
+		if !slices.Contains(decision.Go, cluster) || !slices.Contains(clustersecret.Holders(f.secrets[cluster]), owner.String()) {
+			holds[cluster] = true
+		}
+	}
+	return holds, decision
+}
+
+// updateRoster has package register know which clusters a GitOpsCluster holds, and which
+// it has let go of.
+func (r *Reconciler) updateRoster(ctx context.Context, owner types.NamespacedName, f found, holds map[string]bool) error {
+	released := map[string]bool{}
+	for cluster := range f.held {
+		if !holds[cluster] {
+			released[cluster] = true
+		}
+	}
+	news, last := r.roster.heard(owner, ask{f.intent.ArgoNamespace, holds, released})
+	r.roster.kick(r.stop, news...)
+	if last {
+		return r.recheckSecrets(ctx)
+	}
+	return nil
+}
+
+// recheckSecrets has package register look at every Secret of ours, once every GitOpsCluster
+// has been reconciled: a Secret that none of them holds has stayed until then.
+func (r *Reconciler) recheckSecrets(ctx context.Context) error {
+	for _, namespace := range r.options.Namespaces {
+		secrets := &corev1.SecretList{}
+		if err := r.client.List(ctx, secrets, client.InNamespace(namespace), clustersecret.Selector); err != nil {
+			return fmt.Errorf("list cluster Secrets of %s: %w", namespace, err)
+		}
+		for i := range secrets.Items {
+			if clustersecret.IsOwn(&secrets.Items[i]) {
+				r.roster.kick(r.stop, clustersecret.ClusterName(&secrets.Items[i]))
+			}
+		}
+	}
+	return nil
+}
+
+// reconcileDelete releases a GitOpsCluster that is being deleted once none of its clusters
+// is left.
+func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(o, contract.GitOpsClusterFinalizer) {
+		return ctrl.Result{}, nil
+	}
+	facts := f.facts(o, func(string) string { return "" })
+	r.agents.Ask(ctx, askOf(o, f.intent, nil))
+	r.addAgents(key(o), f, &facts)
+	if f.intent.DryRun {
+		plan, err := r.plan(ctx, hubReader{Reader: r.client, everyIn: r.options.everyIn()}, o, f, map[string]bool{})
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		facts.Plan = append(plan, facts.Plan...)
+		if err := r.updateRoster(ctx, key(o), f, f.held); err != nil {
+			return ctrl.Result{}, err
+		}
+		return r.write(ctx, o, facts, 0)
+	}
+	if err := r.updateRoster(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
+		return ctrl.Result{}, err
+	}
+	left, err := r.left(ctx, o, f)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if left {
+		return r.write(ctx, o, facts, time.Second)
+	}
+	return requeueOnConflict(r.finalizer(ctx, o, false))
+}
+
+// left reports whether something of a GitOpsCluster is left. The cache may not know yet
+// of a Secret that was just made for it.
+func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (bool, error) {
+	if f.intent.Refusal != nil && f.intent.Refusal.Reason == intent.ReasonNamespaceNotAllowed {
+		return false, nil // there never was anything, and its Secrets may not be read
+	}
+	if !r.agents.Left(key(o)) {
+		return true, nil
+	}
+	if len(f.held) > 0 || r.roster.handedOut(key(o)) {
+		r.roster.kick(r.stop, slices.Sorted(maps.Keys(f.held))...)
+		return true, nil
+	}
+	live := found{intent: f.intent}
+	// Who else is there is known well enough; the Secrets have to be those of now.
+	err := hubReader{Reader: secretsOf{r.client, r.live}, everyIn: r.options.everyIn()}.lookAtSecrets(ctx, o, &live)
+	return len(live.held) > 0, err
+}
+
+// finalizer adds or removes ours.
+func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, wanted bool) error {
+	if controllerutil.ContainsFinalizer(o, contract.GitOpsClusterFinalizer) == wanted {
+		return nil
+	}
+	before := o.DeepCopy()
+	if wanted {
+		controllerutil.AddFinalizer(o, contract.GitOpsClusterFinalizer)
+	} else {
+		controllerutil.RemoveFinalizer(o, contract.GitOpsClusterFinalizer)
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Patch(ctx, o, patch, client.FieldOwner(fieldOwner)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("patch GitOpsCluster %s: %w", key(o), err)
+	}
+	return nil
+}
+
+func (r *Reconciler) forget(owner types.NamespacedName) {
+	r.mu.Lock()
+	delete(r.since, owner)
+	delete(r.wrote, owner)
+	r.mu.Unlock()
+	clusterCounts.DeletePartialMatch(map[string]string{"namespace": owner.Namespace, "name": owner.Name})
+}
+
+func (r *Reconciler) forgetAbsence(owner types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.since, owner)
+}
+
+func requeueOnConflict(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
+	}
+	return ctrl.Result{}, err
+}

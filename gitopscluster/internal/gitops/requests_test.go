@@ -1,0 +1,129 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// used are verbs on resources that gitopscluster has used.
+var used sync.Map
+
+// unseen are resources that these tests do not use: the API server itself asks for signers,
+// when a request is signed, routes are OpenShift's, and reviews are for package boot.
+var unseen = []string{"signers", "routes", "tokenreviews", "subjectaccessreviews"}
+
+// unused names the rights of the components that no test needed.
+func unused() error {
+	var failed error
+	for _, rule := range hub.optional {
+		if slices.ContainsFunc(rule.Resources, func(resource string) bool { return slices.Contains(unseen, resource) }) {
+			continue
+		}
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				if _, ok := used.Load(verb + " " + resource); !ok {
+					failed = errors.Join(failed, fmt.Errorf("a component's role allows %s %s, which no test uses", verb, resource))
+				}
+			}
+		}
+	}
+	return failed
+}
+
+// recorder notes what goes to the API server.
+type recorder struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	// writes are "verb resource[/subresource] namespace/name", but for Events.
+	writes []string
+	denied []string
+	// asked is how often what was asked for, by "verb resource[/subresource]".
+	asked map[string]int
+	// under is how many writes of add-ons and works are under way, most the most at a time.
+	under, most int
+}
+
+// busy counts a write of an add-on or work for as long as it takes.
+func (r *recorder) busy(verb, resource string) (done func()) {
+	base, _, _ := strings.Cut(resource, "/")
+	counts := !slices.Contains([]string{"get", "list", "watch"}, verb) && slices.Contains([]string{"managedclusteraddons", "manifestworks"}, base)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked == nil {
+		r.asked = map[string]int{}
+	}
+	r.asked[verb+" "+resource]++
+	if !counts {
+		return func() {}
+	}
+	r.under++
+	r.most = max(r.most, r.under)
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.under--
+	}
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
+	verb, resource, object := requested(q)
+	used.Store(verb+" "+resource, true)
+	if q.URL.Query().Get("sendInitialEvents") != "" { // an API server that cannot do that is asked for a list
+		used.Store("list "+resource, true)
+	}
+	done := r.busy(verb, resource)
+	response, err := r.next.RoundTrip(q)
+	done()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err == nil && response.StatusCode == http.StatusForbidden {
+		r.denied = append(r.denied, verb+" "+resource+" "+object)
+	}
+	if q.Method != http.MethodGet && resource != "events" && err == nil && response.StatusCode < 300 {
+		r.writes = append(r.writes, verb+" "+resource+" "+object)
+	}
+	return response, err
+}
+
+func (r *recorder) written() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.writes)
+}
+
+// requested reads a request as the API server's authorizer does.
+func requested(q *http.Request) (verb, resource, object string) {
+	parts := strings.Split(strings.Trim(q.URL.Path, "/"), "/")
+	if parts[0] == "api" {
+		parts = parts[min(2, len(parts)):]
+	} else {
+		parts = parts[min(3, len(parts)):]
+	}
+	namespace := ""
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		namespace, parts = parts[1]+"/", parts[2:]
+	}
+	verb = map[string]string{http.MethodPost: "create", http.MethodPatch: "patch", http.MethodDelete: "delete", http.MethodPut: "update", http.MethodGet: "get"}[q.Method]
+	if len(parts) > 0 {
+		resource = parts[0]
+	}
+	if len(parts) > 1 {
+		object = namespace + parts[1]
+	} else if verb == "get" {
+		if verb = "list"; q.URL.Query().Get("watch") != "" {
+			verb = "watch"
+		}
+	}
+	if len(parts) > 2 {
+		resource += "/" + parts[2]
+	}
+	return verb, resource, object
+}

@@ -1,0 +1,235 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
+)
+
+// Options of [Setup].
+type Options struct {
+	// Namespaces are those of the hub's Argo CDs; the first is the default one.
+	Namespaces []string
+	// Every accepted cluster is registered in the first namespace, whoever asks.
+	Every bool
+	// InstanceLabel as in register.Options.
+	InstanceLabel string
+	// Grace is how long a cluster must be out of its Placement before it leaves, and
+	// MaxLeaving how many may leave at a time.
+	Grace      time.Duration
+	MaxLeaving limit.Limit
+	// Adopt works under another project's CustomResourceDefinition, too.
+	Adopt bool
+	// Agents bring argocd-agent to clusters; nil: clusters are registered only.
+	Agents *agents.Options
+	// HubNamespace is where gitopscluster runs; its pod gets Events.
+	HubNamespace string
+	// Recheck is how often the CustomResourceDefinition is looked at; 0: every 15 seconds.
+	Recheck time.Duration
+	// Backoff decides when a failed GitOpsCluster is tried again; nil: [boot.Backoff].
+	Backoff workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+func (o Options) withDefaults() Options {
+	if o.Backoff == nil {
+		o.Backoff = boot.Backoff()
+	}
+	if o.Recheck == 0 {
+		o.Recheck = recheck
+	}
+	return o
+}
+
+func (o Options) settings() intent.Settings {
+	return intent.Settings{Namespaces: o.Namespaces, Agents: o.Agents != nil}
+}
+
+func (o Options) everyIn() string {
+	if o.Every {
+		return o.Namespaces[0]
+	}
+	return ""
+}
+
+// Setup adds the controller to mgr, whose scheme must know GitOpsClusters and
+// Placements and whose cache must be built with register.Caches. It starts to watch once
+// the CustomResourceDefinition is ours, and returns the scope of package register.
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Roster, error) {
+	options = options.withDefaults()
+	if err := registerMetrics(); err != nil {
+		return nil, fmt.Errorf("register metrics of GitOpsClusters: %w", err)
+	}
+	roster := NewRoster(options.everyIn())
+	r := &Reconciler{
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), roster: roster, agents: none{},
+		recorder: mgr.GetEventRecorder("gitopscluster"),
+		since:    map[types.NamespacedName]map[string]time.Time{}, wrote: map[types.NamespacedName]written{},
+	}
+	if options.Agents != nil {
+		if err := r.bringAgents(ctx, mgr, *options.Agents); err != nil {
+			return nil, err
+		}
+	}
+	if err := mgr.Add(&starter{mgr, r}); err != nil {
+		return nil, fmt.Errorf("set up GitOpsClusters: %w", err)
+	}
+	return roster, nil
+}
+
+// bringAgents adds what brings argocd-agent to clusters.
+func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options) error {
+	o.Namespaces, o.Limit = r.options.Namespaces, r.options.MaxLeaving
+	o.SecretDigest = func(namespace, cluster string) string {
+		secret := &corev1.Secret{}
+		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy); err != nil || !clustersecret.IsOwn(secret) {
+			return ""
+		}
+		return secret.Annotations[contract.ConfigDigestAnnotation]
+	}
+	o.Changed = r.roster.tellChanged
+	o.Reshaped = func(clusters ...string) { r.roster.kick(ctx.Done(), clusters...) }
+	o.Abandoned = r.abandoned
+	hub, err := agents.Setup(ctx, mgr, o)
+	if err != nil {
+		return err
+	}
+	r.agents, r.roster.agents = hub, hub
+	return nil
+}
+
+// starter starts the controller when the gate opens for the first time.
+type starter struct {
+	mgr ctrl.Manager
+	r   *Reconciler
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (s *starter) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (s *starter) Start(ctx context.Context) error {
+	r := s.r
+	r.stop = ctx.Done()
+	if !r.gate.wait(ctx) {
+		return nil
+	}
+	list := &v1beta1.GitOpsClusterList{}
+	err := r.client.List(ctx, list) // waits for the cache
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("list GitOpsClusters: %w", err)
+	}
+	owners := make([]types.NamespacedName, len(list.Items))
+	for i := range list.Items {
+		owners[i] = key(&list.Items[i])
+	}
+	r.roster.start(owners)
+	r.agents.Start(ctx, owners)
+	again := make(chan event.GenericEvent)
+	r.roster.onChange(func(namespace string) { r.requeue(ctx, again, namespace) })
+	if err := r.control(s.mgr, again); err != nil {
+		return err
+	}
+	r.gate.watch(ctx, func() { r.requeue(ctx, again, "") })
+	return nil
+}
+
+// requeue has the GitOpsClusters of an Argo CD worked off, of all with "".
+func (r *Reconciler) requeue(ctx context.Context, again chan<- event.GenericEvent, namespace string) {
+	for _, request := range r.of(ctx, namespace) {
+		o := &v1beta1.GitOpsCluster{}
+		o.Namespace, o.Name = request.Namespace, request.Name
+		select {
+		case again <- event.GenericEvent{Object: o}:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// control adds the controller to the manager, which starts it.
+func (r *Reconciler) control(mgr ctrl.Manager, again chan event.GenericEvent) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("gitops").
+		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(specChanged)).
+		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetName() }))).
+		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetLabels()[clusterv1beta1.PlacementLabel] }))).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.of(ctx, "") }), builder.WithPredicates(acceptanceChanged)).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return r.of(ctx, o.GetNamespace()) })).
+		WatchesRawSource(source.Channel(again, &handler.EnqueueRequestForObject{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: r.options.Backoff}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up GitOpsClusters: %w", err)
+	}
+	return nil
+}
+
+// of returns the GitOpsClusters of an Argo CD, all with "".
+func (r *Reconciler) of(ctx context.Context, namespace string) []reconcile.Request {
+	return r.matching(ctx, func(o *v1beta1.GitOpsCluster) bool { return namespace == "" || intent.ArgoNamespace(o) == namespace })
+}
+
+func (r *Reconciler) matching(ctx context.Context, match func(*v1beta1.GitOpsCluster) bool, opts ...client.ListOption) []reconcile.Request {
+	list := &v1beta1.GitOpsClusterList{}
+	if err := r.client.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list GitOpsClusters")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if match(&list.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: key(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// byPlacement returns the GitOpsClusters whose Placement name says.
+func (r *Reconciler) byPlacement(name func(client.Object) string) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.matching(ctx, func(g *v1beta1.GitOpsCluster) bool { return g.Spec.PlacementRef.Name == name(o) }, client.InNamespace(o.GetNamespace()))
+	}
+}
+
+// specChanged lets through what we do not write ourselves.
+var specChanged = predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, statusLost)
+
+// statusLost lets a status through that another client has cut; ours comes back as it was
+// written, which costs no write.
+var statusLost = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*v1beta1.GitOpsCluster)
+	after, ok2 := e.ObjectNew.(*v1beta1.GitOpsCluster)
+	return ok && ok2 && len(after.Status.Conditions) < len(before.Status.Conditions)
+}}
+
+// acceptanceChanged lets through what selects or deselects a ManagedCluster.
+var acceptanceChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
+	after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
+	return ok && ok2 && clustersecret.Registrable(before) != clustersecret.Registrable(after)
+}}

@@ -1,0 +1,223 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package intent
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Modes of agents.
+const (
+	ModeManaged    = "managed"
+	ModeAutonomous = "autonomous"
+	// ModeRegistration is what a GitOpsCluster without agents is in.
+	ModeRegistration = "registration"
+)
+
+// Reasons for which a spec is not accepted.
+const (
+	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
+	ReasonModeNotSupported    = "ModeNotSupported"
+	ReasonBadManifests        = "BadManifests"
+	ReasonBadField            = "BadField"
+	ReasonBadAnnotation       = "BadAnnotation"
+)
+
+// maxManifests bounds how many objects go along with an agent.
+const maxManifests = 16
+
+// maxGeneration bounds what a generation is raised to by hand.
+const maxGeneration = 1_000_000
+
+// Settings are gitopscluster's own.
+type Settings struct {
+	// Namespaces are those of the hub's Argo CDs that clusters may be registered with.
+	Namespaces []string
+	// Agents are delivered; else clusters are registered only.
+	Agents bool
+}
+
+// Intent is what a GitOpsCluster asks for.
+type Intent struct {
+	// ArgoNamespace is where the cluster Secrets are.
+	ArgoNamespace string
+	// Placement is in the GitOpsCluster's own namespace.
+	Placement string
+	// Agent is nil when clusters are registered only.
+	Agent *Agent
+	// Unused names the fields that are set and not acted on, each with what to do.
+	Unused []string
+	// Refusal says why nothing is done, if so.
+	Refusal *Problem
+	// Generation is the least one of the agents' certificates, 0 for any.
+	Generation int
+	// DryRun: nothing is written but the plan.
+	DryRun bool
+	// Abandon lets go of clusters that cannot be reached.
+	Abandon bool
+	// Confirmed is how many clusters may leave at a time, whatever the limit says.
+	Confirmed int
+}
+
+// Agent is what is asked for on each cluster.
+type Agent struct {
+	// Mode is [ModeManaged] or [ModeAutonomous].
+	Mode string
+	// Address and Port of the principal; "" and 0: to be found.
+	Address string
+	Port    int32
+	// Namespace of Argo CD on the clusters.
+	Namespace string
+	// Manifests go along.
+	Manifests [][]byte
+	// LiveView lets the agent read what it is to show.
+	LiveView bool
+	// RestartPrincipal may be done when its certificates change.
+	RestartPrincipal bool
+}
+
+// Problem is why something is not as it should be: a condition's reason and message.
+type Problem struct{ Reason, Message string }
+
+// ArgoNamespace returns where the cluster Secrets of a GitOpsCluster are.
+func ArgoNamespace(o *v1beta1.GitOpsCluster) string {
+	if o.Spec.ArgoServer != nil && o.Spec.ArgoCDAgentAddon == nil {
+		return cmp.Or(o.Spec.ArgoServer.ArgoNamespace, o.Namespace)
+	}
+	return o.Namespace
+}
+
+// Of returns what a GitOpsCluster asks for.
+func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
+	in := Intent{ArgoNamespace: ArgoNamespace(o), Placement: o.Spec.PlacementRef.Name, Unused: unused(&o.Spec)}
+	agent, problem := agentOf(o, in.ArgoNamespace)
+	if agent != nil && !s.Agents {
+		in.Unused = append(in.Unused, "argocd-agent: clusters are registered without it, as gitopscluster runs without --agents")
+		agent = nil
+	}
+	in.Agent = agent
+	in.Refusal = firstProblem(shape(&o.Spec), allowed(in.ArgoNamespace, s.Namespaces), problem, in.annotations(o.Annotations))
+	return in
+}
+
+func firstProblem(problems ...*Problem) *Problem {
+	for _, p := range problems {
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// shape refuses what the API server refuses, too: objects may be older than its schema.
+func shape(spec *v1beta1.GitOpsClusterSpec) *Problem {
+	switch {
+	case spec.ArgoCDAgentAddon != nil && (spec.ArgoServer != nil || spec.GitOpsAddon != nil):
+		return &Problem{ReasonBadField, "spec.argoCDAgentAddon excludes spec.argoServer and spec.gitopsAddon; remove the fields of one shape"}
+	case spec.ArgoCDAgentAddon == nil && spec.ArgoServer == nil:
+		return &Problem{ReasonBadField, "spec names no Argo CD; set spec.argoServer or spec.argoCDAgentAddon"}
+	case spec.PlacementRef.Name == "":
+		return &Problem{ReasonBadField, "spec.placementRef.name is empty; name a Placement in this namespace"}
+	case spec.PlacementRef.Kind != "" && spec.PlacementRef.Kind != "Placement":
+		return &Problem{ReasonBadField, "spec.placementRef.kind is not Placement; nothing else selects clusters"}
+	}
+	return nil
+}
+
+func allowed(namespace string, namespaces []string) *Problem {
+	if slices.Contains(namespaces, namespace) {
+		return nil
+	}
+	return &Problem{ReasonNamespaceNotAllowed, fmt.Sprintf("gitopscluster does not register clusters in namespace %s; set spec.argoServer.argoNamespace to one of %s, or start gitopscluster with a further --argocd-namespace=%s and grant it Secrets there",
+		contract.Token(namespace, &contract.Rejected{}), strings.Join(namespaces, ", "), contract.Token(namespace, &contract.Rejected{}))}
+}
+
+func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
+	a := &Agent{RestartPrincipal: true}
+	var port string
+	switch spec := o.Spec; {
+	case spec.ArgoCDAgentAddon != nil:
+		w := spec.ArgoCDAgentAddon
+		a.Mode, a.Address, port, a.Namespace = w.Mode, w.PrincipalServerAddress, w.PrincipalServerPort, cmp.Or(w.AgentNamespace, "argocd")
+		if w.ArgoCDCRManifestWork != nil {
+			for _, m := range w.ArgoCDCRManifestWork.Manifests {
+				a.Manifests = append(a.Manifests, m.Raw)
+			}
+		}
+	case spec.GitOpsAddon != nil && isTrue(spec.GitOpsAddon.Enabled) && spec.GitOpsAddon.ArgoCDAgent != nil && isTrue(spec.GitOpsAddon.ArgoCDAgent.Enabled):
+		w := spec.GitOpsAddon.ArgoCDAgent
+		a.Mode, a.Address, port, a.Namespace = w.Mode, w.ServerAddress, w.ServerPort, cmp.Or(o.Annotations[contract.AgentNamespaceAnnotation], argocd)
+	default:
+		return nil, nil
+	}
+	a.Mode = cmp.Or(a.Mode, ModeManaged)
+	if a.Mode != ModeManaged && a.Mode != ModeAutonomous {
+		return a, &Problem{ReasonModeNotSupported, "the agent's mode is unknown; set mode to managed or autonomous"}
+	}
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return a, &Problem{ReasonBadField, "the principal's port is no number from 1 to 65535; correct it or leave it empty"}
+		}
+		a.Port = int32(n)
+	}
+	a.LiveView, _ = contract.IsTrue(o.Annotations[contract.LiveViewAnnotation])
+	if value := o.Annotations[contract.RestartPrincipalAnnotation]; value != "" {
+		a.RestartPrincipal, _ = contract.IsTrue(value)
+	}
+	return a, badManifests(a.Manifests)
+}
+
+func badManifests(manifests [][]byte) *Problem {
+	if len(manifests) > maxManifests {
+		return &Problem{ReasonBadManifests, fmt.Sprintf("argoCDCRManifestWork.manifests has %d objects; keep to %d", len(manifests), maxManifests)}
+	}
+	for i, raw := range manifests {
+		var o struct {
+			APIVersion, Kind string
+			Metadata         struct{ Name string }
+		}
+		if err := json.Unmarshal(raw, &o); err != nil || o.APIVersion == "" || o.Kind == "" || o.Metadata.Name == "" {
+			return &Problem{ReasonBadManifests, fmt.Sprintf("argoCDCRManifestWork.manifests[%d] is no object with apiVersion, kind and metadata.name; add them", i)}
+		}
+	}
+	return nil
+}
+
+// annotations reads those of a GitOpsCluster that tell gitopscluster how to go about it.
+// One that cannot be read stops everything: what it was to prevent must not happen.
+func (in *Intent) annotations(annotations map[string]string) *Problem {
+	in.DryRun, _ = contract.IsTrue(annotations[contract.DryRunAnnotation])
+	in.Abandon, _ = contract.IsTrue(annotations[contract.AbandonAnnotation])
+	for _, key := range []string{contract.DryRunAnnotation, contract.AbandonAnnotation, contract.LiveViewAnnotation, contract.RestartPrincipalAnnotation} {
+		if _, ok := contract.IsTrue(annotations[key]); !ok {
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf(`annotation %s is neither "true" nor "false"; correct or remove it`, key)}
+		}
+	}
+	if text := annotations[contract.ConfirmLeavingAnnotation]; text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number of clusters; correct or remove it", contract.ConfirmLeavingAnnotation)}
+		}
+		in.Confirmed = n
+	}
+	if text := annotations[contract.CertificateGenerationAnnotation]; text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxGeneration {
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number from 1 to %d; correct or remove it", contract.CertificateGenerationAnnotation, maxGeneration)}
+		}
+		in.Generation = n
+	}
+	return nil
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }

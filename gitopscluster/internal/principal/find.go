@@ -1,0 +1,297 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package principal
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Names by which a principal and its Services are known.
+var (
+	serviceNames = []string{"argocd-agent-principal", "openshift-gitops-agent-principal"}
+	// DeploymentNames are those of the Deployments that may be restarted.
+	DeploymentNames = []string{"argocd-agent-principal", "openshift-gitops-agent-principal"}
+)
+
+const (
+	serviceSuffix = "-agent-principal"
+	proxySuffix   = "-agent-resource-proxy"
+	defaultProxy  = "argocd-agent-resource-proxy"
+	// operatorProxySuffix is what argocd-operator appends to the name of the principal's Service.
+	operatorProxySuffix = "-resource-proxy"
+	// ProxyPort is the port of the resource proxy, which cannot be set.
+	ProxyPort    = 9090
+	defaultPort  = 443
+	partOfLabel  = "app.kubernetes.io/part-of"
+	partOfAgent  = "argocd-agent"
+	maxIngresses = 16
+)
+
+// Sources of an address.
+const (
+	SourceSpec         = "Spec"
+	SourceRoute        = "Route"
+	SourceLoadBalancer = "LoadBalancer"
+)
+
+// Reasons of a [Problem].
+const (
+	ReasonNotFound         = "PrincipalNotFound"
+	ReasonNotExposed       = "PrincipalNotExposed"
+	ReasonAddress          = "AddressNotUsable"
+	ReasonAuth             = "AuthDoesNotMatch"
+	ReasonAuthNotAnchored  = "AuthNotAnchored"
+	ReasonMapping          = "MappingDiffers"
+	ReasonSelfRegistration = "SelfRegistrationOn"
+	// ReasonListensOnLoopback: no agent reaches the principal.
+	ReasonListensOnLoopback = "ListensOnLoopback"
+)
+
+// Problem is what is not as it has to be, with the remedy.
+type Problem struct {
+	Reason, Message string
+	// Warning is set when agents work in spite of it.
+	Warning bool
+}
+
+// Wanted is what somebody asks for.
+type Wanted struct {
+	// Namespace of the hub's Argo CD.
+	Namespace string
+	// Address and Port as they are in the spec; empty: to be found.
+	Address, Port string
+	// Field names the field of the spec that holds the address, for messages.
+	Field string
+	// Mode of the agents, "managed" unless it is "autonomous".
+	Mode string
+}
+
+// Found is what is known of the principal.
+type Found struct {
+	Address string
+	Port    int32
+	// Source is where the address comes from.
+	Source string
+	// Image is that of the principal's container; Version is empty when the image
+	// does not tell it.
+	Image, Version string
+	// Service and Deployment are names in the hub's Argo CD namespace, empty when there is none.
+	Service, Deployment string
+	// ProxyService is the name of the resource proxy's Service.
+	ProxyService string
+	// Names are the host names and addresses that the principal's certificate needs,
+	// ProxyNames those of the resource proxy's.
+	Names, ProxyNames []string
+	// Certificates is the digest that the Deployment's pods were restarted for, Current
+	// whether all of them are of the Deployment's present template and available.
+	Certificates string
+	Current      bool
+}
+
+// ProxyServer is the URL by which the hub's Argo CD knows a cluster's live view.
+func (f Found) ProxyServer(namespace, cluster string) string {
+	return fmt.Sprintf("https://%s.%s.svc:%d?agentName=%s", f.ProxyService, namespace, ProxyPort, cluster)
+}
+
+// Find says where the principal is and what of it does not fit. An address is there
+// unless a problem says why not.
+func Find(wanted Wanted, seen Seen) (Found, []Problem) {
+	found := Found{ProxyService: defaultProxy}
+	var problems []Problem
+	service := principalService(seen.Services)
+	if service != nil {
+		found.Service = service.Name
+		problems = append(problems, locate(&found, wanted, service, seen.Routes)...)
+	} else {
+		problems = append(problems, locateWithoutService(&found, wanted, seen.Services)...)
+	}
+	if proxy := byName(seen.Services, proxyNames(found.Service)); proxy != nil {
+		found.ProxyService = proxy.Name
+	}
+	found.Names = certificateNames(wanted.Namespace, service, serviceNames[0], found.Address)
+	found.ProxyNames = certificateNames(wanted.Namespace, nil, found.ProxyService, "")
+	return found, append(problems, inspect(&found, wanted, seen)...)
+}
+
+// principalService returns the Service of the principal, nil unless it is clear which.
+func principalService(services []corev1.Service) *corev1.Service {
+	if s := byName(services, serviceNames); s != nil {
+		return s
+	}
+	var only *corev1.Service
+	for i := range services {
+		if strings.HasSuffix(services[i].Name, serviceSuffix) {
+			if only != nil {
+				return nil
+			}
+			only = &services[i]
+		}
+	}
+	return only
+}
+
+func byName(services []corev1.Service, names []string) *corev1.Service {
+	for _, name := range names {
+		if i := slices.IndexFunc(services, func(s corev1.Service) bool { return s.Name == name }); i >= 0 {
+			return &services[i]
+		}
+	}
+	return nil
+}
+
+// proxyNames are the names that the resource proxy's Service may have beside the principal's.
+func proxyNames(service string) []string {
+	var names []string
+	if instance, ok := strings.CutSuffix(service, serviceSuffix); ok {
+		names = append(names, service+operatorProxySuffix, instance+proxySuffix)
+	}
+	names = append(names, defaultProxy)
+	return append(names, "openshift-gitops"+proxySuffix)
+}
+
+// locate finds the address at which managed clusters reach a Service.
+func locate(found *Found, wanted Wanted, service *corev1.Service, routes []Route) []Problem {
+	port, ok := servicePort(service)
+	route := agentRoute(routes, service.Name)
+	switch {
+	case wanted.Address != "":
+		found.Address, found.Port, found.Source = wanted.Address, port, SourceSpec
+	case route != "":
+		found.Address, found.Port, found.Source = route, defaultPort, SourceRoute
+	case ingress(service) != "":
+		found.Address, found.Port, found.Source = ingress(service), port, SourceLoadBalancer
+	default:
+		return []Problem{{Reason: ReasonNotExposed, Message: fmt.Sprintf(
+			"Service %s/%s of type %s has no address that managed clusters reach: no Route of part-of %s, no status.loadBalancer.ingress; set its type to LoadBalancer, or set %s",
+			wanted.Namespace, service.Name, service.Spec.Type, partOfAgent, wanted.field())}}
+	}
+	if !ok && wanted.Port == "" && found.Source != SourceRoute {
+		port := Problem{Reason: ReasonNotExposed, Message: fmt.Sprintf(
+			"Service %s/%s has no port https, 443 or 8443 and not just one; name its port https, or set the port beside %s", wanted.Namespace, service.Name, wanted.field())}
+		found.Address, found.Port, found.Source = "", 0, ""
+		return []Problem{port}
+	}
+	return settle(found, wanted)
+}
+
+// locateWithoutService takes the address from the spec, or says what is missing.
+func locateWithoutService(found *Found, wanted Wanted, services []corev1.Service) []Problem {
+	if wanted.Address != "" {
+		found.Address, found.Port, found.Source = wanted.Address, defaultPort, SourceSpec
+		return settle(found, wanted)
+	}
+	several := ""
+	if slices.ContainsFunc(services, func(s corev1.Service) bool { return strings.HasSuffix(s.Name, serviceSuffix) }) {
+		several = ", and more than one that ends in " + serviceSuffix
+	}
+	return []Problem{{Reason: ReasonNotFound, Message: fmt.Sprintf("there is no Service %s in namespace %s%s; install argocd-agent's principal there, or set %s",
+		strings.Join(serviceNames, " or "), wanted.Namespace, several, wanted.field())}}
+}
+
+// settle applies the port of the spec and judges the outcome.
+func settle(found *Found, wanted Wanted) []Problem {
+	if wanted.Port != "" {
+		port, err := strconv.ParseUint(wanted.Port, 10, 16)
+		if err != nil || port == 0 {
+			*found = Found{Service: found.Service, ProxyService: found.ProxyService}
+			return []Problem{{Reason: ReasonAddress, Message: fmt.Sprintf("port %q beside %s is no port; set a number from 1 to 65535", clip(wanted.Port), wanted.field())}}
+		}
+		found.Port = int32(port)
+	}
+	if net.ParseIP(found.Address) == nil && len(validation.IsDNS1123Subdomain(found.Address)) > 0 {
+		problem := Problem{Reason: ReasonAddress, Message: fmt.Sprintf("address %q (from %s) is neither a host name nor an IP address; set %s to one, without scheme and port",
+			clip(found.Address), found.Source, wanted.field())}
+		*found = Found{Service: found.Service, ProxyService: found.ProxyService}
+		return []Problem{problem}
+	}
+	return nil
+}
+
+func (w Wanted) field() string {
+	if w.Field == "" {
+		return "the principal's address in the GitOpsCluster"
+	}
+	return w.Field
+}
+
+// servicePort returns the port that agents dial; false when it is not clear which.
+func servicePort(service *corev1.Service) (int32, bool) {
+	ports := service.Spec.Ports
+	for _, is := range []func(corev1.ServicePort) bool{
+		func(p corev1.ServicePort) bool { return p.Name == "https" },
+		func(p corev1.ServicePort) bool { return p.Port == 443 },
+		func(p corev1.ServicePort) bool { return p.Port == 8443 },
+	} {
+		if i := slices.IndexFunc(ports, is); i >= 0 {
+			return ports[i].Port, true
+		}
+	}
+	if len(ports) == 1 {
+		return ports[0].Port, true
+	}
+	return defaultPort, false
+}
+
+// ingress returns the host name of a load balancer, else its address.
+func ingress(service *corev1.Service) string {
+	ingresses := service.Status.LoadBalancer.Ingress
+	for _, i := range ingresses[:min(len(ingresses), maxIngresses)] {
+		if i.Hostname != "" {
+			return i.Hostname
+		}
+	}
+	for _, i := range ingresses[:min(len(ingresses), maxIngresses)] {
+		if i.IP != "" {
+			return i.IP
+		}
+	}
+	return ""
+}
+
+// agentRoute returns the host of the OpenShift Route that leads to a Service.
+func agentRoute(routes []Route, service string) string {
+	for _, r := range routes {
+		if r.Service == service && r.Host != "" && r.Labels[partOfLabel] == partOfAgent {
+			return r.Host
+		}
+	}
+	return ""
+}
+
+// certificateNames are the names that a Service is called by, sorted.
+func certificateNames(namespace string, service *corev1.Service, name, address string) []string {
+	var names []string
+	if service != nil {
+		name = service.Name
+		ingresses := service.Status.LoadBalancer.Ingress
+		for _, i := range ingresses[:min(len(ingresses), maxIngresses)] {
+			names = append(names, i.Hostname, i.IP)
+		}
+	}
+	names = append(names, address, name+"."+namespace+".svc", name+"."+namespace+".svc.cluster.local")
+	for i, n := range names {
+		if parsed, err := netip.ParseAddr(n); err == nil {
+			names[i] = parsed.WithZone("").String()
+		} else if len(validation.IsDNS1123Subdomain(n)) > 0 {
+			names[i] = ""
+		}
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" })
+	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+func clip(text string) string {
+	if len(text) > 128 {
+		return text[:125] + "..."
+	}
+	return text
+}

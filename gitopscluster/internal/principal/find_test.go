@@ -1,0 +1,290 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package principal
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+)
+
+func service(name string, change ...func(*corev1.Service)) corev1.Service {
+	s := corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
+		Type: corev1.ServiceTypeClusterIP, Ports: []corev1.ServicePort{{Name: "https", Port: 443}},
+	}}
+	for _, f := range change {
+		f(&s)
+	}
+	return s
+}
+
+func balanced(ingresses ...corev1.LoadBalancerIngress) func(*corev1.Service) {
+	return func(s *corev1.Service) {
+		s.Spec.Type, s.Status.LoadBalancer.Ingress = corev1.ServiceTypeLoadBalancer, ingresses
+	}
+}
+
+func ports(ports ...corev1.ServicePort) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Spec.Ports = ports }
+}
+
+// deployment is a principal as our documentation has it.
+func deployment(change ...func(*appsv1.Deployment)) appsv1.Deployment {
+	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "argocd-agent-principal", Generation: 2}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{
+		Name: "argocd-agent-principal", Image: "quay.io/argoprojlabs/argocd-agent:v0.9.0",
+		Args: []string{"principal", "--auth=" + AuthValue, "--destination-based-mapping"},
+	}}
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1}
+	for _, f := range change {
+		f(&d)
+	}
+	return d
+}
+
+const name = "argocd-agent-principal"
+
+func TestAddress(t *testing.T) {
+	hostname, ip := corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "192.0.2.7"}
+	route := Route{Host: "route.example.com", Service: name, Labels: map[string]string{partOfLabel: partOfAgent}}
+	cases := map[string]struct {
+		reason   string
+		wanted   Wanted
+		services []corev1.Service
+		routes   []Route
+		address  string
+		port     int32
+		source   string
+		problem  string
+		says     string
+	}{
+		"host name":       {reason: "a host name goes before an address", services: []corev1.Service{service(name, balanced(ip, hostname))}, address: "lb.example.com", port: 443, source: SourceLoadBalancer},
+		"address":         {reason: "an address will do", services: []corev1.Service{service(name, balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
+		"route":           {reason: "a Route goes before a load balancer", services: []corev1.Service{service(name, balanced(ip))}, routes: []Route{route}, address: "route.example.com", port: 443, source: SourceRoute},
+		"route elsewhere": {reason: "a Route of another Service is not the principal's", services: []corev1.Service{service(name, balanced(ip))}, routes: []Route{{Host: "x.example.com", Service: "x", Labels: route.Labels}}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
+		"spec":            {reason: "what the spec says goes before everything", wanted: Wanted{Address: "spec.example.com"}, services: []corev1.Service{service(name, balanced(ip))}, routes: []Route{route}, address: "spec.example.com", port: 443, source: SourceSpec},
+		"spec with port":  {reason: "its port as well", wanted: Wanted{Address: "spec.example.com", Port: "30443"}, services: []corev1.Service{service(name)}, address: "spec.example.com", port: 30443, source: SourceSpec},
+		"port alone":      {reason: "only the port is fixed", wanted: Wanted{Port: "8443"}, services: []corev1.Service{service(name, balanced(ip))}, address: "192.0.2.7", port: 8443, source: SourceLoadBalancer},
+		"elsewhere":       {reason: "the principal may be outside", wanted: Wanted{Address: "203.0.113.1"}, address: "203.0.113.1", port: 443, source: SourceSpec},
+		"named port":      {reason: "https goes before 443", services: []corev1.Service{service(name, balanced(ip), ports(corev1.ServicePort{Name: "x", Port: 443}, corev1.ServicePort{Name: "https", Port: 9443}))}, address: "192.0.2.7", port: 9443, source: SourceLoadBalancer},
+		"8443":            {reason: "8443 goes before others", services: []corev1.Service{service(name, balanced(ip), ports(corev1.ServicePort{Name: "x", Port: 1}, corev1.ServicePort{Name: "grpc", Port: 8443}))}, address: "192.0.2.7", port: 8443, source: SourceLoadBalancer},
+		"only port":       {reason: "the only one it is", services: []corev1.Service{service(name, balanced(ip), ports(corev1.ServicePort{Name: "grpc", Port: 7}))}, address: "192.0.2.7", port: 7, source: SourceLoadBalancer},
+		"OpenShift":       {reason: "the operator's name", services: []corev1.Service{service("x-agent-principal"), service("openshift-gitops-agent-principal", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
+		"instance":        {reason: "the only one that ends like it", services: []corev1.Service{service("other"), service("x-agent-principal", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
+
+		"no Service":   {reason: "there is none", problem: ReasonNotFound, says: "install argocd-agent's principal there, or set spec.address"},
+		"two":          {reason: "it is not clear which", services: []corev1.Service{service("x-agent-principal", balanced(ip)), service("y-agent-principal", balanced(ip))}, problem: ReasonNotFound, says: "more than one"},
+		"ClusterIP":    {reason: "nobody outside reaches it", services: []corev1.Service{service(name)}, problem: ReasonNotExposed, says: "Service argocd/argocd-agent-principal of type ClusterIP"},
+		"no ingress":   {reason: "the load balancer is on its way", services: []corev1.Service{service(name, balanced())}, problem: ReasonNotExposed, says: "or set spec.address"},
+		"which port":   {reason: "it is not clear which", services: []corev1.Service{service(name, balanced(ip), ports(corev1.ServicePort{Port: 1}, corev1.ServicePort{Port: 2}))}, problem: ReasonNotExposed, says: "name its port https"},
+		"no port":      {reason: "a word is no port", wanted: Wanted{Port: "https"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonAddress, says: "from 1 to 65535"},
+		"port zero":    {reason: "nor is 0", wanted: Wanted{Port: "0"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonAddress, says: "from 1 to 65535"},
+		"URL":          {reason: "a URL is no host", wanted: Wanted{Address: "https://principal.example.com:443"}, problem: ReasonAddress, says: "without scheme and port"},
+		"long address": {reason: "what is said of it is bounded", wanted: Wanted{Address: strings.Repeat("a", 10_000)}, problem: ReasonAddress, says: "aaa..."},
+	}
+	for title, c := range cases {
+		t.Run(title, func(t *testing.T) {
+			c.wanted.Namespace, c.wanted.Field = "argocd", "spec.address"
+			found, problems := Find(c.wanted, Seen{Services: c.services, Routes: c.routes, Deployments: []appsv1.Deployment{deployment()}})
+			if found.Address != c.address || found.Port != c.port || found.Source != c.source {
+				t.Errorf("%s: %s:%d from %s", c.reason, found.Address, found.Port, found.Source)
+			}
+			switch {
+			case c.problem == "" && len(problems) > 0, c.problem != "" && (len(problems) != 1 || problems[0].Warning || problems[0].Reason != c.problem || !strings.Contains(problems[0].Message, c.says) || len(problems[0].Message) > 1024):
+				t.Errorf("%s: problems %+v", c.reason, problems)
+			}
+			if len(found.Names) == 0 || len(found.ProxyNames) == 0 || (c.address != "" && !slices.Contains(found.Names, c.address)) {
+				t.Errorf("%s: certificates name %v and %v", c.reason, found.Names, found.ProxyNames)
+			}
+			if found.Image == "" || found.Version != "0.9.0" || !found.Current {
+				t.Errorf("%s: image %s, version %s", c.reason, found.Image, found.Version)
+			}
+		})
+	}
+}
+
+func TestNamesOfCertificates(t *testing.T) {
+	s := service("x-agent-principal", balanced(corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "2001:db8::1"}, corev1.LoadBalancerIngress{Hostname: "not a name"}))
+	found, _ := Find(Wanted{Namespace: "a", Address: "spec.example.com"}, Seen{Services: []corev1.Service{s, service("x-agent-resource-proxy")}})
+	want := []string{"2001:db8::1", "lb.example.com", "spec.example.com", "x-agent-principal.a.svc", "x-agent-principal.a.svc.cluster.local"}
+	if diff := cmp.Diff(want, found.Names); diff != "" {
+		t.Errorf("the principal's (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"x-agent-resource-proxy.a.svc", "x-agent-resource-proxy.a.svc.cluster.local"}, found.ProxyNames); diff != "" {
+		t.Errorf("the resource proxy's (-want +got):\n%s", diff)
+	}
+	if got := found.ProxyServer("a", "c1"); got != "https://x-agent-resource-proxy.a.svc:9090?agentName=c1" {
+		t.Errorf("Argo CD is to dial %s", got)
+	}
+}
+
+// Settings of the principal: each that does not fit has a reason of its own and says
+// what to set.
+func TestSettings(t *testing.T) {
+	container := func(f func(*corev1.Container)) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) { f(&d.Spec.Template.Spec.Containers[0]) }
+	}
+	args := func(args ...string) func(*appsv1.Deployment) {
+		return container(func(c *corev1.Container) { c.Args = append([]string{"principal"}, args...) })
+	}
+	auth := func(value string) func(*appsv1.Deployment) {
+		return args("--auth="+value, "--destination-based-mapping=true")
+	}
+	env := func(vars ...corev1.EnvVar) func(*appsv1.Deployment) {
+		return container(func(c *corev1.Container) { c.Args, c.Env = []string{"principal"}, vars })
+	}
+	from := func(variable, config, key string) corev1.EnvVar {
+		return corev1.EnvVar{Name: variable, ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: config}, Key: key}}}
+	}
+	cases := map[string]struct {
+		reason  string
+		change  func(*appsv1.Deployment)
+		params  map[string]string
+		mode    string
+		reasons []string
+		warning bool
+		says    string
+	}{
+		"as documented": {reason: "nothing is wrong"},
+		"two words":     {reason: "a flag and its value", change: args("--auth", AuthValue, "--destination-based-mapping")},
+		"variables": {reason: "the manifests fill variables from a ConfigMap", change: env(from("ARGOCD_PRINCIPAL_AUTH", ParamsName, "principal.auth"), from("ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", ParamsName, "principal.destination-based-mapping")),
+			params: map[string]string{"principal.auth": AuthValue, "principal.destination-based-mapping": "true"}},
+		"flag first": {reason: "a flag goes before a variable", params: map[string]string{"principal.auth": "userpass:x"}, change: container(func(c *corev1.Container) {
+			c.Env = []corev1.EnvVar{from("ARGOCD_PRINCIPAL_AUTH", ParamsName, "principal.auth")}
+		})},
+		"unknown":         {reason: "what cannot be known is not judged", change: env(from("ARGOCD_PRINCIPAL_AUTH", "other", "x"), corev1.EnvVar{Name: "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", Value: "true"})},
+		"its own default": {reason: "it works, but is not anchored", change: auth("mtls:CN=([^,]+)"), reasons: []string{ReasonAuthNotAnchored}, warning: true, says: AuthValue},
+		"begin only":      {reason: "no subject gets past an anchor at the begin", change: auth("mtls:subject:^CN=([^,]+)")},
+		"none":            {reason: "the principal does not start without", change: args("--destination-based-mapping"), reasons: []string{ReasonAuth}, says: AuthValue},
+		"URI":             {reason: "certificates from here have no URI", change: auth("mtls:uri:spiffe://x/(.+)"), reasons: []string{ReasonAuth}, says: AuthValue},
+		"header":          {reason: "a mesh is not what agents are made for", change: auth("header:x:(.+)"), reasons: []string{ReasonAuth}, says: AuthValue},
+		"whole subject":   {reason: "the name would have the organisation in it", change: auth("mtls:subject:^CN=(.+)$"), reasons: []string{ReasonAuth}, says: "does not find agent"},
+		"end too early":   {reason: "certificates from here have an organisation", change: auth("mtls:subject:^CN=([^,]+)$"), reasons: []string{ReasonAuth}, says: "does not find agent"},
+		"no expression":   {reason: "it cannot be tried", change: auth("mtls:subject:("), reasons: []string{ReasonAuth}, says: "no regular expression"},
+		"long":            {reason: "it is not even tried", change: auth("mtls:subject:" + strings.Repeat("a", 10_000)), reasons: []string{ReasonAuth}, says: "longer than"},
+		"no mapping":      {reason: "trees would break", change: args("--auth=" + AuthValue), reasons: []string{ReasonMapping}, says: `principal.destination-based-mapping: "true"`},
+		"mapping off":     {reason: "off is off", change: args("--auth="+AuthValue, "--destination-based-mapping=false"), reasons: []string{ReasonMapping}, says: "argocd-agent-params"},
+		"autonomous":      {reason: "those have no destinations", mode: agent.ModeAutonomous, change: args("--auth=" + AuthValue)},
+		"self":            {reason: "Argo CD would know a cluster twice", change: args("--auth="+AuthValue, "--destination-based-mapping", "--enable-self-cluster-registration"), reasons: []string{ReasonSelfRegistration}, says: "--enable-self-cluster-registration=false"},
+		"everything":      {reason: "each is told", change: args("--auth=userpass:x", "--enable-self-cluster-registration=true"), reasons: []string{ReasonAuth, ReasonMapping, ReasonSelfRegistration}, says: "argocd"},
+		"no container":    {reason: "it is none", change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers = nil }, reasons: []string{ReasonNotFound}, says: "no container"},
+	}
+	for title, c := range cases {
+		t.Run(title, func(t *testing.T) {
+			d := deployment()
+			if c.change != nil {
+				c.change(&d)
+			}
+			_, problems := Find(Wanted{Namespace: "argocd", Address: "p.example.com", Mode: c.mode}, Seen{Services: []corev1.Service{service(name)}, Deployments: []appsv1.Deployment{d}, Params: c.params})
+			var got []string
+			for _, p := range problems {
+				got = append(got, p.Reason)
+				if !strings.Contains(p.Message, c.says) || p.Warning != c.warning || len(p.Message) > 2048 {
+					t.Errorf("%s: %+v", c.reason, p)
+				}
+			}
+			if !slices.Equal(got, c.reasons) {
+				t.Errorf("%s: problems %+v", c.reason, problems)
+			}
+		})
+	}
+}
+
+func TestDeployment(t *testing.T) {
+	other := func(image string) appsv1.Deployment {
+		return deployment(func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "proxy", Image: "proxy:1"}}, d.Spec.Template.Spec.Containers...)
+			d.Spec.Template.Spec.Containers[1].Image = image
+		})
+	}
+	for image, version := range map[string]string{
+		"quay.io/argoprojlabs/argocd-agent:v0.9.0": "0.9.0", "localhost:5000/agent:0.10.1-rc1": "0.10.1-rc1", "localhost:5000/agent": "",
+		"agent@sha256:0123": "", "agent:v0.9.0@sha256:0123": "0.9.0", "agent:latest": "", "": "",
+	} {
+		found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{other(image)}})
+		if found.Image != image || found.Version != version {
+			t.Errorf("%s: image %s, version %s", image, found.Image, found.Version)
+		}
+	}
+	for title, c := range map[string]struct {
+		change func(*appsv1.Deployment)
+		want   bool
+	}{
+		"rolled out":  {func(*appsv1.Deployment) {}, true},
+		"not seen":    {func(d *appsv1.Deployment) { d.Generation++ }, false},
+		"old pod":     {func(d *appsv1.Deployment) { d.Status.Replicas++ }, false},
+		"not updated": {func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 }, false},
+		"not there":   {func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 0 }, false},
+		"switched off": {func(d *appsv1.Deployment) {
+			none := int32(0)
+			d.Spec.Replicas, d.Status = &none, appsv1.DeploymentStatus{ObservedGeneration: 2}
+		}, false},
+	} {
+		if found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{deployment(c.change)}}); found.Current != c.want {
+			t.Errorf("%s: current is %t", title, found.Current)
+		}
+	}
+	marked := deployment(func(d *appsv1.Deployment) {
+		d.Spec.Template.Annotations = map[string]string{agent.CertificatesAnnotation: "x"}
+	})
+	if found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{marked}}); found.Certificates != "x" || found.Deployment != name {
+		t.Errorf("%+v", found)
+	}
+	// A Deployment of another name may not be restarted, and is not looked at.
+	foreign := deployment(func(d *appsv1.Deployment) { d.Name = "x-agent-principal" })
+	found, problems := Find(Wanted{Namespace: "a", Address: "p.example.com"}, Seen{Deployments: []appsv1.Deployment{foreign}})
+	if found.Deployment != "" || len(problems) != 1 || !problems[0].Warning || problems[0].Reason != ReasonNotFound {
+		t.Errorf("%+v, %+v", found, problems)
+	}
+}
+
+// argocd-operator calls the resource proxy's Service after the principal's, whatever its
+// ArgoCD is called.
+func TestFind_resourceProxyOfArgoCDOperator(t *testing.T) {
+	for _, instance := range []string{"openshift-gitops", "argocd", "mine"} {
+		found, _ := Find(Wanted{Namespace: "a"}, Seen{Services: []corev1.Service{
+			service(instance + "-agent-principal-healthz"), service(instance + "-agent-principal"), service(instance + "-agent-principal-resource-proxy"),
+		}})
+		want := instance + "-agent-principal-resource-proxy"
+		if found.ProxyService != want || !slices.Contains(found.ProxyNames, want+".a.svc") {
+			t.Errorf("ArgoCD %s: the resource proxy is %s, its certificate names %v", instance, found.ProxyService, found.ProxyNames)
+		}
+	}
+}
+
+// The default of argocd-agent's own manifests is an address that only the principal's pod
+// reaches.
+func TestFind_principalThatListensOnLoopback(t *testing.T) {
+	listening := func(host string) []Problem {
+		d := deployment(func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "ARGOCD_PRINCIPAL_LISTEN_HOST", ValueFrom: &corev1.EnvVarSource{
+				ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: ParamsName}, Key: "principal.listen.host"},
+			}}}
+		})
+		ingress := corev1.LoadBalancerIngress{IP: "192.0.2.7"}
+		_, problems := Find(Wanted{Namespace: "argocd"}, Seen{
+			Services: []corev1.Service{service(name, balanced(ingress))}, Deployments: []appsv1.Deployment{d}, Params: map[string]string{"principal.listen.host": host},
+		})
+		return problems
+	}
+	for _, host := range []string{"127.0.0.1", "127.0.0.2", "::1", "localhost"} {
+		problems := listening(host)
+		if len(problems) != 1 || problems[0].Reason != ReasonListensOnLoopback || problems[0].Warning ||
+			!strings.Contains(problems[0].Message, `set principal.listen.host: "0.0.0.0" in ConfigMap argocd/argocd-agent-params`) {
+			t.Errorf("host %s: %+v", host, problems)
+		}
+	}
+	for _, host := range []string{"", "0.0.0.0", "::", "10.0.0.1"} {
+		if problems := listening(host); len(problems) > 0 {
+			t.Errorf("host %q: %+v", host, problems)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package principal
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+)
+
+// Settings of the principal that have to fit the agents. The names are those of
+// argocd-agent v0.9.0: of the flag, which counts first, of the variable, and of the key
+// that its manifests fill the variable from.
+type setting struct{ flag, variable, key string }
+
+var (
+	authSetting    = setting{"auth", "ARGOCD_PRINCIPAL_AUTH", "principal.auth"}
+	mappingSetting = setting{"destination-based-mapping", "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "principal.destination-based-mapping"}
+	listenSetting  = setting{"listen-host", "ARGOCD_PRINCIPAL_LISTEN_HOST", "principal.listen.host"}
+	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", ""}
+)
+
+const (
+	// ParamsName is the ConfigMap with the principal's settings.
+	ParamsName = "argocd-agent-params"
+	// AuthValue is the setting by which the principal knows our certificates, and
+	// nobody else's.
+	AuthValue     = `mtls:subject:^CN=([^,]+)(?:,O=g[0-9]+)?$`
+	maxExpression = 1024
+	maxImage      = 512
+)
+
+// inspect reads the principal's Deployment and judges its settings. An address from the
+// spec may be that of a principal elsewhere, of which nothing is known.
+func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
+	deployment := principalDeployment(seen.Deployments, found.Service)
+	if deployment == nil {
+		return []Problem{{Warning: found.Address != "", Reason: ReasonNotFound, Message: fmt.Sprintf(
+			"there is no Deployment %s in namespace %s: image and settings of the principal are not known; install argocd-agent's principal there",
+			strings.Join(DeploymentNames, " or "), wanted.Namespace)}}
+	}
+	found.Deployment = deployment.Name
+	found.Certificates = deployment.Spec.Template.Annotations[agent.CertificatesAnnotation]
+	found.Current = rolledOut(deployment)
+	container := principalContainer(deployment.Spec.Template.Spec.Containers)
+	if container == nil {
+		return []Problem{{Reason: ReasonNotFound, Message: fmt.Sprintf("Deployment %s/%s has no container that runs the principal", wanted.Namespace, deployment.Name)}}
+	}
+	if len(container.Image) <= maxImage {
+		found.Image, found.Version = container.Image, version(container.Image)
+	}
+	where := place{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
+	return judge(where, wanted)
+}
+
+// principalDeployment prefers the one that is called like the Service.
+func principalDeployment(deployments []appsv1.Deployment, service string) *appsv1.Deployment {
+	for _, name := range append([]string{service}, DeploymentNames...) {
+		i := slices.IndexFunc(deployments, func(d appsv1.Deployment) bool { return d.Name == name })
+		if i >= 0 && slices.Contains(DeploymentNames, name) {
+			return &deployments[i]
+		}
+	}
+	return nil
+}
+
+// rolledOut reports whether every pod is of the present template and available.
+func rolledOut(d *appsv1.Deployment) bool {
+	replicas := int32(1)
+	if d.Spec.Replicas != nil {
+		replicas = *d.Spec.Replicas
+	}
+	s := d.Status
+	return replicas > 0 && s.ObservedGeneration >= d.Generation && s.Replicas == replicas && s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas
+}
+
+// principalContainer is the one that is told to be a principal, else the first.
+func principalContainer(containers []corev1.Container) *corev1.Container {
+	if len(containers) == 0 {
+		return nil
+	}
+	i := slices.IndexFunc(containers, func(c corev1.Container) bool {
+		return slices.Contains(c.Args, "principal") || slices.Contains(c.Command, "principal")
+	})
+	return &containers[max(i, 0)]
+}
+
+var versionTag = regexp.MustCompile(`^v?([0-9]+\.[0-9]+\.[0-9]+(?:[-+.][0-9A-Za-z.+-]+)?)$`)
+
+// version returns what an image's tag says, without a leading v.
+func version(image string) string {
+	name, _, _ := strings.Cut(image, "@")
+	name = name[strings.LastIndex(name, "/")+1:]
+	_, tag, _ := strings.Cut(name, ":")
+	if m := versionTag.FindStringSubmatch(tag); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// place is where a setting is looked for.
+type place struct {
+	namespace, deployment string
+	container             *corev1.Container
+	params                map[string]string
+}
+
+// value returns a setting, and whether it is known: a variable from elsewhere is not.
+func (p place) value(s setting) (string, bool) {
+	args := slices.Concat(p.container.Command, p.container.Args)
+	for i := len(args) - 1; i >= 0; i-- {
+		flag, ok := strings.CutPrefix(args[i], "--")
+		name, value, given := strings.Cut(flag, "=")
+		switch {
+		case !ok || name != s.flag:
+		case given:
+			return value, true
+		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") && s != mappingSetting && s != selfSetting:
+			return args[i+1], true
+		default:
+			return "true", true // a boolean flag
+		}
+	}
+	for i := len(p.container.Env) - 1; i >= 0; i-- {
+		e := p.container.Env[i]
+		if e.Name != s.variable {
+			continue
+		}
+		if e.ValueFrom == nil {
+			return e.Value, true
+		}
+		ref := e.ValueFrom.ConfigMapKeyRef
+		if ref == nil || ref.Name != ParamsName {
+			return "", false
+		}
+		return p.params[ref.Key], true
+	}
+	if len(p.container.EnvFrom) > 0 {
+		return "", false
+	}
+	return "", true
+}
+
+// remedy names the places where a setting may be set.
+func (p place) remedy(s setting, value string) string {
+	if s.key == "" {
+		return fmt.Sprintf("set --%s=%s, or variable %s, in Deployment %s/%s", s.flag, value, s.variable, p.namespace, p.deployment)
+	}
+	return fmt.Sprintf("set %s: %q in ConfigMap %s/%s, or --%s=%s in Deployment %s", s.key, value, p.namespace, ParamsName, s.flag, value, p.deployment)
+}
+
+func (p place) is(s setting) (on, known bool) {
+	value, known := p.value(s)
+	on, _ = strconv.ParseBool(value)
+	return on, known
+}
+
+func judge(p place, wanted Wanted) []Problem {
+	var problems []Problem
+	if value, known := p.value(authSetting); known {
+		problems = append(problems, judgeAuth(p, value)...)
+	}
+	if on, known := p.is(mappingSetting); known && !on && wanted.Mode != agent.ModeAutonomous {
+		problems = append(problems, Problem{Reason: ReasonMapping, Message: "the principal does not map Applications by their destination, as managed agents do: " + p.remedy(mappingSetting, "true")})
+	}
+	if on, known := p.is(selfSetting); known && on {
+		problems = append(problems, Problem{Reason: ReasonSelfRegistration, Message: "agents register themselves with the principal, so that Argo CD would know a cluster twice: " + p.remedy(selfSetting, "false")})
+	}
+	if host, known := p.value(listenSetting); known && loopback(host) {
+		problems = append(problems, Problem{Reason: ReasonListensOnLoopback, Message: fmt.Sprintf(
+			"the principal listens on %s, which no managed cluster reaches: %s", host, p.remedy(listenSetting, "0.0.0.0"))})
+	}
+	return problems
+}
+
+func loopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// probe stands for the name of any cluster.
+const probe = "cluster-1"
+
+// hostile are subjects of certificates that are not the probe's but read like it
+// somewhere: the principal searches its expression in the text of the subject.
+var hostile = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
+
+// judgeAuth tries the principal's own way to tell agents apart.
+func judgeAuth(p place, value string) []Problem {
+	wrong := func(why string) []Problem {
+		return []Problem{{Reason: ReasonAuth, Message: fmt.Sprintf("the principal's authentication %q %s: %s", clip(value), why, p.remedy(authSetting, AuthValue))}}
+	}
+	expression, mtls := strings.CutPrefix(value, "mtls:")
+	switch {
+	case value == "":
+		return wrong("is not set")
+	case !mtls || strings.HasPrefix(expression, "uri:"):
+		return wrong("does not look at the subject of client certificates")
+	case len(value) > maxExpression:
+		return wrong(fmt.Sprintf("is longer than %d characters", maxExpression))
+	}
+	compiled, err := regexp.Compile(strings.TrimPrefix(expression, "subject:"))
+	if err != nil {
+		return wrong("is no regular expression")
+	}
+	if identity(compiled, "CN="+probe+",O=g1") != probe || identity(compiled, "CN="+probe+",O=g12") != probe {
+		return wrong(fmt.Sprintf("does not find agent %s in subject CN=%s,O=g1", probe, probe))
+	}
+	for _, subject := range hostile {
+		if identity(compiled, subject) == probe {
+			return []Problem{{Warning: true, Reason: ReasonAuthNotAnchored, Message: fmt.Sprintf(
+				"the principal's authentication %q takes a certificate of subject %s for agent %s; certificates from here never have such a subject, but to be sure %s",
+				clip(value), subject, probe, p.remedy(authSetting, AuthValue))}}
+		}
+	}
+	return nil
+}
+
+// identity returns the agent that the principal sees in a subject.
+func identity(expression *regexp.Regexp, subject string) string {
+	if m := expression.FindStringSubmatch(subject); len(m) > 1 {
+		return m[1]
+	}
+	return ""
+}

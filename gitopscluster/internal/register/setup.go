@@ -1,0 +1,99 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package register
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+)
+
+// Options of [Setup].
+type Options struct {
+	// Namespaces are where Argo CDs of the hub look for cluster Secrets.
+	Namespaces []string
+	// InstanceLabel is the label key that this Argo CD tracks resources by
+	// (application.instanceLabelKey in argocd-cm), beside its default key.
+	InstanceLabel string
+	// Scope says which clusters are registered.
+	Scope Scope
+	// Again has clusters reconciled again, by name.
+	Again <-chan event.GenericEvent
+	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
+	Backoff workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+func (o Options) withDefaults() Options {
+	if o.Backoff == nil {
+		o.Backoff = boot.Backoff()
+	}
+	return o
+}
+
+// secretsByCluster is the index of cluster Secrets by the cluster that they stand for.
+const secretsByCluster = "register.cluster"
+
+// Caches returns what the manager's cache must hold for [Setup]: the Secrets of some
+// namespaces that Argo CD reads as clusters, so that two never stand for the same one, and
+// of their data only what is compared. Other Secrets never reach this process.
+func Caches(namespaces ...string) map[client.Object]cache.ByObject {
+	in := map[string]cache.Config{}
+	for _, namespace := range namespaces {
+		in[namespace] = cache.Config{}
+	}
+	return map[client.Object]cache.ByObject{&corev1.Secret{}: {
+		Namespaces: in, Label: labels.SelectorFromSet(labels.Set(clustersecret.Selector)), Transform: clustersecret.Transform,
+	}}
+}
+
+// Setup adds the controller to mgr, whose cache must be built with [Caches] and
+// whose scheme must know Secrets and ManagedClusters.
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	options = options.withDefaults()
+	r := &Reconciler{
+		client:        mgr.GetClient(),
+		live:          mgr.GetAPIReader(),
+		namespaces:    options.Namespaces,
+		scope:         options.Scope,
+		instanceLabel: options.InstanceLabel,
+		recorder:      mgr.GetEventRecorder("gitopscluster"),
+	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Secret{}, secretsByCluster, byCluster); err != nil {
+		return fmt.Errorf("index Secrets by cluster: %w", err)
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("register").
+		For(&clusterv1.ManagedCluster{}, builder.WithPredicates(clustersecret.ClusterChanged)).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(clustersecret.ClusterOf)).
+		WatchesRawSource(source.Channel(options.Again, &handler.EnqueueRequestForObject{})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: options.Backoff}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up register: %w", err)
+	}
+	return nil
+}
+
+func byCluster(o client.Object) []string {
+	if secret, ok := o.(*corev1.Secret); ok && clustersecret.ClusterName(secret) != "" {
+		return []string{clustersecret.ClusterName(secret)}
+	}
+	return nil
+}

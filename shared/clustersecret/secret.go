@@ -1,0 +1,192 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package clustersecret
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+const (
+	nameSuffix = "-cluster-secret"
+	dataName   = "name"
+	dataServer = "server"
+	dataConfig = "config"
+
+	digestPrefix = "sha256:"
+)
+
+// Name returns the name of a cluster's Secret.
+func Name(cluster string) string { return contract.SafeName(cluster + nameSuffix) }
+
+// Registrable reports whether a ManagedCluster is to be known to Argo CD: it
+// exists, is accepted, is not going away and is not the hub itself.
+func Registrable(cluster *clusterv1.ManagedCluster) bool {
+	return cluster != nil && cluster.DeletionTimestamp.IsZero() && cluster.Spec.HubAcceptsClient &&
+		!contract.IsHub(cluster.Name, cluster.Labels)
+}
+
+// IsOwn reports whether a Secret was written by this project.
+func IsOwn(secret *corev1.Secret) bool {
+	return secret.Annotations[contract.RegisteredByAnnotation] == contract.RegisteredBy
+}
+
+// secretFor returns the Secret of a cluster. instanceLabel is the label that Argo CD is
+// configured to track resources by, empty for its default.
+func secretFor(cluster *clusterv1.ManagedCluster, namespace, instanceLabel string, want Want) *corev1.Secret {
+	labels := make(map[string]string, len(cluster.Labels)+3)
+	for key, value := range cluster.Labels {
+		if !argocdOwned(key, instanceLabel) {
+			labels[key] = value
+		}
+	}
+	copied := strings.Join(slices.Sorted(maps.Keys(labels)), ",")
+	labels[argocd.SecretTypeLabel] = argocd.SecretTypeCluster
+	labels[contract.RegisteredLabel] = "true"
+	labels[contract.RegisteredNameLabel] = contract.LabelValue(cluster.Name)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace,
+			Name:      Name(cluster.Name),
+			Labels:    labels,
+			Annotations: map[string]string{
+				contract.RegisteredByAnnotation: contract.RegisteredBy,
+				contract.CopiedLabelsAnnotation: copied,
+			},
+		},
+		Type: corev1.SecretTypeOpaque,
+		Data: map[string][]byte{
+			dataName:   []byte(cluster.Name),
+			dataServer: []byte(contract.RegisteredServer(cluster.Name)),
+		},
+	}
+	if len(want.Holders) > 0 {
+		secret.Annotations[contract.GitOpsClustersAnnotation] = strings.Join(want.Holders, ",")
+	}
+	if want.Agent != nil {
+		labels[argocd.AgentNameLabel] = contract.LabelValue(cluster.Name)
+		secret.Annotations[argocd.SkipReconcileAnnotation] = "true"
+		secret.Annotations[contract.ConfigDigestAnnotation] = string(digest(want.Agent.Config))
+		secret.Data[dataServer] = []byte(want.Agent.Server)
+		secret.Data[dataConfig] = want.Agent.Config
+	}
+	return secret
+}
+
+// ofAnAgent reports whether a Secret is in the shape that we give that of an agent. What
+// such a Secret has on top goes with the shape; in another one it is the user's.
+func ofAnAgent(secret *corev1.Secret) bool {
+	return secret.Annotations[contract.ConfigDigestAnnotation] != ""
+}
+
+// givenBefore reports whether an annotation that is not wanted any more was ours.
+func givenBefore(is *corev1.Secret) func(key string) bool {
+	return func(key string) bool {
+		switch key {
+		case contract.GitOpsClustersAnnotation, contract.ConfigDigestAnnotation:
+			return true
+		case argocd.SkipReconcileAnnotation:
+			return ofAnAgent(is)
+		}
+		return false
+	}
+}
+
+// digest stands for a config wherever it is kept or compared.
+func digest(config []byte) []byte {
+	sum := sha256.Sum256(config)
+	return []byte(digestPrefix + hex.EncodeToString(sum[:]))
+}
+
+func isDigest(value []byte) bool {
+	return bytes.HasPrefix(value, []byte(digestPrefix)) && len(value) == len(digestPrefix)+2*sha256.Size
+}
+
+// argocdOwned reports whether Argo CD reads a label as its own. On a ManagedCluster
+// it is about the ManagedCluster: copied to the Secret, the label that tracks
+// resources would make the Secret part of the Application that manages the
+// ManagedCluster, which then prunes it, since it is not in git.
+func argocdOwned(key, instanceLabel string) bool {
+	return key == argocd.InstanceLabel || key == instanceLabel || strings.HasPrefix(key, argocd.KeyPrefix) || strings.HasPrefix(key, argocd.AgentKeyPrefix)
+}
+
+// copiedBefore reports whether a label that the cluster does not give its Secret was
+// copied to it before. Labels of other writers stay. Versions that kept no list copied every label
+// and left no other there, but for those that Argo CD adds itself: of these only what
+// the cluster still says was copied.
+func copiedBefore(is *corev1.Secret, cluster map[string]string) func(key string) bool {
+	list, listed := is.Annotations[contract.CopiedLabelsAnnotation]
+	copied := strings.Split(list, ",")
+	return func(key string) bool {
+		switch {
+		case key == argocd.AgentNameLabel && ofAnAgent(is):
+			return true
+		case listed:
+			return slices.Contains(copied, key)
+		case strings.HasPrefix(key, argocd.KeyPrefix):
+			value, there := cluster[key]
+			return there && value == is.Labels[key]
+		}
+		return true
+	}
+}
+
+// repairPatch returns the merge patch that makes the Secret is equal to want, or nil.
+// cluster are the labels of the ManagedCluster.
+func repairPatch(is, want *corev1.Secret, cluster map[string]string) ([]byte, error) {
+	labels := difference(is.Labels, want.Labels, func(a, b string) bool { return a == b }, copiedBefore(is, cluster))
+	annotations := difference(is.Annotations, want.Annotations, func(a, b string) bool { return a == b }, givenBefore(is))
+	data := difference(is.Data, want.Data, sameData, func(string) bool { return true })
+	if len(labels) == 0 && len(annotations) == 0 && len(data) == 0 {
+		return nil, nil
+	}
+	metadata := map[string]any{"resourceVersion": is.ResourceVersion}
+	patch := map[string]any{"metadata": metadata}
+	if len(labels) > 0 {
+		metadata["labels"] = labels
+	}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	if len(data) > 0 {
+		patch["data"] = data
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return nil, fmt.Errorf("encode patch of Secret %s/%s: %w", is.Namespace, is.Name, err)
+	}
+	return raw, nil
+}
+
+// sameData compares a value as it is cached with a wanted one.
+func sameData(is, want []byte) bool { return bytes.Equal(is, want) || bytes.Equal(is, digest(want)) }
+
+// difference returns what turns is into want, nil values for what has to go.
+func difference[V any](is, want map[string]V, same func(a, b V) bool, copiedBefore func(key string) bool) map[string]any {
+	change := map[string]any{}
+	for key, value := range want {
+		if current, there := is[key]; !there || !same(current, value) {
+			change[key] = value
+		}
+	}
+	for key := range is {
+		if _, there := want[key]; !there && copiedBefore(key) {
+			change[key] = nil
+		}
+	}
+	return change
+}
