@@ -18,6 +18,8 @@ const (
 	Propagation  = "propagation"
 	ResourceSync = "resourcesync"
 	Aggregation  = "aggregation"
+	// RenderedMode is the controller of rendered mode, beside the three.
+	RenderedMode = "rendered"
 )
 
 // Namespaces that the fleet uses.
@@ -48,7 +50,7 @@ type Options struct {
 	// Sources is the root of the checkout whose CRD, roles and binaries (below
 	// bin/product) of the product the fleet starts with; "": this one's.
 	Sources string
-	// Product lists the binaries to start; nil: all three.
+	// Product lists the binaries to start; nil: all three, and with Rendered its own.
 	Product []string
 	// Replicas is how many of each binary run, as if in that many pods; 0: one.
 	Replicas int
@@ -90,9 +92,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Product == nil {
 		o.Product = []string{Propagation, ResourceSync, Aggregation}
+		if o.Rendered {
+			o.Product = append(o.Product, RenderedMode)
+		}
 	}
 	for _, name := range o.Product {
-		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation}, name) {
+		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, RenderedMode}, name) {
 			return o, fmt.Errorf("no binary is called %q", name)
 		}
 	}

@@ -34,7 +34,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/unreachable"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
@@ -60,10 +59,8 @@ type Command struct {
 	argocd namespaces
 	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
 	InstanceLabel string
-	// Rendered marks ManifestWorks of rendered mode whose cluster is not available.
-	Rendered bool
-	Deliver  deliver.Options
-	GitOps   GitOps
+	Deliver       deliver.Options
+	GitOps        GitOps
 }
 
 // ArgoCDNamespaces are those of the hub's Argo CDs, that of the Applications first.
@@ -76,7 +73,6 @@ func New() *Command { return &Command{argocd: namespaces{names: []string{"argocd
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.Var(&c.argocd, "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; may be repeated, or separated by commas, for further Argo CDs that GitOpsClusters register clusters with")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
-	fs.BoolVar(&c.Rendered, "rendered", false, "mark ManifestWorks of rendered mode while their cluster is not available, so that Argo CD shows Unknown")
 	c.Deliver.BindFlags(fs)
 	c.GitOps.bindFlags(fs)
 }
@@ -136,11 +132,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	if err := c.setupRegistration(ctx, mgr, env); err != nil {
 		return err
-	}
-	if c.Rendered {
-		if err := unreachable.Setup(mgr, unreachable.Options{}); err != nil {
-			return err
-		}
 	}
 	return mgr.Start(ctx)
 }

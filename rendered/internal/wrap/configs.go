@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/health"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/health"
 )
 
 // configs say how the agent updates each manifest and when it is healthy: one entry

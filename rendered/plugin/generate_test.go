@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/wrap"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/wrap"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")

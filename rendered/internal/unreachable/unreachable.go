@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -30,7 +31,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -50,43 +50,39 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
 // Reconciler keeps the marks on the rendered ManifestWorks of one ManagedCluster.
 type Reconciler struct {
 	client client.Client
-	works  client.Reader // metadata of rendered works only
 }
 
-// Setup adds the controller to mgr, whose scheme must know ManagedClusters. It
-// watches the metadata of ManifestWorks with the label of rendered mode, which
-// costs nothing where there are none.
-func Setup(mgr ctrl.Manager, options Options) error {
-	options = options.withDefaults()
+// Caches returns what [Setup] watches, for the options of the manager's cache:
+// ManagedClusters, and the metadata of ManifestWorks with the label of rendered mode.
+func Caches() map[client.Object]cache.ByObject {
 	// One that has the pull model's label is propagation's own, whatever else it was
 	// labelled by its managed cluster's agent.
-	rendered, err := labels.Parse(contract.RenderedLabel + "=true," + contract.PullLabel + "!=true")
-	if err != nil {
-		return err
+	rendered := labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"})
+	pulled, _ := labels.NewRequirement(contract.PullLabel, selection.NotEquals, []string{"true"}) // a constant, and a label
+	return map[client.Object]cache.ByObject{
+		&clusterv1.ManagedCluster{}: {Transform: trimCluster},
+		work("", ""):                {Label: rendered.Add(*pulled), Transform: trim},
 	}
-	// The manager's own cache holds the works of pulled Applications.
-	works, err := cache.New(mgr.GetConfig(), cache.Options{
-		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		DefaultLabelSelector: rendered,
-		DefaultTransform:     trim,
-	})
-	if err != nil {
-		return fmt.Errorf("watch rendered ManifestWorks: %w", err)
-	}
-	r := &Reconciler{client: mgr.GetClient(), works: works}
-	err = ctrl.NewControllerManagedBy(mgr).
+}
+
+// Setup adds the controller to mgr, whose cache must be limited to [Caches].
+func Setup(mgr ctrl.Manager, options Options) error {
+	options = options.withDefaults()
+	err := ctrl.NewControllerManagedBy(mgr).
 		Named("unreachable").
 		For(&clusterv1.ManagedCluster{}, builder.WithPredicates(availabilityChanged)).
-		WatchesRawSource(source.Kind(works, work("", ""), handler.TypedEnqueueRequestsFromMapFunc(clusterOf))).
+		Watches(work("", ""), handler.EnqueueRequestsFromMapFunc(clusterOf)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: options.Backoff}).
-		Complete(r)
-	if err := errors.Join(err, mgr.Add(works)); err != nil {
+		Complete(&Reconciler{client: mgr.GetClient()})
+	if err != nil {
 		return fmt.Errorf("set up the marks of unreachable clusters: %w", err)
 	}
 	return nil
@@ -102,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	state := status.ClusterOf(request.Name, cluster)
 	works := &metav1.PartialObjectMetadataList{}
 	works.SetGroupVersionKind(workKinds.WithKind("ManifestWorkList"))
-	if err := r.works.List(ctx, works, client.InNamespace(request.Name)); err != nil {
+	if err := r.client.List(ctx, works, client.InNamespace(request.Name)); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list rendered ManifestWorks of %s: %w", request.Name, err)
 	}
 	var failed []error
@@ -159,6 +155,18 @@ func trim(in any) (any, error) {
 	return w, nil
 }
 
+// trimCluster keeps what [status.ClusterOf] reads.
+func trimCluster(in any) (any, error) {
+	c, ok := in.(*clusterv1.ManagedCluster)
+	if !ok {
+		return in, nil
+	}
+	kept := metav1.ObjectMeta{Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion}
+	c.ObjectMeta, c.Spec = kept, clusterv1.ManagedClusterSpec{}
+	c.Status = clusterv1.ManagedClusterStatus{Conditions: c.Status.Conditions}
+	return c, nil
+}
+
 // availabilityChanged lets through what a mark depends on; a ManagedCluster's
 // status changes all the time.
 var availabilityChanged = predicate.Funcs{
@@ -169,6 +177,6 @@ var availabilityChanged = predicate.Funcs{
 	},
 }
 
-func clusterOf(_ context.Context, w *metav1.PartialObjectMetadata) []reconcile.Request {
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: w.Namespace}}}
+func clusterOf(_ context.Context, w client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: w.GetNamespace()}}}
 }

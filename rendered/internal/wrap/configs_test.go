@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/health"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/health"
 )
 
 func TestConfigs(t *testing.T) {

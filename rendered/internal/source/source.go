@@ -17,8 +17,8 @@ import (
 	"slices"
 	"strings"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/manifest"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/parameters"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/parameters"
 )
 
 // Source is where an Application's manifests come from.

@@ -17,10 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/manifest"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/parameters"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/source"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/wrap"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/parameters"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/source"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/wrap"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/parameters"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/parameters"
 )
 
 // What is above the source's folder is the repository only as far as the names

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/parameters"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/parameters"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/manifest"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
 )
 
 func TestLimits(t *testing.T) {

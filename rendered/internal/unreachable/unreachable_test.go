@@ -22,6 +22,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -62,7 +63,7 @@ func startWith(t *testing.T, options Options, wrap func(client.WithWatch) client
 	skipNames := true
 	mgr, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: hub.scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: &skipNames},
+		Controller: config.Controller{SkipNameValidation: &skipNames}, Cache: cache.Options{ByObject: Caches()},
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
 			c, err := client.NewWithWatch(config, o)
 			if err != nil {
@@ -148,7 +149,7 @@ func TestMarks(t *testing.T) {
 	}
 
 	stop()
-	available(t, "m1", metav1.ConditionTrue, since.Add(time.Hour)) // while propagation does not run
+	available(t, "m1", metav1.ConditionTrue, since.Add(time.Hour)) // while it does not run
 	_, stop = start(t)
 	marks(t, "m1", "early", "")
 	marks(t, "m1", "late", "")

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/manifest"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
 )
 
 func configMaps(t *testing.T, n, bytes int) []manifest.Manifest {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/manifest"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
 )
 
 // What the API server stores is what was printed, field by field: any difference

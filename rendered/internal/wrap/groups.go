@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/rendered/manifest"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
 )
 
 // group holds the manifests of one phase and wave. It becomes works of its own,
