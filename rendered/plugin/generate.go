@@ -31,12 +31,14 @@ type platform struct {
 	secrets         string
 	sizeLimit       string
 	executor        string
+	feedback        string
 }
 
 func (p *platform) bindFlags(f *flag.FlagSet) {
 	f.StringVar(&p.argocdNamespace, "argocd-namespace", "argocd", "namespace of the hub's Argo CD, which is no cluster's namespace")
 	f.StringVar(&p.secrets, "secrets", "refuse", "refuse: an Application with a Secret is refused; allow: its data stands unencrypted in the hub's ManifestWorks")
 	f.StringVar(&p.sizeLimit, "size-limit", "500Ki", "what the manifests of one ManifestWork may hold, as a Kubernetes quantity; not more than --manifestLimit of OCM's webhook")
+	f.StringVar(&p.feedback, "feedback", "watch", "watch: agents watch the workloads that they have applied; poll: they look for them every few seconds, for a hub before Open Cluster Management 1.2, which refuses works that ask for a watch")
 	f.StringVar(&p.executor, "executor", "", "NAMESPACE/NAME of the ServiceAccount on the managed cluster whose rights limit what is applied; empty: the work agent's own rights")
 }
 
@@ -50,6 +52,10 @@ func (p *platform) options() (o wrap.Options, secretsAllowed bool, err error) {
 	if p.secrets != "refuse" && p.secrets != "allow" {
 		return o, false, errors.New("--secrets: want refuse or allow")
 	}
+	if p.feedback != "watch" && p.feedback != "poll" {
+		return o, false, errors.New("--feedback: want watch or poll")
+	}
+	o.Poll = p.feedback == "poll"
 	if p.executor != "" {
 		namespace, name, ok := contract.SplitKey(p.executor)
 		if !ok || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
@@ -119,7 +125,7 @@ func (p *platform) application(o *wrap.Options, getenv func(string) string) (s s
 	if o.Cluster == p.argocdNamespace || len(validation.IsDNS1123Label(o.Cluster)) > 0 {
 		return s, errors.New("spec.destination.namespace: want the name of the target ManagedCluster, which is its namespace on the hub")
 	}
-	o.Shards, o.ShardsBefore = asked.Shards, asked.ShardsBefore
+	o.Shards, o.ShardsBefore, o.WavesBefore = asked.Shards, asked.ShardsBefore, asked.WavesBefore
 	if asked.CreateNamespace {
 		o.CreateNamespace = asked.Namespace
 	}

@@ -86,6 +86,26 @@ func works(t *testing.T, stream string) []wrap.Work {
 	}
 }
 
+// The choices of platform and Application that leave something out.
+func TestGenerate_leavesOut(t *testing.T) {
+	chart := golden["helm"]
+	out, errs, err := chart.generate(t, filepath.Join("testdata", "repository"))
+	if err != nil || !strings.Contains(out, `"kind":"CustomResourceDefinition"`) || !strings.Contains(out, "feedbackScrapeType") {
+		t.Fatalf("there is nothing to leave out: %v %s\n%s", err, errs, out)
+	}
+	chart.parameters = strings.Replace(chart.parameters, "[", `[{"name":"skip-crds","string":"true"},`, 1)
+	chart.args = append([]string{"--feedback=poll"}, chart.args...)
+	out, errs, err = chart.generate(t, filepath.Join("testdata", "repository"))
+	if err != nil || len(works(t, out)) == 0 {
+		t.Fatalf("%v: %s", err, errs)
+	}
+	for _, left := range []string{`"kind":"CustomResourceDefinition"`, "feedbackScrapeType"} {
+		if strings.Contains(out, left) {
+			t.Errorf("the works have %s", left)
+		}
+	}
+}
+
 const configMap = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: b}}"
 
 // What is refused is refused in one line, which Argo CD shows, and prints nothing:
@@ -120,6 +140,7 @@ func TestRefusals(t *testing.T) {
 		"flag":        {reason: "a wrong flag is the platform's mistake", app: application{args: []string{"--secrets=maybe"}}, want: "--secrets: want refuse or allow"},
 		"limit":       {reason: "the same", app: application{args: []string{"--size-limit=500KiB"}}, want: "--size-limit: want a quantity from 1Ki to 1Mi, such as 500Ki"},
 		"executor":    {reason: "the same", app: application{args: []string{"--executor=deployer"}}, want: "--executor: want NAMESPACE/NAME of a ServiceAccount"},
+		"feedback":    {reason: "the same", app: application{args: []string{"--feedback=never"}}, want: "--feedback: want watch or poll"},
 		"unknownFlag": {reason: "one line, no usage", app: application{args: []string{"--plugin"}}, want: "flag provided but not defined: -plugin"},
 	}
 	for name, c := range cases {

@@ -5,8 +5,11 @@ package manifest
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
 // Place gives namespaced objects that name no namespace the given one, and takes
@@ -45,6 +48,10 @@ func Check(manifests []Manifest, secretsAllowed bool) error {
 		if deliversOthers[m.GroupKind()] {
 			return fmt.Errorf("%s: %s would deliver from the managed cluster, which has neither hub nor Argo CD: take it out of the source", m.Origin, m)
 		}
+		if option := m.confirmation(); option != "" {
+			word, _, _ := strings.Cut(option, "=")
+			return fmt.Errorf("%s: %s: rendered mode has no sync option %s: use %s=false", m.Origin, m, option, word)
+		}
 		k := key{m.GroupKind(), m.Namespace, m.Name}
 		if origin, twice := first[k]; twice {
 			return fmt.Errorf("%s: %s is already in %s", m.Origin, m, origin)
@@ -52,6 +59,17 @@ func Check(manifests []Manifest, secretsAllowed bool) error {
 		first[k] = m.Origin
 	}
 	return nil
+}
+
+// confirmation returns a sync option by which Argo CD waits for a user before it removes
+// a resource. The agent removes what leaves a ManifestWork, and waits for no user.
+func (m *Manifest) confirmation() string {
+	for _, option := range list(m.Annotation(argocd.SyncOptionsAnnotation)) {
+		if option == "Prune=confirm" || option == "Delete=confirm" {
+			return option
+		}
+	}
+	return ""
 }
 
 func (m *Manifest) isSecretWithData() bool {

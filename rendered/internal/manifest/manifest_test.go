@@ -130,6 +130,10 @@ func TestCheck(t *testing.T) {
 			reason: "two versions of one object are one object", texts: []string{"{apiVersion: autoscaling/v1, kind: HorizontalPodAutoscaler, metadata: {name: a}}", "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: a}}"},
 			err: "2.yaml, document 1: HorizontalPodAutoscaler a is already in 1.yaml, document 1",
 		},
+		"confirmed": {
+			reason: "no user could confirm: it would be pruned at once", texts: []string{"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {argocd.argoproj.io/sync-options: 'Replace=true, Prune=confirm'}}}"},
+			err: "1.yaml, document 1: ConfigMap a: rendered mode has no sync option Prune=confirm: use Prune=false",
+		},
 		"elsewhere": {reason: "the same name in another namespace is another object", texts: []string{"{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: p}}", "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: q}}"}},
 		"work": {
 			reason: "nesting is nearly always a mistake", texts: []string{"{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {name: a}}"},

@@ -4,6 +4,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -65,8 +66,18 @@ func (t *Types) Resource(gk schema.GroupKind) string {
 	if resource := t.resources[gk]; resource != "" {
 		return resource
 	}
+	kind := strings.ToLower(gk.Kind)
+	if len(kind) > 1 && strings.HasSuffix(kind, "y") && strings.ContainsRune("aeiou", rune(kind[len(kind)-2])) {
+		return kind + "s" // gateways
+	}
 	plural, _ := meta.UnsafeGuessKindToResource(gk.WithVersion(""))
 	return plural.Resource
+}
+
+// IsGuessed reports whether the resource of a kind is neither of Kubernetes' own nor
+// named by a definition or a parameter.
+func (t *Types) IsGuessed(gk schema.GroupKind) bool {
+	return t.resources[gk] == "" && builtInClusterScoped[gk.Group] == "" && !slices.Contains(builtInNamespaced, gk.Group)
 }
 
 // IsClusterScoped reports whether a kind is known to live outside namespaces.
@@ -84,6 +95,9 @@ func (m *Manifest) IsNamespace() bool { return m.Group == "" && m.Kind == "Names
 func (m *Manifest) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: m.Group, Kind: m.Kind}
 }
+
+// builtInNamespaced are Kubernetes' own groups without a kind in builtInClusterScoped.
+var builtInNamespaced = []string{"apps", "autoscaling", "batch", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "policy"}
 
 // builtInClusterScoped are Kubernetes' own kinds outside namespaces, by group.
 var builtInClusterScoped = map[string]string{

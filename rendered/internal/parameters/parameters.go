@@ -39,9 +39,11 @@ type Parameters struct {
 	Values      map[string]string
 	KubeVersion string
 	APIVersions []string
+	SkipCRDs    bool
 
 	Shards       int // at least 1
 	ShardsBefore int // 0: the number of shards did not change
+	WavesBefore  WavesBefore
 
 	Plurals       map[string]string // by "Kind.group"
 	ClusterScoped []string          // "Kind.group"
@@ -93,6 +95,7 @@ var setters = map[string]func(*Parameters, parameter) string{
 	"namespace":        text(func(p *Parameters) *string { return &p.Namespace }, "the name of a namespace", isLabel),
 	"create-namespace": boolean(func(p *Parameters) *bool { return &p.CreateNamespace }),
 	"allow-empty":      boolean(func(p *Parameters) *bool { return &p.AllowEmpty }),
+	"skip-crds":        boolean(func(p *Parameters) *bool { return &p.SkipCRDs }),
 	"release":          text(func(p *Parameters) *string { return &p.Release }, releaseWant, IsReleaseName),
 	"kube-version":     text(func(p *Parameters) *string { return &p.KubeVersion }, "a Kubernetes version", isPlain),
 	"values-files":     array(func(p *Parameters) *[]string { return &p.ValuesFiles }, func(string) bool { return true }),
@@ -102,6 +105,7 @@ var setters = map[string]func(*Parameters, parameter) string{
 	"plurals":          dictionary(func(p *Parameters) *map[string]string { return &p.Plurals }),
 	"shards":           number(func(p *Parameters) *int { return &p.Shards }),
 	"shards-before":    number(func(p *Parameters) *int { return &p.ShardsBefore }),
+	"waves-before":     waves,
 }
 
 func text(field func(*Parameters) *string, want string, valid func(string) bool) func(*Parameters, parameter) string {
@@ -154,6 +158,36 @@ func dictionary(field func(*Parameters) *map[string]string) func(*Parameters, pa
 		*field(p) = g.Map
 		return ""
 	}
+}
+
+// WavesBefore holds the sync waves in which manifests were delivered before they moved
+// to another wave or to a hook: by "KIND.GROUP/NAME", by "KIND.GROUP", or by "*".
+type WavesBefore map[string]int
+
+// Of returns the wave in which a manifest was delivered, by its most specific entry.
+func (w WavesBefore) Of(kind, name string) (wave int, found bool) {
+	for _, key := range []string{kind + "/" + name, kind, "*"} {
+		if wave, found = w[key]; found {
+			return wave, true
+		}
+	}
+	return 0, false
+}
+
+func waves(p *Parameters, g parameter) string {
+	const want = `a map of whole numbers, as strings, by KIND.GROUP/NAME, by KIND.GROUP or by "*"`
+	if g.Map == nil {
+		return want
+	}
+	p.WavesBefore = WavesBefore{}
+	for key, text := range g.Map {
+		wave, err := strconv.ParseInt(text, 10, 32)
+		if key == "" || err != nil {
+			return want
+		}
+		p.WavesBefore[key] = int(wave)
+	}
+	return ""
 }
 
 const releaseWant = "the name of a Helm release: at most 53 lower-case letters, digits, '-' and '.'"

@@ -120,3 +120,11 @@ func TestToolIsMissing(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestEscapeCommas(t *testing.T) {
+	for value, want := range map[string]string{"a": "a", "a,b": `a\,b`, `a\,b`: `a\,b`, "{a,b}": "{a,b}", ",": `\,`, "{a},b": `{a}\,b`} {
+		if got := escapeCommas(value); got != want {
+			t.Errorf("%s becomes %s, want %s", value, got, want)
+		}
+	}
+}

@@ -35,7 +35,10 @@ func (s Source) helmArgs() ([]string, error) {
 	if namespace == "" {
 		return nil, errors.New("parameter namespace: want the namespace of the Helm release on the managed cluster")
 	}
-	args := []string{"template", release, ".", "--namespace", namespace, "--include-crds"}
+	args := []string{"template", release, ".", "--namespace", namespace}
+	if !s.SkipCRDs {
+		args = append(args, "--include-crds")
+	}
 	if s.KubeVersion != "" {
 		args = append(args, "--kube-version", s.KubeVersion)
 	}
@@ -57,10 +60,25 @@ func (s Source) helmArgs() ([]string, error) {
 		args = append(args, "--values", filepath.Join(repository.Name(), within))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Values)) {
-		// A comma would begin another value.
-		args = append(args, "--set", key+"="+strings.ReplaceAll(s.Values[key], ",", `\,`))
+		args = append(args, "--set", key+"="+escapeCommas(s.Values[key]))
 	}
 	return args, nil
+}
+
+// escapeCommas keeps the commas of a value, which to Helm begin another value, as Argo CD
+// does for its own parameters: a list in braces stays one, and what is escaped stays so.
+func escapeCommas(value string) string {
+	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
+		return value
+	}
+	var out strings.Builder
+	for i := range len(value) {
+		if value[i] == ',' && (i == 0 || value[i-1] != '\\') {
+			out.WriteByte('\\')
+		}
+		out.WriteByte(value[i])
+	}
+	return out.String()
 }
 
 // run starts a tool in the source's folder and reads what it prints.

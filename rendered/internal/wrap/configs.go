@@ -17,11 +17,14 @@ import (
 // configs say how the agent updates each manifest and when it is healthy: one entry
 // a resource, and before these one for each manifest that differs. Of entries that
 // match, the agent takes the first that has a strategy, and the first that has rules.
-func configs(items []item) []workv1.ManifestConfigOption {
+func configs(items []item, poll bool) []workv1.ManifestConfigOption {
 	var single, general []workv1.ManifestConfigOption
 	seen := map[schema.GroupResource]bool{}
 	for _, i := range items {
 		scrape := health.ScrapeType(i.GroupKind())
+		if poll {
+			scrape = "" // the API server of an older hub refuses to apply a field that it does not have
+		}
 		if i.createOnly || i.healthyWhen != "" {
 			config := workv1.ManifestConfigOption{ResourceIdentifier: i.identifier(), FeedbackScrapeType: scrape}
 			if i.createOnly {

@@ -13,6 +13,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/rendered/internal/health"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
 )
 
 func TestConfigs(t *testing.T) {
@@ -63,5 +64,28 @@ func TestExecutor(t *testing.T) {
 	works, err := Works(configMaps(t, 1, 0), options(func(o *Options) { o.Executor = account }))
 	if err != nil || works[0].Spec.Executor == nil || works[0].Spec.Executor.Subject.ServiceAccount != account {
 		t.Errorf("the executor is %+v: %v", works[0].Spec.Executor, err)
+	}
+}
+
+// A rule to keep something names its resource: one that is guessed may be wrong, and
+// what was to be kept would be deleted.
+func TestWorks_keepOnlyKnownResources(t *testing.T) {
+	const kept = "{apiVersion: %s, kind: %s, metadata: {name: a, namespace: b, annotations: {argocd.argoproj.io/sync-options: Prune=false}}}"
+	cases := map[string]struct {
+		reason, apiVersion, kind string
+		plurals                  map[string]string
+		err                      string
+	}{
+		"built-in": {"Kubernetes' own are known", "v1", "PersistentVolumeClaim", nil, ""},
+		"guessed":  {"gateways would become gatewaies", "gateway.networking.k8s.io/v1", "Gateway", nil, `Gateway b/a is to be kept: set its resource in parameter plurals, such as "Gateway.gateway.networking.k8s.io": "gateways"`},
+		"named":    {"a parameter names it", "gateway.networking.k8s.io/v1", "Gateway", map[string]string{"Gateway.gateway.networking.k8s.io": "gateways"}, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := Works(read(t, fmt.Sprintf(kept, c.apiVersion, c.kind)), options(func(o *Options) { o.Types = manifest.NewTypes(nil, c.plurals, nil) }))
+			if got := fmt.Sprint(err); c.err == "" && err != nil || c.err != "" && got != c.err {
+				t.Errorf("%s: error %s, want %s", c.reason, got, c.err)
+			}
+		})
 	}
 }

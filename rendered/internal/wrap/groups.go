@@ -76,11 +76,18 @@ func split(manifests []manifest.Manifest, o Options) ([]group, error) {
 		if packed.size > o.SizeLimit {
 			return nil, fmt.Errorf("%s alone has %d bytes; a ManifestWork holds %d", m, packed.size, o.SizeLimit)
 		}
-		k := key{phase, wave}
-		if found[k] == nil {
-			found[k] = &group{phase: phase, wave: wave}
+		keys := []key{{phase, wave}}
+		// A manifest that moves to another work stays in its old one as well, until the
+		// agent has applied the new one: else it would be deleted and created again.
+		if before, moves := o.WavesBefore.Of(m.GroupKind().String(), m.Name); moves && keys[0] != (key{wave: before}) {
+			keys = append(keys, key{wave: before})
 		}
-		found[k].items = append(found[k].items, packed)
+		for _, k := range keys {
+			if found[k] == nil {
+				found[k] = &group{phase: k.phase, wave: k.wave}
+			}
+			found[k].items = append(found[k].items, packed)
+		}
 	}
 	groups := make([]group, 0, len(found))
 	for _, g := range found {
@@ -97,6 +104,9 @@ func newItem(m manifest.Manifest, types *manifest.Types) (item, error) {
 		kept:        m.IsKept(),
 		healthyWhen: m.HealthyWhen(),
 		resource:    schema.GroupResource{Group: m.Group, Resource: types.Resource(m.GroupKind())},
+	}
+	if i.kept && types.IsGuessed(m.GroupKind()) {
+		return item{}, fmt.Errorf("%s is to be kept: set its resource in parameter plurals, such as %q: %q", &m, m.GroupKind(), i.resource.Resource)
 	}
 	raw, err := json.Marshal(m.Object)
 	if err != nil {

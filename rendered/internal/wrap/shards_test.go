@@ -134,7 +134,7 @@ func TestFirstShardHoldsWhatOthersWaitFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string][]string{"ui-s0": {"Namespace a", "Namespace b", "CustomResourceDefinition c"}}, contents(t, works)); diff != "" {
+	if diff := cmp.Diff(map[string][]string{name("ui", "-s0"): {"Namespace a", "Namespace b", "CustomResourceDefinition c"}}, contents(t, works)); diff != "" {
 		t.Errorf("works (-want +got):\n%s", diff)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/parameters"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -36,7 +37,9 @@ type Options struct {
 	CreateNamespace string // every work creates this namespace where it is missing; "": none
 	Shards          int    // works for each phase and wave, at least 1
 	ShardsBefore    int    // what Shards was before; 0: the same
-	SizeLimit       int    // bytes of all manifests of one work
+	WavesBefore     parameters.WavesBefore
+	Poll            bool // leaves out what a ManifestWork before Open Cluster Management 1.2 has no field for
+	SizeLimit       int  // bytes of all manifests of one work
 	Executor        *workv1.ManifestWorkSubjectServiceAccount
 }
 
@@ -77,7 +80,7 @@ func newWork(g *group, suffix string, items []item, o Options) Work {
 		},
 		Spec: workv1.ManifestWorkSpec{
 			DeleteOption:    deleteOption(items),
-			ManifestConfigs: configs(items),
+			ManifestConfigs: configs(items, o.Poll),
 		},
 	}
 	if g.wave != 0 {

@@ -15,7 +15,12 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/rendered/internal/manifest"
+	"open-cluster-management.io/multicluster-integrations/rendered/internal/parameters"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
+
+// name is that of the work of an Application with a suffix.
+var name = contract.RenderedWorkName
 
 func configMaps(t *testing.T, n, bytes int) []manifest.Manifest {
 	t.Helper()
@@ -79,8 +84,8 @@ func TestGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string][]string{
-		"team.ui": {"ConfigMap plain"}, "team.ui-w-1": {"ConfigMap early"},
-		"team.ui-presync": {"Job migrate"}, "team.ui-postsync-w2": {"Job check"},
+		name("team_ui", ""): {"ConfigMap plain"}, name("team_ui", "-w-1"): {"ConfigMap early"},
+		name("team_ui", "-presync"): {"Job migrate"}, name("team_ui", "-postsync-w2"): {"Job check"},
 	}, contents(t, works)); diff != "" {
 		t.Errorf("works (-want +got):\n%s", diff)
 	}
@@ -88,8 +93,8 @@ func TestGroups(t *testing.T) {
 	for _, w := range works {
 		got := fmt.Sprintf("wave %q hook %q policy %q options %q", w.Annotations[prefix+"sync-wave"], w.Annotations[prefix+"hook"], w.Annotations[prefix+"hook-delete-policy"], w.Annotations[prefix+"sync-options"])
 		want := map[string]string{
-			"team.ui": `wave "" hook "" policy ""`, "team.ui-w-1": `wave "-1" hook "" policy ""`,
-			"team.ui-presync": `wave "" hook "PreSync" policy "BeforeHookCreation"`, "team.ui-postsync-w2": `wave "2" hook "PostSync" policy "BeforeHookCreation"`,
+			name("team_ui", ""): `wave "" hook "" policy ""`, name("team_ui", "-w-1"): `wave "-1" hook "" policy ""`,
+			name("team_ui", "-presync"): `wave "" hook "PreSync" policy "BeforeHookCreation"`, name("team_ui", "-postsync-w2"): `wave "2" hook "PostSync" policy "BeforeHookCreation"`,
 		}[w.Name] + ` options "ServerSideApply=true"`
 		if got != want {
 			t.Errorf("%s: %s, want %s", w.Name, got, want)
@@ -102,6 +107,77 @@ func TestGroups(t *testing.T) {
 				t.Errorf("%s: %s would make propagation take the work for its own", w.Name, key)
 			}
 		}
+	}
+}
+
+// Applications share the namespace of a cluster: no wave, phase or shard of one has the
+// name of another's work.
+func TestWorkNames_ofDifferentApplicationsDiffer(t *testing.T) {
+	const text = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: plain, namespace: a}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: late, namespace: a, annotations: {argocd.argoproj.io/sync-wave: "1"}}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {name: hook, namespace: a, annotations: {argocd.argoproj.io/hook: PreSync}}}
+`
+	owner := map[string]string{}
+	for _, application := range []string{"web", "web-w1", "web-presync", "web-s0", "web-presync-s0", "team_web", "team.web", "team.web-w1"} {
+		for _, shards := range []int{1, 2} {
+			works, err := Works(read(t, text), options(func(o *Options) { o.Application, o.Shards = application, shards }))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range works {
+				if other := owner[w.Name]; other != "" && other != application {
+					t.Errorf("%s is a work of %s and of %s", w.Name, other, application)
+				}
+				owner[w.Name] = application
+			}
+		}
+	}
+}
+
+// A manifest that gets another wave, or becomes a hook, stands meanwhile where it was
+// and where it will be: what leaves one work before another has it is deleted on the
+// cluster.
+func TestChangeOfWavesHasNoGap(t *testing.T) {
+	render := func(annotations string, before parameters.WavesBefore) map[string][]string {
+		t.Helper()
+		text := "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: a" + annotations + "}}\n---\n" +
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: a}}"
+		works, err := Works(read(t, text), options(func(o *Options) { o.WavesBefore = before }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return contents(t, works)
+	}
+	const later, earlier, hook = `, annotations: {argocd.argoproj.io/sync-wave: "1"}`, `, annotations: {argocd.argoproj.io/sync-wave: "-1"}`, `, annotations: {argocd.argoproj.io/hook: PreSync}`
+	cases := map[string]struct {
+		reason, from, to string
+		before           parameters.WavesBefore
+	}{
+		"later":   {"wave 0 is applied first, without it", "", later, parameters.WavesBefore{"StatefulSet.apps/db": 0}},
+		"back":    {"what is no longer rendered is pruned first", earlier, "", parameters.WavesBefore{"StatefulSet.apps": -1}},
+		"through": {"from one side to the other", earlier, later, parameters.WavesBefore{"StatefulSet.apps": -1}},
+		"hook":    {"a hook is a work as well", "", hook, parameters.WavesBefore{"*": 0}},
+		"named":   {"the most specific entry counts", later, "", parameters.WavesBefore{"*": 0, "StatefulSet.apps": 0, "StatefulSet.apps/db": 1}},
+	}
+	for what, c := range cases {
+		t.Run(what, func(t *testing.T) {
+			during := render(c.to, c.before)
+			for _, end := range []map[string][]string{render(c.from, nil), render(c.to, nil)} {
+				for work, manifests := range end {
+					for _, m := range manifests {
+						if !slices.Contains(during[work], m) {
+							t.Errorf("%s: meanwhile %s is not in %s", c.reason, m, work)
+						}
+					}
+				}
+			}
+		})
+	}
+	if diff := cmp.Diff(render("", nil), render("", parameters.WavesBefore{"*": 0})); diff != "" {
+		t.Errorf("what does not move stands once (-without +with):\n%s", diff)
 	}
 }
 
@@ -132,7 +208,7 @@ func TestCreatedNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string][]string{"ui": {"Namespace a", "ConfigMap c0"}, "ui-presync": {"Namespace a", "Job j"}}, contents(t, works)); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"ui": {"Namespace a", "ConfigMap c0"}, name("ui", "-presync"): {"Namespace a", "Job j"}}, contents(t, works)); diff != "" {
 		t.Errorf("every work that may come first brings it (-want +got):\n%s", diff)
 	}
 	own := workv1.ResourceIdentifier{Resource: "namespaces", Name: "a"}
