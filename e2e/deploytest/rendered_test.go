@@ -301,7 +301,7 @@ func TestRenderedPluginConfiguration(t *testing.T) {
 
 func TestRenderedExamplesApplyStrictly(t *testing.T) {
 	needNamespace(t, "argocd")
-	files := []string{rendered("hub", "project.yaml"), rendered("hub", "rights.yaml"), rendered("app-set.yaml"), rendered("managed", "executor.yaml")}
+	files := []string{rendered("hub", "project.yaml"), rendered("hub", "rights.yaml"), rendered("app-set.yaml"), rendered("managed", "executor.yaml"), rendered("managed", "work-agent.yaml")}
 	for _, file := range files {
 		apply(t, file)
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", file)
