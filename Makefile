@@ -33,7 +33,7 @@ tools: ## Build the pinned real parts into bin/ (only what is not current)
 
 build: ## Build the binaries and the plugin of rendered mode into bin/product/
 	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$$m .) || exit 1; done
-	@echo "--- plugin"; cd propagation && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/plugin ./plugin
+	@echo "--- plugin"; cd rendered && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/plugin ./plugin
 
 PURE = $(shell sed -n '/^        pure:/,/deny:/s|.*"\*\*/\(.*\)/\*\.go"|./\1|p' .golangci.yml)
 unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without a control plane

@@ -34,12 +34,17 @@ role "$deploy/components/gitopsclusters/role.yaml" multicluster-integrations-git
 # shellcheck disable=SC2046
 role "$deploy/components/gitopsclusters-agent/role.yaml" multicluster-integrations-gitopscluster-agent "gitopscluster's packages of agents" $(packages "$agents")
 
+role "$deploy/components/rendered/rendered.yaml" multicluster-integrations-rendered "rendered and shared/boot" paths=./rendered/... paths=./shared/boot
+
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
 for file in identities propagation resourcesync aggregation bindings; do
 	cp "$deploy/base/rbac/$file.yaml" "$deploy/chart/files/rbac/"
 done
-cp "$deploy/components/rendered/aggregation.yaml" "$deploy/chart/files/rbac/rendered.yaml"
+mkdir -p "$deploy/chart/files/rendered"
+for file in aggregation rendered bindings; do
+	cp "$deploy/components/rendered/$file.yaml" "$deploy/chart/files/rendered/"
+done
 for component in gitopsclusters gitopsclusters-agent; do
 	mkdir -p "$deploy/chart/files/$component"
 	cp "$deploy/components/$component"/*.yaml "$deploy/chart/files/$component/"

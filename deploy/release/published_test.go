@@ -124,7 +124,7 @@ func (p *publisher) pinned(t *testing.T, out string) []string {
 	t.Helper()
 	var images []string
 	for _, line := range strings.Fields(read(t, filepath.Join(out, "files", "images.txt"))) {
-		if strings.Contains(line, olmImage) || strings.Contains(line, optionalImage) {
+		if strings.Contains(line, olmImage) || strings.Contains(line, optionalImage) || strings.Contains(line, "/rendered:") {
 			continue
 		}
 		images = append(images, regexp.MustCompile(`:[^:/]*@`).ReplaceAllString(line, "@"))
@@ -168,7 +168,7 @@ func (p *publisher) manifestsRunTheImages(t *testing.T, out string) {
 	}
 	folder := t.TempDir()
 	command(t, "tar", "-xzf", archives[0], "-C", folder, "--strip-components=1")
-	tagged := regexp.MustCompile(`multicluster-integrations/(propagation|resourcesync|aggregation|gitopscluster):`)
+	tagged := regexp.MustCompile(`multicluster-integrations/(propagation|resourcesync|aggregation|gitopscluster|rendered):`)
 	err = filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && tagged.MatchString(read(t, path)) {
 			t.Errorf("%s in the archive names an image by its tag", strings.TrimPrefix(path, folder))

@@ -169,7 +169,7 @@ func TestReleaseRefuses(t *testing.T) {
 		{"nobody would know what changed", "99.0.0", `no section "## 99.0.0"`, nil},
 		{"the tag is on another commit", version + "-rc.1", "tag v" + version + "-rc.1 is at", nil},
 		{"the binary would report another version", "99.0.0", "propagation is at version " + version, []string{"-containers", "propagation"}},
-		{"there is no such container", version, "there are aggregation, gitopscluster, propagation, resourcesync", []string{"-containers", "shared"}},
+		{"there is no such container", version, "there are aggregation, gitopscluster, propagation, rendered, resourcesync", []string{"-containers", "shared"}},
 		{"a key of another kind", version, "not PEM of type", []string{"-key", filepath.Join(filepath.Dir(p.key), "cosign.pub")}},
 	} {
 		if _, err := p.make(t, c.version, c.more...); err == nil || !strings.Contains(err.Error(), c.says) {

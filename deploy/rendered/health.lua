@@ -82,6 +82,10 @@ local unreachable = annotations["apps.open-cluster-management.io/cluster-unreach
 if unreachable ~= nil then
   message = cluster .. " not heard of since " .. unreachable .. "; it was: " .. health .. ", " .. message
   health = "Unknown"
+  -- A hook that is Unknown fails the sync, and Argo CD does not try that commit again.
+  if annotations["argocd.argoproj.io/hook"] ~= nil then
+    health = "Progressing"
+  end
 end
 if obj.metadata.deletionTimestamp ~= nil then
   health = "Progressing"

@@ -27,11 +27,16 @@ func TestRenderedPolicy(t *testing.T) {
 		return writeText(t, fmt.Sprintf("{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, metadata: {name: %s, namespace: policy-cluster, labels: {%s}}, spec: {workload: {manifests: []}%s}}", name, label, executor))
 	}
 	label, with := contract.RenderedLabel+`: "true"`, ", executor: "+executor
+	// Whoever Argo CD runs as may write every ManifestWork here, so that the policy decides.
+	kubectl(t, "create", "clusterrolebinding", "policy-argocd", "--clusterrole=cluster-admin", "--group=system:serviceaccounts:argocd", "--group=system:serviceaccounts:openshift-gitops")
 	as := func(user string, args ...string) (string, error) {
-		_, stderr, err := try(t, tool("kubectl"), append([]string{"--kubeconfig", kubeconfig, "--as", user}, args...)...)
+		group := "system:serviceaccounts:" + strings.Split(user, ":")[2]
+		_, stderr, err := try(t, tool("kubectl"), append([]string{"--kubeconfig", kubeconfig, "--as", user, "--as-group", group}, args...)...)
 		return stderr, err
 	}
 	kubectl(t, "apply", "-f", work("addon", "", ""))
+	kubectl(t, "apply", "-f", work("owned", label, with))
+	kubectl(t, "-n", "policy-cluster", "annotate", "manifestwork", "owned", contract.RenderedApplicationAnnotation+"=theirs")
 
 	// A policy takes a moment to be in force.
 	probe := work("probe", "", "")
@@ -51,6 +56,7 @@ func TestRenderedPolicy(t *testing.T) {
 		{"a work as it was committed", []string{"apply", "-f", work("raw", "", with)}, "Argo CD may write ManifestWorks of rendered mode only"},
 		{"a work that poses as a pulled Application's", []string{"apply", "-f", work("disguise", label+", "+contract.PullLabel+`: "true"`, with)}, "labels and annotations of pulled Applications"},
 		{"and by annotation", []string{"-n", "policy-cluster", "annotate", "manifestwork", "rendered", contract.HubNameAnnotation + "=victim"}, "labels and annotations of pulled Applications"},
+		{"another Application's work, taken over", []string{"-n", "policy-cluster", "annotate", "--overwrite", "manifestwork", "owned", contract.RenderedApplicationAnnotation + "=mine"}, "belongs to another Application"},
 		{"other annotations", []string{"-n", "policy-cluster", "annotate", "manifestwork", "rendered", "x=z"}, ""},
 		{"an add-on's work, taken over", []string{"apply", "-f", work("addon", label, with)}, "belongs to another controller"},
 		{"an add-on's work, pruned", []string{"-n", "policy-cluster", "delete", "manifestwork", "addon"}, "belongs to another controller"},
@@ -65,7 +71,14 @@ func TestRenderedPolicy(t *testing.T) {
 			t.Errorf("%s: %v: %s", c.reason, err, stderr)
 		}
 	}
-	kubectl(t, "-n", "policy-cluster", "label", "manifestwork", "addon", "x=z") // others are not asked
+	for _, other := range []string{"system:serviceaccount:argocd:argocd-server", "system:serviceaccount:openshift-gitops:openshift-gitops-argocd-application-controller"} {
+		stderr, err := as(other, "apply", "-f", work("bare", label, ""))
+		if err == nil || !strings.Contains(stderr, "want the executor") {
+			t.Errorf("%s takes the executor away: %v: %s", other, err, stderr)
+		}
+	}
+	kubectl(t, "-n", "policy-cluster", "label", "manifestwork", "addon", "x=z") // the policy is not for other clients
+	kubectl(t, "delete", "clusterrolebinding", "policy-argocd")
 	kubectl(t, "delete", "-f", rendered("hub", "policy.yaml"), "-f", rendered("hub", "rights.yaml"))
 	kubectl(t, "delete", "namespace", "policy-cluster", "--wait", "--timeout=2m")
 }

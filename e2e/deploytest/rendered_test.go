@@ -181,20 +181,21 @@ func TestRenderedSwitch(t *testing.T) {
 				}
 			}
 			slices.Sort(changed)
-			if got := strings.Join(changed, " "); got != "ClusterRole ClusterRoleBinding Deployment" {
+			want := "ClusterRole ClusterRole ClusterRoleBinding ClusterRoleBinding Deployment Deployment NetworkPolicy Role RoleBinding Service ServiceAccount"
+			if got := strings.Join(changed, " "); got != want {
 				t.Errorf("it changes %s", got)
 			}
 		})
 	}
 	objects := withComponent(t, "ocm")
-	for _, container := range containers(t, find(t, objects, "Deployment")) {
+	for _, container := range containers(t, named(t, objects, "Deployment", namespace)) {
 		has := slices.Contains(container["args"].([]any), any("--rendered"))
-		if name := container["name"]; has != (name != "resourcesync") {
+		if name := container["name"]; has != (name == "aggregation") {
 			t.Errorf("%s has --rendered: %t", name, has)
 		}
 	}
 	for _, o := range objects {
-		if o.GetKind() != "ClusterRoleBinding" || !strings.HasSuffix(o.GetName(), "-rendered") {
+		if o.GetKind() != "ClusterRoleBinding" || !strings.HasSuffix(o.GetName(), "-aggregation-rendered") {
 			continue
 		}
 		want := []any{map[string]any{"kind": "ServiceAccount", "namespace": namespace, "name": credentialOf(t, objects, "aggregation").account}}
@@ -202,6 +203,46 @@ func TestRenderedSwitch(t *testing.T) {
 			t.Errorf("the right goes to others than aggregation:\n%s", diff)
 		}
 	}
+}
+
+// The controller's Deployment fits its binary, runs as restricted as the pod, and holds
+// the rights to mark works and nothing else.
+func TestRenderedController(t *testing.T) {
+	const name = namespace + "-rendered"
+	objects := withComponent(t, "ocm")
+	pod := field(t, named(t, objects, "Deployment", name).Object, "spec", "template", "spec").(map[string]any)
+	container := pick(t, pod["containers"], "rendered")
+	args := []string{"run", "./rendered"}
+	for _, arg := range container["args"].([]any) {
+		args = append(args, arg.(string))
+	}
+	out, _ := run(t, "go", append(args, "--version")...) // an unknown flag fails before it
+	if want := "multicluster-integrations/rendered:" + strings.Fields(out)[1]; container["image"] != want {
+		t.Errorf("image %v, but the binary reports %s", container["image"], want)
+	}
+	rights := 0
+	for r := range grantedRights(t, objects) {
+		if r.binary != "rendered" {
+			continue
+		}
+		rights++
+		if strings.Contains(r.String(), "*") || r.namespace == "" && !slices.Contains([]string{"list", "watch"}, r.verb) &&
+			r.resource != "tokenreviews" && r.resource != "subjectaccessreviews" && (r.resource != "manifestworks" || r.verb != "patch") {
+			t.Errorf("too much: %s", r)
+		}
+	}
+	if rights == 0 {
+		t.Fatal("no rights found: the test proves nothing")
+	}
+
+	const ns = "restricted-rendered"
+	kubectl(t, "create", "namespace", ns)
+	kubectl(t, "label", "namespace", ns, "pod-security.kubernetes.io/enforce=restricted")
+	kubectl(t, "-n", ns, "create", "serviceaccount", name)
+	asPod := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": ns}, "spec": pod,
+	}}
+	kubectl(t, "create", "--dry-run=server", "--validate=strict", "-f", writeJSON(t, asPod))
 }
 
 // withComponent renders an overlay with the component of rendered mode.
@@ -233,7 +274,7 @@ func TestRenderedPluginConfiguration(t *testing.T) {
 	for _, arg := range field(t, spec, "generate", "args").([]any) {
 		command.Args = append(command.Args, arg.(string))
 	}
-	command.Dir = filepath.Join(testkit.Root(), "propagation")
+	command.Dir = filepath.Join(testkit.Root(), "rendered")
 	command.Env = append(os.Environ(), "ARGOCD_APP_NAME=a", "ARGOCD_APP_NAMESPACE=cluster1", `ARGOCD_APP_PARAMETERS=[{"name":"?"}]`)
 	out, err := command.CombinedOutput()
 	if err == nil {
@@ -260,7 +301,7 @@ func TestRenderedPluginConfiguration(t *testing.T) {
 
 func TestRenderedExamplesApplyStrictly(t *testing.T) {
 	needNamespace(t, "argocd")
-	files := []string{rendered("hub", "project.yaml"), rendered("hub", "rights.yaml"), rendered("app-set.yaml"), rendered("managed", "executor.yaml")}
+	files := []string{rendered("hub", "project.yaml"), rendered("hub", "rights.yaml"), rendered("app-set.yaml"), rendered("managed", "executor.yaml"), rendered("managed", "work-agent.yaml")}
 	for _, file := range files {
 		apply(t, file)
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", file)

@@ -20,6 +20,8 @@ const (
 	Aggregation  = "aggregation"
 	// GitOpsCluster is installed on its own, see [Options.GitOpsClusters].
 	GitOpsCluster = "gitopscluster"
+	// RenderedMode is the controller of rendered mode, beside the three.
+	RenderedMode = "rendered"
 )
 
 // Namespaces that the fleet uses.
@@ -50,7 +52,7 @@ type Options struct {
 	// Sources is the root of the checkout whose CRD, roles and binaries (below
 	// bin/product) of the product the fleet starts with; "": this one's.
 	Sources string
-	// Product lists the binaries to start; nil: the three of the pod.
+	// Product lists the binaries to start; nil: the three of the pod, and those that are asked for.
 	Product []string
 	// Replicas is how many of each binary run, as if in that many pods; 0: one.
 	Replicas int
@@ -92,13 +94,16 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Product == nil {
 		o.Product = []string{Propagation, ResourceSync, Aggregation}
+		if o.Rendered {
+			o.Product = append(o.Product, RenderedMode)
+		}
 	}
 	o.GitOpsClusters = o.GitOpsClusters || o.Agents
 	if o.GitOpsClusters && !slices.Contains(o.Product, GitOpsCluster) {
 		o.Product = append(slices.Clone(o.Product), GitOpsCluster)
 	}
 	for _, name := range o.Product {
-		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster}, name) {
+		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode}, name) {
 			return o, fmt.Errorf("no binary is called %q", name)
 		}
 	}

@@ -43,7 +43,7 @@ func Build(ctx context.Context) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", target, err)
 	}
-	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster} {
+	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".")
 		cmd.Dir = filepath.Join(root, name)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -51,7 +51,7 @@ func Build(ctx context.Context) error {
 		}
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, "plugin"), "./plugin")
-	cmd.Dir = filepath.Join(root, Propagation)
+	cmd.Dir = filepath.Join(root, RenderedMode)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the plugin: %w\n%s", err, out)
 	}
@@ -86,7 +86,7 @@ func (f *Fleet) startProduct(ctx context.Context) error {
 }
 
 // productIdentity makes a binary's ServiceAccount on a hub, binds it to its roles of
-// deploy/ and to nothing else, and returns its kubeconfig.
+// deploy and to nothing else, and returns its kubeconfig.
 func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) (kubeconfig string, err error) {
 	files := []string{Roles(f.options.Sources, name)}
 	if name == GitOpsCluster {
@@ -143,6 +143,9 @@ func (f *Fleet) account(ctx context.Context, hub *Cluster, name string, roles []
 
 // Roles returns the path of a binary's roles in the checkout at root.
 func Roles(root, name string) string {
+	if name == RenderedMode {
+		return filepath.Join(root, "deploy", "components", "rendered", "rendered.yaml")
+	}
 	return filepath.Join(root, "deploy", "base", "rbac", name+".yaml")
 }
 
@@ -190,7 +193,7 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 	if name == ResourceSync || name == Aggregation {
 		args = append(args, "--intermediate-dir="+intermediate)
 	}
-	if (name == Propagation || name == Aggregation) && f.options.Rendered {
+	if name == Aggregation && f.options.Rendered {
 		args = append(args, "--rendered")
 	}
 	if name == Aggregation && f.options.Page {

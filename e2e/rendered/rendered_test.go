@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,7 +34,15 @@ func TestMain(m *testing.M) {
 	testkit.SideBySide(5)
 	os.Exit(env.RunTests(m.Run, env.Options{Rendered: true}, func(ctx context.Context, f *env.Fleet) error {
 		fleet = f
-		return scenario.PrepareRendered(ctx, f)
+		if err := scenario.PrepareRendered(ctx, f); err != nil {
+			return err
+		}
+		for _, c := range f.Managed {
+			if err := c.ApplyFiles(ctx, filepath.Join("testdata", "executor.yaml")); err != nil {
+				return err
+			}
+		}
+		return nil
 	}))
 }
 
@@ -44,7 +53,7 @@ const manifests = "guestbook/guestbook.yaml"
 func TestStory(t *testing.T) {
 	must(t, fleet.Hub.ApplyFiles(t.Context(), env.Rendered("app-set.yaml")))
 	for _, c := range fleet.Managed {
-		awaitApplication(t, c.Name, "Synced Healthy 4 of 4 resources")
+		awaitApplication(t, c.Name, "Synced Healthy 3 of 3 resources")
 		awaitRow(t, c.Name, "Healthy Synced")
 		awaitObject(t, c, deployment(), func(o *unstructured.Unstructured) (bool, string) {
 			available, _, _ := unstructured.NestedInt64(o.Object, "status", "availableReplicas")
@@ -62,14 +71,14 @@ func TestStory(t *testing.T) {
 	commit(t, strings.Replace(original, "guestbook-ui:v1", "guestbook-ui:v2", 1))
 	awaitApplication(t, broken.Name, "Synced Degraded Deployment guestbook/guestbook-ui: ")
 	awaitRow(t, broken.Name, "Degraded Synced")
-	awaitApplication(t, fleet.Managed[1].Name, "Synced Healthy 4 of 4 resources")
+	awaitApplication(t, fleet.Managed[1].Name, "Synced Healthy 3 of 3 resources")
 	awaitRow(t, fleet.Managed[1].Name, "Healthy Synced")
 
 	// Mended, and without the ConfigMap, which is pruned there.
 	admitPods()
 	commit(t, original[:strings.LastIndex(original, "---")])
 	for _, c := range fleet.Managed {
-		awaitApplication(t, c.Name, "Synced Healthy 3 of 3 resources")
+		awaitApplication(t, c.Name, "Synced Healthy 2 of 2 resources")
 		awaitGone(t, c, object("v1", "ConfigMap", "guestbook", "guestbook-config"))
 	}
 
@@ -130,7 +139,7 @@ func refused(t *testing.T) {
 	}
 	commit(t, before)
 	for _, c := range fleet.Managed {
-		awaitApplication(t, c.Name, "Synced Healthy 3 of 3 resources")
+		awaitApplication(t, c.Name, "Synced Healthy 2 of 2 resources")
 	}
 }
 
@@ -144,11 +153,11 @@ func lost(t *testing.T) {
 	must(t, agent.Kill(t.Context()))
 	awaitApplication(t, name, "Synced Unknown "+name+" not heard of since ")
 	awaitRow(t, name, "Unknown Synced ClusterUnreachable")
-	awaitApplication(t, fleet.Managed[0].Name, "Synced Healthy 3 of 3 resources")
+	awaitApplication(t, fleet.Managed[0].Name, "Synced Healthy 2 of 2 resources")
 	awaitRow(t, fleet.Managed[0].Name, "Healthy Synced")
 	lease(t, name, 60)
 	must(t, agent.Start(t.Context()))
-	awaitApplication(t, name, "Synced Healthy 3 of 3 resources")
+	awaitApplication(t, name, "Synced Healthy 2 of 2 resources")
 	awaitRow(t, name, "Healthy Synced")
 }
 
@@ -164,7 +173,7 @@ func rests(t *testing.T) {
 				_, asked := o.GetAnnotations()["argocd.argoproj.io/refresh"]
 				return !asked, "it has not compared yet"
 			})
-			awaitApplication(t, c.Name, "Synced Healthy 3 of 3 resources")
+			awaitApplication(t, c.Name, "Synced Healthy 2 of 2 resources")
 		}
 	}
 	renderAgain()

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // backend is a Deployment of which nothing is pulled or scheduled.
@@ -76,13 +78,13 @@ spec: {template: {spec: {nodeName: fake-1, restartPolicy: Never, containers: [{n
 	cluster := fleet.Managed[0]
 	a := deploy(t, "waves", cluster.Name, plugin("waves", "namespace", namespace, "create-namespace", "true"))
 
-	awaitOperation(t, a, "Running", "waiting for completion of hook work.open-cluster-management.io/ManifestWork/waves-presync")
-	for _, name := range []string{"waves", "waves-w1"} {
+	awaitOperation(t, a, "Running", "waiting for completion of hook work.open-cluster-management.io/ManifestWork/"+contract.RenderedWorkName("waves", "-presync"))
+	for _, name := range []string{"waves", contract.RenderedWorkName("waves", "-w1")} {
 		notThere(t, work(cluster.Name, name))
 	}
 	complete(t, object("batch/v1", "Job", namespace, "migrate"))
 	awaitOperation(t, a, "Running", "waiting for healthy state of work.open-cluster-management.io/ManifestWork/waves")
-	notThere(t, work(cluster.Name, "waves-w1"))
+	notThere(t, work(cluster.Name, contract.RenderedWorkName("waves", "-w1")))
 	node := object("v1", "Node", "", lateNode) // on which its pods come up
 	must(t, cluster.Apply(t.Context(), node))
 	t.Cleanup(func() { must(t, cluster.Client.Delete(context.WithoutCancel(t.Context()), node)) })

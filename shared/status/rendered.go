@@ -29,7 +29,7 @@ func Rendered(application types.UID, said contract.Feedback, cluster Cluster) Ob
 		Work:          application,
 	}
 	if !cluster.Available {
-		// propagation marks the ManifestWork with the same news, for Argo CD's health
+		// Rendered mode marks the ManifestWork with the same news, for Argo CD's health
 		// check; so the message must not repeat a health that the mark is about to change.
 		o.Reason, o.Message = ClusterUnreachable, away(cluster)
 		o.unknown("last known health:")

@@ -71,7 +71,7 @@ projected:
     {{- end }}
 {{- end -}}
 
-{{/* What every container has: (dict "root" $ "name" name "short" prefix of its ports "metrics" port "health" port "args" list). */}}
+{{/* What every container has: (dict "root" $ "name" name "short" prefix of its ports "metrics" port "health" port "args" list "alone" in a pod of its own). */}}
 {{- define "mci.container" -}}
 {{- $c := index .root.Values .name -}}
 name: {{ .name }}
@@ -83,10 +83,10 @@ args:
   {{- range .args }}
   - {{ . }}
   {{- end }}
-  {{- if .root.Values.openshift.serviceCA }}
+  {{- if and .root.Values.openshift.serviceCA (not .alone) }}
   - --metrics-cert-dir=/var/run/metrics-certificate
   {{- end }}
-  {{- if and .root.Values.rendered.enabled (ne .name "resourcesync") }}
+  {{- if and .root.Values.rendered.enabled (eq .name "aggregation") }}
   - --rendered
   {{- end }}
   {{- range $c.args }}
@@ -118,6 +118,7 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities:
     drop: [ALL]
+{{- if not .alone }}
 volumeMounts:
   - {name: {{ .name }}-token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
   {{- if .reports }}
@@ -126,4 +127,5 @@ volumeMounts:
   {{- if .root.Values.openshift.serviceCA }}
   - {name: metrics-certificate, mountPath: /var/run/metrics-certificate, readOnly: true}
   {{- end }}
+{{- end }}
 {{- end -}}

@@ -75,6 +75,11 @@ func TestHealthCheck(t *testing.T) {
 			metadata: `,"annotations":{"apps.open-cluster-management.io/cluster-unreachable":"2026-11-21T10:00:00Z"}`,
 			want:     "Unknown: cluster1 not heard of since 2026-11-21T10:00:00Z; it was: Healthy, 1 of 1 resources",
 		},
+		"hookUnreachable": {
+			reason: "a hook that is Unknown fails the sync for good", work: applied, manifests: []string{broken},
+			metadata: `,"annotations":{"apps.open-cluster-management.io/cluster-unreachable":"2026-11-21T10:00:00Z","argocd.argoproj.io/hook":"PreSync"}`,
+			want:     "Progressing: cluster1 not heard of since 2026-11-21T10:00:00Z; it was: Degraded, Deployment a/db: exceeded quota",
+		},
 		"deleted": {
 			reason: "the agent is at it", work: applied, manifests: []string{healthy, config}, metadata: `,"deletionTimestamp":"2026-11-21T10:00:00Z"`,
 			want: "Progressing: cluster1 is removing 2 resources",

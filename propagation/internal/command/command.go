@@ -28,7 +28,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/unreachable"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
@@ -54,8 +53,6 @@ type Command struct {
 	argocd boot.Names
 	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
 	InstanceLabel string
-	// Rendered marks ManifestWorks of rendered mode whose cluster is not available.
-	Rendered bool
 	// Register has every accepted cluster registered with Argo CD. Where gitopscluster is
 	// installed, that registers them.
 	Register bool
@@ -72,7 +69,6 @@ func New() *Command { return &Command{argocd: boot.Names{"argocd"}} }
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; with --register=false it may be repeated, or separated by commas, for further Argo CDs whose cluster Secrets say which clusters have an agent of argocd-agent")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
-	fs.BoolVar(&c.Rendered, "rendered", false, "mark ManifestWorks of rendered mode while their cluster is not available, so that Argo CD shows Unknown")
 	c.Deliver.BindFlags(fs)
 	fs.BoolVar(&c.Register, "register", true, "register every accepted ManagedCluster with Argo CD; --register=false where gitopscluster is installed, which registers them instead")
 }
@@ -135,11 +131,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	if c.Register {
 		if err := register.Setup(mgr, register.Options{Namespace: argocd, InstanceLabel: c.InstanceLabel}); err != nil {
-			return err
-		}
-	}
-	if c.Rendered {
-		if err := unreachable.Setup(mgr, unreachable.Options{}); err != nil {
 			return err
 		}
 	}

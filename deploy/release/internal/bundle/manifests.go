@@ -64,10 +64,8 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 		if err != nil {
 			return err
 		}
-		for _, reference := range installed {
-			if !bytes.Contains(rendered, []byte("image: "+reference.Pinned()+"\n")) {
-				return fmt.Errorf("%s, rendered, does not run %s", overlay, reference.Pinned())
-			}
+		if found := tagged.Find(rendered); found != nil {
+			return fmt.Errorf("%s, rendered, has %s without a digest", overlay, found)
 		}
 		name := "install-" + filepath.Base(overlay) + ".yaml"
 		if err := r.file(strings.Replace(name, "-ocm.", ".", 1), rendered); err != nil {
@@ -81,35 +79,20 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 	return r.file(Project+"-kustomize-"+r.Version+".tgz", archive)
 }
 
-// alwaysInstalled returns the images that every overlay runs: those that no component of
-// the manifests brings.
-func alwaysInstalled(deploy string, references []Reference) ([]Reference, error) {
-	files, err := filepath.Glob(filepath.Join(deploy, "components", "*", "deployment.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	var brought bytes.Buffer
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		brought.Write(text)
-	}
-	return slices.DeleteFunc(slices.Clone(references), func(r Reference) bool {
-		return bytes.Contains(brought.Bytes(), []byte("image: "+r.Pinned()+"\n"))
-	}), nil
-}
+// tagged matches an image of this project that is not named by its digest.
+var tagged = regexp.MustCompile(`image: ["']?([\w.:-]+/)*` + Project + `/[\w.-]+:[\w.-]+`)
 
 // pin replaces the tags of the release's images by their digests in every file of a
-// folder: also in those that no overlay renders, such as values for others' charts.
+// folder: also in those that no overlay renders, such as components and values for
+// others' charts. It fails when an image of the release is in none of them.
 func pin(folder string, references []Reference) error {
 	files, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = files.Close() }() // a folder, read and written by now
-	return fs.WalkDir(files.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+	pinned := map[string]bool{}
+	err = fs.WalkDir(files.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -119,14 +102,21 @@ func pin(folder string, references []Reference) error {
 		}
 		after := before
 		for _, r := range references {
-			tagged := regexp.MustCompile(`(image: ["']?)` + regexp.QuoteMeta(r.Name) + `:[\w.-]+`)
-			after = tagged.ReplaceAll(after, []byte("${1}"+r.Pinned()))
+			byTag := regexp.MustCompile(`(image: ["']?)` + regexp.QuoteMeta(r.Name) + `:[\w.-]+`)
+			pinned[r.Name] = pinned[r.Name] || byTag.Match(after)
+			after = byTag.ReplaceAll(after, []byte("${1}"+r.Pinned()))
 		}
 		if bytes.Equal(before, after) {
 			return nil
 		}
 		return files.WriteFile(name, after, 0o644)
 	})
+	for _, r := range references {
+		if err == nil && !pinned[r.Name] {
+			err = fmt.Errorf("no manifest in deploy runs %s", r.Name)
+		}
+	}
+	return err
 }
 
 func (r *release) render(ctx context.Context, overlay string) ([]byte, error) {
