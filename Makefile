@@ -59,7 +59,7 @@ test-tools: test-fleet-parts
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 test-release: test-parts
 	@nice env $(TOOLS) sign
-	$(call each,deploy/release,GOWORK=off $(GO_TEST) -count=1 ./...)
+	$(call each,deploy/release,GOWORK=off $(GO_TEST) -count=1 -timeout 30m ./...)
 # Two packages at a time, of which each has a fleet; the longest come first.
 test-e2e: test-fleet-parts
 	$(call each,e2e,$(GO_TEST) -count=1 -p 2 -timeout 45m . ./deploytest ./upgrade ./rendered ./hubmove ./push ./search/integration ./...)
