@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts bench images release olm push scan fuzz tools ui
+.PHONY: help build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts bench images release olm push sign scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,7 +58,8 @@ test-modules: test-parts
 test-tools: test-fleet-parts
 	$(call each,$(TOOL_TESTS),GOWORK=off go test .)
 test-release: test-parts
-	$(call each,deploy/release,GOWORK=off $(GO_TEST) -count=1 ./...)
+	@nice env $(TOOLS) sign
+	$(call each,deploy/release,GOWORK=off $(GO_TEST) -count=1 -timeout 30m ./...)
 # Two packages at a time, of which each has a fleet; the longest come first.
 test-e2e: test-fleet-parts
 	$(call each,e2e,$(GO_TEST) -count=1 -p 2 -timeout 45m . ./deploytest ./upgrade ./rendered ./hubmove ./push ./search/integration ./...)
@@ -112,17 +113,21 @@ bench: build ## The benchmark: BENCH=quick|standard|large|xlarge
 	@$(BIN)/product/bench -size $(BENCH) $(ARGS)
 
 ARCHITECTURES ?= amd64,arm64,ppc64le,s390x
-images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository)
+images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository); ARGS="-containers propagation -tag 1.2.4" for one alone
 	@$(RELEASE) images -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
 
-release: ## A release in bin/release/VERSION from a clean checkout: VERSION, CONTAINER (one alone), REGISTRY, KEY (cosign's; COSIGN_PASSWORD), SOURCE
+release: ## A release in bin/release/VERSION from a clean checkout: VERSION, REGISTRY (host and path), SOURCE
 	@$(TOOLS) kustomize
-	@$(RELEASE) make -version '$(VERSION)' -containers '$(CONTAINER)' -registry '$(REGISTRY)' -key '$(abspath $(KEY))' -kustomize $(BIN)/kustomize \
-		-architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
+	@$(RELEASE) make -version '$(VERSION)' -registry '$(REGISTRY)' -kustomize $(BIN)/kustomize -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
 
 olm: ## The bundle for OLM of the checkout in bin/olm, to look at: VERSION, ARCHITECTURES, SOURCE
 	@$(TOOLS) kustomize
 	@$(RELEASE) olm -version '$(or $(VERSION),0.0.0)' -kustomize $(BIN)/kustomize -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
 
-push: ## Copy bin/images, or those of the release VERSION (of CONTAINER), to REGISTRY (host and path)
-	@$(RELEASE) push -registry '$(REGISTRY)' $(if $(VERSION),-from '$(BIN)/release/$(if $(CONTAINER),$(CONTAINER)/)$(VERSION)/images') $(ARGS)
+push: ## Copy bin/images, or images and chart of the release VERSION, to REGISTRY (host and path)
+	@$(if $(VERSION),$(TOOLS) helm)
+	@$(RELEASE) push -registry '$(REGISTRY)' $(if $(VERSION),-from '$(BIN)/release/$(VERSION)/images' -chart '$(BIN)/release/$(VERSION)/files/multicluster-integrations-$(VERSION).tgz' -helm $(BIN)/helm) $(ARGS)
+
+sign: ## Sign the release VERSION, which is pushed, with cosign: keyless, or with KEY (COSIGN_PASSWORD)
+	@$(TOOLS) sign
+	@bash deploy/release/sign.sh $(BIN)/cosign '$(BIN)/release/$(VERSION)/files' '$(if $(KEY),$(abspath $(KEY)))'

@@ -121,15 +121,15 @@ func (p *publisher) playDocker(t *testing.T, out string) {
 	answers, programs := t.TempDir(), t.TempDir()
 	for _, line := range strings.Fields(read(t, filepath.Join(out, "files", "images.txt"))) {
 		repository, _, _ := strings.Cut(strings.TrimPrefix(line, p.registry+"/"), ":")
-		entries, err := store.Read(filepath.Join(out, "images", repository))
+		index, _, err := store.Read(filepath.Join(out, "images", repository))
 		if err != nil {
 			t.Fatal(err)
 		}
-		manifest, err := entries[0].Index.RawManifest()
+		manifest, err := index.RawManifest()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(answers, digestOf(t, entries[0].Index).Hex), manifest, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(answers, digestOf(t, index).Hex), manifest, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,11 +5,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/ecdsa"
 	"crypto/sha256"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,10 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-
-	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/sign"
-	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/store"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
 // filesAreWhole checks what people download, the way they would.
@@ -34,80 +27,54 @@ func filesAreWhole(t *testing.T, folder, version string) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "SHA256SUMS") || e.Name() == "cosign.pub" {
+		if e.Name() == "SHA256SUMS" {
 			continue
 		}
 		if want := fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(read(t, filepath.Join(folder, e.Name())))), e.Name()); !strings.Contains(sums, want) {
 			t.Errorf("SHA256SUMS does not say %s", want)
 		}
 	}
-	if got, want := strings.Count(sums, "\n"), len(entries)-3; got != want {
+	if got, want := strings.Count(sums, "\n"), len(entries)-1; got != want || got < 8 {
 		t.Errorf("SHA256SUMS has %d lines for %d files", got, want)
-	}
-	if !verified(t, folder, sums) || verified(t, folder, strings.Replace(sums, "install", "instill", 1)) {
-		t.Error("the signature does not tell the checksums from others")
 	}
 	if notes := read(t, filepath.Join(folder, "RELEASE_NOTES.md")); !strings.Contains(notes, "The first release") || strings.Contains(notes, "# Changelog") {
 		t.Errorf("the notes are not the changelog's section of %s:\n%s", version, notes)
 	}
 }
 
-// verified verifies the signature of the checksums with nothing of ours: a public key
-// and ECDSA.
-func verified(t *testing.T, folder, sums string) bool {
-	t.Helper()
-	block, _ := pem.Decode([]byte(read(t, filepath.Join(folder, "cosign.pub"))))
-	if block == nil {
-		t.Fatal("cosign.pub is no PEM")
-	}
-	key, err := x509.ParsePKIXPublicKey(block.Bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signature, err := base64.StdEncoding.DecodeString(read(t, filepath.Join(folder, "SHA256SUMS.sig")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256([]byte(sums))
-	return ecdsa.VerifyASN1(key.(*ecdsa.PublicKey), sum[:], signature)
-}
-
-// imagesAreSigned looks for the signatures where cosign does.
+// imagesAreSigned signs with a key as the workflow signs without one, and verifies with the commands of docs/release.md:
+// cosign itself, of the pinned module, does both.
 func (p *publisher) imagesAreSigned(t *testing.T, out string) {
-	text := []byte(read(t, p.key))
-	key, err := sign.ReadKey(text, []byte(os.Getenv(passwordVariable)))
-	if err != nil {
-		t.Fatal(err)
+	t.Setenv("COSIGN_PASSWORD", "of a key that is thrown away")
+	cosign, keys, files := tool(t, "cosign"), t.TempDir(), filepath.Join(out, "files")
+	command(t, cosign, "generate-key-pair", "--output-key-prefix", filepath.Join(keys, "ours"))
+	command(t, cosign, "generate-key-pair", "--output-key-prefix", filepath.Join(keys, "other"))
+	command(t, "bash", "sign.sh", cosign, files, filepath.Join(keys, "ours.key"))
+	if given := read(t, filepath.Join(files, "cosign.pub")); given != read(t, filepath.Join(keys, "ours.pub")) {
+		t.Errorf("the public key among the files is another:\n%s", given)
 	}
-	if _, err := sign.ReadKey(text, []byte("wrong")); err == nil {
-		t.Error("the key opens with a wrong password")
+	list := filepath.Join(files, "images.txt")
+	first, _, _ := strings.Cut(read(t, list), "\n")
+	image := regexp.MustCompile(`:[^:/]*@`).ReplaceAllString(first, "@")
+	for key, verifies := range map[string]bool{"ours": true, "other": false} {
+		public := filepath.Join(keys, key+".pub")
+		for _, line := range strings.Fields(read(t, list)) {
+			image := regexp.MustCompile(`:[^:/]*@`).ReplaceAllString(line, "@")
+			if _, err := try(t, cosign, "verify", "--key", public, "--insecure-ignore-tlog", image); (err == nil) != verifies {
+				t.Errorf("%s with the public key %s: %v", image, key, err)
+			}
+		}
+		sums := []string{"verify-blob", "--key", public, "--insecure-ignore-tlog", "--bundle", filepath.Join(files, "SHA256SUMS.sigstore.json")}
+		if _, err := try(t, cosign, append(sums, filepath.Join(files, "SHA256SUMS"))...); (err == nil) != verifies {
+			t.Errorf("the checksums with the public key %s: %v", key, err)
+		}
+		if _, err := try(t, cosign, append(sums, list)...); err == nil {
+			t.Errorf("the signature of the checksums is one of another file, too, with %s", key)
+		}
 	}
-	other, _, err := sign.NewKey([]byte("another"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Fields(read(t, filepath.Join(out, "files", "images.txt"))) {
-		reference, err := name.NewDigest(regexp.MustCompile(`:[^:/]*@`).ReplaceAllString(line, "@"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		digest, err := v1.NewHash(reference.DigestStr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		signatures, err := store.PullImage(t.Context(), reference.Context().Tag(sign.SignatureTag(digest)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := key.VerifyImage(signatures, digest); err != nil {
-			t.Error(err)
-		}
-		if err := other.VerifyImage(signatures, digest); err == nil {
-			t.Errorf("%s is signed by a key that never signed", line)
-		}
-		if err := key.VerifyImage(signatures, v1.Hash{Algorithm: "sha256", Hex: strings.Repeat("0", 64)}); err == nil {
-			t.Errorf("the signature of %s is one of another digest, too", line)
-		}
+	other := regexp.MustCompile(`@sha256:.*`).ReplaceAllString(image, "@sha256:"+strings.Repeat("0", 64))
+	if _, err := try(t, cosign, "verify", "--key", filepath.Join(keys, "ours.pub"), "--insecure-ignore-tlog", other); err == nil {
+		t.Error("an image that is not there verifies")
 	}
 }
 
@@ -129,30 +96,35 @@ func (p *publisher) pinned(t *testing.T, out string) []string {
 		}
 		images = append(images, regexp.MustCompile(`:[^:/]*@`).ReplaceAllString(line, "@"))
 	}
-	if len(images) != 3 {
-		t.Fatalf("images.txt lists %q, want those of three containers", images)
+	if len(images) < 3 {
+		t.Fatalf("images.txt lists %q, want those of all containers", images)
 	}
 	slices.Sort(images)
 	return images
 }
 
-// inRegistry fails unless every image of rendered manifests is one of the release.
+// runsTheImages fails unless every image of rendered manifests is one of the release, in the registry.
 func (p *publisher) runsTheImages(t *testing.T, what, rendered, out string) {
 	t.Helper()
 	var images []string
 	for _, m := range imageLine.FindAllStringSubmatch(rendered, -1) {
 		images = append(images, m[1])
 	}
-	slices.Sort(images)
-	if want := p.pinned(t, out); !slices.Equal(images, want) {
-		t.Errorf("%s runs %q, want %q", what, images, want)
+	want := p.pinned(t, out)
+	for _, image := range images {
+		if !slices.Contains(want, image) {
+			t.Errorf("%s runs %s, want one of %q", what, image, want)
+		}
+	}
+	if slices.Sort(images); len(slices.Compact(images)) < 3 {
+		t.Errorf("%s runs %q, want three containers at least", what, images)
 	}
 	for _, image := range images {
 		reference, err := name.NewDigest(image)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Pull(t.Context(), reference); err != nil {
+		if _, err := remote.Head(reference, remote.WithContext(t.Context())); err != nil {
 			t.Error(err)
 		}
 	}
@@ -168,7 +140,7 @@ func (p *publisher) manifestsRunTheImages(t *testing.T, out string) {
 	}
 	folder := t.TempDir()
 	command(t, "tar", "-xzf", archives[0], "-C", folder, "--strip-components=1")
-	tagged := regexp.MustCompile(`multicluster-integrations/(propagation|resourcesync|aggregation|gitopscluster|rendered):`)
+	tagged := regexp.MustCompile(`registry\.invalid|image: .*multicluster-integrations/[a-z]+:`)
 	err = filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && tagged.MatchString(read(t, path)) {
 			t.Errorf("%s in the archive names an image by its tag", strings.TrimPrefix(path, folder))
@@ -196,13 +168,23 @@ func (p *publisher) chartRunsTheImages(t *testing.T, out, version string) {
 
 func command(t *testing.T, program string, arguments ...string) string {
 	t.Helper()
+	out, err := try(t, program, arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func try(t *testing.T, program string, arguments ...string) (string, error) {
+	t.Helper()
 	var errs bytes.Buffer
 	c := exec.CommandContext(t.Context(), program, arguments...)
 	c.Stderr = &errs
-	c.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "HELM_DATA_HOME="+t.TempDir())
+	home := t.TempDir()
+	c.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "TUF_ROOT="+home)
 	out, err := c.Output()
 	if err != nil {
-		t.Fatalf("%s %q: %v\n%s", program, arguments, err, errs.Bytes())
+		err = fmt.Errorf("%s %q: %w\n%s", program, arguments, err, errs.Bytes())
 	}
-	return string(out)
+	return string(out), err
 }

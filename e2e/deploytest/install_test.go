@@ -101,7 +101,7 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 		t.Errorf("upgrading one container changed %q, want only the Deployment", got)
 	}
 	images, _ := kubectl(t, "-n", namespace, "get", "deployment", namespace, "-o", "jsonpath={.spec.template.spec.containers[*].image}")
-	if want := "multicluster-integrations/propagation:0.2.0 multicluster-integrations/resourcesync:0.1.0 multicluster-integrations/aggregation:0.1.0"; images != want {
+	if want := "registry.invalid/multicluster-integrations/propagation:0.2.0 registry.invalid/multicluster-integrations/resourcesync:0.1.0 registry.invalid/multicluster-integrations/aggregation:0.1.0"; images != want {
 		t.Errorf("images after upgrading propagation: %s", images)
 	}
 

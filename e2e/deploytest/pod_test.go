@@ -77,7 +77,7 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 				// Flags are parsed before --version is obeyed, so an unknown one fails.
 				out, _ := run(t, binary, append(argsOf(t, deployment, name), "--version")...)
 				version := strings.Fields(out)[1]
-				if want := fmt.Sprintf("multicluster-integrations/%s:%s", name, version); c["image"] != want {
+				if want := fmt.Sprintf("registry.invalid/multicluster-integrations/%s:%s", name, version); c["image"] != want {
 					t.Errorf("image %v, but the binary reports %s", c["image"], want)
 				}
 				_, usage, err := try(t, binary, "-h")

@@ -217,7 +217,7 @@ func TestRenderedController(t *testing.T) {
 		args = append(args, arg.(string))
 	}
 	out, _ := run(t, "go", append(args, "--version")...) // an unknown flag fails before it
-	if want := "multicluster-integrations/rendered:" + strings.Fields(out)[1]; container["image"] != want {
+	if want := "registry.invalid/multicluster-integrations/rendered:" + strings.Fields(out)[1]; container["image"] != want {
 		t.Errorf("image %v, but the binary reports %s", container["image"], want)
 	}
 	rights := 0

@@ -40,6 +40,7 @@ const (
 	groupGen    = "generate" // what `make generate` needs
 	groupDeploy = "deploy"   // what renders and checks deploy/
 	groupScan   = "scan"     // what `make scan` needs
+	groupSign   = "sign"     // what signs a release
 	groupOld    = "old"      // the oldest supported parts, which the mixed fleet runs beside the newest
 )
 
@@ -85,6 +86,7 @@ func catalog() []part {
 		prometheus("prometheus"),
 		prometheus("promtool"),
 		{name: "govulncheck", module: "checks", pkg: "golang.org/x/vuln/cmd/govulncheck", groups: []string{groupScan}},
+		{name: "cosign", module: "cosign", pkg: "github.com/sigstore/cosign/v3/cmd/cosign", groups: []string{groupSign}},
 	}
 }
 

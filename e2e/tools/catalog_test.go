@@ -76,7 +76,7 @@ func TestCatalog(t *testing.T) {
 			t.Errorf("%s: linker flags %q: %v", p.name, flags, err)
 		}
 	}
-	for _, group := range []string{groupTest, groupFleet, groupBench, groupOld, groupLint, groupGen, groupDeploy, groupScan} {
+	for _, group := range []string{groupTest, groupFleet, groupBench, groupOld, groupLint, groupGen, groupDeploy, groupScan, groupSign} {
 		if _, err := resolve(catalog(), []string{group}); err != nil {
 			t.Error(err)
 		}

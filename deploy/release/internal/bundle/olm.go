@@ -5,14 +5,13 @@ package bundle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
-	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/attest"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/image"
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/olm"
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/source"
@@ -48,66 +47,29 @@ func olmBundle(t *source.Tree, rendered []byte, version string, o Options) (*olm
 	return made, nil
 }
 
-// olm writes the bundle for OLM of the manifests that are among the files by now.
-func (r *release) olm(ctx context.Context) (Reference, error) {
-	rendered, err := os.ReadFile(filepath.Join(r.Out, "files", "install-"+olmOverlay+".yaml"))
+// olm makes the bundle for OLM of the manifests that are among the files by now: the
+// same files for every architecture, since OLM unpacks it on a node of any.
+func (r *release) olm() (Reference, error) {
+	made, err := olmBundle(r.tree, r.files["install-"+olmOverlay+".yaml"], r.Version, r.Options)
 	if err != nil {
-		return Reference{}, err
-	}
-	made, err := olmBundle(r.tree, rendered, r.Version, r.Options)
-	if err != nil {
-		return Reference{}, err
-	}
-	folder, err := os.MkdirTemp("", "olm-")
-	if err != nil {
-		return Reference{}, err
-	}
-	defer func() { _ = os.RemoveAll(folder) }() // copies
-	if err := writeFiles(folder, made.Files); err != nil {
 		return Reference{}, err
 	}
 	name := Project + "-" + olmName + "-" + r.Version
-	archive, err := pack(folder, name, r.tree.Time)
-	if err != nil {
-		return Reference{}, fmt.Errorf("pack the OLM bundle: %w", err)
-	}
-	if err := errors.Join(r.file(name+".tgz", archive), r.file(olmPrerequisites, made.Prerequisites)); err != nil {
+	if r.files[name+".tgz"], err = pack(made.Files, name, r.tree.Time); err != nil {
 		return Reference{}, err
 	}
-	built, err := olmImage(ctx, r.tree, made, strings.TrimSuffix(r.Version, r.Suffix), r.Options)
-	if err != nil {
-		return Reference{}, err
-	}
-	return r.publish(built)
-}
-
-// olmImage makes the image of a bundle: the same files for every architecture, since
-// OLM unpacks it on a node of any.
-func olmImage(ctx context.Context, t *source.Tree, made *olm.Bundle, version string, o Options) (*Image, error) {
-	c := source.Container{Name: olmName, Version: version}
-	out := newImage(c, o, labelsOf(t, c, version+o.Suffix, o.Source))
-	labels := labelsOf(t, c, version+o.Suffix, o.Source)
+	r.files[olmPrerequisites] = made.Prerequisites
+	labels := labelsOf(r.tree, olmName, r.Options)
 	maps.Copy(labels, made.Labels)
-	var products []attest.Product
-	for _, architecture := range o.Architectures {
-		data, err := image.Data(architecture, made.Files, labels, t.Time)
-		if err != nil {
-			return nil, fmt.Errorf("make the image of the OLM bundle for linux/%s: %w", architecture, err)
-		}
-		product, err := out.add(data, architecture)
-		if err != nil {
-			return nil, err
-		}
-		products = append(products, product)
-	}
-	return out, out.prove(ctx, t, o, nil, products)
+	return write(olmName, r.images(), labels, r.Options, func(architecture string) (v1.Image, error) {
+		return image.Data(architecture, made.Files, labels, r.tree.Time)
+	})
 }
 
 // WriteOLM writes the bundle of a checkout as it is, with the images that its manifests
 // name, to a folder: to look at, or to try.
 func WriteOLM(ctx context.Context, t *source.Tree, kustomize, version, out string, o Options) error {
-	r := release{Request: Request{Kustomize: kustomize}}
-	rendered, err := r.render(ctx, filepath.Join(t.Root, "deploy", "overlays", olmOverlay))
+	rendered, err := render(ctx, kustomize, filepath.Join(t.Root, "deploy", "overlays", olmOverlay))
 	if err != nil {
 		return err
 	}
@@ -119,17 +81,4 @@ func WriteOLM(ctx context.Context, t *source.Tree, kustomize, version, out strin
 		return err
 	}
 	return os.WriteFile(filepath.Join(out, olmPrerequisites), made.Prerequisites, 0o644)
-}
-
-func writeFiles(folder string, files map[string][]byte) error {
-	for name, content := range files {
-		path := filepath.Join(folder, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -6,18 +6,16 @@ package bundle
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/sign"
 	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/source"
-	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/store"
 )
 
 // Request is what is to be released.
@@ -25,13 +23,8 @@ type Request struct {
 	Options
 	// Version of the release, as a semantic version.
 	Version string
-	// Container is released alone, when it is named.
-	Container string
-	// Registry is where the images will be, with a path below its host; empty: the
-	// manifests name the images without a registry.
+	// Registry is where the images will be, with a path below its host.
 	Registry string
-	// Key signs; nil: nothing is signed.
-	Key *sign.Key
 	// Kustomize is the path of kustomize.
 	Kustomize string
 	// Out is the folder to write to, in place of what is there: files/ for people,
@@ -42,15 +35,16 @@ type Request struct {
 type release struct {
 	Request
 	tree *source.Tree
-	// sums are checksums by file.
-	sums map[string]string
+	// files are what people download, by name.
+	files map[string][]byte
 }
 
 var semantic = regexp.MustCompile(`^(\d+\.\d+\.\d+)(-[0-9A-Za-z.-]+)?$`)
 
 // Release makes a release of a clean checkout and returns its images.
 func Release(ctx context.Context, tree *source.Tree, q Request) ([]Reference, error) {
-	r := &release{Request: q, tree: tree, sums: map[string]string{}}
+	r := &release{Request: q, tree: tree, files: map[string][]byte{}}
+	r.Tag = r.Version
 	section, err := r.check(ctx)
 	if err != nil {
 		return nil, err
@@ -58,51 +52,52 @@ func Release(ctx context.Context, tree *source.Tree, q Request) ([]Reference, er
 	if err := os.RemoveAll(r.Out); err != nil {
 		return nil, err
 	}
-	containers := tree.Containers
-	if r.Container != "" {
-		c, err := tree.Container(r.Container)
-		if err != nil {
-			return nil, err
-		}
-		containers = []source.Container{c}
-	}
 	var references []Reference
-	for _, c := range containers {
-		reference, err := r.image(ctx, c)
+	for _, c := range tree.Containers {
+		reference, err := Build(ctx, tree, c, r.images(), r.Options)
 		if err != nil {
 			return nil, err
 		}
-		references = append(references, reference)
+		references = append(references, r.published(reference))
 	}
-	if r.Container == "" {
-		if references, err = r.whole(ctx, references); err != nil {
-			return nil, err
-		}
+	if err := r.manifests(ctx, references); err != nil {
+		return nil, err
 	}
+	if err := r.chart(references); err != nil {
+		return nil, err
+	}
+	bundle, err := r.olm()
+	if err != nil {
+		return nil, err
+	}
+	references = append(references, r.published(bundle))
 	return references, r.finish(section, references)
+}
+
+func (r *release) images() string { return filepath.Join(r.Out, "images") }
+
+func (r *release) published(reference Reference) Reference {
+	reference.Published = r.Registry + "/" + reference.Published
+	return reference
 }
 
 // check refuses what must not be released, and returns what the changelog says.
 func (r *release) check(ctx context.Context) (string, error) {
 	m := semantic.FindStringSubmatch(r.Version)
-	if m == nil {
+	switch {
+	case m == nil:
 		return "", fmt.Errorf("%q is no semantic version such as 1.2.3 or 1.2.3-rc.1", r.Version)
-	}
-	if r.tree.Dirty() {
+	case m[1] != r.tree.Version:
+		return "", fmt.Errorf("the containers are at version %s, not %s: raise it in */internal/command/command.go", r.tree.Version, m[1])
+	case r.Registry == "":
+		return "", fmt.Errorf("name the registry that the images will be in: without one a name is one of docker.io, where anybody may take it")
+	case r.tree.Dirty():
 		return "", fmt.Errorf("the checkout is at %s: commit or stash what differs, a release is made of a commit", r.tree.Revision)
 	}
-	r.Suffix = m[2]
-	tag, heading := "v"+r.Version, m[1]
-	if r.Container != "" {
-		c, err := r.tree.Container(r.Container)
-		if err != nil {
-			return "", err
-		}
-		if c.Version != m[1] {
-			return "", fmt.Errorf("%s is at version %s in %s/internal/command/command.go, not %s", c.Name, c.Version, c.Name, m[1])
-		}
-		tag, heading = c.Name+"/"+tag, c.Name+" "+heading
+	if err := toolchain(ctx, r.tree.Root); err != nil {
+		return "", err
 	}
+	tag := "v" + r.Version
 	commit, err := r.tree.CommitOf(ctx, tag)
 	if err != nil {
 		return "", err
@@ -114,119 +109,62 @@ func (r *release) check(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return Section(string(changelog), heading)
+	return Section(string(changelog), m[1])
 }
 
-// image builds, describes and signs the image of a container, unless the registry has
-// this version already: then that one is released again as it is.
-func (r *release) image(ctx context.Context, c source.Container) (Reference, error) {
-	reference := r.reference(c.Name, c.Version+r.Suffix)
-	released, err := r.released(ctx, reference)
+var toolchainLine = regexp.MustCompile(`(?m)^toolchain (go\S+)$`)
+
+// toolchain refuses another Go than the one that go.mod of this module pins: the same
+// commit is to give the same images.
+func toolchain(ctx context.Context, root string) error {
+	content, err := os.ReadFile(filepath.Join(root, "deploy", "release", "go.mod"))
 	if err != nil {
-		return reference, err
+		return err
 	}
-	if released != nil {
-		reference.Digest = *released
-		return reference, nil
+	pinned := toolchainLine.FindSubmatch(content)
+	if pinned == nil {
+		return fmt.Errorf("deploy/release/go.mod pins no toolchain")
 	}
-	built, err := Build(ctx, r.tree, c, r.Options)
+	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION").Output()
 	if err != nil {
-		return reference, err
+		return fmt.Errorf("go env GOVERSION: %w", err)
 	}
-	return r.publish(built)
+	if got := strings.TrimSpace(string(out)); got != string(pinned[1]) {
+		return fmt.Errorf("this is %s, and deploy/release/go.mod pins toolchain %s: set GOTOOLCHAIN=%[2]s, or move the pin", got, pinned[1])
+	}
+	return nil
 }
 
-func (r *release) reference(name, tag string) Reference {
-	reference := Reference{Container: name, Name: Project + "/" + name, Tag: tag}
-	reference.Published = strings.TrimPrefix(r.Registry+"/"+reference.Name, "/")
-	return reference
-}
-
-// publish writes an image's layout, what is said about it, and both signed.
-func (r *release) publish(built *Image) (Reference, error) {
-	reference := r.reference(built.Container.Name, built.Tag)
-	var err error
-	if reference.Digest, err = built.Index.Digest(); err != nil {
-		return reference, err
-	}
-	name := reference.Container + "-" + reference.Tag
-	for architecture, sbom := range built.SBOMs {
-		if err := r.file(name+"-linux-"+architecture+".spdx.json", sbom); err != nil {
-			return reference, err
-		}
-	}
-	if err := r.file(name+".intoto.json", built.Provenance); err != nil {
-		return reference, err
-	}
-	entries := built.Entries()
-	if r.Key != nil {
-		signature, err := r.Key.Image(reference.Published, reference.Digest)
-		if err != nil {
-			return reference, err
-		}
-		statement, err := r.Key.Statement(built.Provenance, reference.Digest)
-		if err != nil {
-			return reference, err
-		}
-		entries = append(entries, signature, statement)
-	}
-	return reference, store.Write(filepath.Join(r.Out, "images", filepath.FromSlash(reference.Name)), entries...)
-}
-
-// whole adds what a release of all containers has: manifests, chart and OLM bundle, whose
-// image is one more.
-func (r *release) whole(ctx context.Context, references []Reference) ([]Reference, error) {
-	if err := r.manifests(ctx, references); err != nil {
-		return nil, err
-	}
-	if err := r.chart(references); err != nil {
-		return nil, err
-	}
-	reference, err := r.olm(ctx)
-	return append(references, reference), err
-}
-
-// finish writes the list of images, the notes, the checksums and their signature.
+// finish writes the files, with the list of images, the notes and the checksums.
 func (r *release) finish(section string, references []Reference) error {
-	var images strings.Builder
+	var images, notes, sums strings.Builder
+	fmt.Fprintf(&notes, "%s\n## Images\n\n", section)
 	for _, reference := range references {
 		fmt.Fprintf(&images, "%s:%s@%s\n", reference.Published, reference.Tag, reference.Digest)
+		fmt.Fprintf(&notes, "* `%s`\n", reference.Pinned())
 	}
-	if err := r.file("images.txt", []byte(images.String())); err != nil {
-		return err
+	notes.WriteString("\nHow to verify and install them: docs/release.md.\n")
+	r.files["images.txt"], r.files["RELEASE_NOTES.md"] = []byte(images.String()), []byte(notes.String())
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(r.files[name]), name)
 	}
-	if err := r.file("RELEASE_NOTES.md", r.notes(section, references)); err != nil {
-		return err
-	}
-	var lines strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(r.sums)) {
-		fmt.Fprintf(&lines, "%s  %s\n", r.sums[name], name)
-	}
-	sums := []byte(lines.String())
-	if err := r.write("SHA256SUMS", sums); err != nil || r.Key == nil {
-		return err
-	}
-	signature, err := r.Key.Sign(sums)
-	if err != nil {
-		return err
-	}
-	public, err := r.Key.Public()
-	if err != nil {
-		return err
-	}
-	return errors.Join(r.write("SHA256SUMS.sig", []byte(signature)), r.write("cosign.pub", public))
+	r.files["SHA256SUMS"] = []byte(sums.String())
+	return writeFiles(filepath.Join(r.Out, "files"), r.files)
 }
 
-// file writes a file that people download, and remembers its checksum.
-func (r *release) file(name string, content []byte) error {
-	r.sums[name] = fmt.Sprintf("%x", sha256.Sum256(content))
-	return r.write(name, content)
-}
-
-func (r *release) write(name string, content []byte) error {
-	folder := filepath.Join(r.Out, "files")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+// Section returns the part of a changelog below the heading of a version: "## 1.2.3",
+// with a date behind it or not. The notes of a pre-release are those of its version.
+func Section(changelog, version string) (string, error) {
+	start := regexp.MustCompile(`(?m)^## \[?` + regexp.QuoteMeta(version) + `\]?( .*)?$`).FindStringIndex(changelog)
+	if start == nil {
+		return "", fmt.Errorf("CHANGELOG.md has no section %q; write what changed for those who upgrade", "## "+version)
 	}
-	return os.WriteFile(filepath.Join(folder, name), content, 0o644)
+	section := changelog[start[1]:]
+	if end := regexp.MustCompile(`(?m)^## `).FindStringIndex(section); end != nil {
+		section = section[:end[0]]
+	}
+	if section = strings.TrimSpace(section); section == "" {
+		return "", fmt.Errorf("the section %q of CHANGELOG.md is empty", "## "+version)
+	}
+	return section + "\n", nil
 }

@@ -8,10 +8,10 @@ package image
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -22,6 +22,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"open-cluster-management.io/multicluster-integrations/deploy/release/internal/source"
 )
 
 const (
@@ -33,60 +35,43 @@ const (
 	mayRun, mayRead, mayEnter = 0o555, 0o444, 0o755
 )
 
-// Spec says what an image is made of.
-type Spec struct {
-	// Architecture is Go's name of it; the system is linux.
-	Architecture string
-	// Programs are paths of binaries by their names in the image.
-	Programs map[string]string
-	// EntryPoint is the program that is run.
-	EntryPoint string
-	Labels     map[string]string
-	Created    time.Time
-}
-
-// New makes the image.
-func New(s Spec) (v1.Image, error) {
+// Build compiles a container's programs for an architecture of linux and makes its image:
+// root certificates, licences, programs.
+func Build(ctx context.Context, t *source.Tree, c source.Container, architecture string, labels map[string]string) (v1.Image, error) {
 	roots, err := Roots()
 	if err != nil {
 		return nil, err
 	}
-	rootsLayer, err := layer(file{path: RootsPath, mode: mayRead, content: roots})
+	texts, err := licences(ctx, t, c, architecture)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, 0, len(s.Programs))
-	for name := range s.Programs {
-		names = append(names, name)
+	texts[RootsPath] = roots
+	data, err := layer(mayRead, texts)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(names)
-	var programs []file
-	for _, name := range names {
-		content, err := os.ReadFile(s.Programs[name])
-		if err != nil {
+	binaries := map[string][]byte{}
+	for _, p := range c.Programs {
+		if binaries[p.Name], err = compile(ctx, t, c.Name, p, architecture); err != nil {
 			return nil, err
 		}
-		programs = append(programs, file{path: name, mode: mayRun, content: content})
 	}
-	programLayer, err := layer(programs...)
+	programs, err := layer(mayRun, binaries)
 	if err != nil {
 		return nil, err
 	}
-	created := v1.Time{Time: s.Created}
-	return assemble(s.Architecture, v1.Config{
-		User: User, Entrypoint: []string{"/" + s.EntryPoint}, WorkingDir: "/", Labels: s.Labels,
+	created := v1.Time{Time: t.Time}
+	return assemble(architecture, v1.Config{
+		User: User, Entrypoint: []string{"/" + c.Programs[0].Name}, WorkingDir: "/", Labels: labels,
 		Env: []string{"SSL_CERT_FILE=/" + RootsPath},
-	}, mutate.Addendum{Layer: rootsLayer, History: v1.History{Created: created, CreatedBy: "root certificates"}},
-		mutate.Addendum{Layer: programLayer, History: v1.History{Created: created, CreatedBy: "go build " + s.EntryPoint}})
+	}, mutate.Addendum{Layer: data, History: v1.History{Created: created, CreatedBy: "root certificates and licences"}},
+		mutate.Addendum{Layer: programs, History: v1.History{Created: created, CreatedBy: "go build " + c.Name}})
 }
 
 // Data makes an image of files, by their paths, that is not run.
 func Data(architecture string, files map[string][]byte, labels map[string]string, created time.Time) (v1.Image, error) {
-	packed := make([]file, 0, len(files))
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		packed = append(packed, file{path: name, mode: mayRead, content: files[name]})
-	}
-	data, err := layer(packed...)
+	data, err := layer(mayRead, files)
 	if err != nil {
 		return nil, err
 	}
@@ -119,20 +104,15 @@ type plain struct{ v1.Image }
 // ArtifactType is empty.
 func (plain) ArtifactType() (string, error) { return "", nil }
 
-type file struct {
-	path    string
-	mode    int64
-	content []byte
-}
-
-// layer packs files, with the folders above them, owned by root and without a time.
-func layer(files ...file) (v1.Layer, error) {
+// layer packs files of one mode by their paths, with the folders above them, owned by
+// root and without a time.
+func layer(mode int64, files map[string][]byte) (v1.Layer, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	epoch := time.Unix(0, 0).UTC()
 	made := map[string]bool{}
-	for _, f := range files {
-		for _, folder := range foldersAbove(f.path) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for _, folder := range foldersAbove(name) {
 			if made[folder] {
 				continue
 			}
@@ -141,11 +121,11 @@ func layer(files ...file) (v1.Layer, error) {
 				return nil, err
 			}
 		}
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: f.path, Mode: f.mode, Size: int64(len(f.content)), ModTime: epoch}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: int64(len(files[name])), ModTime: epoch}
 		if err := w.WriteHeader(header); err != nil {
 			return nil, err
 		}
-		if _, err := w.Write(f.content); err != nil {
+		if _, err := w.Write(files[name]); err != nil {
 			return nil, err
 		}
 	}

@@ -11,8 +11,13 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// RootsModule is the module that the certificates are from.
-const RootsModule = "golang.org/x/crypto/x509roots/fallback"
+// rootsModule is the module that the certificates are from.
+const rootsModule = "golang.org/x/crypto/x509roots/fallback"
+
+const rootsNotice = "/" + RootsPath + ` holds root certificates of Mozilla's store, as the Go module
+` + rootsModule + ` packs them. Mozilla's list is under the Mozilla Public License 2.0,
+https://mozilla.org/MPL/2.0/; its source: https://hg.mozilla.org/projects/nss/raw-file/tip/lib/ckfw/builtins/certdata.txt
+`
 
 // Roots returns the root certificates of Mozilla's store, in PEM. A root that is
 // trusted for older certificates only is left out, since PEM cannot say so and a
@@ -30,7 +35,7 @@ func Roots() ([]byte, error) {
 		count++
 	}
 	if count == 0 {
-		return nil, fmt.Errorf("%s holds no root certificate", RootsModule)
+		return nil, fmt.Errorf("%s holds no root certificate", rootsModule)
 	}
 	return out.Bytes(), nil
 }

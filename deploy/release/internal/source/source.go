@@ -1,21 +1,18 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source reads what a build depends on from a checkout: its containers,
-// their versions, the revision and its time.
+// Package source reads what a build depends on from a checkout: its containers, the
+// version, the revision and its time.
 package source
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +27,8 @@ type Tree struct {
 	Revision string
 	// Time is the commit's, so that two builds of one commit are equal.
 	Time time.Time
+	// Version is the one of all containers, as their binaries report it.
+	Version string
 	// Containers are what is released, by name.
 	Containers []Container
 }
@@ -38,8 +37,6 @@ type Tree struct {
 type Container struct {
 	// Name is also the folder of its module.
 	Name string
-	// Version is the semantic version that the binary reports.
-	Version string
 	// Programs are the binaries of the image; the first is the entry point.
 	Programs []Program
 }
@@ -59,7 +56,7 @@ func Open(ctx context.Context, root string) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{Root: absolute}
-	if t.Containers, err = containers(absolute); err != nil {
+	if err := t.readContainers(); err != nil {
 		return nil, err
 	}
 	return t, t.readRevision(ctx)
@@ -82,18 +79,6 @@ func (t *Tree) Dirty() bool {
 	return t.Revision == unknown || strings.HasSuffix(t.Revision, dirtySuffix)
 }
 
-// Container returns the container called name.
-func (t *Tree) Container(name string) (Container, error) {
-	var names []string
-	for _, c := range t.Containers {
-		if c.Name == name {
-			return c, nil
-		}
-		names = append(names, c.Name)
-	}
-	return Container{}, fmt.Errorf("no container is called %q; there are %s", name, strings.Join(names, ", "))
-}
-
 // CommitOf returns the commit that a tag points to, or "" when there is no such tag.
 func (t *Tree) CommitOf(ctx context.Context, tag string) (string, error) {
 	found, err := t.git(ctx, "tag", "--list", tag)
@@ -101,14 +86,6 @@ func (t *Tree) CommitOf(ctx context.Context, tag string) (string, error) {
 		return "", err
 	}
 	return t.git(ctx, "rev-parse", "refs/tags/"+tag+"^{commit}")
-}
-
-// ChangedSince reports whether what a container is made of differs from revision.
-// Tests do not count.
-func (t *Tree) ChangedSince(ctx context.Context, revision, container string) (bool, error) {
-	out, err := t.git(ctx, "diff", "--name-only", revision, "HEAD", "--", container, "shared",
-		":!*_test.go", ":!*/testdata/*", ":!shared/testkit/*")
-	return out != "", err
 }
 
 const (
@@ -139,8 +116,7 @@ func (t *Tree) readRevision(ctx context.Context) error {
 }
 
 func (t *Tree) git(ctx context.Context, arguments ...string) (string, error) {
-	command := exec.CommandContext(ctx, "git", append([]string{"-C", t.Root}, arguments...)...)
-	out, err := command.Output()
+	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", t.Root}, arguments...)...).Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
@@ -151,58 +127,53 @@ func (t *Tree) git(ctx context.Context, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// containers finds the modules that have a main package at their root. A main package
-// one folder below goes into the same image, as /<folder>.
-func containers(root string) ([]Container, error) {
-	mains, err := filepath.Glob(filepath.Join(root, "*", "main.go"))
+// readContainers finds the modules that have a main package at their root: each is an
+// image. A main package one folder below goes into the same image, as /<folder>. A new
+// module needs no line here.
+func (t *Tree) readContainers() error {
+	mains, err := filepath.Glob(filepath.Join(t.Root, "*", "main.go"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out []Container
 	for _, file := range mains {
 		module := filepath.Dir(file)
 		c := Container{Name: filepath.Base(module)}
 		c.Programs = []Program{{Name: c.Name, Package: "."}}
-		if c.Version, err = versionIn(filepath.Join(module, "internal", "command", "command.go")); err != nil {
-			return nil, err
+		if err := t.readVersion(c.Name); err != nil {
+			return err
 		}
 		more, err := filepath.Glob(filepath.Join(module, "*", "main.go"))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, extra := range more {
 			name := filepath.Base(filepath.Dir(extra))
 			c.Programs = append(c.Programs, Program{Name: name, Package: "./" + name})
 		}
-		out = append(out, c)
+		t.Containers = append(t.Containers, c)
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("%s has no module with a main.go; name the root of the checkout", root)
+	if len(t.Containers) == 0 {
+		return fmt.Errorf("%s has no module with a main.go; name the root of the checkout", t.Root)
 	}
-	slices.SortFunc(out, func(a, b Container) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
+	return nil
 }
 
-// versionIn returns the constant Version of a Go file.
-func versionIn(path string) (string, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+var versionLine = regexp.MustCompile(`(?m)^const Version = "(\d+\.\d+\.\d+)"`)
+
+// readVersion reads the version that a container's binary reports, which all share.
+func (t *Tree) readVersion(container string) error {
+	file := container + "/internal/command/command.go"
+	content, err := os.ReadFile(filepath.Join(t.Root, file))
 	if err != nil {
-		return "", fmt.Errorf("read the version: %w", err)
+		return fmt.Errorf("read the version: %w", err)
 	}
-	for _, declaration := range file.Decls {
-		constants, ok := declaration.(*ast.GenDecl)
-		if !ok || constants.Tok != token.CONST {
-			continue
-		}
-		for _, spec := range constants.Specs {
-			value, ok := spec.(*ast.ValueSpec)
-			if !ok || len(value.Values) != 1 || value.Names[0].Name != "Version" {
-				continue
-			}
-			if literal, ok := value.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
-				return strconv.Unquote(literal.Value)
-			}
-		}
+	m := versionLine.FindSubmatch(content)
+	switch {
+	case m == nil:
+		return fmt.Errorf(`%s has no line 'const Version = "1.2.3"'`, file)
+	case t.Version != "" && t.Version != string(m[1]):
+		return fmt.Errorf("%s says version %s, %s says %s: all containers have one version", t.Containers[0].Name, t.Version, container, m[1])
 	}
-	return "", fmt.Errorf("%s declares no constant Version with a string", path)
+	t.Version = string(m[1])
+	return nil
 }

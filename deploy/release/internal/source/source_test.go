@@ -40,8 +40,8 @@ func TestContainers(t *testing.T) {
 		t.Fatalf("containers %+v, want alone and carrier: a module with main.go at its root is one", tree.Containers)
 	}
 	carrier := tree.Containers[1]
-	if carrier.Version != "1.2.3" {
-		t.Errorf("version %q, want 1.2.3", carrier.Version)
+	if tree.Version != "1.2.3" {
+		t.Errorf("version %q, want 1.2.3", tree.Version)
 	}
 	if want := []Program{{"carrier", "."}, {"plugin", "./plugin"}}; !slices.Equal(carrier.Programs, want) {
 		t.Errorf("programs %+v, want %+v: one folder below is a program of the same image, deeper is not", carrier.Programs, want)
@@ -49,8 +49,16 @@ func TestContainers(t *testing.T) {
 	if !tree.Dirty() {
 		t.Error("a folder without git is clean, want dirty: nobody knows what it holds")
 	}
-	if _, err := tree.Container("shared"); err == nil || !strings.Contains(err.Error(), "alone, carrier") {
-		t.Errorf("an unknown container: %v, want what there is", err)
+}
+
+func TestContainers_haveOneVersion(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, map[string]string{
+		"a/main.go": "package main", "a/internal/command/command.go": "package command\n\nconst Version = \"1.2.3\"\n",
+		"b/main.go": "package main", "b/internal/command/command.go": "package command\n\nconst Version = \"1.2.4\"\n",
+	})
+	if _, err := Open(t.Context(), root); err == nil || !strings.Contains(err.Error(), "a says version 1.2.3, b says 1.2.4") {
+		t.Errorf("two versions: %v", err)
 	}
 }
 

@@ -18,18 +18,9 @@ import (
 // tagAnnotation names the tag of a manifest in a layout.
 const tagAnnotation = "org.opencontainers.image.ref.name"
 
-// Entry is a manifest of a layout. Exactly one of Index and Image is set.
-type Entry struct {
-	Index v1.ImageIndex
-	Image v1.Image
-	// Tag is what the registry calls it; empty: it is found by its digest or as a
-	// referrer.
-	Tag string
-}
-
-// Write makes an OCI layout of entries at path, in place of what was there. Nobody
-// sees half of one.
-func Write(path string, entries ...Entry) error {
+// Write makes an OCI layout of one tagged index at path, in place of what was there, and
+// whole or not at all.
+func Write(path string, index v1.ImageIndex, tag string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
@@ -42,10 +33,8 @@ func Write(path string, entries ...Entry) error {
 	if err != nil {
 		return fmt.Errorf("start the layout %s: %w", path, err)
 	}
-	for _, e := range entries {
-		if err := appendEntry(folder, e); err != nil {
-			return fmt.Errorf("write the layout %s: %w", path, err)
-		}
+	if err := folder.AppendIndex(index, layout.WithAnnotations(map[string]string{tagAnnotation: tag})); err != nil {
+		return fmt.Errorf("write the layout %s: %w", path, err)
 	}
 	if err := os.Chmod(fresh, 0o755); err != nil {
 		return err
@@ -53,49 +42,22 @@ func Write(path string, entries ...Entry) error {
 	return errors.Join(os.RemoveAll(path), os.Rename(fresh, path))
 }
 
-func appendEntry(folder layout.Path, e Entry) error {
-	var options []layout.Option
-	if e.Tag != "" {
-		options = append(options, layout.WithAnnotations(map[string]string{tagAnnotation: e.Tag}))
-	}
-	if e.Index != nil {
-		return folder.AppendIndex(e.Index, options...)
-	}
-	return folder.AppendImage(e.Image, options...)
-}
-
-// Read returns the entries of the layout at path, in their order.
-func Read(path string) ([]Entry, error) {
+// Read returns the index of the layout at path, and its tag.
+func Read(path string) (v1.ImageIndex, string, error) {
 	root, err := layout.ImageIndexFromPath(path)
 	if err != nil {
-		return nil, fmt.Errorf("open the layout %s: %w", path, err)
+		return nil, "", fmt.Errorf("open the layout %s: %w", path, err)
 	}
 	manifest, err := root.IndexManifest()
 	if err != nil {
-		return nil, fmt.Errorf("read the layout %s: %w", path, err)
+		return nil, "", fmt.Errorf("read the layout %s: %w", path, err)
 	}
-	var out []Entry
-	for _, d := range manifest.Manifests {
-		e := Entry{Tag: d.Annotations[tagAnnotation]}
-		if d.MediaType.IsIndex() {
-			e.Index, err = root.ImageIndex(d.Digest)
-		} else {
-			e.Image, err = root.Image(d.Digest)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s of the layout %s: %w", d.Digest, path, err)
-		}
-		out = append(out, e)
+	if len(manifest.Manifests) != 1 || !manifest.Manifests[0].MediaType.IsIndex() {
+		return nil, "", fmt.Errorf("the layout %s holds other than one image", path)
 	}
-	return out, nil
-}
-
-// Digest is the digest of an entry's manifest.
-func (e Entry) Digest() (v1.Hash, error) {
-	if e.Index != nil {
-		return e.Index.Digest()
-	}
-	return e.Image.Digest()
+	only := manifest.Manifests[0]
+	index, err := root.ImageIndex(only.Digest)
+	return index, only.Annotations[tagAnnotation], err
 }
 
 // Find lists the layouts below a folder by their paths relative to it, which are also

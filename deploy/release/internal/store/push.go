@@ -26,7 +26,7 @@ func Push(ctx context.Context, folder, registry string, report func(reference st
 		return err
 	}
 	for _, repository := range repositories {
-		entries, err := Read(filepath.Join(folder, filepath.FromSlash(repository)))
+		index, tagged, err := Read(filepath.Join(folder, filepath.FromSlash(repository)))
 		if err != nil {
 			return err
 		}
@@ -34,78 +34,63 @@ func Push(ctx context.Context, folder, registry string, report func(reference st
 		if err != nil {
 			return fmt.Errorf("use registry %q: %w", registry, err)
 		}
-		for _, e := range entries {
-			reference, err := pushEntry(ctx, to, e)
-			if err != nil {
-				return err
-			}
-			report(reference)
+		digest, err := index.Digest()
+		if err != nil {
+			return err
 		}
+		tag := to.Tag(tagged)
+		there, err := Lookup(ctx, tag)
+		if err != nil {
+			return err
+		}
+		if there != nil && *there != digest {
+			return fmt.Errorf("%s is there already with digest %s, this one has %s; give what changed a new version", tag, there, digest)
+		}
+		if err := remote.WriteIndex(tag, index, options(ctx)...); err != nil {
+			return fmt.Errorf("push %s: %w", tag, err)
+		}
+		report(tag.String() + "@" + digest.String())
 	}
 	return nil
 }
 
-func pushEntry(ctx context.Context, to name.Repository, e Entry) (string, error) {
-	digest, err := e.Digest()
-	if err != nil {
-		return "", err
-	}
-	var reference name.Reference = to.Digest(digest.String())
-	said := reference.String()
-	if e.Tag != "" {
-		tag := to.Tag(e.Tag)
-		there, err := Lookup(ctx, tag)
-		if err != nil {
-			return "", err
-		}
-		if there != nil && *there != digest {
-			return "", fmt.Errorf("%s is there already with digest %s, this one has %s; give what changed a new version", tag, there, digest)
-		}
-		reference, said = tag, tag.String()+"@"+digest.String()
-	}
-	if e.Index != nil {
-		err = remote.WriteIndex(reference, e.Index, options(ctx)...)
-	} else {
-		err = remote.Write(reference, e.Image, options(ctx)...)
-	}
-	if err != nil {
-		return "", fmt.Errorf("push %s: %w", said, err)
-	}
-	return said, nil
-}
-
-// Lookup returns the digest of a tag, or nil when the registry says that there is
-// none.
+// Lookup returns the digest of a tag, or nil when the registry has none, or says of a
+// repository that was never pushed to that it is forbidden, as GitHub's and others do
+// in order not to give away what there is: what may not be read may not be written
+// either, and the push will say so.
 func Lookup(ctx context.Context, tag name.Tag) (*v1.Hash, error) {
 	found, err := remote.Head(tag, options(ctx)...)
 	var refused *transport.Error
 	switch {
-	case errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound:
+	case errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.StatusCode == http.StatusForbidden):
 		return nil, nil //nolint:nilnil // there is no such tag, and no error
 	case err != nil:
-		return nil, fmt.Errorf("ask for %s: %w", tag, err)
+		return nil, fmt.Errorf("look up %s: %w", tag, err)
 	}
 	return &found.Digest, nil
 }
 
-// Pull returns what a registry has under a reference.
-func Pull(ctx context.Context, reference name.Reference) (v1.ImageIndex, error) {
-	index, err := remote.Index(reference, options(ctx)...)
-	if err != nil {
-		return nil, fmt.Errorf("pull %s: %w", reference, err)
+// ChartThere reports whether a registry has a chart's version, and refuses one that is
+// made of another archive.
+func ChartThere(ctx context.Context, tag name.Tag, archive v1.Hash) (bool, error) {
+	found, err := Lookup(ctx, tag)
+	if err != nil || found == nil {
+		return false, err
 	}
-	return index, nil
+	chart, err := remote.Image(tag, options(ctx)...)
+	if err != nil {
+		return false, fmt.Errorf("pull %s: %w", tag, err)
+	}
+	manifest, err := chart.Manifest()
+	if err != nil {
+		return false, err
+	}
+	if len(manifest.Layers) != 1 || manifest.Layers[0].Digest != archive {
+		return false, fmt.Errorf("%s is there already with other content; give what changed a new version", tag)
+	}
+	return true, nil
 }
 
 func options(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
-}
-
-// PullImage returns the image that a registry has under a reference.
-func PullImage(ctx context.Context, reference name.Reference) (v1.Image, error) {
-	img, err := remote.Image(reference, options(ctx)...)
-	if err != nil {
-		return nil, fmt.Errorf("pull %s: %w", reference, err)
-	}
-	return img, nil
 }

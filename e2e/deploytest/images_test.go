@@ -1,0 +1,45 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deploytest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// An image without a registry is one of docker.io, where anybody can register the organisation: every manifest of the
+// checkout names ours in a domain that is reserved for names that do not exist, until an installation sets its own.
+func TestImages_registryIsNobodys(t *testing.T) {
+	image := regexp.MustCompile(`(?m)^\s*-?\s*(?:image|newName): "?([^"\s]*multicluster-integrations/[^"\s]*)`)
+	root, found := filepath.Join("..", "..", "deploy"), 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, m := range image.FindAllStringSubmatch(string(content), -1) {
+			found++
+			if !strings.HasPrefix(m[1], "registry.invalid/") {
+				t.Errorf("%s: image %s, want one below registry.invalid", path, m[1])
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range containers(t, find(t, chart(t), "Deployment")) {
+		found++
+		if image, _ := c["image"].(string); !strings.HasPrefix(image, "registry.invalid/") {
+			t.Errorf("the chart's defaults: image %s, want one below registry.invalid", image)
+		}
+	}
+	if found < 9 { // base, install.yaml and the chart have three each
+		t.Errorf("%d images: the search is broken", found)
+	}
+}
