@@ -97,7 +97,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		return err
 	}
 	argocd := c.argocd.names[0]
-	watched := appcache.Caches(argocd)
+	watched := appcache.Caches(argocd, c.Deliver.SizeLimit)
 	maps.Copy(watched, register.Caches(c.GitOps.Mode != GitOpsOff, c.argocd.names...))
 	if c.GitOps.Mode == GitOpsAgent {
 		maps.Copy(watched, agents.Caches(c.argocd.names))

@@ -122,7 +122,7 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 	if err != nil {
 		t.Fatalf("set up informers: %v", err)
 	}
-	caches := appcache.Caches(options.ArgoCDNamespace)
+	caches := appcache.Caches(options.ArgoCDNamespace, options.SizeLimit)
 	if len(options.AgentNamespaces) > 0 {
 		maps.Copy(caches, register.Caches(true, options.AgentNamespaces...))
 	}
