@@ -127,6 +127,8 @@ func settledFleet(b *testing.B, n int) (heap, resident int) {
 	hub.Serve(argocd.GroupVersion.WithResource(argocd.AppProjectPlural), argocd.AppProjectKind, true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Group: clusters.Group, Version: "v1beta1", Resource: "placementdecisions"}, "PlacementDecision", true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", true, 0, nil)
+	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "Namespace", false, 0, nil)
+	hub.Serve(argocd.GroupVersion.WithResource(argocd.ApplicationSetPlural), argocd.ApplicationSetKind, true, 0, nil)
 	binary := testkit.StartBinary(b, hub, "--cluster-binding=none")
 	binary.Settle(b, fmt.Sprint(n, " Applications to be delivered"), func(metrics map[string]float64) error {
 		if done := metrics["propagation_applications"]; done != float64(n) {

@@ -47,19 +47,12 @@ func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error
 		}
 	}
 	options := managerOptions(env, kinds)
-	var lock *lease
-	if env.Options.LeaderElect {
-		if lock, err = newLease(env); err != nil {
-			return nil, err
-		}
-		options.LeaderElectionResourceLockInterface = lock
+	if options.LeaderElection && options.LeaderElectionNamespace == "" {
+		return nil, errors.New("not in a pod: --leader-election-namespace has to name the namespace of the Lease")
 	}
 	mgr, err := ctrl.NewManager(env.Config, options)
 	if err != nil {
 		return nil, fmt.Errorf("create manager: %w", err)
-	}
-	if lock != nil {
-		lock.recordWith(mgr)
 	}
 	for _, o := range kinds.Warm {
 		if _, err := mgr.GetCache().GetInformer(ctx, o, cache.BlockUntilSynced(false)); err != nil {
@@ -79,7 +72,7 @@ func NewManager(ctx context.Context, env *Env, kinds Kinds) (ctrl.Manager, error
 	)
 }
 
-// managerOptions are the options of the binary's manager, but for its lock.
+// managerOptions are the options of the binary's manager.
 func managerOptions(env *Env, kinds Kinds) ctrl.Options {
 	o := &env.Options
 	options := ctrl.Options{
@@ -90,8 +83,9 @@ func managerOptions(env *Env, kinds Kinds) ctrl.Options {
 		HealthProbeBindAddress:        o.HealthProbeBindAddress,
 		PprofBindAddress:              o.PprofBindAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              env.Program.LeaseName, // it names the metric
-		LeaderElectionReleaseOnCancel: true,                  // a graceful stop hands over at once
+		LeaderElectionNamespace:       env.Namespace(),
+		LeaderElectionID:              env.Program.LeaseName,
+		LeaderElectionReleaseOnCancel: true, // a graceful stop hands over at once
 		Metrics: metricsserver.Options{
 			BindAddress:   o.MetricsBindAddress,
 			SecureServing: o.MetricsSecure,

@@ -51,7 +51,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; empty: the pod's own")
 	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a standby waits after the last renewal before it takes over")
 	fs.DurationVar(&o.RenewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it stops")
-	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", 400*time.Millisecond, "how often a standby looks whether it can take the Lease, up to 2.2 times as long by chance; the leader renews it every 2s, or less often with a longer period")
+	fs.DurationVar(&o.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "how often the leader renews the Lease, and a standby tries to take it, up to 2.2 times as long by chance")
 }
 
 // Validate returns one error that names every flag with an impossible value.

@@ -6,24 +6,55 @@ package manifestcache
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// bulky is the size from which a status is worth taking apart.
-const bulky = 1024
+const (
+	// bulky is the size from which a status is worth taking apart.
+	bulky = 1024
+	// maxConditions and maxReference are how many bytes are kept of the conditions of an
+	// Application that is not pulled, and of project and destination of a spec that is too
+	// large: a tenant writes them.
+	maxConditions, maxReference = 64 << 10, 4 << 10
+	// omittedMember is in a spec of which not all is kept: how many bytes it has. A CRD
+	// prunes such a member, so that no stored spec has it.
+	omittedMember = "multicluster-integrations/bytes"
+)
 
-// TrimApplication is the transform of a cache of Applications: it drops, in place, what
+// TrimApplication returns the transform of a cache of Applications: it drops, in place, what
 // no reader needs, and shares what many have in common. What is left out of a status is never
-// written either: all patches are merges.
-func TrimApplication(in any) (any, error) {
-	app, ok := in.(*argocd.Application)
-	if !ok {
+// written either: all patches are merges. Of a spec of more than specLimit bytes, which is
+// never delivered, it keeps what [OmittedSpec] needs, project and destination.
+func TrimApplication(specLimit int) func(any) (any, error) {
+	return func(in any) (any, error) {
+		if app, ok := in.(*argocd.Application); ok {
+			trimApplication(app, specLimit)
+		}
 		return in, nil
 	}
+}
+
+// OmittedSpec returns how many bytes a spec has of which the cache does not keep all; 0
+// for one that is whole. Such a spec must not be delivered.
+func OmittedSpec(spec json.RawMessage) int {
+	if len(spec) > 4*maxReference {
+		return 0 // what is kept is smaller
+	}
+	var kept struct {
+		Bytes int `json:"multicluster-integrations/bytes"`
+	}
+	_ = json.Unmarshal(spec, &kept) // a malformed spec is kept as it is
+	return kept.Bytes
+}
+
+func trimApplication(app *argocd.Application, specLimit int) {
 	app.TypeMeta = metav1.TypeMeta{}
 	app.ManagedFields = nil
 	app.Namespace = Intern(app.Namespace)
@@ -31,26 +62,80 @@ func TrimApplication(in any) (any, error) {
 		app.Annotations = maps.Clone(app.Annotations)
 		delete(app.Annotations, corev1.LastAppliedConfigAnnotation)
 	}
+	switch {
+	case app.Labels[contract.PullLabel] == "" && app.Annotations[contract.ClusterAnnotation] == "":
+		app.Spec, app.Operation, app.Status = nil, nil, ownConditions(app.Status)
+	case len(app.Spec) > specLimit:
+		app.Spec = omitSpec(app.Spec)
+	}
 	app.Labels, app.Annotations = shareMap(app.Labels), shareMap(app.Annotations)
 	app.Finalizers, app.OwnerReferences = shareFinalizers(app.Finalizers), shareOwners(app.OwnerReferences)
-	app.Spec = shareSpec(app.Spec)
+	if app.Spec != nil {
+		app.Spec = shareSpec(app.Spec)
+	}
 	if len(app.Status) > bulky {
 		app.Status = trimStatus(app.Status)
 	}
-	return app, nil
 }
 
-func trimStatus(status json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(status, &fields); err != nil {
-		return status // whoever reads it says so
+// omitSpec returns what stands for a spec that is too large.
+func omitSpec(spec json.RawMessage) json.RawMessage {
+	fields := membersOf(spec)
+	kept := map[string]any{omittedMember: len(spec)}
+	for _, name := range []string{"project", "destination"} {
+		if value, there := fields[name]; there && len(value) <= maxReference {
+			kept[name] = value
+		}
+	}
+	return encoded(kept, nil)
+}
+
+// ownConditions returns a status with nothing but its conditions when one of them is ours,
+// as an Application has it that was pulled: they are taken off. A patch has the whole list,
+// so that all of it is kept.
+func ownConditions(raw json.RawMessage) json.RawMessage {
+	list := membersOf(raw)["conditions"]
+	var conditions []struct {
+		Type string `json:"type"`
+	}
+	if len(list) > maxConditions || json.Unmarshal(list, &conditions) != nil {
+		return nil
+	}
+	for _, c := range conditions {
+		if status.IsOwnCondition(c.Type) || strings.HasPrefix(c.Type, contract.ConditionPrefix) {
+			return encoded(map[string]any{"conditions": list}, nil)
+		}
+	}
+	return nil
+}
+
+func trimStatus(raw json.RawMessage) json.RawMessage {
+	fields := membersOf(raw)
+	if fields == nil {
+		return raw // whoever reads it says so
 	}
 	for _, name := range []string{"resources", "history", "summary"} {
 		delete(fields, name)
 	}
-	trimmed, err := json.Marshal(fields)
-	if err != nil {
-		return status
+	if operation := membersOf(fields["operationState"]); operation["syncResult"] != nil {
+		operation["syncResult"] = json.RawMessage("{}") // that it is there: the next operation's patch removes it
+		fields["operationState"] = encoded(operation, fields["operationState"])
 	}
-	return trimmed
+	return encoded(fields, raw)
+}
+
+// membersOf returns the members of an object; nil for anything else.
+func membersOf(raw json.RawMessage) (fields map[string]json.RawMessage) {
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil
+	}
+	return fields
+}
+
+func encoded(value any, otherwise json.RawMessage) json.RawMessage {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return otherwise
+	}
+	return raw
 }

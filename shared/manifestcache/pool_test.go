@@ -38,7 +38,7 @@ func TestEditsLeaveNothingBehind(t *testing.T) {
 			for i := range c.edits {
 				app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "one"}, Spec: json.RawMessage(`{}`)}
 				c.edit(app, fmt.Sprint(i)+strings.Repeat("x", c.size))
-				if _, err := TrimApplication(app); err != nil {
+				if _, err := TrimApplication(testLimit)(app); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -84,7 +84,7 @@ func TestTrimApplication(t *testing.T) {
 	}
 	app.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = strings.Repeat("x", 1000)
 	app.Status = json.RawMessage(`{"conditions":[{"message":"m","type":"SyncError"}],"health":{"status":"Healthy"},"history":[` + strings.Repeat("1,", 1000) + `1],"resources":[],"summary":{}}`)
-	if _, err := TrimApplication(app); err != nil {
+	if _, err := TrimApplication(testLimit)(app); err != nil {
 		t.Fatal(err)
 	}
 	if got := string(app.Status); got != `{"conditions":[{"message":"m","type":"SyncError"}],"health":{"status":"Healthy"}}` {

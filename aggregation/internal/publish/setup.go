@@ -75,9 +75,6 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("create the report controller: %w", err)
 	}
-	if err := mgr.Add(o.Queue.forgetInitial(o.WaitForSync)); err != nil {
-		return fmt.Errorf("add to the manager: %w", err)
-	}
 	return c.Watch(&eventSource{reconciler: r, cache: mgr.GetCache(), queue: o.Queue, waitForSync: o.WaitForSync})
 }
 
@@ -105,18 +102,18 @@ type eventSource struct {
 func (t *eventSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	t.queue.open(queue)
 	return errors.Join(
-		t.follow(ctx, argocd.ApplicationSetMetadata(), toolscache.ResourceEventHandlerDetailedFuncs{
+		t.follow(ctx, argocd.ApplicationSetMetadata(), toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    t.enqueue,
-			DeleteFunc: func(object any) { t.enqueue(object, false) },
+			DeleteFunc: t.enqueue,
 		}),
-		t.follow(ctx, Metadata(), toolscache.ResourceEventHandlerDetailedFuncs{
+		t.follow(ctx, Metadata(), toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    t.enqueue,
-			UpdateFunc: func(_, object any) { t.enqueue(object, false) },
+			UpdateFunc: func(_, object any) { t.enqueue(object) },
 			DeleteFunc: func(object any) {
 				if key, ok := keyOf(object); ok {
 					t.reconciler.tracker.recordDeletion(key, uidOf(object))
 				}
-				t.enqueue(object, false)
+				t.enqueue(object)
 			},
 		}),
 	)
@@ -143,9 +140,9 @@ func (t *eventSource) follow(ctx context.Context, of client.Object, h toolscache
 	return nil
 }
 
-func (t *eventSource) enqueue(object any, atStart bool) {
+func (t *eventSource) enqueue(object any) {
 	if key, ok := keyOf(object); ok {
-		t.queue.enqueue(key, atStart)
+		t.queue.enqueue(key)
 	}
 }
 

@@ -22,10 +22,11 @@ import (
 )
 
 // Caches returns what the cache holds of the objects that delivery and mirror watch:
-// what they read, no more. argocdNamespace is where AppProjects live.
-func Caches(argocdNamespace string) map[client.Object]cache.ByObject {
+// what they read, no more. argocdNamespace is where AppProjects live, specLimit from how many
+// bytes on a spec is not kept, since it is not delivered.
+func Caches(argocdNamespace string, specLimit int) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&argocd.Application{}: {Transform: manifestcache.TrimApplication},
+		&argocd.Application{}: {Transform: manifestcache.TrimApplication(specLimit)},
 		&workv1.ManifestWork{}: {
 			Label:     pulledWorks,
 			Transform: manifestcache.Transform(payload.FactsOf, countRejected),

@@ -98,7 +98,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 		}
 		c.Deliver.AgentNamespaces = namespaces
 	}
-	watched := appcache.Caches(argocd)
+	watched := appcache.Caches(argocd, c.Deliver.SizeLimit)
 	maps.Copy(watched, register.Caches(!c.Register, namespaces...))
 	warm := make([]client.Object, 0, len(watched))
 	for object := range watched {

@@ -216,6 +216,9 @@ func waitFor(work *manifestcache.Cached) delivery {
 
 // write makes current, or a new work, the wanted one.
 func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (delivery, error) {
+	if size := manifestcache.OmittedSpec(w.Application.Spec); size > 0 {
+		return r.tooLarge(size), nil
+	}
 	if payload.Observes(w.Application) {
 		return r.observe(ctx, w, current, warnings)
 	}
@@ -229,8 +232,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	}
 	bindToUID(w.Application, current, want)
 	if size := payload.Size(want); size > r.options.SizeLimit {
-		return delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTooLarge,
-			"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}, nil
+		return r.tooLarge(size), nil
 	}
 	put, err := r.applyWork(ctx, w.Application, current, want, next.Plan)
 	if err != nil {
@@ -239,6 +241,12 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
 	warnings = append(alreadyThere(w.Application, current), warnings...)
 	return delivery{state: progressDone, after: next.after, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
+}
+
+// tooLarge refuses an Application whose manifests have size bytes, or its spec alone.
+func (r *Reconciler) tooLarge(size int) delivery {
+	return delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTooLarge,
+		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}
 }
 
 // payloadInputs collects what goes into the work, which is current unless that is nil.

@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -99,6 +100,24 @@ func TestTooLarge(t *testing.T) {
 		t.Error("what was delivered before was touched")
 	}
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, "example.com/large") })
+	says(t, app, policy.ErrorCondition, "")
+}
+
+// The cache does not keep such a spec; what runs is not replaced by what is left of it.
+func TestTooLarge_specAloneIsNotDelivered(t *testing.T) {
+	start(t, func(o *Options) { o.SizeLimit = 3000 })
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	work := delivered(t, app, p.cluster)
+	small := app.Spec
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), "main", strings.Repeat("x", 3000), 1))
+	})
+	says(t, app, policy.ErrorCondition, "the limit is 3000")
+	if again := delivered(t, app, p.cluster); again.UID != work.UID || again.Generation != work.Generation {
+		t.Error("what was delivered before was touched")
+	}
+	edit(t, app, func(a *argocd.Application) { a.Spec = small })
 	says(t, app, policy.ErrorCondition, "")
 }
 

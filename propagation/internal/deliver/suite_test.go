@@ -94,7 +94,6 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 type setting struct {
 	wrap, wrapLive func(client.Client) client.Client
 	frozen         *freezer
-	elect          func(*ctrl.Options)
 	// sent is what delivery shares with the mirror.
 	sent *refreshes.Memory
 }
@@ -123,7 +122,7 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 	if err != nil {
 		t.Fatalf("set up informers: %v", err)
 	}
-	caches := appcache.Caches(options.ArgoCDNamespace)
+	caches := appcache.Caches(options.ArgoCDNamespace, options.SizeLimit)
 	if len(options.AgentNamespaces) > 0 {
 		maps.Copy(caches, register.Caches(true, options.AgentNamespaces...))
 	}
@@ -140,9 +139,6 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 			}
 			return between.wrap(c), nil
 		},
-	}
-	if between.elect != nil {
-		between.elect(&managed)
 	}
 	mgr, err := ctrl.NewManager(config, managed)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -16,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -26,7 +24,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
-	"open-cluster-management.io/multicluster-integrations/shared/takeover"
 )
 
 // Indexes of the cache. A key that an object does not have is not indexed.
@@ -77,15 +74,10 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 // watch makes every change that may change a decision reach the Applications that
 // it concerns, and no others.
 func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager) error {
-	lately, err := takeover.Source(ctx, mgr.GetCache(), takeover.Kind{Object: &argocd.Application{}, Concerns: takeover.Itself})
-	if err != nil {
-		return fmt.Errorf("watch Applications: %w", err)
-	}
-	err = r.watchAgents(r.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
+	err := r.watchAgents(r.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
-		WatchesRawSource(lately).
-		WatchesRawSource(source.Channel(r.swept, handler.Funcs{GenericFunc: enqueueSwept})).
+		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOf), builder.WithPredicates(r.workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
@@ -106,12 +98,6 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager) error {
 		return fmt.Errorf("watch Applications: %w", err)
 	}
 	return nil
-}
-
-// enqueueSwept has what a sweep found looked at after what has just changed: a new leader
-// sweeps while it begins.
-func enqueueSwept(_ context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	takeover.AddLast(queue, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
 }
 
 func (r *Reconciler) controllerOptions() controller.Options {

@@ -20,7 +20,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
-	"open-cluster-management.io/multicluster-integrations/shared/takeover"
 )
 
 const fieldOwner = "multicluster-integrations-mirror"
@@ -75,16 +74,11 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 	options = options.withDefaults()
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
 	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}}
-	lately, err := takeover.Source(ctx, mgr.GetCache(), takeover.Kind{Object: &workv1.ManifestWork{}, Concerns: manifestcache.ApplicationOf})
-	if err != nil {
-		return fmt.Errorf("set up mirror: %w", err)
-	}
-	err = ctrl.NewControllerManagedBy(mgr).
+	err := ctrl.NewControllerManagedBy(mgr).
 		Named("mirror").
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged)).
 		Watches(&workv1.ManifestWork{}, workHandler(r)).
 		Watches(&clusterv1.ManagedCluster{}, clusters).
-		WatchesRawSource(lately).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Concurrency, RateLimiter: options.Backoff}).
 		Complete(r)
 	if err != nil {

@@ -57,18 +57,7 @@ func TestMain(m *testing.M) {
 func start(t testing.TB, options Options, wrap func(client.WithWatch) client.Client) (writes *atomic.Int64, stop func()) {
 	t.Helper()
 	counted, writes := testkit.CountWrites(hub.config)
-	mgr, _ := newManager(t, counted, options, wrap)
-	return writes, testkit.Run(t, mgr)
-}
-
-// newManager returns a manager that has the mirror, as [start] does, and the works in its cache.
-func newManager(t testing.TB, config *rest.Config, options Options, wrap func(client.WithWatch) client.Client, change ...func(*ctrl.Options)) (ctrl.Manager, *manifestcache.Index) {
-	t.Helper()
-	managed := managerOptions(wrap)
-	for _, c := range change {
-		c(&managed)
-	}
-	mgr, err := ctrl.NewManager(config, managed)
+	mgr, err := ctrl.NewManager(counted, managerOptions(wrap))
 	if err != nil {
 		t.Fatalf("create manager: %v", err)
 	}
@@ -76,11 +65,10 @@ func newManager(t testing.TB, config *rest.Config, options Options, wrap func(cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	index := manifestcache.NewIndex(works)
-	if err := Setup(t.Context(), mgr, index, options); err != nil {
+	if err := Setup(t.Context(), mgr, manifestcache.NewIndex(works), options); err != nil {
 		t.Fatal(err)
 	}
-	return mgr, index
+	return writes, testkit.Run(t, mgr)
 }
 
 func managerOptions(wrap func(client.WithWatch) client.Client) ctrl.Options {

@@ -21,7 +21,7 @@ const (
 	// depends on when the leader last renewed and on when the standby looks next.
 	takeovers = 2
 	// beyondLease is how long the first work may take beyond the duration of the Lease.
-	beyondLease = 2 * time.Second
+	beyondLease = 5 * time.Second
 	// The numbers of the two replicas of each binary, past those of the page's standbys.
 	firstReplica, secondReplica = 3, 4
 )
