@@ -54,7 +54,7 @@ func readAll(r io.Reader, b []byte) ([]byte, error) {
 
 // decodeError reports why an answer that was read could not be decoded.
 func decodeError(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer ends early"}
 	}
 	return &Error{Kind: KindMalformed, Status: http.StatusOK, Err: errors.New(line(err.Error()))}

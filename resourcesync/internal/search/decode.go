@@ -4,10 +4,15 @@
 package search
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // answer is a decoded GraphQL response.
@@ -27,39 +32,47 @@ type graphQLError struct {
 }
 
 // decode reads a response. A broken one is an error, an odd row is not.
-func decode(body []byte) (*answer, error) { return walk(body, newDecoder()) }
+func decode(body []byte) (*answer, error) { return walk(body, &decoder{strings: map[string]string{}}) }
 
-// scan is decode without the rows: it returns the digests of results that decode
-// would return, or ones that are equal to no digest that decode returns.
+// scan is decode without the rows: only their digests are made.
 func scan(body []byte) (*answer, error) { return walk(body, nil) }
 
 func walk(body []byte, rows *decoder) (*answer, error) {
-	s := &stream{lexer: newLexer(body), rows: rows}
+	// A bytes.Buffer is read in place. Rows may repeat a name, and text that is not UTF-8
+	// becomes U+FFFD: neither is a reason to refuse the other rows.
+	s := &stream{dec: jsontext.NewDecoder(bytes.NewBuffer(body), lenient...), rows: rows}
 	a := &answer{}
 	err := s.object(func(name string) error {
 		switch name {
 		case "errors":
-			return s.decode(&a.errors)
+			raw, err := s.dec.ReadValue()
+			if err != nil {
+				return err
+			}
+			return json.Unmarshal(raw, &a.errors)
 		case "data":
 			return s.nullable(func() error {
 				a.data = true
 				return s.object(func(name string) error { return s.data(a, name) })
 			})
 		}
-		return s.ignore()
+		return s.dec.SkipValue()
 	})
 	if err == nil {
-		err = s.end()
+		if _, err = s.dec.ReadToken(); errors.Is(err, io.EOF) {
+			return a, nil
+		} else if err == nil {
+			err = errors.New("more than an answer")
+		}
 	}
-	if err != nil {
-		return nil, decodeError(err)
-	}
-	return a, nil
+	return nil, decodeError(err)
 }
+
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // stream walks a response.
 type stream struct {
-	*lexer
+	dec  *jsontext.Decoder
 	rows *decoder // nil: rows are not decoded
 }
 
@@ -79,27 +92,24 @@ func (s *stream) data(a *answer, name string) error {
 	case "searchComplete":
 		return s.nullable(func() error {
 			return s.list(func() error {
-				raw, err := s.value()
-				if err != nil {
-					return err
+				raw, err := s.dec.ReadValue()
+				if err == nil && s.rows != nil {
+					var v string
+					if json.Unmarshal(raw, &v) == nil && v != "" {
+						a.values = append(a.values, v)
+					}
 				}
-				if s.rows == nil {
-					return nil
-				}
-				if v, err := s.rows.text(raw); err == nil && v != "" {
-					a.values = append(a.values, v)
-				}
-				return nil
+				return err
 			})
 		})
 	}
-	return s.ignore()
+	return s.dec.SkipValue()
 }
 
 func (s *stream) result(r *Result, name string) error {
 	switch name {
 	case "count":
-		raw, err := s.value()
+		raw, err := s.dec.ReadValue()
 		if n, e := strconv.Atoi(string(raw)); e == nil {
 			r.Count, r.Digest.Count = n, n
 		}
@@ -115,7 +125,7 @@ func (s *stream) result(r *Result, name string) error {
 			return s.list(func() error {
 				return s.object(func(name string) error {
 					if name != "items" {
-						return s.ignore()
+						return s.dec.SkipValue()
 					}
 					return s.nullable(func() error {
 						return s.list(func() error { return s.row(r, &r.Digest.Related, &r.Related) })
@@ -124,23 +134,19 @@ func (s *stream) result(r *Result, name string) error {
 			})
 		})
 	}
-	return s.ignore()
+	return s.dec.SkipValue()
 }
 
 // row adds a row to a sum and, decoded, to a list.
 func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
-	if s.rows == nil {
-		raw, err := s.scan()
-		if err == nil {
-			sum.add(raw)
-		}
-		return err
-	}
-	raw, err := s.value()
+	raw, err := s.dec.ReadValue()
 	if err != nil {
 		return err
 	}
 	sum.add(raw)
+	if s.rows == nil {
+		return nil
+	}
 	it, err := s.rows.item(raw)
 	if err == nil && it.UID == "" {
 		err = errors.New("no _uid")
@@ -158,9 +164,42 @@ func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
 // maxOdd is how many odd rows are named: enough to find the fault.
 const maxOdd = 10
 
-// ignore skips a value that is not read.
-func (s *stream) ignore() error {
-	_, err := s.value()
+// nullable calls read unless the next value is null.
+func (s *stream) nullable(read func() error) error {
+	if s.dec.PeekKind() == 'n' {
+		return s.dec.SkipValue()
+	}
+	return read()
+}
+
+// object calls member for each name of an object; member consumes the value.
+func (s *stream) object(member func(name string) error) error {
+	return brackets(s.dec, '{', '}', func() error {
+		name, err := s.dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		return member(name.String())
+	})
+}
+
+// list calls element for each element of a list; element consumes it.
+func (s *stream) list(element func() error) error { return brackets(s.dec, '[', ']', element) }
+
+func brackets(dec *jsontext.Decoder, opening, closing jsontext.Kind, each func() error) error {
+	t, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if t.Kind() != opening {
+		return fmt.Errorf("%v where %v belongs", t.Kind(), opening)
+	}
+	for dec.PeekKind() != closing {
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	_, err = dec.ReadToken()
 	return err
 }
 
@@ -217,7 +256,7 @@ func (e *graphQLError) index() int {
 	return int(n)
 }
 
-// classify knows the messages by what stays the same in them.
+// classify recognizes the messages by what stays the same in them.
 func (e *graphQLError) classify() error {
 	kind := KindGraphQL
 	switch m := e.Message; {

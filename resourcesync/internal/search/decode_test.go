@@ -88,7 +88,7 @@ func TestItem(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := newDecoder().item([]byte(tc.json))
+			got, err := newRows().item([]byte(tc.json))
 			if tc.fails != (err != nil) {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
