@@ -43,7 +43,9 @@ func TestAccess(t *testing.T) {
 				for range 2 {
 					w.polls(30)
 				}
-				w.logs = slices.DeleteFunc(w.logs, func(l string) bool { return strings.Contains(l, "poll of search failed") || strings.Contains(l, "several polls") })
+				w.logs = slices.DeleteFunc(w.logs, func(l string) bool {
+					return strings.Contains(l, "poll of search failed") || strings.Contains(l, "several polls")
+				})
 				switch {
 				case tc.want == "" && len(w.logs) != 0, tc.want != "" && (len(w.logs) != 1 || !strings.Contains(w.logs[0], tc.want)):
 					t.Errorf("said %q, want %q", w.logs, tc.want)

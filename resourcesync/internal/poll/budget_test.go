@@ -6,6 +6,7 @@ package poll
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -93,4 +94,44 @@ func TestAReportHasABoundOfItsOwn(t *testing.T) {
 	if len(r.Applications) != 2000 || len(r.Applications[0].Resources) != 2 || left+cut.Resources != 1999*60+2 {
 		t.Errorf("%d rows, %d resources, %+v cut", len(r.Applications), left, cut)
 	}
+}
+
+// Clusters that claim to have Applications of an ApplicationSet take room from themselves.
+func TestPoll_claimsOfOtherClustersDoNotFreezeAReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.polls(2)
+		for e := range 4 {
+			c := fmt.Sprintf("evil%d", e)
+			w.view.Clusters = append(w.view.Clusters, c)
+			w.apps[c] = map[string][]string{}
+			for i := range 400 {
+				w.apps[c][fmt.Sprintf("made-up-%d", i)] = []string{"ConfigMap/x"}
+			}
+		}
+		w.bent = func(_ []string, r *search.Result) error {
+			for i := range r.Items {
+				for k := 0; k < 50 && strings.HasPrefix(r.Items[i].Cluster, "evil"); k++ {
+					r.Items[i].Conditions = append(r.Items[i].Conditions, search.Condition{Type: fmt.Sprintf("T%dError", k), Message: strings.Repeat("<", 512)})
+				}
+			}
+			return nil
+		}
+		w.polls(3)
+		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/new")
+		w.poll()
+		rows := w.rows()
+		if got := rows["c1/app"]; got != (row{ab + "Secret/new ", fresh}) {
+			t.Errorf("c1/app: %v", got)
+		}
+		for e := range 4 {
+			if _, ok := rows[fmt.Sprintf("evil%d/made-up-1", e)]; !ok {
+				t.Errorf("cluster evil%d has no row at all", e)
+			}
+		}
+		gauge(t, "reports refused", leftOutNow.WithLabelValues("reports"), 0)
+		if testutil.ToFloat64(leftOutNow.WithLabelValues("applications")) == 0 {
+			t.Error("the test does not fill the report")
+		}
+	})
 }

@@ -137,10 +137,13 @@ func (p *Poller) concludeBatches(ctx context.Context) error {
 			p.failAlone(f.clusters[0], f.err, now)
 		}
 	}
-	if batches := r.good + len(r.failed); 2*len(r.slow) <= batches { // else it is search that is slow
-		for _, clusters := range r.slow {
+	for _, clusters := range r.slow {
+		switch batches := r.good + r.bad; {
+		case 2*len(r.slow) <= batches:
 			p.state.setSlow(clusters, now)
-		}
+		case batches == 1 && len(clusters) > 1:
+			p.state.halve(clusters, now)
+		} // else it is search that is slow
 	}
 	if r.good == 0 && len(r.failed) == 0 {
 		return r.first

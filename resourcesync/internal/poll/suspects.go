@@ -99,7 +99,8 @@ func (s *state) split(clusters []string) (together, apart []string) {
 }
 
 // nextApart returns the batch to request next of the clusters that are requested apart:
-// the largest one, since most of it is well, and of equal ones the one that waits longest.
+// the largest one, since most of it is well, and of single clusters one that has failed
+// least often and waits longest.
 func (s *state) nextApart(most int, now time.Time) []string {
 	var due []string
 	for c, st := range s.clusters {
@@ -108,7 +109,8 @@ func (s *state) nextApart(most int, now time.Time) []string {
 		}
 	}
 	slices.SortFunc(due, func(a, b string) int {
-		return cmp.Or(s.clusters[a].failedAt.Compare(s.clusters[b].failedAt), cmp.Compare(a, b))
+		x, y := s.clusters[a], s.clusters[b]
+		return cmp.Or(cmp.Compare(x.failures, y.failures), x.failedAt.Compare(y.failedAt), cmp.Compare(a, b))
 	})
 	batches := s.batches(due, most)
 	if len(batches) == 0 {
@@ -141,6 +143,15 @@ func (s *state) setApart(clusters []string, now time.Time) {
 	}
 }
 
+// halve makes two batches of the only one, to see which of them is slow.
+func (s *state) halve(clusters []string, now time.Time) {
+	for _, c := range clusters {
+		if st := s.clusters[c]; st != nil {
+			st.size, st.failedAt = (len(clusters)+1)/2, now
+		}
+	}
+}
+
 // setSlow records that the answer about a batch was good and slow.
 func (s *state) setSlow(clusters []string, now time.Time) {
 	s.setApart(clusters, now)
@@ -153,6 +164,7 @@ func (s *state) setSlow(clusters []string, now time.Time) {
 func (s *state) setFailed(cluster string, now time.Time) {
 	if st := s.clusters[cluster]; st != nil {
 		st.failures++
+		st.failedAt = now
 		wait := min(time.Duration(1)<<min(st.failures-1, 10), retryAfter) * s.interval
 		st.retryAt = now.Add(wait - s.interval/2)
 	}
