@@ -18,14 +18,13 @@ import (
 // answer is a decoded GraphQL response.
 type answer struct {
 	errors  []graphQLError
-	results []Result // of "searchResult"; nil when it was null or absent
+	results []Result // of "searchResult", one for each input; nil when it was null or absent
 	values  []string // of "searchComplete"
 	data    bool     // "data" was there and not null
 }
 
 type graphQLError struct {
 	Message    string `json:"message"`
-	Path       []any  `json:"path"`
 	Extensions struct {
 		Code string `json:"code"`
 	} `json:"extensions"`
@@ -203,57 +202,29 @@ func brackets(dec *jsontext.Decoder, opening, closing jsontext.Kind, each func()
 	return err
 }
 
-// failure returns the error of the answer as a whole, nil when each of its n
-// results can be judged alone.
-func (a *answer) failure(n int) error {
-	whole := len(a.errors) > 0 && a.results == nil && a.values == nil
-	if whole {
-		return a.errors[0].classify()
+// only returns the one result of an answer when it is whole.
+func only(a *answer, err error) (*Result, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(a.errors) > 0:
+		return nil, a.errors[0].classify()
+	case !a.data || len(a.results) != 1:
+		return nil, &Error{Kind: KindMalformed, Detail: fmt.Sprintf("%d results for one input", len(a.results))}
 	}
-	if !a.data {
-		return &Error{Kind: KindMalformed, Detail: "neither data nor errors"}
-	}
-	if n != len(a.results) {
-		return &Error{Kind: KindMalformed, Detail: fmt.Sprintf("%d results for %d inputs", len(a.results), n)}
-	}
-	for _, e := range a.errors {
-		if e.index() < 0 {
-			return e.classify()
-		}
-	}
-	return nil
-}
-
-// of returns the error of result i: what the server reports of it, or what shows
-// that it is not all there.
-func (a *answer) of(i int) error {
-	for _, e := range a.errors {
-		if e.index() == i {
-			return e.classify()
-		}
-	}
-	r := &a.results[i]
+	r := &a.results[0]
 	switch {
 	case r.Digest.Items.Rows < 0:
-		return &Error{Kind: KindIncomplete, Detail: "items is null without an error"}
+		return nil, &Error{Kind: KindIncomplete, Detail: "items is null without an error"}
 	case r.Count < 0:
-		return &Error{Kind: KindIncomplete, Detail: "count is missing without an error"}
+		return nil, &Error{Kind: KindIncomplete, Detail: "count is missing without an error"}
 	case r.Count != r.Digest.Items.Rows:
-		return &Error{Kind: KindIncomplete, Detail: fmt.Sprintf("%d of %d items", r.Digest.Items.Rows, r.Count)}
+		return nil, &Error{Kind: KindIncomplete, Detail: fmt.Sprintf("%d of %d items", r.Digest.Items.Rows, r.Count)}
 	}
-	return nil
-}
-
-// index returns the result that the error belongs to, -1 for the whole answer.
-func (e *graphQLError) index() int {
-	if len(e.Path) < 2 {
-		return -1
+	if len(r.Odd) > 0 {
+		r.Digest = Digest{} // it is to be decoded, and logged, each time
 	}
-	n, ok := e.Path[1].(float64)
-	if !ok || n < 0 || n != float64(int(n)) {
-		return -1
-	}
-	return int(n)
+	return r, nil
 }
 
 // classify recognizes the messages by what stays the same in them.

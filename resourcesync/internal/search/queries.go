@@ -114,24 +114,6 @@ func unchanged(body []byte, last Digest) *Result {
 	return r
 }
 
-// only returns the one result of an answer when it is whole.
-func only(a *answer, err error) (*Result, error) {
-	if err == nil {
-		err = a.failure(1)
-	}
-	if err == nil {
-		err = a.of(0)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r := &a.results[0]
-	if len(a.errors) > 0 || len(r.Odd) > 0 {
-		r.Digest = Digest{} // it is to be looked at, and complained of, each time
-	}
-	return r, nil
-}
-
 // guard repeats the only name of a cluster that is called "application": any
 // filter value of that name makes the server walk three levels. A wildcard that
 // matches nothing else keeps it at one.
