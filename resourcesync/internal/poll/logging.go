@@ -21,6 +21,16 @@ func (c changes) differ(subject, text string) bool {
 	return before != text
 }
 
+// news records a list about a subject and returns its names when they differ from the last
+// ones, "" otherwise and when there are none.
+func (c changes) news(subject string, list []string) string {
+	slices.Sort(list)
+	if text := names(list); c.differ(subject, text) {
+		return text
+	}
+	return ""
+}
+
 // subjectFailure is that of the kind of failure of the last poll.
 const subjectFailure = "failure"
 
@@ -75,34 +85,3 @@ func (r *round) addOdd(rows []string) {
 
 // maxNamed is how many odd rows are named: enough to find the fault.
 const maxNamed = 20
-
-// logOdd names the rows that were left out when they differ from those logged last.
-func (p *Poller) logOdd() {
-	oddRows.Set(float64(p.round.oddRows))
-	slices.Sort(p.round.odd)
-	text := names(p.round.odd)
-	if p.changes.differ("odd", text) && text != "" {
-		p.Log.Info("left malformed rows of search out of the reports", "rows", text, "number", p.round.oddRows)
-	}
-}
-
-// logHeld names the clusters of which something is held, when they differ from those
-// logged last.
-func (p *Poller) logHeld(clusters []string) {
-	slices.Sort(clusters)
-	text := names(clusters)
-	if p.changes.differ("held", text) && text != "" {
-		p.Log.Info("search no longer returns some resources or Applications; reports keep them for "+holdFor.String(), "clusters", text)
-	}
-}
-
-// logLeftOut names the clusters of which something does not fit, when they differ from
-// those logged last.
-func (p *Poller) logLeftOut(clusters []string) {
-	slices.Sort(clusters)
-	text := names(clusters)
-	if p.changes.differ("left out", text) && text != "" {
-		p.Log.Error(nil, "managed clusters have more Applications and resources than fit into the reports, which leave out the rest",
-			"clusters", text, "remedy", "split Applications of many thousand resources")
-	}
-}

@@ -67,7 +67,7 @@ func init() {
 	failures.WithLabelValues("write")
 }
 
-// updateMetrics sets the gauges after a poll. The caller holds mu.
+// updateMetrics sets the gauges after a poll, and logs what has changed. The caller holds mu.
 func (p *Poller) updateMetrics() {
 	stale, unread, hidden, suspects, resources, applications := 0, 0, 0, 0, 0, 0
 	var holding, leftOut []string
@@ -101,8 +101,17 @@ func (p *Poller) updateMetrics() {
 	leftOutNow.WithLabelValues("reports").Set(float64(len(p.reports.refused)))
 	directoryBytes.Set(float64(p.reports.total))
 	reportsNow.Set(float64(len(p.reports.written)))
-	p.logHeld(holding)
-	p.logLeftOut(leftOut)
+	oddRows.Set(float64(p.round.oddRows))
+	if text := p.changes.news("odd", p.round.odd); text != "" {
+		p.Log.Info("left malformed rows of search out of the reports", "rows", text, "number", p.round.oddRows)
+	}
+	if text := p.changes.news("held", holding); text != "" {
+		p.Log.Info("search no longer returns some resources or Applications; reports keep them for "+holdFor.String(), "clusters", text)
+	}
+	if text := p.changes.news("left out", leftOut); text != "" {
+		p.Log.Error(nil, "managed clusters have more Applications and resources than fit into the reports, which leave out the rest",
+			"clusters", text, "remedy", "split Applications of many thousand resources")
+	}
 }
 
 func count(is bool) int {

@@ -140,7 +140,6 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	err = errors.Join(err, p.checkStale(), p.publish())
 	p.logFailure(err)
-	p.logOdd()
 	p.updateMetrics()
 	pollSeconds.Observe(time.Since(started).Seconds())
 	if err == nil {
