@@ -8,7 +8,6 @@ replace open-cluster-management.io/multicluster-integrations/shared => ../shared
 
 require (
 	github.com/99designs/gqlgen v0.17.81
-	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674
 	github.com/vektah/gqlparser/v2 v2.5.30
 	golang.org/x/sync v0.23.0
 	gonum.org/v1/plot v0.17.0
@@ -29,6 +28,7 @@ require (
 	github.com/fsnotify/fsnotify v1.9.0 // indirect
 	github.com/go-viper/mapstructure/v2 v2.4.0 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
+	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect

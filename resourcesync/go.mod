@@ -9,6 +9,7 @@ replace open-cluster-management.io/multicluster-integrations/shared => ../shared
 require open-cluster-management.io/multicluster-integrations/shared v0.0.0
 
 require (
+	github.com/go-json-experiment/json v1.27.2
 	github.com/go-logr/logr v1.4.3
 	github.com/prometheus/client_golang v1.25.0
 	golang.org/x/sync v0.23.0

@@ -62,8 +62,6 @@ type Faults struct {
 
 	// SearchDisabled makes messages say that search is off on some clusters.
 	SearchDisabled bool
-	// WatchDisabled turns the subscription off.
-	WatchDisabled bool
 }
 
 // Request is what a fault can choose by.

@@ -32,14 +32,13 @@ const (
 // handler serves every path of the service.
 func (s *Server) handler() http.Handler {
 	graphql := handler.New(graph.NewExecutableSchema(graph.Config{Resolvers: &graph.Resolver{Table: s.table}}))
-	graphql.AddTransport(s.webSocket())
 	graphql.AddTransport(transport.GET{})
 	graphql.AddTransport(transport.POST{})
 	mux := http.NewServeMux()
 	ok := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "OK") }
 	mux.HandleFunc("/readiness", ok)
 	mux.HandleFunc("/liveness", ok)
-	mux.Handle(Path, s.disturb(s.authenticate(graphql), graphql))
+	mux.Handle(Path, s.disturb(s.authenticate(graphql)))
 	return mux
 }
 
@@ -52,8 +51,8 @@ func faultsOf(ctx context.Context) Faults {
 }
 
 // disturb does what the faults say in front of the service, and passes what is
-// left to it. A WebSocket authenticates in its first message.
-func (s *Server) disturb(service, webSocket http.Handler) http.Handler {
+// left to it.
+func (s *Server) disturb(service http.Handler) http.Handler {
 	timed := http.TimeoutHandler(service, s.options.RequestTimeout, textTimedOut)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		request, err := s.read(r)
@@ -82,8 +81,6 @@ func (s *Server) disturb(service, webSocket http.Handler) http.Handler {
 			_, _ = io.WriteString(w, `{"data":null}`)
 		case faults.BreakOff:
 			breakOff(w, r, timed)
-		case r.Header.Get("Upgrade") != "":
-			webSocket.ServeHTTP(w, r)
 		default:
 			timed.ServeHTTP(w, r)
 		}

@@ -61,7 +61,6 @@ func (s *Server) track(conn net.Conn, state http.ConnState) {
 	defer s.mu.Unlock()
 	switch state {
 	case http.StateNew, http.StateActive, http.StateIdle, http.StateHijacked:
-		// A WebSocket stays in the list for good: its end is not reported.
 		s.conns[conn] = true
 	case http.StateClosed:
 		delete(s.conns, conn)

@@ -36,9 +36,9 @@ func (s source) Run(_ context.Context, into *table.Table) error {
 
 // readers are the accounts that the samples were recorded with.
 var readers = access.Tokens{
-	"reader-admin":      {Everything: true, Watch: true},
+	"reader-admin":      {Everything: true},
 	"reader-allmanaged": {AllManaged: true},
-	"reader-mcv":        {Clusters: map[string]bool{"cluster1": true, "cluster2": true}, Watch: true},
+	"reader-mcv":        {Clusters: map[string]bool{"cluster1": true, "cluster2": true}},
 	"reader-onecluster": {Clusters: map[string]bool{"cluster1": true}},
 	"reader-one":        {Clusters: map[string]bool{"cluster0000": true}},
 	"reader-none":       {},

@@ -52,7 +52,7 @@ func (s *Server) session(ctx context.Context, token string) (graph.Session, erro
 	}
 	faults := faultsOf(ctx)
 	grant, denied := s.grant(ctx, caller, faults)
-	session := graph.Session{Disturbance: faults.disturbance(), Denied: denied, Watches: grant.Watch}
+	session := graph.Session{Disturbance: faults.disturbance(), Denied: denied}
 	session.Scope = table.Scope{
 		Everything:      grant.Everything,
 		Managed:         grant.AllManaged,
@@ -90,7 +90,6 @@ func (f Faults) disturbance() graph.Disturbance {
 		RelatedKept:    f.RelatedKept,
 		NodesKept:      f.NodesKept,
 		SearchDisabled: f.SearchDisabled,
-		WatchDisabled:  f.WatchDisabled,
 	}
 	switch {
 	case f.DatabaseGone:

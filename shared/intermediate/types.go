@@ -17,8 +17,8 @@ type Report struct {
 	Name      string `json:"name"`
 	// Applications are sorted by cluster, namespace and name.
 	Applications []Application `json:"applications"`
-	// UnreadClusters are the managed clusters of which search has given no
-	// trustworthy answer since this directory was made, sorted. The report says
+	// UnreadClusters are the managed clusters that search shows and of which it has given
+	// no trustworthy answer since this directory was made, sorted. The report says
 	// nothing about them: what a reader knew of them before is still the best there
 	// is. Every other cluster is spoken for, also one without Applications here.
 	UnreadClusters []string `json:"unreadClusters,omitempty"`
@@ -35,8 +35,8 @@ type Application struct {
 	Name      string `json:"name"`
 	// Resources are what the Application deploys or misses, sorted and without doubles.
 	Resources []Resource `json:"resources,omitempty"`
-	// HeldResources are those of Resources that are kept only until their end is
-	// confirmed, in the same order.
+	// HeldResources are those of Resources that search has left out for less than five
+	// minutes, in the same order.
 	HeldResources []HeldResource `json:"heldResources,omitempty"`
 	// Conditions are its errors and warnings, sorted by type.
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -53,8 +53,7 @@ type Resource struct {
 	Name       string `json:"name"`
 }
 
-// HeldResource is a resource that search no longer lists as the Application's,
-// while nothing has confirmed yet that it is gone.
+// HeldResource is a resource that search no longer lists as the Application's.
 type HeldResource struct {
 	Resource
 	// Since is when search first left it out.

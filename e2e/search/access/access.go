@@ -21,8 +21,6 @@ type Grant struct {
 	AllManaged bool
 	// Clusters: these managed clusters.
 	Clusters map[string]bool
-	// Watch: the caller gets events.
-	Watch bool
 }
 
 // Reviewer tells callers apart.

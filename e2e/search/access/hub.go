@@ -59,7 +59,7 @@ func (h hub) Authorize(ctx context.Context, caller Caller, clusters []string) (G
 		return Grant{}, err
 	}
 	if all {
-		return Grant{Everything: true, Watch: true}, nil
+		return Grant{Everything: true}, nil
 	}
 	grant := Grant{}
 	if grant.AllManaged, err = h.allowed(ctx, caller, authorizationv1.ResourceAttributes{
@@ -68,10 +68,6 @@ func (h hub) Authorize(ctx context.Context, caller Caller, clusters []string) (G
 		return grant, err
 	}
 	view := authorizationv1.ResourceAttributes{Verb: "create", Group: viewGroup, Resource: "managedclusterviews"}
-	// Events carry no cluster, so only the right on all clusters lets them pass.
-	if grant.Watch, err = h.allowed(ctx, caller, view); err != nil {
-		return Grant{}, err
-	}
 	grant.Clusters = make(map[string]bool, len(clusters))
 	for _, cluster := range clusters {
 		view.Namespace = cluster

@@ -89,9 +89,8 @@ func TestChangeDuringOutage(t *testing.T) {
 	w.witness.always(all(whole, aged(from, to)))
 	w.server.Table().Delete(memory.Resource(memory.ClusterName(0), memory.SetName(0), 2).UID)
 	w.eventually("all is said to be old", func(s state) bool { return s.stale() == s.apps() })
-	w.witness.always(aged(from, to))
 	w.faults(search.Faults{})
-	w.eventually("the resource has gone", func(s state) bool { return s.resources() == 23 && s.stale() == 0 })
+	w.eventually("the resource is held", func(s state) bool { return s.held() == 1 && s.stale() == 0 })
 }
 
 // TestRestartDuringOutage restarts resourcesync while search is away: what the

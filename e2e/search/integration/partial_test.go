@@ -98,44 +98,27 @@ func (w *world) cutShort(from time.Time, f search.Faults) (healed time.Time) {
 	return healed
 }
 
-// TestRealLoss takes away what really goes: it must go from the reports too.
-func TestRealLoss(t *testing.T) {
+// TestLossIsHeld takes away what really goes: it is held, for five minutes, and nothing
+// else is. What comes shows at once.
+func TestLossIsHeld(t *testing.T) {
 	w := start(t)
-	goes := func(what string, apps, resources int) {
-		t.Helper()
-		w.eventually(what, func(s state) bool { return s.apps() == apps && s.resources() == resources && s.stale() == 0 })
-	}
+	w.witness.always(whole)
+	cluster := memory.ClusterName(1)
 	table := w.server.Table()
 	table.Delete(memory.Resource(memory.ClusterName(0), memory.SetName(0), 0).UID)
-	goes("a resource has gone", 8, 23)
-	table.Delete(memory.Application(memory.ClusterName(1), memory.SetName(0)).UID)
-	for i := range fleet.Resources {
-		table.Delete(memory.Resource(memory.ClusterName(1), memory.SetName(0), i).UID)
-	}
-	goes("an Application has gone", 7, 20)
-}
-
-// TestObjectStays ends the relation of an object that stays on its cluster, as one that
-// leaves its Application without being pruned: it is held, and nothing else is.
-func TestObjectStays(t *testing.T) {
-	w := start(t)
-	cluster, set := memory.ClusterName(1), memory.SetName(1)
-	stays := memory.Resource(cluster, set, 0)
-	w.witness.always(fresh)
-	table := w.server.Table()
-	table.Unrelate(edge(memory.ApplicationUID(cluster, set), stays.UID))
-	w.eventually("the object is held", func(s state) bool { return s.held() == 1 && s.resources() == 24 })
+	w.eventually("a resource is held", func(s state) bool { return s.held() == 1 && s.stale() == 0 })
+	left := memory.Resource(cluster, memory.SetName(1), 0)
+	table.Unrelate(edge(memory.ApplicationUID(cluster, memory.SetName(1)), left.UID))
+	w.eventually("one that leaves its Application is held", func(s state) bool { return s.held() == 2 && s.stale() == 0 })
 	table.Put(changed())
 	w.eventually("an error on the same cluster shows", hasCondition)
-	table.Delete(memory.Resource(cluster, memory.SetName(0), 0).UID)
-	w.eventually("an object that is deleted goes", func(s state) bool { return s.resources() == 23 && s.held() == 1 })
-	table.Delete(memory.Resource(cluster, set, 1).UID)
-	w.eventually("another one of the same Application", func(s state) bool { return s.resources() == 22 && s.held() == 1 })
+	table.Delete(memory.Application(cluster, memory.SetName(0)).UID)
+	w.eventually("an Application is held with all that it has, and dated", func(s state) bool { return s.held() == 2+fleet.Resources && s.stale() == 1 })
+	table.Relate(edge(memory.ApplicationUID(cluster, memory.SetName(1)), left.UID))
+	w.eventually("what comes back is held no more", func(s state) bool { return s.held() == 1+fleet.Resources })
 	if said := w.said("poll failed", false); len(said) != 0 {
 		t.Errorf("polls fail: %q", said)
 	}
-	table.Relate(edge(memory.ApplicationUID(cluster, set), stays.UID))
-	w.eventually("it is the Application's again", func(s state) bool { return s.resources() == 22 && s.held() == 0 })
 }
 
 // TestFirstPollIsPartial begins with an empty directory while search fails for two of

@@ -41,7 +41,7 @@ func (s state) stale() int {
 	return n
 }
 
-// held counts the resources that are kept until their end is confirmed.
+// held counts the resources that search has left out for less than five minutes.
 func (s state) held() int {
 	n := 0
 	for _, app := range s {

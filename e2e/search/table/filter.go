@@ -22,9 +22,6 @@ type Filter struct {
 	Property string
 	// Values may hold nil, which the service cannot stand.
 	Values []*string
-
-	// oneLine makes * match only what has no newline.
-	oneLine bool
 }
 
 // Query asks for rows.
@@ -110,7 +107,7 @@ func (f Filter) matcher() (func(*entry) bool, error) {
 			value = strings.ToLower(value)
 		}
 		if test := valueTest(value); test != nil && f.Property != "label" {
-			tests = append(tests, func(v string) bool { return test(v) && (!f.oneLine || !strings.Contains(v, "\n")) })
+			tests = append(tests, test)
 		} else {
 			exact[value] = true
 		}

@@ -121,10 +121,6 @@ func flattenArray(values []any) string {
 // searchItem returns the row as search gives it.
 func (r Row) searchItem() Item { return Encode(r.flat()) }
 
-// watchItem returns the row as watch gives it: the stored JSON types, and
-// neither the UID nor the cluster.
-func (r Row) watchItem() Item { return Encode(r.Data) }
-
 // withRelated returns a row as a related item of the items with these UIDs.
 func (i Item) withRelated(uids []string) Item {
 	list := Encode(uids)

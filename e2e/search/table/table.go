@@ -18,7 +18,6 @@ type Table struct {
 	kinds map[string]map[string]*entry // kind in lower case, and kind_plural
 	links map[string][]string          // both directions
 	last  int
-	feed  feed
 }
 
 // entry is a row and what is known of it once and for all.
@@ -43,7 +42,7 @@ func New() *Table {
 	}
 }
 
-// Put adds rows or replaces those of the same UID, and tells the watchers.
+// Put adds rows or replaces those of the same UID.
 func (t *Table) Put(rows ...Row) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,7 +51,7 @@ func (t *Table) Put(rows ...Row) {
 	}
 }
 
-// Delete removes rows with their relations, and tells the watchers.
+// Delete removes rows with their relations.
 func (t *Table) Delete(uids ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +85,7 @@ func (t *Table) unrelate(from, to string) {
 }
 
 // Replace makes rows and edges all there is of a part, which is a name of the
-// caller's choice. Rows that did not change are not touched and no watcher is told
-// of them.
+// caller's choice. Rows that did not change are not touched.
 func (t *Table) Replace(part string, rows []Row, edges []Edge) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,12 +147,6 @@ func (t *Table) put(row Row) {
 		}
 		t.kinds[name][row.UID] = e
 	}
-	t.feed.tell(e, func() Event {
-		if replaced {
-			return Event{UID: row.UID, Operation: Update, New: row.watchItem(), Old: old.watchItem()}
-		}
-		return Event{UID: row.UID, Operation: Insert, New: row.watchItem()}
-	})
 }
 
 func (t *Table) delete(uid string) {
@@ -168,7 +160,6 @@ func (t *Table) delete(uid string) {
 		t.links[other] = slices.DeleteFunc(t.links[other], func(u string) bool { return u == uid })
 	}
 	delete(t.links, uid)
-	t.feed.tell(e, func() Event { return Event{UID: uid, Operation: Delete, Old: e.watchItem()} })
 }
 
 func (t *Table) unindex(e *entry) {

@@ -58,7 +58,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.search.CAFile, "search-ca-file", "", "PEM bundle of CAs that may sign search's certificate, re-read on change; empty: "+serviceCA+" where it is mounted, else the system's CAs")
 	fs.StringVar(&c.search.TokenFile, "search-token-file", filepath.Join(serviceAccount, "token"), "file with the bearer token for search, re-read for every request")
 	fs.DurationVar(&c.search.Timeout, "search-timeout", 30*time.Second, "timeout of one request to search, reading the answer included")
-	fs.Int64Var(&c.maxMiB, "search-max-answer", 12, "maximum size of an answer of search, in MiB; a batch with a larger answer is halved. Two are read at a time and take some eight times as much memory: raise the container's limit with it")
+	fs.Int64Var(&c.maxMiB, "search-max-answer", 12, "maximum size of an answer of search, in MiB; a batch with a larger answer is divided. Two are read at a time and take some eight times as much memory: raise the container's limit with it")
 	fs.DurationVar(&c.poll.Interval, "search-interval", 10*time.Second, "interval between polls of search")
 	fs.DurationVar(&c.poll.ProbeInterval, "search-probe-interval", time.Minute, "interval between polls of a search service that has never answered")
 	fs.IntVar(&c.poll.BatchSize, "search-batch-size", 50, "maximum number of clusters in one request")

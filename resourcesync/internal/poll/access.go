@@ -4,7 +4,6 @@
 package poll
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,63 +23,42 @@ const advice = "grant the ServiceAccount \"get\" on searches/allManagedData in s
 const adviceFineGrained = "with fine-grained RBAC (annotation fine-grained-rbac of the search operator) that right gives nothing: " +
 	"grant the ServiceAccount UserPermissions for argoproj.io/applications and every deployed kind"
 
-// checkAccess checks now and then whether the account sees what it should: search
-// hides what an account may not see without a word. It returns an error as long as
-// the account sees nothing at all of a fleet; have is true when it sees Applications.
-func (p *Poller) checkAccess(ctx context.Context, view fleet.View, have bool, until time.Time) error {
-	if p.accessDue() {
-		p.readAccess(ctx, view, until)
+const accessEvery = 5 * time.Minute // search itself remembers access rights that long
+
+// access is which clusters search shows the account: it hides what an account may not see
+// without an error.
+type access struct {
+	seen   map[string]bool // nil: not read yet
+	at     time.Time       // when seen was last read
+	denied bool            // the account sees nothing of a fleet
+	wanted bool            // an answer was empty, which is one only for a cluster that the account sees
+}
+
+// due reports whether it is time to read it again.
+func (a *access) due(now time.Time) bool {
+	return a.seen == nil || a.denied || a.wanted || now.Sub(a.at) >= accessEvery
+}
+
+// shows reports whether search may show a cluster, as far as can be told.
+func (a *access) shows(cluster string) bool { return a.seen == nil || a.seen[cluster] }
+
+// set takes over which clusters search shows.
+func (a *access) set(r *search.Result, now time.Time) {
+	a.at, a.wanted, a.seen = now, false, make(map[string]bool, len(r.Items))
+	for i := range r.Items {
+		a.seen[r.Items[i].Name] = true
 	}
-	p.accessError = nil
-	if have || len(view.Clusters) == 0 || p.seen == nil || slices.ContainsFunc(view.Clusters, func(c string) bool { return p.seen[c] }) {
+}
+
+// check returns an error as long as the account sees nothing at all of a fleet; have is
+// true when it sees Applications.
+func (a *access) check(view fleet.View, have bool) error {
+	a.denied = !have && len(view.Clusters) > 0 && a.seen != nil && !slices.ContainsFunc(view.Clusters, func(c string) bool { return a.seen[c] })
+	if !a.denied {
 		return nil
 	}
-	p.accessError = &search.Error{Kind: search.KindAccess, Detail: fmt.Sprintf("search shows none of %d managed clusters", len(view.Clusters))}
 	failures.WithLabelValues(string(search.KindAccess)).Inc()
-	return p.accessError
-}
-
-// accessDue reports whether it is time to look. A cluster that may yet be read needs
-// to know, since an empty answer about one that the account does not see is none.
-func (p *Poller) accessDue() bool {
-	if p.seen == nil || p.accessError != nil || time.Since(p.accessAt) >= accessEvery {
-		return true
-	}
-	for c := range p.unread.process {
-		if p.seen[c] {
-			return true
-		}
-	}
-	return false
-}
-
-// readAccess asks which clusters the account sees. When search does not answer, what
-// was seen before stays.
-func (p *Poller) readAccess(ctx context.Context, view fleet.View, until time.Time) {
-	var r *search.Result
-	if err := p.retry(ctx, until, attempts, func() (err error) { r, err = p.Search.Clusters(ctx); return err }); err != nil {
-		return // the batches report what is wrong
-	}
-	p.reportAccess(view, r)
-}
-
-// reportAccess logs what the account does not see or should not see, once.
-func (p *Poller) reportAccess(view fleet.View, r *search.Result) {
-	p.accessAt = time.Now()
-	p.seen = make(map[string]bool, len(r.Items))
-	for i := range r.Items {
-		p.seen[r.Items[i].Name] = true
-	}
-	advised, keys := accessAdvice(view, p.seen)
-	if advised == p.loggedAdvice {
-		return
-	}
-	p.loggedAdvice = advised
-	if advised == "" {
-		p.Log.Info("search shows every managed cluster again")
-		return
-	}
-	p.Log.Error(nil, advised, keys...)
+	return &search.Error{Kind: search.KindAccess, Detail: fmt.Sprintf("search shows none of %d managed clusters", len(view.Clusters))}
 }
 
 // accessAdvice compares the clusters that search shows with those that exist. It

@@ -6,7 +6,6 @@ package poll
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -76,12 +75,12 @@ func TestWhatComesBetweenIsNotForgotten(t *testing.T) {
 			map[int]int{50: 0, 1: 0},
 		},
 		{
-			"the batch failed: its clusters are asked about one by one, two new batches, since search may fail for one of them",
+			"every request failed: that is held against no cluster",
 			func(w *world) {
 				w.bent = func([]string, *search.Result) error { return &search.Error{Kind: search.KindIncomplete} }
 			},
 			both(ab, 40*time.Second),
-			map[int]int{50: 2, 1: 0},
+			map[int]int{50: 0, 1: 0},
 		},
 		{
 			"one cluster's relations were cut",
@@ -143,26 +142,6 @@ func TestWhatComesBetweenIsNotForgotten(t *testing.T) {
 	}
 }
 
-// A second read of a cluster is read in earnest, even when it says what the last
-// good answer did.
-func TestConfirmationIsDecoded(t *testing.T) {
-	in(t, func(w *world) {
-		w.poller.Options.BatchSize = 1
-		w.poll()
-		cut := true
-		w.bent = func(clusters []string, r *search.Result) error {
-			if cut && clusters[0] == "c1" {
-				r.Related, cut = nil, false
-			}
-			return nil
-		}
-		w.decodes("one that is cut and one that is not", 2)
-		w.expect("the cut is nothing", both(ab, fresh))
-		w.decodes("only a first read is remembered", 1)
-		w.decodes("nothing has changed", 0)
-	})
-}
-
 // What an odd answer says is known as well, although it is not remembered.
 func TestAnOddAnswerMakesTheLastOneNew(t *testing.T) {
 	in(t, func(w *world) {
@@ -178,36 +157,9 @@ func TestAnOddAnswerMakesTheLastOneNew(t *testing.T) {
 		w.poll()
 		w.expect("grown", both(ab+"Secret/s ", fresh))
 		w.bent = nil
-		w.decodes("two that lack something now, and one that confirms both", 3)
-		w.expect("as before", both(ab, fresh))
+		w.decodes("two that lack something now", 2)
+		w.expect("what they lack is held", both(ab+"(Secret/s) ", fresh))
 	})
-}
-
-func TestLast(t *testing.T) {
-	p := &Poller{answers: map[string]*answer{}}
-	digest := func(n int) search.Digest { return search.Digest{Count: n} }
-	p.recordAnswer(answer{clusters: []string{"a", "b", "c"}, digest: digest(1)})
-	p.recordAnswer(answer{clusters: []string{"d"}, digest: digest(2)})
-	p.recordAnswer(answer{clusters: []string{"e"}})
-	steps := []struct {
-		reason string
-		change func()
-		want   map[string]search.Digest // by the names of the batch
-	}{
-		{"the whole list counts", func() {}, map[string]search.Digest{"a b c": digest(1), "d": digest(2), "a b": {}, "b c": {}, "a b c d": {}, "e": {}, "x": {}}},
-		{"another batch has told of b", func() { p.recordAnswer(answer{clusters: []string{"b"}, digest: digest(3)}) }, map[string]search.Digest{"a b c": {}, "b": digest(3), "d": digest(2)}},
-		{"d is not what it was", func() { p.forgetAnswerLocked("d") }, map[string]search.Digest{"d": {}, "b": digest(3)}},
-		{"what was is told once more", func() { p.recordAnswer(answer{clusters: []string{"a", "b", "c"}, digest: digest(1)}) }, map[string]search.Digest{"a b c": digest(1), "b": {}}},
-		{"one of them is not what it was", func() { p.forgetAnswerLocked("c") }, map[string]search.Digest{"a b c": {}}},
-	}
-	for _, s := range steps {
-		s.change()
-		for batch, want := range s.want {
-			if got := p.lastAnswer(strings.Fields(batch)).digest; got != want {
-				t.Errorf("%s: %v of batch %q, want %v", s.reason, got, batch, want)
-			}
-		}
-	}
 }
 
 // What a smaller batch has told is what is known; the answer that the larger one
@@ -219,8 +171,8 @@ func TestAnotherBatchMakesAnAnswerNew(t *testing.T) {
 		w.decodes("two batches", 2)
 		w.apps["c2"]["app"] = []string{"ConfigMap/a", "ConfigMap/b"}
 		w.poller.Options.BatchSize = 50
-		w.decodes("the first answer of all, in which something is missing now, and its confirmation", 2)
-		w.expect("as before", both(ab, fresh))
+		w.decodes("the first answer of all, in which something is missing now", 1)
+		w.expect("held", map[string]row{"c1/app": {ab, fresh}, "c2/app": {ab + "(Secret/s) ", fresh}})
 	})
 }
 
@@ -253,16 +205,14 @@ func TestRepeatedAnswersHaveRelations(t *testing.T) {
 		w.poller.Options.BatchSize = 1
 		w.poll()
 		w.apps["c1"]["app"] = nil
-		w.extra["c1"] = []string{"ConfigMap/a", "ConfigMap/b"} // not the Application's any more
 		w.bent = func(clusters []string, r *search.Result) error {
 			if clusters[0] == "c1" {
 				r.Related = nil
 			}
 			return nil
 		}
-		w.decodes("the doubtful answer, twice", 2)
-		w.decodes("once more: it is what is known then", 1)
-		for range 28 {
+		w.decodes("one has changed", 1)
+		for range 29 {
 			w.decodes("nothing has changed", 0)
 			w.expect("held", map[string]row{"c1/app": {"(ConfigMap/a) (ConfigMap/b) ", fresh}, "c2/app": {ab, fresh}})
 		}

@@ -50,14 +50,14 @@ func TestOneClusterCostsItselfOnly(t *testing.T) {
 				if got := w.stale(); !slices.Equal(got, []string{"c2/app"}) {
 					t.Errorf("stale %v", got)
 				}
-				// Two batches, five parts of the one with c2, and c2 itself now and then.
+				// Two batches, seven and seven parts of the one with c2, and c2 itself now and then.
 				asked := w.asked
 				w.polls(12)
-				if got := w.asked - asked; got < 12*6 || got > 12*8 {
+				if got := w.asked - asked; got < 12*10 || got > 12*16 {
 					t.Errorf("%d requests in 12 polls: the next poll begins anew", got)
 				}
-				if w.poller.failingKind != "" {
-					t.Errorf("one cluster makes every poll fail: %s", w.poller.failingKind)
+				if w.poller.changes[subjectFailure] != "" {
+					t.Errorf("one cluster makes every poll fail: %s", w.poller.changes[subjectFailure])
 				}
 				if len(w.problems) != 1 || !contains(w.problems, `"cluster"="c2"`) || !contains(w.problems, "remedy") {
 					t.Errorf("said %q", w.problems)
@@ -73,7 +73,7 @@ func TestOneClusterCostsItselfOnly(t *testing.T) {
 				w.polls(4 * 60)
 				asked = w.asked
 				w.poll()
-				if got := w.asked - asked; got != 2 || len(w.poller.suspects) != 0 {
+				if got := w.asked - asked; got != 2 || testutil.ToFloat64(clusterStates.WithLabelValues("suspect")) != 0 {
 					t.Errorf("%d requests later on, want 2", got)
 				}
 			})
@@ -114,7 +114,7 @@ func TestAnOutageIsNoReasonToAskMore(t *testing.T) {
 		for range 10 {
 			asked := w.asked
 			w.poll()
-			if got := w.asked - asked; got > attempts*(giveUpAfter+1) {
+			if got := w.asked - asked; got > attempts*(giveUpAfter+1)+probes {
 				t.Errorf("%d requests of a poll that cannot succeed", got)
 			}
 		}

@@ -129,8 +129,8 @@ func BenchmarkPoll(b *testing.B) {
 	}
 	p.restore()
 	p.poll(b.Context())
-	if len(p.known) != benchClusters || len(p.written) != benchApps {
-		b.Fatalf("%d clusters, %d reports: %s", len(p.known), len(p.written), p.failingKind)
+	if len(p.state.clusters) != benchClusters || len(p.reports.written) != benchApps {
+		b.Fatalf("%d clusters, %d reports: %s", len(p.state.clusters), len(p.reports.written), p.changes[subjectFailure])
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -25,92 +25,93 @@ const (
 type budget struct {
 	limit int // of all together
 	level int // of each
-	total int
-	sizes map[string]int
-	cut   map[string]translate.Cut
+	bytes int // of all together
 }
 
-func newBudget() budget {
-	return budget{limit: maxKnown, level: maxCluster, sizes: map[string]int{}, cut: map[string]translate.Cut{}}
+// resize counts what a cluster takes, and records what of it did not fit.
+func (s *state) resize(cluster string, st *clusterState, cut translate.Cut) {
+	s.bytes -= st.bytes
+	st.bytes, st.leftOut = translate.Size(cluster, st.Applications), cut
+	s.bytes += st.bytes
 }
 
-// set records what a cluster takes and what of it did not fit.
-func (r *budget) set(cluster string, apps []translate.Application, cut translate.Cut) {
-	r.total -= r.sizes[cluster]
-	delete(r.sizes, cluster)
-	delete(r.cut, cluster)
-	if len(apps) > 0 {
-		r.sizes[cluster] = translate.Size(cluster, apps)
-		r.total += r.sizes[cluster]
+// lower lowers the level until all fit, with some to spare.
+func (s *state) lower() {
+	sizes := make([]int, 0, len(s.clusters))
+	for _, st := range s.clusters {
+		sizes = append(sizes, st.bytes)
 	}
-	if cut != (translate.Cut{}) {
-		r.cut[cluster] = cut
-	}
-}
-
-// lowerLocked lowers the level until all fit, with some to spare. The caller holds mu.
-func (r *budget) lowerLocked(p *Poller) {
-	r.level = min(r.level, translate.Level(slices.Collect(maps.Values(r.sizes)), r.limit/10*9))
-	for c, size := range r.sizes {
-		if size <= r.level {
+	s.level = min(s.level, translate.Level(sizes, s.limit/10*9))
+	for c, st := range s.clusters {
+		if st.bytes <= s.level {
 			continue
 		}
-		state := p.known[c]
-		apps, cut := translate.Limit(c, state.Applications, r.level)
-		before := r.cut[c]
-		cut.Applications += before.Applications
-		cut.Resources += before.Resources
-		p.markDirty(state.Applications)
-		state.Applications = apps
-		p.known[c] = state
-		r.set(c, apps, cut)
+		apps, cut := translate.Limit(c, st.Applications, s.level)
+		cut.Applications += st.leftOut.Applications
+		cut.Resources += st.leftOut.Resources
+		s.markDirty(st.Applications)
+		st.Applications = apps
+		s.resize(c, st, cut)
 	}
 }
 
 // raise lets the level rise again when there is room. What did not fit is decoded
 // once more then.
-func (r *budget) raise(p *Poller) {
-	if r.level >= maxCluster || r.total > r.limit/2 {
+func (s *state) raise() {
+	if s.level >= maxCluster || s.bytes > s.limit/2 {
 		return
 	}
-	r.level = min(2*r.level, maxCluster)
-	for c := range r.cut {
-		p.forgetAnswerLocked(c)
+	s.level = min(2*s.level, maxCluster)
+	for _, st := range s.clusters {
+		if st.leftOut != (translate.Cut{}) {
+			st.answer = nil
+		}
 	}
 }
 
-// left returns what is left out of all clusters, and of which.
-func (r *budget) left() (sum translate.Cut, clusters []string) {
-	for c, cut := range r.cut {
-		sum.Applications += cut.Applications
-		sum.Resources += cut.Resources
-		clusters = append(clusters, c)
-	}
-	slices.Sort(clusters)
-	return sum, clusters
-}
-
-// shorten makes a report fit into a file, and returns what it left out.
-func shorten(r *intermediate.Report) (cut int) {
-	const limit = intermediate.MaxReportBytes - 1<<16 // the rest of the report
-	names := 0
+// shorten makes a report fit into a file, and returns what it left out. Rows that are
+// larger than others lose resources first. When that is not enough, the clusters with the
+// most lose rows: what a cluster claims to run costs the others nothing.
+func shorten(r *intermediate.Report) (cut translate.Cut) {
+	limit := intermediate.MaxReportBytes - 1<<16 // the rest of the report
 	for _, c := range r.UnreadClusters {
-		names += len(c) + 3
+		limit -= len(c) + 3
 	}
 	sizes := make([]int, len(r.Applications))
-	total := names
+	total := 0
 	for i := range r.Applications {
 		sizes[i] = translate.RowSize(&r.Applications[i])
 		total += sizes[i]
 	}
 	if total <= limit {
-		return 0
+		return cut
 	}
-	level := translate.Level(sizes, limit-names)
+	level := translate.Level(sizes, limit)
+	total = 0
+	byCluster := map[string]int{}
 	for i := range r.Applications {
 		if sizes[i] > level {
-			cut += translate.ShortenRow(&r.Applications[i], level)
+			cut.Resources += translate.ShortenRow(&r.Applications[i], level)
+			sizes[i] = translate.RowSize(&r.Applications[i])
 		}
+		total += sizes[i]
+		byCluster[r.Applications[i].Cluster] += sizes[i]
 	}
+	if total <= limit {
+		return cut
+	}
+	level = translate.Level(slices.Collect(maps.Values(byCluster)), limit)
+	kept := r.Applications[:0]
+	left := map[string]int{}
+	for i := range r.Applications {
+		c := r.Applications[i].Cluster
+		if left[c] += sizes[i]; left[c] > level {
+			cut.Applications++
+			cut.Resources += len(r.Applications[i].Resources)
+			continue
+		}
+		kept = append(kept, r.Applications[i])
+	}
+	r.Applications = kept
 	return cut
 }

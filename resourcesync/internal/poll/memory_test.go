@@ -20,7 +20,6 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
@@ -122,27 +121,29 @@ func TestTwoLargestAnswersFitIntoTheContainer(t *testing.T) {
 		Options: Options{Interval: time.Minute, BatchSize: 1},
 	}
 	p.restore()
-	p.unread.begin(nil)
-	p.outcome = outcome{started: time.Now(), answered: map[string]bool{}}
-	for c := 0; p.budget.total < maxKnown-1<<20; c++ {
-		name := fmt.Sprintf("cluster-%04d", c)
-		p.accept(name, crowd(name, 10, 30), time.Now())
+	p.round = &round{started: time.Now(), published: time.Now()}
+	accept := func(name string, apps []translate.Application) {
+		p.state.clusters[name] = &clusterState{}
+		p.state.replace(name, p.state.clusters[name], apps)
 	}
-	for _, c := range []string{"fat-0", "fat-1"} { // of known weight, so that both are asked about at once
-		p.accept(c, crowd(c, 1, 1), time.Now())
+	for c := 0; p.state.bytes < maxKnown-1<<20; c++ {
+		name := fmt.Sprintf("cluster-%04d", c)
+		accept(name, crowd(name, 10, 30))
+	}
+	for _, c := range []string{"fat-0", "fat-1"} { // of known weight, so that both are requested at once
+		accept(c, crowd(c, 1, 1))
 	}
 	m.group.Add(2)
-	view := fleet.View{Clusters: []string{"fat-0", "fat-1"}}
-	p.readAll(t.Context(), view.Clusters, time.Now().Add(time.Minute))
-	if p.outcome.good != 2 || m.rows < 60_000 {
-		t.Fatalf("%d good answers with %d rows: %v", p.outcome.good, m.rows, p.outcome.first)
+	p.readAll(t.Context(), []string{"fat-0", "fat-1"})
+	if p.round.good != 2 || m.rows < 60_000 {
+		t.Fatalf("%d good answers with %d rows: %v", p.round.good, m.rows, p.round.first)
 	}
 	if m.peak > memoryLimit-reserve {
 		t.Errorf("%d MiB are alive, want at most %d", m.peak>>20, (memoryLimit-reserve)>>20)
 	}
-	t.Logf("%d MiB alive, known %d MiB", m.peak>>20, p.budget.total>>20)
-	if p.budget.total > maxKnown {
-		t.Errorf("%d bytes are known, more than %d", p.budget.total, maxKnown)
+	t.Logf("%d MiB alive, known %d MiB", m.peak>>20, p.state.bytes>>20)
+	if p.state.bytes > maxKnown {
+		t.Errorf("%d bytes are known, more than %d", p.state.bytes, maxKnown)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 )
@@ -24,11 +23,11 @@ var (
 	})
 	failures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "resourcesync_errors_total",
-		Help: "Failures. kind is why a request to search failed, \"access\" also for each poll that shows no managed cluster, \"incomplete\" also for each cluster of which two reads differ, \"write\" for a report that could not be written or removed.",
+		Help: "Failures. kind is why a request to search failed, \"access\" also for each poll that shows no managed cluster, \"write\" for a report that could not be written or removed.",
 	}, []string{"kind"})
 	clusterStates = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "resourcesync_clusters",
-		Help: "Managed clusters by state: \"unread\" have not given a trustworthy answer since the pod began, \"hidden\" are not shown to the account by search, \"held\" have resources or Applications that search leaves out and nothing proves to be gone, \"suspect\" are asked about in smaller batches since one with them failed, \"left_out\" have more than fits into reports.",
+		Help: "Managed clusters by state: \"unread\" have not given a trustworthy answer since the pod began, \"hidden\" are not shown to the account by search, \"held\" have resources or Applications that search has left out for less than five minutes, \"suspect\" are requested in smaller batches since one with them failed or was slow, \"left_out\" have more than fits into reports.",
 	}, []string{"state"})
 	clustersStale = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "resourcesync_clusters_stale",
@@ -36,7 +35,7 @@ var (
 	})
 	heldNow = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "resourcesync_held",
-		Help: "What search leaves out and nothing proves to be gone, by kind: resources of Applications that are there, and Applications.",
+		Help: "What search has left out for less than five minutes, by kind: resources of Applications that are there, and Applications.",
 	}, []string{"kind"})
 	leftOutNow = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "resourcesync_left_out",
@@ -50,7 +49,7 @@ var (
 		Name: "resourcesync_directory_bytes",
 		Help: "Bytes of all intermediate reports.",
 	})
-	reports = prometheus.NewGauge(prometheus.GaugeOpts{
+	reportsNow = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "resourcesync_reports",
 		Help: "Intermediate reports in the directory.",
 	})
@@ -61,54 +60,63 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(lastSuccess, pollSeconds, failures, clusterStates, clustersStale, heldNow, leftOutNow, oddRows, directoryBytes, reports, writes)
+	metrics.Registry.MustRegister(lastSuccess, pollSeconds, failures, clusterStates, clustersStale, heldNow, leftOutNow, oddRows, directoryBytes, reportsNow, writes)
 	for _, k := range search.Kinds {
 		failures.WithLabelValues(string(k)) // so that a rate has a start
 	}
 	failures.WithLabelValues("write")
 }
 
-// updateMetrics sets the gauges after a poll.
-func (p *Poller) updateMetrics(view fleet.View) {
-	stale, holding, resources, applications := 0, 0, 0, 0
-	for _, state := range p.known {
-		if state.StaleSince != nil {
-			stale++
+// updateMetrics sets the gauges after a poll, and logs what has changed. The caller holds mu.
+func (p *Poller) updateMetrics() {
+	stale, unread, hidden, suspects, resources, applications := 0, 0, 0, 0, 0, 0
+	var holding, leftOut []string
+	var cut translate.Cut
+	for c, st := range p.state.clusters {
+		never := st.unread && len(st.Applications) == 0 && p.access.shows(c) && !p.absent() // a hub without search lacks nothing
+		unread += count(never)
+		stale += count(never || st.StaleSince != nil)
+		hidden += count(!p.access.shows(c))
+		suspects += count(st.size > 0)
+		if a, r := translate.Held(st.Applications); a+r > 0 {
+			holding = append(holding, c)
+			applications, resources = applications+a, resources+r
 		}
-		absent, _ := translate.Held(state.Applications)
-		if !absent.Empty() {
-			holding++
-		}
-		resources += len(absent.Resources)
-		applications += len(absent.Applications)
-	}
-	unread, hidden := 0, 0
-	for c := range p.unread.everywhere(p.written) {
-		if p.absent() {
-			break // a hub without search lacks nothing
-		}
-		unread++
-		if state, known := p.known[c]; (!known || state.StaleSince == nil) && (p.seen == nil || p.seen[c]) {
-			stale++
+		if st.leftOut != (translate.Cut{}) {
+			leftOut = append(leftOut, c)
+			cut.Add(st.leftOut)
 		}
 	}
-	for _, c := range view.Clusters {
-		if p.seen != nil && !p.seen[c] {
-			hidden++
-		}
+	for _, f := range p.reports.written {
+		cut.Add(f.cut)
 	}
-	cut, cutClusters := p.budget.left()
 	clustersStale.Set(float64(stale))
-	for state, n := range map[string]int{"unread": unread, "hidden": hidden, "held": holding, "suspect": len(p.suspects), "left_out": len(cutClusters)} {
+	for state, n := range map[string]int{"unread": unread, "hidden": hidden, "held": len(holding), "suspect": suspects, "left_out": len(leftOut)} {
 		clusterStates.WithLabelValues(state).Set(float64(n))
 	}
 	heldNow.WithLabelValues("resources").Set(float64(resources))
 	heldNow.WithLabelValues("applications").Set(float64(applications))
-	leftOutNow.WithLabelValues("resources").Set(float64(cut.Resources + p.files.cutResources()))
+	leftOutNow.WithLabelValues("resources").Set(float64(cut.Resources))
 	leftOutNow.WithLabelValues("applications").Set(float64(cut.Applications))
-	leftOutNow.WithLabelValues("reports").Set(float64(len(p.files.refused)))
-	directoryBytes.Set(float64(p.files.total))
-	reports.Set(float64(len(p.written)))
-	p.logHeld()
-	p.logLeftOut(cutClusters)
+	leftOutNow.WithLabelValues("reports").Set(float64(len(p.reports.refused)))
+	directoryBytes.Set(float64(p.reports.total))
+	reportsNow.Set(float64(len(p.reports.written)))
+	oddRows.Set(float64(p.round.oddRows))
+	if text := p.changes.news("odd", p.round.odd); text != "" {
+		p.Log.Info("left malformed rows of search out of the reports", "rows", text, "number", p.round.oddRows)
+	}
+	if text := p.changes.news("held", holding); text != "" {
+		p.Log.Info("search no longer returns some resources or Applications; reports keep them for "+holdFor.String(), "clusters", text)
+	}
+	if text := p.changes.news("left out", leftOut); text != "" {
+		p.Log.Error(nil, "managed clusters have more Applications and resources than fit into the reports, which leave out the rest",
+			"clusters", text, "remedy", "split Applications of many thousand resources")
+	}
+}
+
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -98,7 +98,7 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 	})
 }
 
-func TestLossNeedsProof(t *testing.T) {
+func TestPoll_lossIsHeld(t *testing.T) {
 	const heldB, heldAll = "ConfigMap/a (ConfigMap/b) ", "(ConfigMap/a) (ConfigMap/b) "
 	stale := 40 * time.Second
 	tests := []struct {
@@ -107,24 +107,14 @@ func TestLossNeedsProof(t *testing.T) {
 		want         map[string]row
 	}{
 		{
-			"resource deleted", "two reads agree, and the object is gone",
+			"resource deleted", "relations that are cut look the same",
 			func(w *world) { w.apps["c1"]["app"] = []string{"ConfigMap/a"} },
-			map[string]row{"c1/app": {"ConfigMap/a ", fresh}, "c2/app": {ab, fresh}},
+			map[string]row{"c1/app": {heldB, fresh}, "c2/app": {ab, fresh}},
 		},
 		{
-			"all resources deleted", "the relations may be empty when the objects are gone",
-			func(w *world) { w.apps["c1"]["app"] = nil },
-			map[string]row{"c1/app": {"", fresh}, "c2/app": {ab, fresh}},
-		},
-		{
-			"application deleted", "two counts agree, and the cluster is visible",
+			"application deleted", "rows that are cut look the same",
 			func(w *world) { delete(w.apps, "c1") },
-			map[string]row{"c2/app": {ab, fresh}},
-		},
-		{
-			"last applications deleted", "an empty report is not no report",
-			func(w *world) { clear(w.apps) },
-			map[string]row{},
+			map[string]row{"c1/app": {heldAll, 20 * time.Second}, "c2/app": {ab, fresh}},
 		},
 		{
 			"handed over", "an object that another Application took over is explained",
@@ -171,7 +161,7 @@ func TestLossNeedsProof(t *testing.T) {
 				w.hidden["c1"] = true
 				w.bent = func(_ []string, r *search.Result) error { r.Items = nil; return nil }
 			},
-			map[string]row{"c1/app": {ab, stale}},
+			map[string]row{"c1/app": {ab, stale}, "c2/app": {heldAll, 20 * time.Second}},
 		},
 		{
 			"incomplete", "an answer that is known to be cut",
@@ -181,7 +171,7 @@ func TestLossNeedsProof(t *testing.T) {
 			both(ab, stale),
 		},
 		{
-			"once", "a cut that the second read does not repeat is nothing at all",
+			"once", "a cut that the next answer does not repeat is nothing at all",
 			func(w *world) {
 				done := false
 				w.bent = func(_ []string, r *search.Result) error {
@@ -193,19 +183,6 @@ func TestLossNeedsProof(t *testing.T) {
 				}
 			},
 			both(ab, fresh),
-		},
-		{
-			"cut in different places", "two reads that differ prove nothing",
-			func(w *world) {
-				gone := "a"
-				w.extra["c1"] = nil
-				w.bent = func(_ []string, r *search.Result) error {
-					r.Related = slices.DeleteFunc(r.Related, func(it search.Item) bool { return it.Cluster == "c1" && it.Name == gone })
-					gone = "b"
-					return nil
-				}
-			},
-			map[string]row{"c1/app": {heldB, fresh}, "c2/app": {ab, fresh}},
 		},
 		{
 			"cluster gone", "a cluster that does not exist any more goes at once",
@@ -237,8 +214,8 @@ func TestDoubtEndsWithTheFault(t *testing.T) {
 			w.poll()
 			w.expect("nothing is believed while no Application has any object", both("(ConfigMap/a) (ConfigMap/b) ", fresh))
 		}
-		if testutil.ToFloat64(lastSuccess) != success || w.poller.failingKind != string(search.KindIncomplete) {
-			t.Errorf("relations that fail everywhere are a success (%q)", w.poller.failingKind)
+		if testutil.ToFloat64(lastSuccess) != success || w.poller.changes[subjectFailure] != string(search.KindIncomplete) {
+			t.Errorf("relations that fail everywhere are a success (%q)", w.poller.changes[subjectFailure])
 		}
 		w.bent = nil
 		w.poll()
@@ -246,17 +223,33 @@ func TestDoubtEndsWithTheFault(t *testing.T) {
 	})
 }
 
-func TestAnObjectThatOutlivesItsApplicationIsBelievedInTheEnd(t *testing.T) {
-	in(t, func(w *world) {
-		w.apps["c1"]["app"] = []string{"ConfigMap/a"}
-		w.extra["c1"] = []string{"ConfigMap/b"} // no longer the Application's, but not deleted
-		for range 30 {
-			w.poll()
-			w.expect("not yet", map[string]row{"c1/app": {"ConfigMap/a (ConfigMap/b) ", fresh}, "c2/app": {ab, fresh}})
-		}
-		w.polls(2)
-		w.expect("left out for five minutes beside good relations", map[string]row{"c1/app": {"ConfigMap/a ", fresh}, "c2/app": {ab, fresh}})
-	})
+func TestPoll_lossGoesAfterFiveMinutes(t *testing.T) {
+	for _, gone := range []struct {
+		reason string
+		change func(w *world)
+		want   map[string]row
+	}{
+		{"a resource", func(w *world) { w.apps["c1"]["app"] = []string{"ConfigMap/a"} }, map[string]row{"c1/app": {"ConfigMap/a ", fresh}, "c2/app": {ab, fresh}}},
+		{"all resources", func(w *world) { w.apps["c1"]["app"] = nil }, map[string]row{"c1/app": {"", fresh}, "c2/app": {ab, fresh}}},
+		{"all Applications of a cluster", func(w *world) { delete(w.apps, "c1") }, map[string]row{"c2/app": {ab, fresh}}},
+	} {
+		in(t, func(w *world) {
+			gone.change(w)
+			for range 30 {
+				w.poll()
+				if got := w.rows()["c1/app"].objects; strings.Count(got, "ConfigMap") != 2 {
+					t.Fatalf("%s: %q before its time", gone.reason, got)
+				}
+			}
+			w.polls(3)
+			w.expect(gone.reason, gone.want)
+			asked := w.access
+			w.polls(6)
+			if w.access > asked+1 {
+				t.Errorf("%s: rights are read with each poll for ever", gone.reason)
+			}
+		})
+	}
 }
 
 // A first answer without any object looks like one whose statement for relations has

@@ -6,191 +6,217 @@ package poll
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// missing are the clusters whose answer leaves out something that was there before,
-// or looks as if it did, and what was answered.
-type missing struct {
-	mu       sync.Mutex
-	clusters map[string]reading
+const (
+	attempts     = 3 // tries of one request within a poll
+	firstBackoff = 250 * time.Millisecond
+	inFlight     = 2 // requests at once; more make the server slower, not the poll faster
+	// giveUpAfter is how many batches may fail in a poll before the first good answer.
+	giveUpAfter = 4
+	// probes is how many single clusters are requested when no batch was answered.
+	probes = 3
+)
+
+// round is one poll.
+type round struct {
+	started   time.Time
+	published time.Time // when the reports were last written
+	view      fleet.View
+	good      int        // answers to batches
+	bad       int        // batches without one
+	failed    []failure  // batches that a smaller request may succeed for
+	slow      [][]string // batches whose answer took longer than the interval
+	outage    bool       // search fails as a whole
+	odd       []string   // rows left out, the first few
+	oddRows   int
+	err       error // the first failure that is one of search as a whole
+	first     error // the first failure of any batch
 }
 
-// reading is an answer about one cluster and when it was asked for.
-type reading struct {
-	apps []translate.Application
-	at   time.Time
+// failure is a failed batch.
+type failure struct {
+	clusters []string
+	err      error
 }
 
-// readAll reads the clusters: two requests at a time, and one as long as nothing is
-// known of what the answers weigh.
-func (p *Poller) readAll(ctx context.Context, clusters []string, until time.Time) *missing {
-	found := &missing{clusters: map[string]reading{}}
-	batches := p.batches(clusters, time.Now())
+// readAll reads clusters in batches: two requests at a time, and one as long as nothing
+// is known of what the answers weigh, or while others are requested apart.
+func (p *Poller) readAll(ctx context.Context, clusters []string) {
+	p.mu.Lock()
+	batches := p.state.batches(clusters, p.Options.BatchSize)
+	most := inFlight
+	if p.apart {
+		most--
+	}
+	p.mu.Unlock()
 	known := 0
 	for known < len(batches) && batches[known].known {
 		known++
 	}
-	read := func(b batch) {
-		p.readBatch(ctx, b.clusters, until, func(clusters []string, r reply) { p.acceptReply(clusters, r, found) })
-	}
-	forEach(batches[:known], inFlight, read)
-	forEach(batches[known:], 1, read)
-	return found
+	forEach(batches[:known], most, func(b batch) { p.readBatch(ctx, b.clusters) })
+	forEach(batches[known:], 1, func(b batch) { p.readBatch(ctx, b.clusters) })
 }
 
-// acceptReply accepts an answer for the clusters of which it leaves nothing out.
-func (p *Poller) acceptReply(clusters []string, r reply, found *missing) {
-	whole := true
-	for _, c := range clusters {
-		fresh := r.apps[c]
-		switch p.doubt(c, fresh) {
-		case nothing:
-			p.mu.Lock()
-			known := p.known[c].Applications
-			p.mu.Unlock()
-			gone := translate.Absence{Applications: stillAbsent(known, fresh)}
-			p.accept(c, translate.Merge(known, fresh, gone, r.asked.UTC().Truncate(time.Second)), r.asked)
-		case absence:
-			whole = false
-			found.mu.Lock()
-			found.clusters[c] = reading{apps: fresh, at: r.asked}
-			found.mu.Unlock()
-			p.mu.Lock()
-			p.forgetAnswerLocked(c)
-			p.mu.Unlock()
-		case silence:
-			whole = false
-		}
-	}
-	if whole {
-		p.recordAnswer(answer{clusters: clusters, digest: r.digest, objects: r.objects})
-	}
-}
-
-// doubts about an answer.
-type doubt int
-
-const (
-	nothing doubt = iota // all that was there before is there
-	absence              // something is not, or the answer looks as if relations failed
-	silence              // it may be empty only because the account does not see the cluster
-)
-
-func (p *Poller) doubt(cluster string, fresh []translate.Application) doubt {
+// readBatch reads one batch, and writes what has been read when the poll takes long.
+func (p *Poller) readBatch(ctx context.Context, clusters []string) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	state, known := p.known[cluster]
-	switch {
-	case known && len(fresh) == 0:
-		return absence
-	case known && !translate.Absent(state.Applications, fresh).Empty():
-		return absence
-	case known:
-		return nothing
-	case !p.unread.process[cluster]:
-		return nothing
-	case len(fresh) == 0 && !p.seen[cluster]:
-		return silence
-	case lacksRelations(fresh):
-		return absence
-	}
-	return nothing
-}
-
-// lacksRelations reports whether a first answer about a cluster shows no object at all
-// where there should be some: a failed statement for relations looks like that.
-func lacksRelations(apps []translate.Application) bool {
-	bare := false
-	for i := range apps {
-		if len(apps[i].Resources) > 0 {
-			return false
-		}
-		bare = bare || apps[i].Bare
-	}
-	return bare
-}
-
-// reply is a decoded answer about a batch.
-type reply struct {
-	apps    map[string][]translate.Application // by cluster
-	asked   time.Time
-	digest  search.Digest // zero when anything about it was odd
-	objects bool          // it had relations
-}
-
-// readBatch asks for one batch and hands the answer over unless it is known already. A
-// batch that fails is asked for in halves, now if there is time, else from the next
-// poll on.
-func (p *Poller) readBatch(ctx context.Context, clusters []string, until time.Time, take func([]string, reply)) {
-	if p.givenUp() || ctx.Err() != nil {
+	giveUp := p.round.good == 0 && p.round.bad >= giveUpAfter
+	p.mu.Unlock()
+	if giveUp || ctx.Err() != nil {
 		return
 	}
-	var r *search.Result
-	var asked time.Time
-	last := p.lastAnswer(clusters)
-	tries := attempts
-	if len(clusters) == 1 && p.failedAlone(clusters[0]) {
-		tries = 1
-	}
-	err := p.retry(ctx, until, tries, func() (err error) {
-		asked = time.Now()
-		r, err = p.Search.Applications(ctx, clusters, last.digest)
-		return err
-	})
+	took, err := p.request(ctx, clusters, attempts)
 	if ctx.Err() != nil {
 		return
 	}
-	if err != nil {
-		n := len(clusters)
-		halve := n > 1 && divisible(err) && (time.Now().Before(until) || search.KindOf(err) == search.KindTooLarge)
-		p.recordFailure(clusters, err, halve)
-		if halve {
-			p.readBatch(ctx, clusters[:n/2], until, take)
-			p.readBatch(ctx, clusters[n/2:], until, take)
-		}
-		return
-	}
 	p.mu.Lock()
-	p.outcome.good++
-	p.mu.Unlock()
-	if r.Unchanged {
-		p.acceptUnchanged(last, asked)
-		return
+	defer p.mu.Unlock()
+	if err == nil {
+		p.round.good++
+		if took > p.Options.Interval {
+			p.round.slow = append(p.round.slow, clusters)
+		}
+	} else {
+		p.round.fail(clusters, err)
 	}
-	take(clusters, p.decoded(r, asked))
+	if time.Since(p.round.published) >= p.Options.Interval {
+		_ = p.publish() // what fails is tried again, and reported, at the end of the poll
+	}
 }
 
-// recordFailure records a failed request. A single cluster that cannot be read is no failure
-// of search, unless nothing else can be read either, and a batch that is halved
-// leaves it to its halves.
-func (p *Poller) recordFailure(clusters []string, err error, halved bool) {
+// fail records a failed batch.
+func (r *round) fail(clusters []string, err error) {
+	r.bad++
+	wrapped := fmt.Errorf("read %d clusters from %s on: %w", len(clusters), clusters[0], err)
 	if divisible(err) {
-		p.markSuspects(clusters, time.Now())
+		r.failed = append(r.failed, failure{clusters, wrapped})
+	} else if r.err == nil {
+		r.err = wrapped
+	}
+	if r.first == nil {
+		r.first = wrapped
+	}
+}
+
+// concludeBatches decides whether it is search that fails or some clusters, when batches
+// have failed: search fails when it does not answer for single clusters either. Clusters
+// of failed batches are requested apart then.
+func (p *Poller) concludeBatches(ctx context.Context) error {
+	p.mu.Lock()
+	r := p.round
+	alone := r.probes()
+	p.mu.Unlock()
+	answered := len(alone) == 0
+	for _, c := range alone {
+		_, err := p.request(ctx, []string{c}, 1)
+		if err == nil || search.KindOf(err) == search.KindTooLarge || ctx.Err() != nil {
+			answered = true
+			break
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.outcome.bad++
-	err = fmt.Errorf("read %d clusters from %s on: %w", len(clusters), clusters[0], err)
-	if p.outcome.first == nil {
-		p.outcome.first = err
+	if !answered {
+		r.outage = true
+		return r.first
 	}
-	switch {
-	case len(clusters) == 1 && divisible(err):
-		if s := p.suspects[clusters[0]]; !s.logged {
-			s.logged = true
-			p.Log.Error(err, "cannot read a managed cluster from search; reports keep its data and show since when it is stale, and search is queried for it less often", "cluster", clusters[0], "remedy", remedy(err))
+	now := time.Now()
+	for _, f := range r.failed {
+		p.state.setApart(f.clusters, now)
+		if len(f.clusters) == 1 {
+			p.failAlone(f.clusters[0], f.err, now)
 		}
-	case !halved && p.outcome.err == nil:
-		p.outcome.err = err
+	}
+	for _, clusters := range r.slow {
+		switch batches := r.good + r.bad; {
+		case 2*len(r.slow) <= batches:
+			p.state.setSlow(clusters, now)
+		case batches == 1 && len(clusters) > 1:
+			p.state.halve(clusters, now)
+		} // else it is search that is slow
+	}
+	if r.good == 0 && len(r.failed) == 0 {
+		return r.first
+	}
+	return r.err
+}
+
+// probes returns single clusters of the batches that failed, when none was answered.
+func (r *round) probes() (out []string) {
+	if r.good > 0 || len(r.failed) == 0 {
+		return nil
+	}
+	for i := range probes {
+		b := r.failed[i*len(r.failed)/probes].clusters
+		out = append(out, b[i*len(b)/probes])
+	}
+	return out
+}
+
+// readApart requests the clusters whose batches failed or were slow, one batch after the
+// other and beside the polls, which do not wait for it.
+func (p *Poller) readApart(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.apart || p.round.outage || p.state.nextApart(p.Options.BatchSize, time.Now()) == nil {
+		return
+	}
+	p.apart = true
+	go func() {
+		for p.readNextApart(ctx) {
+		}
+	}()
+}
+
+// readNextApart reads one batch, and returns whether there may be another one.
+func (p *Poller) readNextApart(ctx context.Context) bool {
+	p.mu.Lock()
+	clusters := p.state.nextApart(p.Options.BatchSize, time.Now())
+	if len(clusters) == 0 || p.round.outage || ctx.Err() != nil {
+		p.apart = false
+		if ctx.Err() == nil {
+			_ = p.publish() // what fails is tried again, and reported, with the next poll
+		}
+		p.mu.Unlock()
+		return false
+	}
+	p.mu.Unlock()
+	took, err := p.request(ctx, clusters, 1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	switch {
+	case ctx.Err() != nil:
+	case err == nil && took > p.Options.Interval:
+		p.state.setSlow(clusters, now)
+	case err == nil:
+	case len(clusters) > 1 && divisible(err):
+		p.state.setApart(clusters, now)
+	default:
+		for _, c := range clusters {
+			p.failAlone(c, err, now)
+		}
+	}
+	return true
+}
+
+// failAlone records that a cluster cannot be read even alone. That is no failure of
+// search. The caller holds mu.
+func (p *Poller) failAlone(cluster string, err error, now time.Time) {
+	p.state.setFailed(cluster, now)
+	if st := p.state.clusters[cluster]; st != nil && !st.logged && divisible(err) {
+		st.logged = true
+		p.Log.Error(err, "cannot read a managed cluster from search; reports keep its data and show since when it is stale, and search is queried for it less often", "cluster", cluster, "remedy", remedy(err))
 	}
 }
 
@@ -202,32 +228,51 @@ func remedy(err error) string {
 	return "see the log of search-api and the search collector add-on of that cluster"
 }
 
-func (p *Poller) failedAlone(cluster string) bool {
+// request requests one batch and takes the answer over.
+func (p *Poller) request(ctx context.Context, clusters []string, tries int) (took time.Duration, err error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.suspects[cluster]
-	return s != nil && s.failures > 0
-}
-
-// decoded translates an answer.
-func (p *Poller) decoded(r *search.Result, asked time.Time) reply {
-	apps, odd := translate.Clusters(r)
-	out := reply{apps: apps, asked: asked, digest: r.Digest, objects: len(r.Related) > 0}
-	odd = append(odd, r.Odd...)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(odd) > 0 {
-		p.addOddLocked(odd)
-		out.digest = search.Digest{}
+	last := p.state.lastAnswer(clusters)
+	p.mu.Unlock()
+	var r *search.Result
+	var asked time.Time
+	err = p.retry(ctx, tries, func() (err error) {
+		asked = time.Now()
+		r, err = p.Search.Applications(ctx, clusters, last.digest)
+		return err
+	})
+	took = time.Since(asked)
+	if err != nil || ctx.Err() != nil {
+		return took, err
 	}
-	p.outcome.objects = p.outcome.objects || out.objects
-	return out
+	var answer reply
+	if !r.Unchanged {
+		apps, odd := translate.Clusters(r)
+		r.Odd = append(odd, r.Odd...)
+		answer = reply{apps: apps, asked: asked, took: took, digest: r.Digest, relations: len(r.Related) > 0}
+		if len(r.Odd) > 0 {
+			answer.digest = search.Digest{}
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.Unchanged {
+		p.state.confirm(last, asked, took)
+	} else {
+		p.round.addOdd(r.Odd)
+		empty := p.state.take(clusters, answer, func(c string) bool { return !p.access.at.Before(p.round.started) && p.access.seen[c] })
+		p.access.wanted = p.access.wanted || empty
+	}
+	p.state.setAnswered(clusters, p.Options.BatchSize, time.Now())
+	return took, nil
 }
 
 // retry repeats a request that may succeed a moment later, with growing and random
 // pauses, while the interval lasts.
-func (p *Poller) retry(ctx context.Context, until time.Time, tries int, request func() error) error {
+func (p *Poller) retry(ctx context.Context, tries int, request func() error) error {
 	backoff := wait.Backoff{Duration: firstBackoff / 2, Factor: 2, Jitter: 2, Steps: tries} // half to one and a half of firstBackoff
+	p.mu.Lock()
+	until := p.round.started.Add(p.Options.Interval)
+	p.mu.Unlock()
 	for n := 1; ; n++ {
 		err := request()
 		if err == nil {

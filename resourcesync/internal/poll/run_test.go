@@ -94,29 +94,6 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// Several groups are confirmed at once: this is what the race detector looks at.
-func TestManyClustersLoseAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.view.Clusters, w.apps = nil, map[string]map[string][]string{}
-		for i := range 45 {
-			c := fmt.Sprintf("c%02d", i)
-			w.view.Clusters = append(w.view.Clusters, c)
-			w.apps[c] = map[string][]string{"app": {"ConfigMap/a", "ConfigMap/b"}}
-		}
-		w.poll()
-		for c := range w.apps {
-			w.apps[c] = map[string][]string{"app": {"ConfigMap/a"}, "new": nil}
-		}
-		w.poll()
-		for key, got := range w.rows() {
-			if want := map[bool]row{true: {"ConfigMap/a ", fresh}, false: {"", fresh}}[strings.HasSuffix(key, "/app")]; got != want {
-				t.Errorf("%s: %v, want %v", key, got, want)
-			}
-		}
-	})
-}
-
 func TestFilesFollowApplicationSets(t *testing.T) {
 	in(t, func(w *world) {
 		w.view.Sets = map[intermediate.Key]bool{}
@@ -171,7 +148,7 @@ func (fullDisk) Write(*intermediate.Report) error { return errors.New("no space 
 func TestFailedWritesAreRepeated(t *testing.T) {
 	in(t, func(w *world) {
 		w.apps["c1"]["app"] = append(w.apps["c1"]["app"], "Secret/s")
-		w.poller.Files = fullDisk{w.store}
+		w.poller.reports.files = fullDisk{w.store}
 		w.logs = nil
 		w.poll()
 		w.poll()
@@ -179,7 +156,7 @@ func TestFailedWritesAreRepeated(t *testing.T) {
 		if len(w.logs) != 1 || !strings.Contains(w.logs[0], "no space left") {
 			t.Errorf("said %q", w.logs)
 		}
-		w.poller.Files = w.store
+		w.poller.reports.files = w.store
 		w.poll()
 		want := both(ab, fresh)
 		want["c1/app"] = row{ab + "Secret/s ", fresh}

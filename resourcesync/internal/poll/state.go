@@ -4,76 +4,257 @@
 package poll
 
 import (
-	"maps"
+	"iter"
 	"slices"
 	"time"
 
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// forget drops the clusters that do not exist any more.
-func (p *Poller) forget(exist []string) {
+const (
+	holdFor    = 5 * time.Minute // how long something must be missing until it goes
+	staleAfter = 3               // intervals without an answer until data is marked stale
+	slowRounds = 10              // the same for a slow answer, in its own duration
+)
+
+// clusterState is what is known of one managed cluster.
+type clusterState struct {
+	translate.Cluster               // what its answers contain, and what is held beside that
+	bytes             int           // that its Applications take
+	leftOut           translate.Cut // what of them did not fit
+	readAt            time.Time     // when its last good answer was requested
+	took              time.Duration // how long that answer took
+	answer            *answer       // the answer that all of it comes from; nil: the next one is decoded
+	unread            bool          // it existed at the first poll and has not been read since
+	bareSince         time.Time     // since when its first answers look as if relations failed
+	suspect
+}
+
+// answer is one about a batch that was taken over as a whole. The same answer once more
+// changes nothing but the time when it was last true.
+type answer struct {
+	clusters  []string
+	digest    search.Digest
+	relations bool
+}
+
+// reply is a decoded answer about a batch.
+type reply struct {
+	apps      map[string][]translate.Application // by cluster
+	asked     time.Time
+	took      time.Duration
+	digest    search.Digest // zero when anything about it was odd
+	relations bool          // it had related rows
+}
+
+// state is what is known of all managed clusters. It does no input or output, and its
+// caller serializes the calls.
+type state struct {
+	interval  time.Duration
+	clusters  map[string]*clusterState
+	dirty     map[intermediate.Key]bool // reports that may differ from their files
+	relations time.Time                 // when an answer last had related rows
+	begun     bool                      // the clusters of the first poll are in
+	budget
+}
+
+func newState(interval time.Duration) *state {
+	return &state{
+		interval: interval, clusters: map[string]*clusterState{}, dirty: map[intermediate.Key]bool{},
+		budget: budget{limit: maxKnown, level: maxCluster},
+	}
+}
+
+// restore takes over what a report of an earlier run contains.
+func (s *state) restore(r *intermediate.Report, at time.Time) {
+	known := map[string]translate.Cluster{}
+	for i := range r.Applications {
+		c := r.Applications[i].Cluster
+		if st := s.clusters[c]; st != nil {
+			known[c] = st.Cluster
+		}
+	}
+	translate.Restore(r, known)
+	for c, k := range known {
+		st := s.clusters[c]
+		if st == nil {
+			st = &clusterState{unread: true}
+			s.clusters[c] = st
+		}
+		st.Cluster = k
+		s.resize(c, st, translate.Cut{})
+		if st.readAt.Before(at) {
+			st.readAt = at
+		}
+	}
+}
+
+// setClusters adds the clusters that are new and drops those that do not exist any more.
+// Of a cluster that joins after the first poll no earlier run can have known anything.
+func (s *state) setClusters(exist []string) {
 	there := make(map[string]bool, len(exist))
 	for _, c := range exist {
 		there[c] = true
-	}
-	for c, state := range p.known {
-		if !there[c] {
-			p.markDirty(state.Applications)
-			delete(p.known, c)
-			p.budget.set(c, nil, translate.Cut{})
+		if s.clusters[c] == nil {
+			s.clusters[c] = &clusterState{unread: !s.begun}
 		}
 	}
-	forget(p.readAt, there)
-	forget(p.bare, there)
-	forget(p.reviewed, there)
-	forget(p.answers, there)
-	forget(p.suspects, there)
-	p.unread.forget(there)
+	s.begun = true
+	for c, st := range s.clusters {
+		if !there[c] {
+			s.markDirty(st.Applications)
+			s.bytes -= st.bytes
+			delete(s.clusters, c)
+		}
+	}
 }
 
-func forget[T any](m map[string]T, there map[string]bool) {
-	maps.DeleteFunc(m, func(c string, _ T) bool { return !there[c] })
+// targets are the clusters to request: those that search names as having Applications,
+// and of those that it shows the ones that had some or were never read.
+func (s *state) targets(have []string, shown func(cluster string) bool) []string {
+	has := make(map[string]bool, len(have))
+	for _, c := range have {
+		has[c] = true
+	}
+	var out []string
+	for c, st := range s.clusters {
+		if has[c] || (len(st.Applications) > 0 || st.unread) && shown(c) {
+			out = append(out, c)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
-// accept takes the Applications of a cluster over as what is known of it.
-func (p *Poller) accept(cluster string, fresh []translate.Application, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.outcome.answered[cluster] = true
-	p.unread.done(cluster)
-	delete(p.bare, cluster)
-	p.replaceLocked(cluster, fresh, now)
+// lastAnswer returns the answer that all of what is known of a batch comes from, or the
+// zero one when there is no such answer.
+func (s *state) lastAnswer(batch []string) answer {
+	first := s.clusters[batch[0]]
+	if first == nil || first.answer == nil || !slices.Equal(first.answer.clusters, batch) {
+		return answer{}
+	}
+	for _, c := range batch {
+		if st := s.clusters[c]; st == nil || st.answer != first.answer {
+			return answer{}
+		}
+	}
+	return *first.answer
 }
 
-// replaceLocked changes what is known of a cluster. The caller holds mu.
-func (p *Poller) replaceLocked(cluster string, fresh []translate.Application, now time.Time) {
-	p.forgetAnswerLocked(cluster)
-	before, known := p.known[cluster]
-	if len(fresh) == 0 {
-		p.markDirty(before.Applications)
-		delete(p.known, cluster)
-		delete(p.readAt, cluster)
-		p.budget.set(cluster, nil, translate.Cut{})
+// confirm does what taking the same answer over again would do.
+func (s *state) confirm(a answer, asked time.Time, took time.Duration) {
+	if a.relations {
+		s.relations = asked
+	}
+	for _, c := range a.clusters {
+		if st := s.clusters[c]; st != nil {
+			st.unread, st.readAt, st.took = false, asked, took
+			kept, expired := s.expire(st.Applications, asked)
+			if st.StaleSince == nil && !expired {
+				continue
+			}
+			s.markDirty(st.Applications)
+			st.Cluster = translate.Cluster{Applications: kept}
+			s.resize(c, st, st.leftOut)
+		}
+	}
+}
+
+// take takes an answer over, but for the clusters about which it may be empty only
+// because the account does not see them, or because relations failed. It returns whether
+// an answer was empty, and so depends on what the account sees.
+func (s *state) take(clusters []string, r reply, visible func(cluster string) bool) (empty bool) {
+	if r.relations {
+		s.relations = r.asked
+	}
+	a := &answer{clusters: clusters, digest: r.digest, relations: r.relations}
+	whole := r.digest != search.Digest{}
+	for _, c := range clusters {
+		st, fresh := s.clusters[c], r.apps[c]
+		if st == nil {
+			whole = false
+			continue // it does not exist any more
+		}
+		st.answer = nil
+		mayHave := len(st.Applications) > 0 || st.unread
+		if len(fresh) == 0 && mayHave {
+			empty, whole = true, whole && len(st.Applications) == 0
+			if !visible(c) {
+				whole = false
+				continue
+			}
+		}
+		if st.unread && len(st.Applications) == 0 && lacksRelations(fresh) && !s.outlasts(st, r.asked) {
+			whole = false
+			continue
+		}
+		st.unread, st.bareSince, st.readAt, st.took = false, time.Time{}, r.asked, r.took
+		merged := translate.Merge(st.Applications, fresh, r.asked.UTC().Truncate(time.Second))
+		merged, _ = s.expire(merged, r.asked)
+		s.replace(c, st, merged)
+	}
+	for _, c := range clusters {
+		if st := s.clusters[c]; whole && st != nil {
+			st.answer = a
+		}
+	}
+	return empty
+}
+
+// lacksRelations reports whether a first answer about a cluster shows no object at all
+// where there should be some: a failed statement for relations looks like that.
+func lacksRelations(apps []translate.Application) bool {
+	bare := false
+	for i := range apps {
+		if len(apps[i].Resources) > 0 {
+			return false
+		}
+		bare = bare || apps[i].Bare
+	}
+	return bare
+}
+
+// outlasts reports whether a cluster's answers have looked for long as if relations
+// failed, while others have some: then there may well be none.
+func (s *state) outlasts(st *clusterState, now time.Time) bool {
+	if st.bareSince.IsZero() {
+		st.bareSince = now
+	}
+	return now.Sub(st.bareSince) >= holdFor && s.hasRelations(now)
+}
+
+// hasRelations reports whether answers have related rows these days. While none has any,
+// it is search's relations that fail, and nothing that is held goes.
+func (s *state) hasRelations(now time.Time) bool { return now.Sub(s.relations) < 2*s.interval }
+
+// expire returns apps without what has been held for long enough, and whether there was any.
+func (s *state) expire(apps []translate.Application, now time.Time) ([]translate.Application, bool) {
+	if !s.hasRelations(now) {
+		return apps, false
+	}
+	return translate.Expire(apps, now.Add(-holdFor))
+}
+
+// replace changes what is known of a cluster.
+func (s *state) replace(cluster string, st *clusterState, apps []translate.Application) {
+	apps, cut := translate.Limit(cluster, apps, s.level)
+	if st.StaleSince == nil && cut == st.leftOut && equal(st.Applications, apps) {
 		return
 	}
-	p.readAt[cluster] = now
-	fresh, cut := translate.Limit(cluster, fresh, p.budget.level)
-	if !known || before.StaleSince != nil || !equal(before.Applications, fresh) {
-		p.markDirty(before.Applications)
-		p.markDirty(fresh)
-		p.known[cluster] = translate.Cluster{Applications: fresh}
-	}
-	p.budget.set(cluster, fresh, cut)
-	if p.budget.total > p.budget.limit {
-		p.budget.lowerLocked(p)
+	s.markDirty(st.Applications)
+	s.markDirty(apps)
+	st.Cluster = translate.Cluster{Applications: apps}
+	s.resize(cluster, st, cut)
+	if s.bytes > s.limit {
+		s.lower()
 	}
 }
 
-func (p *Poller) markDirty(apps []translate.Application) {
+func (s *state) markDirty(apps []translate.Application) {
 	for i := range apps {
-		p.dirty[apps[i].Set] = true
+		s.dirty[apps[i].Set] = true
 	}
 }
 
@@ -85,73 +266,35 @@ func equal(a, b []translate.Application) bool {
 	})
 }
 
-// unread is which clusters have not been read, and which reports nevertheless speak
-// for them, since an earlier run had read them when it wrote the reports.
-type unread struct {
-	// process are the clusters that this run has not read; nil: before its first poll.
-	process map[string]bool
-	// restored are, by report of an earlier run, the clusters that it had not read.
-	restored map[intermediate.Key]map[string]bool
-	// changed is true when a cluster has been read since reports were last compared.
-	changed bool
-}
-
-// begin records the fleet at the first poll. A cluster that joins later had nothing
-// that an earlier run could have read.
-func (u *unread) begin(clusters []string) {
-	if u.process != nil {
-		return
-	}
-	u.process = make(map[string]bool, len(clusters))
-	for _, c := range clusters {
-		u.process[c] = true
-	}
-}
-
-func (u *unread) done(cluster string) {
-	if u.process[cluster] {
-		delete(u.process, cluster)
-		u.changed = true
-	}
-}
-
-func (u *unread) forget(there map[string]bool) {
-	for c := range u.process {
-		if !there[c] {
-			u.done(c)
+// markStale dates what is known of clusters whose last good answer is some polls old, and
+// returns them. A failure now and then is no reason to write every report twice, and a
+// cluster whose answers are slow is requested less often.
+func (s *state) markStale(started time.Time) (dated []string) {
+	for c, st := range s.clusters {
+		grace := staleAfter * s.interval
+		if st.took > s.interval {
+			grace = max(grace, slowRounds*st.took)
 		}
+		at := st.readAt
+		if len(st.Applications) == 0 || st.StaleSince != nil || !at.Before(started) || started.Sub(at) < grace {
+			continue
+		}
+		since := at.UTC().Truncate(time.Second)
+		st.StaleSince = &since
+		s.markDirty(st.Applications)
+		dated = append(dated, c)
 	}
+	slices.Sort(dated)
+	return dated
 }
 
-// of returns the clusters that a report does not speak for, sorted.
-func (u *unread) of(k intermediate.Key) []string {
-	var out []string
-	restored, is := u.restored[k]
-	for c := range u.process {
-		if !is || restored[c] {
-			out = append(out, c)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// everywhere are the clusters that some report may not speak for.
-func (u *unread) everywhere(written map[intermediate.Key]fingerprint) map[string]bool {
-	if len(written) == 0 {
-		return u.process
-	}
-	out := map[string]bool{}
-	for k := range written {
-		restored, is := u.restored[k]
-		if !is {
-			return u.process
-		}
-		for c := range restored {
-			if u.process[c] {
-				out[c] = true
+// all returns what is known by cluster.
+func (s *state) all() iter.Seq2[string, *translate.Cluster] {
+	return func(yield func(string, *translate.Cluster) bool) {
+		for c, st := range s.clusters {
+			if !yield(c, &st.Cluster) {
+				return
 			}
 		}
 	}
-	return out
 }

@@ -35,20 +35,16 @@ type world struct {
 	view fleet.View
 	// apps are what runs: cluster → Application → its objects, as "Kind/name".
 	apps map[string]map[string][]string
-	// objects are what runs on a cluster besides.
-	extra map[string][]string
 	// bent bends an answer, the only reply that a test sees to a batch.
 	bent func(clusters []string, r *search.Result) error
 	// down fails everything.
 	down error
 	// hidden are clusters that the account does not see.
 	hidden map[string]bool
-	// mute are clusters that search does not list the objects of.
-	mute map[string]bool
-	// questions are the names of the objects that were asked for.
-	questions []string
 	// access counts questions for the clusters that the account sees.
 	access int
+	// seen is the answer to them, nil for the true one.
+	seen *search.Result
 	// accessFails fails them.
 	accessFails bool
 	asked       int
@@ -73,7 +69,7 @@ func newWorld(t *testing.T) *world {
 			"c1": {"app": {"ConfigMap/a", "ConfigMap/b"}},
 			"c2": {"app": {"ConfigMap/a", "ConfigMap/b"}},
 		},
-		extra: map[string][]string{}, hidden: map[string]bool{}, mute: map[string]bool{},
+		hidden: map[string]bool{},
 	}
 	w.store = intermediate.NewStore(w.dir)
 	w.restart()
@@ -198,29 +194,6 @@ func (w *world) Applications(ctx context.Context, clusters []string, last search
 	return r, nil
 }
 
-func (w *world) Objects(_ context.Context, cluster string, kinds, names []string) (*search.Result, error) {
-	if err := w.outage(); err != nil {
-		return nil, err
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.questions = append(w.questions, names...)
-	if w.mute[cluster] {
-		return nil, &search.Error{Kind: search.KindTooLarge}
-	}
-	r := &search.Result{}
-	all := slices.Clone(w.extra[cluster])
-	for _, objects := range w.apps[cluster] {
-		all = append(all, objects...)
-	}
-	for _, o := range all {
-		if it := object(cluster, o); slices.Contains(kinds, it.Kind) && slices.Contains(names, it.Name) {
-			r.Items = append(r.Items, it)
-		}
-	}
-	return r, nil
-}
-
 func (w *world) Clusters(context.Context) (*search.Result, error) {
 	if err := w.outage(); err != nil {
 		return nil, err
@@ -228,6 +201,9 @@ func (w *world) Clusters(context.Context) (*search.Result, error) {
 	w.access++
 	if w.accessFails {
 		return nil, &search.Error{Kind: search.KindUnauthenticated}
+	}
+	if w.seen != nil {
+		return w.seen, nil
 	}
 	r := &search.Result{}
 	for _, c := range w.view.Clusters {

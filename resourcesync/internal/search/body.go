@@ -17,19 +17,20 @@ var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
 // readBody hands the whole body of an answer with HTTP 200 to read, which must not
 // keep it.
-func readBody(body *limitReader, read func(body []byte) error) error {
+func readBody(body io.Reader, read func(body []byte) error) error {
 	buffer, ok := bodies.Get().(*[]byte)
 	if !ok {
 		buffer = new([]byte)
 	}
 	defer bodies.Put(buffer)
 	var err error
+	var tooLarge *http.MaxBytesError
 	*buffer, err = readAll(body, (*buffer)[:0])
 	switch {
 	case err == nil:
 		return read(*buffer)
-	case errors.Is(err, errTooLarge):
-		return &Error{Kind: KindTooLarge, Status: http.StatusOK, Err: err}
+	case errors.As(err, &tooLarge):
+		return &Error{Kind: KindTooLarge, Status: http.StatusOK, Detail: "the answer is larger than allowed"}
 	case isTimeout(err):
 		return &Error{Kind: KindTimeout, Status: http.StatusOK, Err: err}
 	}
@@ -54,25 +55,8 @@ func readAll(r io.Reader, b []byte) ([]byte, error) {
 
 // decodeError reports why an answer that was read could not be decoded.
 func decodeError(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return &Error{Kind: KindIncomplete, Status: http.StatusOK, Detail: "the answer ends early"}
 	}
 	return &Error{Kind: KindMalformed, Status: http.StatusOK, Err: errors.New(line(err.Error()))}
-}
-
-// limitReader fails where a bounded reader would pretend that the body ends.
-type limitReader struct {
-	r    io.Reader
-	left int64
-}
-
-var errTooLarge = errors.New("the answer is larger than allowed")
-
-func (l *limitReader) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errTooLarge
-	}
-	n, err := l.r.Read(p[:min(int64(len(p)), l.left)])
-	l.left -= int64(n)
-	return n, err
 }

@@ -40,10 +40,15 @@ func (it *Item) check(field *string, value string) error {
 	if len(value) > limit {
 		return fmt.Errorf("%d bytes, want at most %d", len(value), limit)
 	}
-	if !plain([]byte(value)) && strings.ContainsFunc(value, unicode.IsControl) {
+	if strings.ContainsFunc(value, unicode.IsControl) {
 		return errors.New("control characters")
 	}
 	return nil
+}
+
+// plain reports whether a text is printable ASCII.
+func plain(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= unicode.MaxASCII })
 }
 
 // short cuts a message where the collector does, and replaces control characters.

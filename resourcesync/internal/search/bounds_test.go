@@ -45,7 +45,7 @@ func TestRowsAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := newDecoder().item(row); (err != nil) != tc.odd || err != nil && len(err.Error()) > 200 {
+			if _, err := newRows().item(row); (err != nil) != tc.odd || err != nil && len(err.Error()) > 200 {
 				t.Errorf("%s: %v", tc.reason, err)
 			}
 		})
@@ -65,7 +65,7 @@ func TestMessagesAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		it, err := newDecoder().item(row)
+		it, err := newRows().item(row)
 		if err != nil || len(it.Conditions) != 1 {
 			t.Fatalf("%s: %+v, %v", tc.reason, it, err)
 		}
@@ -84,7 +84,7 @@ func TestConditionsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	it, err := newDecoder().item(data)
+	it, err := newRows().item(data)
 	if err != nil || len(it.Conditions) != maxConditions {
 		t.Errorf("%d conditions, %v; want %d", len(it.Conditions), err, maxConditions)
 	}

@@ -87,7 +87,7 @@ func (c *Client) post(ctx context.Context, q graphQLRequest, read func(body []by
 		return connectionError(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	limited := &limitReader{r: response.Body, left: c.options.MaxBytes}
+	limited := http.MaxBytesReader(nil, response.Body, c.options.MaxBytes)
 	if response.StatusCode != http.StatusOK {
 		return statusError(response.StatusCode, limited)
 	}

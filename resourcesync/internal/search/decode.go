@@ -4,62 +4,74 @@
 package search
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // answer is a decoded GraphQL response.
 type answer struct {
 	errors  []graphQLError
-	results []Result // of "searchResult"; nil when it was null or absent
+	results []Result // of "searchResult", one for each input; nil when it was null or absent
 	values  []string // of "searchComplete"
 	data    bool     // "data" was there and not null
 }
 
 type graphQLError struct {
 	Message    string `json:"message"`
-	Path       []any  `json:"path"`
 	Extensions struct {
 		Code string `json:"code"`
 	} `json:"extensions"`
 }
 
 // decode reads a response. A broken one is an error, an odd row is not.
-func decode(body []byte) (*answer, error) { return walk(body, newDecoder()) }
+func decode(body []byte) (*answer, error) { return walk(body, &decoder{strings: map[string]string{}}) }
 
-// scan is decode without the rows: it returns the digests of results that decode
-// would return, or ones that are equal to no digest that decode returns.
+// scan is decode without the rows: only their digests are made.
 func scan(body []byte) (*answer, error) { return walk(body, nil) }
 
 func walk(body []byte, rows *decoder) (*answer, error) {
-	s := &stream{lexer: newLexer(body), rows: rows}
+	// A bytes.Buffer is read in place. Rows may repeat a name, and text that is not UTF-8
+	// becomes U+FFFD: neither is a reason to refuse the other rows.
+	s := &stream{dec: jsontext.NewDecoder(bytes.NewBuffer(body), lenient...), rows: rows}
 	a := &answer{}
 	err := s.object(func(name string) error {
 		switch name {
 		case "errors":
-			return s.decode(&a.errors)
+			raw, err := s.dec.ReadValue()
+			if err != nil {
+				return err
+			}
+			return json.Unmarshal(raw, &a.errors)
 		case "data":
 			return s.nullable(func() error {
 				a.data = true
 				return s.object(func(name string) error { return s.data(a, name) })
 			})
 		}
-		return s.ignore()
+		return s.dec.SkipValue()
 	})
 	if err == nil {
-		err = s.end()
+		if _, err = s.dec.ReadToken(); errors.Is(err, io.EOF) {
+			return a, nil
+		} else if err == nil {
+			err = errors.New("more than an answer")
+		}
 	}
-	if err != nil {
-		return nil, decodeError(err)
-	}
-	return a, nil
+	return nil, decodeError(err)
 }
+
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
 // stream walks a response.
 type stream struct {
-	*lexer
+	dec  *jsontext.Decoder
 	rows *decoder // nil: rows are not decoded
 }
 
@@ -79,27 +91,24 @@ func (s *stream) data(a *answer, name string) error {
 	case "searchComplete":
 		return s.nullable(func() error {
 			return s.list(func() error {
-				raw, err := s.value()
-				if err != nil {
-					return err
+				raw, err := s.dec.ReadValue()
+				if err == nil && s.rows != nil {
+					var v string
+					if json.Unmarshal(raw, &v) == nil && v != "" {
+						a.values = append(a.values, v)
+					}
 				}
-				if s.rows == nil {
-					return nil
-				}
-				if v, err := s.rows.text(raw); err == nil && v != "" {
-					a.values = append(a.values, v)
-				}
-				return nil
+				return err
 			})
 		})
 	}
-	return s.ignore()
+	return s.dec.SkipValue()
 }
 
 func (s *stream) result(r *Result, name string) error {
 	switch name {
 	case "count":
-		raw, err := s.value()
+		raw, err := s.dec.ReadValue()
 		if n, e := strconv.Atoi(string(raw)); e == nil {
 			r.Count, r.Digest.Count = n, n
 		}
@@ -115,7 +124,7 @@ func (s *stream) result(r *Result, name string) error {
 			return s.list(func() error {
 				return s.object(func(name string) error {
 					if name != "items" {
-						return s.ignore()
+						return s.dec.SkipValue()
 					}
 					return s.nullable(func() error {
 						return s.list(func() error { return s.row(r, &r.Digest.Related, &r.Related) })
@@ -124,23 +133,19 @@ func (s *stream) result(r *Result, name string) error {
 			})
 		})
 	}
-	return s.ignore()
+	return s.dec.SkipValue()
 }
 
 // row adds a row to a sum and, decoded, to a list.
 func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
-	if s.rows == nil {
-		raw, err := s.scan()
-		if err == nil {
-			sum.add(raw)
-		}
-		return err
-	}
-	raw, err := s.value()
+	raw, err := s.dec.ReadValue()
 	if err != nil {
 		return err
 	}
 	sum.add(raw)
+	if s.rows == nil {
+		return nil
+	}
 	it, err := s.rows.item(raw)
 	if err == nil && it.UID == "" {
 		err = errors.New("no _uid")
@@ -158,66 +163,71 @@ func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
 // maxOdd is how many odd rows are named: enough to find the fault.
 const maxOdd = 10
 
-// ignore skips a value that is not read.
-func (s *stream) ignore() error {
-	_, err := s.value()
+// nullable calls read unless the next value is null.
+func (s *stream) nullable(read func() error) error {
+	if s.dec.PeekKind() == 'n' {
+		return s.dec.SkipValue()
+	}
+	return read()
+}
+
+// object calls member for each name of an object; member consumes the value.
+func (s *stream) object(member func(name string) error) error {
+	return brackets(s.dec, '{', '}', func() error {
+		name, err := s.dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		return member(name.String())
+	})
+}
+
+// list calls element for each element of a list; element consumes it.
+func (s *stream) list(element func() error) error { return brackets(s.dec, '[', ']', element) }
+
+func brackets(dec *jsontext.Decoder, opening, closing jsontext.Kind, each func() error) error {
+	t, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if t.Kind() != opening {
+		return fmt.Errorf("%v where %v belongs", t.Kind(), opening)
+	}
+	for dec.PeekKind() != closing {
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	_, err = dec.ReadToken()
 	return err
 }
 
-// failure returns the error of the answer as a whole, nil when each of its n
-// results can be judged alone.
-func (a *answer) failure(n int) error {
-	whole := len(a.errors) > 0 && a.results == nil && a.values == nil
-	if whole {
-		return a.errors[0].classify()
+// only returns the one result of an answer when it is whole.
+func only(a *answer, err error) (*Result, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case len(a.errors) > 0:
+		return nil, a.errors[0].classify()
+	case !a.data || len(a.results) != 1:
+		return nil, &Error{Kind: KindMalformed, Detail: fmt.Sprintf("%d results for one input", len(a.results))}
 	}
-	if !a.data {
-		return &Error{Kind: KindMalformed, Detail: "neither data nor errors"}
-	}
-	if n != len(a.results) {
-		return &Error{Kind: KindMalformed, Detail: fmt.Sprintf("%d results for %d inputs", len(a.results), n)}
-	}
-	for _, e := range a.errors {
-		if e.index() < 0 {
-			return e.classify()
-		}
-	}
-	return nil
-}
-
-// of returns the error of result i: what the server reports of it, or what shows
-// that it is not all there.
-func (a *answer) of(i int) error {
-	for _, e := range a.errors {
-		if e.index() == i {
-			return e.classify()
-		}
-	}
-	r := &a.results[i]
+	r := &a.results[0]
 	switch {
 	case r.Digest.Items.Rows < 0:
-		return &Error{Kind: KindIncomplete, Detail: "items is null without an error"}
+		return nil, &Error{Kind: KindIncomplete, Detail: "items is null without an error"}
 	case r.Count < 0:
-		return &Error{Kind: KindIncomplete, Detail: "count is missing without an error"}
+		return nil, &Error{Kind: KindIncomplete, Detail: "count is missing without an error"}
 	case r.Count != r.Digest.Items.Rows:
-		return &Error{Kind: KindIncomplete, Detail: fmt.Sprintf("%d of %d items", r.Digest.Items.Rows, r.Count)}
+		return nil, &Error{Kind: KindIncomplete, Detail: fmt.Sprintf("%d of %d items", r.Digest.Items.Rows, r.Count)}
 	}
-	return nil
+	if len(r.Odd) > 0 {
+		r.Digest = Digest{} // it is to be decoded, and logged, each time
+	}
+	return r, nil
 }
 
-// index returns the result that the error belongs to, -1 for the whole answer.
-func (e *graphQLError) index() int {
-	if len(e.Path) < 2 {
-		return -1
-	}
-	n, ok := e.Path[1].(float64)
-	if !ok || n < 0 || n != float64(int(n)) {
-		return -1
-	}
-	return int(n)
-}
-
-// classify knows the messages by what stays the same in them.
+// classify recognizes the messages by what stays the same in them.
 func (e *graphQLError) classify() error {
 	kind := KindGraphQL
 	switch m := e.Message; {

@@ -88,7 +88,7 @@ func TestItem(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := newDecoder().item([]byte(tc.json))
+			got, err := newRows().item([]byte(tc.json))
 			if tc.fails != (err != nil) {
 				t.Fatalf("%s: %v", tc.reason, err)
 			}
@@ -100,34 +100,12 @@ func TestItem(t *testing.T) {
 }
 
 func TestOddRowsAreNamedAndSkipped(t *testing.T) {
-	a, err := decode([]byte(`{"data":{"searchResult":[{"count":4,"items":[{"_uid":"c/1","name":"good"},{"_uid":"c/2","name":7},{"name":"nameless"},null]}]}}`))
+	r, err := only(decode([]byte(`{"data":{"searchResult":[{"count":4,"items":[{"_uid":"c/1","name":"good"},{"_uid":"c/2","name":7},{"name":"nameless"},null]}]}}`)))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("an odd row was sent all the same: %v", err)
 	}
-	r := a.results[0]
 	if len(r.Items) != 1 || len(r.Odd) != 3 || !strings.Contains(r.Odd[0], "c/2") || !strings.Contains(r.Odd[1], "nameless") {
 		t.Errorf("%+v", r)
-	}
-	if err := a.of(0); err != nil {
-		t.Errorf("an odd row was sent all the same: %v", err)
-	}
-}
-
-func TestResultsArePositional(t *testing.T) {
-	s := load(t, "06e-two-inputs-one-invalid")
-	body := bytes.Replace(s.body(), []byte(`"items": [`), []byte(`"count": 3, "items": [`), 1)
-	a, err := decode(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.failure(2); err != nil {
-		t.Errorf("one bad input fails the other: %v", err)
-	}
-	if err := a.of(0); err != nil {
-		t.Errorf("the good one: %v", err)
-	}
-	if err := a.of(1); KindOf(err) != KindGraphQL {
-		t.Errorf("the bad one: %v", err)
 	}
 }
 
@@ -185,12 +163,9 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%d rows scanned, %d decoded", again.Count, len(r.Items))
 			}
 		}
-		if err := a.failure(len(a.results)); err != nil {
-			_ = err.Error()
-		}
 		for i := range a.results {
 			r := &a.results[i]
-			if a.of(i) == nil && r.Digest.Items.Rows < len(r.Items) {
+			if r.Count >= 0 && r.Digest.Items.Rows < len(r.Items) {
 				t.Errorf("%d rows made of %d", len(r.Items), r.Digest.Items.Rows)
 			}
 			_ = related(r)

@@ -21,10 +21,6 @@ import (
 // change every second, that is once in 10^10 years. Rows that come many times do not
 // make it likelier, as they would with one sum: what multiples hide in the one does
 // not vanish in the other. Numbers of rows are compared as they are.
-//
-// A digest may be made without looking for the ends of rows in earnest. Where it
-// then equals that of an answer that was decoded, the same bytes were taken for
-// rows, and so each row ended where it should: a mistake makes digests differ.
 type Digest struct {
 	// Count is what the answer says of the number of items.
 	Count int

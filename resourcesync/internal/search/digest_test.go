@@ -156,8 +156,8 @@ func TestDigestOfEveryOtherByte(t *testing.T) {
 	}
 }
 
-// Rows that a scan cuts in the wrong place: what it costs is time.
-func TestGlanceMayBeWrong(t *testing.T) {
+// Rows with brackets and quotes in their texts end where they end.
+func TestDigest_bracketsInTexts(t *testing.T) {
 	row := func(text string) string { return fmt.Sprintf(`{"_uid":"c/1","x":%s,"cluster":"c"}`, text) }
 	texts := []string{`"}"`, `"]}"`, `"},{"`, `"]},{"`, `"x\\"`, `"x\"}"`, `"\\\"},{"`, `{"y":"z"}`, `[{"y":"z"}]`, `[["z"],{}]`, `{}`, `1`, `null`}
 	for _, one := range texts {
@@ -212,7 +212,7 @@ func TestUnchangedAnswersAreNotDecoded(t *testing.T) {
 	}
 }
 
-func BenchmarkGlance(b *testing.B) {
+func BenchmarkScan(b *testing.B) {
 	body := fleetAnswer(50)
 	r, err := only(decode(body))
 	if err != nil {

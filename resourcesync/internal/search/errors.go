@@ -95,6 +95,15 @@ func KindOf(err error) Kind {
 	return ""
 }
 
+// StatusOf returns the HTTP status of err, 0 when there is none.
+func StatusOf(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Status
+	}
+	return 0
+}
+
 // Transient reports whether the same request may succeed a moment later. The
 // others need a change of the configuration, or minutes: search v2 remembers a
 // refused token for one.

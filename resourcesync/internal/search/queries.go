@@ -66,21 +66,6 @@ func (c *Client) Clusters(ctx context.Context) (*Result, error) {
 	return c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{{Property: "kind", Values: []string{"Cluster"}}}}, Digest{})
 }
 
-// Objects returns the rows on a cluster that have one of the kinds and one of the
-// names, whatever their namespace. It asks for no relations, so it can testify
-// against an answer whose relations look cut. Search takes some values as patterns
-// or comparisons; the caller leaves those out.
-func (c *Client) Objects(ctx context.Context, cluster string, kinds, names []string) (*Result, error) {
-	if cluster == "" || len(kinds) == 0 || len(names) == 0 {
-		return &Result{}, nil // an empty filter would be ignored
-	}
-	return c.search(ctx, itemsQuery, input{Limit: noLimit, Filters: []filter{
-		{Property: "cluster", Values: []string{cluster}},
-		{Property: "kind", Values: kinds},
-		{Property: "name", Values: names},
-	}}, Digest{})
-}
-
 // ClustersWithApplications returns the clusters that have pulled Applications.
 // Nothing in the answer shows whether it is complete: a cluster that is not in it
 // may have some all the same.
@@ -127,24 +112,6 @@ func unchanged(body []byte, last Digest) *Result {
 	}
 	r.Unchanged = true
 	return r
-}
-
-// only returns the one result of an answer when it is whole.
-func only(a *answer, err error) (*Result, error) {
-	if err == nil {
-		err = a.failure(1)
-	}
-	if err == nil {
-		err = a.of(0)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r := &a.results[0]
-	if len(a.errors) > 0 || len(r.Odd) > 0 {
-		r.Digest = Digest{} // it is to be looked at, and complained of, each time
-	}
-	return r, nil
 }
 
 // guard repeats the only name of a cluster that is called "application": any

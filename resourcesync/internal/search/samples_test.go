@@ -127,3 +127,5 @@ func TestFailuresOfTheRealService(t *testing.T) {
 		})
 	}
 }
+
+func newRows() *decoder { return &decoder{strings: map[string]string{}} }

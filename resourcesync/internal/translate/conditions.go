@@ -14,6 +14,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
+// maxConditions bounds the conditions of an Application, in bytes. Those that Argo CD has
+// take a tenth of it; a managed cluster may send any.
+const maxConditions = 8 << 10
+
 // conditions returns the errors and warnings, sorted by type. An OperationError
 // that says once more what another condition says is dropped.
 func conditions(all []search.Condition) []intermediate.Condition {
@@ -28,7 +32,11 @@ func conditions(all []search.Condition) []intermediate.Condition {
 	})
 	out = slices.Compact(out)
 	every := slices.Clone(out) // DeleteFunc moves what it looks at
+	size := 0
 	return slices.DeleteFunc(out, func(c intermediate.Condition) bool {
+		if size += quoted(c.Type) + quoted(c.Message); size > maxConditions {
+			return true
+		}
 		return c.Type == status.OperationError && slices.ContainsFunc(every, func(other intermediate.Condition) bool {
 			return status.RepeatsOperationError(c.Message, contract.Condition(other))
 		})

@@ -10,149 +10,67 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-// Identity names an Application on one cluster.
-type Identity struct {
-	Set             intermediate.Key
-	Namespace, Name string
-}
-
-// ID returns whose state a is.
-func (a *Application) ID() Identity {
-	return Identity{Set: a.Set, Namespace: a.Namespace, Name: a.Name}
-}
-
-// Absence is what an answer about one cluster leaves out.
-type Absence struct {
-	// Applications are those that are left out as a whole.
-	Applications map[Identity]bool
-	// Resources are those that an Application which is there no longer lists, and
-	// that no other Application of the cluster lists either.
-	Resources map[intermediate.Resource]bool
-}
-
-func newAbsence() Absence {
-	return Absence{Applications: map[Identity]bool{}, Resources: map[intermediate.Resource]bool{}}
-}
-
-// Empty reports whether nothing is left out.
-func (a Absence) Empty() bool { return len(a.Applications)+len(a.Resources) == 0 }
-
-// Both returns what a and b leave out.
-func (a Absence) Both(b Absence) Absence {
-	out := newAbsence()
-	for id := range a.Applications {
-		if b.Applications[id] {
-			out.Applications[id] = true
-		}
-	}
-	for r := range a.Resources {
-		if b.Resources[r] {
-			out.Resources[r] = true
-		}
-	}
-	return out
-}
-
-// Absent compares an answer about one cluster with what is known of it, both
-// sorted. What is held already is known to be left out and is not in the result.
-func Absent(known, fresh []Application) Absence {
-	out := newAbsence()
-	listed := listedBy(fresh)
-	for i := range known {
-		before := &known[i]
-		if find(fresh, before) == nil {
-			if before.AbsentSince.IsZero() {
-				out.Applications[before.ID()] = true
-			}
-			continue
-		}
-		since := before.heldSince()
-		for _, r := range before.Resources {
-			if _, held := since[r]; !held && !listed[r] {
-				out.Resources[r] = true
-			}
-		}
-	}
-	return out
-}
-
-// Held returns what is held of a cluster, and when the oldest of it began.
-func Held(apps []Application) (held Absence, oldest time.Time) {
-	held = newAbsence()
-	note := func(t time.Time) {
-		if oldest.IsZero() || t.Before(oldest) {
-			oldest = t
-		}
-	}
+// Held counts what is held: Applications, and resources of Applications that are there.
+func Held(apps []Application) (applications, resources int) {
 	for i := range apps {
-		a := &apps[i]
-		if !a.AbsentSince.IsZero() {
-			held.Applications[a.ID()] = true
-			note(a.AbsentSince)
-			continue // its resources go with it
-		}
-		for _, h := range a.Held {
-			held.Resources[h.Resource] = true
-			note(h.Since)
+		if apps[i].AbsentSince.IsZero() {
+			resources += len(apps[i].Held)
+		} else {
+			applications++ // its resources go with it
 		}
 	}
-	return held, oldest
+	return applications, resources
 }
 
-// Merge returns fresh and, held, what known has beyond it and gone has not. What
-// has been held before keeps its time, the rest is held since now.
-func Merge(known, fresh []Application, gone Absence, now time.Time) []Application {
+// Merge returns fresh and, held, what known has beyond it. What has been held before keeps
+// its time, the rest is held since now. An Application that is there for another
+// ApplicationSet, and a resource that another Application has, are not missing.
+func Merge(known, fresh []Application, now time.Time) []Application {
 	out := slices.Clone(fresh)
-	listed := listedBy(fresh)
+	listed := map[intermediate.Resource]bool{}
+	there := map[[2]string]bool{}
+	for i := range fresh {
+		there[[2]string{fresh[i].Namespace, fresh[i].Name}] = true
+		for _, r := range fresh[i].Resources {
+			listed[r] = true
+		}
+	}
 	for i := range known {
 		before := &known[i]
-		at := find(out[:len(fresh)], before)
-		if at == nil {
-			if !gone.Applications[before.ID()] {
-				out = append(out, before.holdWhole(now))
-			}
-			continue
+		if at := find(out[:len(fresh)], before); at != nil {
+			at.hold(before, listed, now)
+		} else if !there[[2]string{before.Namespace, before.Name}] {
+			out = append(out, before.holdWhole(now))
 		}
-		at.hold(before, func(r intermediate.Resource) bool { return !listed[r] && !gone.Resources[r] }, now)
 	}
 	slices.SortFunc(out, func(a, b Application) int { return a.Compare(&b) })
 	return out
 }
 
-// Release returns apps without what is held of them and is gone.
-func Release(apps []Application, gone Absence) []Application {
-	var out []Application
-	for i := range apps {
-		a := apps[i]
-		if !a.AbsentSince.IsZero() && gone.Applications[a.ID()] {
+// Expire returns apps without what has been held since before a time, and whether there
+// was any.
+func Expire(apps []Application, before time.Time) (kept []Application, expired bool) {
+	over := func(h intermediate.HeldResource) bool { return h.Since.Before(before) }
+	gone := func(a Application) bool { return !a.AbsentSince.IsZero() && a.AbsentSince.Before(before) }
+	if !slices.ContainsFunc(apps, func(a Application) bool {
+		return gone(a) || a.AbsentSince.IsZero() && slices.ContainsFunc(a.Held, over)
+	}) {
+		return apps, false
+	}
+	kept = slices.DeleteFunc(slices.Clone(apps), gone)
+	for i := range kept {
+		a := &kept[i]
+		if !a.AbsentSince.IsZero() || !slices.ContainsFunc(a.Held, over) {
 			continue
 		}
-		if a.AbsentSince.IsZero() {
-			a.release(gone.Resources)
-		}
-		out = append(out, a)
+		since := a.heldSince()
+		a.Resources = slices.DeleteFunc(slices.Clone(a.Resources), func(r intermediate.Resource) bool {
+			at, held := since[r]
+			return held && at.Before(before)
+		})
+		a.Held = slices.DeleteFunc(slices.Clone(a.Held), over)
 	}
-	return out
-}
-
-// Expired returns what has been held since before a time.
-func Expired(apps []Application, before time.Time) Absence {
-	out := newAbsence()
-	for i := range apps {
-		a := &apps[i]
-		if !a.AbsentSince.IsZero() {
-			if a.AbsentSince.Before(before) {
-				out.Applications[a.ID()] = true
-			}
-			continue
-		}
-		for _, h := range a.Held {
-			if h.Since.Before(before) {
-				out.Resources[h.Resource] = true
-			}
-		}
-	}
-	return out
+	return kept, true
 }
 
 // holdWhole returns the Application as one that answers leave out.
@@ -173,14 +91,13 @@ func (a *Application) holdWhole(now time.Time) Application {
 	return out
 }
 
-// hold adds the resources of before that keep wants to a's own.
-func (a *Application) hold(before *Application, keep func(intermediate.Resource) bool, now time.Time) {
+// hold adds the resources of before that are not listed to a's own.
+func (a *Application) hold(before *Application, listed map[intermediate.Resource]bool, now time.Time) {
 	since := before.heldSince()
-	own := len(a.Resources)
 	resources := slices.Clip(a.Resources) // what it shares with others stays theirs
 	var held []intermediate.HeldResource
 	for _, r := range before.Resources {
-		if _, is := slices.BinarySearchFunc(a.Resources[:own], r, CompareResources); is || !keep(r) {
+		if listed[r] {
 			continue
 		}
 		at, known := since[r]
@@ -197,20 +114,6 @@ func (a *Application) hold(before *Application, keep func(intermediate.Resource)
 	a.Resources, a.Held = resources, held
 }
 
-// release takes resources that are held away.
-func (a *Application) release(gone map[intermediate.Resource]bool) {
-	since := a.heldSince()
-	leaves := func(r intermediate.Resource) bool {
-		_, held := since[r]
-		return held && gone[r]
-	}
-	if !slices.ContainsFunc(a.Resources, leaves) {
-		return
-	}
-	a.Resources = slices.DeleteFunc(slices.Clone(a.Resources), leaves)
-	a.Held = slices.DeleteFunc(slices.Clone(a.Held), func(h intermediate.HeldResource) bool { return gone[h.Resource] })
-}
-
 func (a *Application) heldSince() map[intermediate.Resource]time.Time {
 	if len(a.Held) == 0 {
 		return nil
@@ -218,16 +121,6 @@ func (a *Application) heldSince() map[intermediate.Resource]time.Time {
 	out := make(map[intermediate.Resource]time.Time, len(a.Held))
 	for _, h := range a.Held {
 		out[h.Resource] = h.Since
-	}
-	return out
-}
-
-func listedBy(apps []Application) map[intermediate.Resource]bool {
-	out := map[intermediate.Resource]bool{}
-	for i := range apps {
-		for _, r := range apps[i].Resources {
-			out[r] = true
-		}
 	}
 	return out
 }

@@ -5,6 +5,7 @@ package translate
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 	"testing"
@@ -62,55 +63,54 @@ func write(apps []Application) string {
 func TestMerge(t *testing.T) {
 	steps := []struct {
 		reason, answer string
-		absent         int // newly
 		want           string
 	}{
-		{"all there", "x:a b c y:d", 0, "x:abc y:d"},
-		{"one is left out: it is held since now", "x:a c y:d", 1, "x:a(b@2)c y:d"},
-		{"another one: it does not begin the first one's time anew", "x:c y:d", 1, "x:(a@3)(b@2)c y:d"},
-		{"what comes is there at once", "x:c e y:d f", 0, "x:(a@3)(b@2)ce y:df"},
-		{"what comes back is held no more, and is left out anew", "x:b c e y:d f", 0, "x:(a@3)bce y:df"},
-		{"its time is new then", "x:c e y:d f", 1, "x:(a@3)(b@6)ce y:df"},
-		{"another Application has taken it over", "x:c e y:a d f", 0, "x:(b@6)ce y:adf"},
-		{"an Application is left out: so is all that it has", "y:a d f", 1, "x@8:(b@6)(c@8)(e@8) y:adf"},
-		{"still", "y:a d f", 0, "x@8:(b@6)(c@8)(e@8) y:adf"},
-		{"it comes back with one of its resources", "x:c y:a d f", 0, "x:(b@6)c(e@8) y:adf"},
-		{"nothing is left", "", 2, "x@11:(b@6)(c@11)(e@8) y@11:(a@11)(d@11)(f@11)"},
+		{"all there", "x:a b c y:d", "x:abc y:d"},
+		{"one is left out: it is held since now", "x:a c y:d", "x:a(b@2)c y:d"},
+		{"another one: it does not begin the first one's time anew", "x:c y:d", "x:(a@3)(b@2)c y:d"},
+		{"what comes is there at once", "x:c e y:d f", "x:(a@3)(b@2)ce y:df"},
+		{"what comes back is held no more, and is left out anew", "x:b c e y:d f", "x:(a@3)bce y:df"},
+		{"its time is new then", "x:c e y:d f", "x:(a@3)(b@6)ce y:df"},
+		{"another Application has taken it over", "x:c e y:a d f", "x:(b@6)ce y:adf"},
+		{"an Application is left out: so is all that it has", "y:a d f", "x@8:(b@6)(c@8)(e@8) y:adf"},
+		{"still", "y:a d f", "x@8:(b@6)(c@8)(e@8) y:adf"},
+		{"it comes back with one of its resources", "x:c y:a d f", "x:(b@6)c(e@8) y:adf"},
+		{"nothing is left", "", "x@11:(b@6)(c@11)(e@8) y@11:(a@11)(d@11)(f@11)"},
 	}
 	var known []Application
 	for i, s := range steps {
 		fresh := state(s.answer)
-		absent := Absent(known, fresh)
-		if got := len(absent.Applications) + len(absent.Resources); got != s.absent {
-			t.Errorf("%s: %d newly absent, want %d", s.reason, got, s.absent)
-		}
-		known = Merge(known, fresh, Absence{}, time.Unix(int64(i+1), 0))
+		known = Merge(known, fresh, time.Unix(int64(i+1), 0))
 		if got := write(known); got != s.want {
 			t.Fatalf("%s:\n got %s\nwant %s", s.reason, got, s.want)
 		}
 	}
 }
 
-func TestWhatIsGoneIsNotHeld(t *testing.T) {
-	known := state("x:a b y:c")
-	fresh := state("x:a")
-	absent := Absent(known, fresh)
-	if got := write(Merge(known, fresh, absent, time.Unix(1, 0))); got != "x:a" {
-		t.Errorf("got %s", got)
+func TestMerge_applicationOfAnotherSet(t *testing.T) {
+	known, fresh := state("x:a b y:c"), state("x:a y:c")
+	known[0].Set.Name = "before"
+	got := Merge(known, fresh, time.Unix(1, 0))
+	if write(got) != "x:a y:c" || got[0].Set.Name != "" {
+		t.Errorf("got %s", write(got))
 	}
 }
 
-func TestReleaseAndExpired(t *testing.T) {
-	known := Merge(state("x:a b y:c"), state("x:a"), Absence{}, time.Unix(10, 0))
-	known = Merge(known, state("x:"), Absence{}, time.Unix(20, 0))
+func TestExpire(t *testing.T) {
+	known := Merge(state("x:a b y:c"), state("x:a"), time.Unix(10, 0))
+	known = Merge(known, state("x:"), time.Unix(20, 0))
+	before := write(known)
 	for at, want := range map[int64]string{10: "x:(a@20)(b@10) y@10:(c@10)", 11: "x:(a@20)", 21: "x:"} {
-		if got := write(Release(known, Expired(known, time.Unix(at, 0)))); got != want {
-			t.Errorf("before %d: got %s, want %s", at, got, want)
+		got, expired := Expire(known, time.Unix(at, 0))
+		if write(got) != want || expired != (write(got) != before) {
+			t.Errorf("before %d: got %s, want %s", at, write(got), want)
 		}
 	}
-	held, oldest := Held(known)
-	if len(held.Applications) != 1 || len(held.Resources) != 2 || oldest.Unix() != 10 {
-		t.Errorf("%+v since %v", held, oldest)
+	if write(known) != before {
+		t.Errorf("changed to %s", write(known))
+	}
+	if applications, resources := Held(known); applications != 1 || resources != 2 {
+		t.Errorf("%d Applications, %d resources", applications, resources)
 	}
 }
 
@@ -123,9 +123,9 @@ func TestHeldIsRestored(t *testing.T) {
 		}
 		return apps
 	}
-	known := Merge(own(state("x:a b y:c d")), own(state("x:a")), Absence{}, time.Unix(10, 0).UTC())
+	known := Merge(own(state("x:a b y:c d")), own(state("x:a")), time.Unix(10, 0).UTC())
 	clusters := map[string]Cluster{"c1": {Applications: known}}
-	reports := Reports([]intermediate.Key{set}, clusters)
+	reports := Reports([]intermediate.Key{set}, each(clusters))
 	if stale := reports[0].Applications[1].StaleSince; stale == nil || stale.Unix() != 10 || reports[0].Applications[0].StaleSince != nil {
 		t.Errorf("only the Application that is left out is dated: %+v", reports[0].Applications)
 	}
@@ -133,5 +133,15 @@ func TestHeldIsRestored(t *testing.T) {
 	Restore(reports[0], restored)
 	if !reflect.DeepEqual(restored, clusters) {
 		t.Errorf("restored %+v\nwant %+v", restored, clusters)
+	}
+}
+
+func each(clusters map[string]Cluster) iter.Seq2[string, *Cluster] {
+	return func(yield func(string, *Cluster) bool) {
+		for name, c := range clusters {
+			if !yield(name, &c) {
+				return
+			}
+		}
 	}
 }

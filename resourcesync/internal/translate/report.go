@@ -5,6 +5,7 @@ package translate
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -29,7 +30,7 @@ func (c *Cluster) staleSince(a *Application) *time.Time {
 
 // Reports returns the intermediate reports of the wanted ApplicationSets, one for
 // each, also for those without Applications. They share memory with clusters.
-func Reports(wanted []intermediate.Key, clusters map[string]Cluster) []*intermediate.Report {
+func Reports(wanted []intermediate.Key, clusters iter.Seq2[string, *Cluster]) []*intermediate.Report {
 	out := make([]*intermediate.Report, len(wanted))
 	bySet := make(map[intermediate.Key]*intermediate.Report, len(wanted))
 	for i, set := range wanted {

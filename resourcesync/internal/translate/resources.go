@@ -91,21 +91,3 @@ func CompareResources(a, b intermediate.Resource) int {
 		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
 	)
 }
-
-// Object is a resource on a managed cluster.
-type Object struct {
-	Cluster  string
-	Resource intermediate.Resource
-}
-
-// Objects returns the set of objects in rows.
-func Objects(rows []search.Item) map[Object]bool {
-	out := make(map[Object]bool, len(rows))
-	for i := range rows {
-		it := &rows[i]
-		out[Object{Cluster: it.Cluster, Resource: intermediate.Resource{
-			APIVersion: apiVersion(it.APIGroup, it.APIVersion), Kind: it.Kind, Namespace: it.Namespace, Name: it.Name,
-		}}] = true
-	}
-	return out
-}

@@ -69,6 +69,12 @@ func quoted(s string) int {
 // Cut counts what did not fit.
 type Cut struct{ Applications, Resources int }
 
+// Add adds what else did not fit.
+func (c *Cut) Add(more Cut) {
+	c.Applications += more.Applications
+	c.Resources += more.Resources
+}
+
 // Limit returns the Applications of a cluster in at most limit bytes. Applications
 // that are larger than others lose resources first, at the end of their lists; only
 // Applications that would not even fit without resources are left out themselves.

@@ -186,7 +186,7 @@ func TestReports(t *testing.T) {
 		"c2": {StaleSince: &since, Applications: []Application{{Set: s, Namespace: "n", Name: "a", Resources: []intermediate.Resource{{APIVersion: "v1", Kind: "Secret", Name: "x"}}}}},
 		"c1": {Applications: []Application{{Set: s, Namespace: "n", Name: "a"}, {Set: s, Namespace: "n", Name: "b"}, {Set: other, Namespace: "n", Name: "o"}}},
 	}
-	got := Reports([]intermediate.Key{s, other, none}, clusters)
+	got := Reports([]intermediate.Key{s, other, none}, each(clusters))
 	text, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func BenchmarkReports(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if r := Reports([]intermediate.Key{{Namespace: "argocd", Name: "s3"}}, clusters); len(r[0].Applications) != 500 {
+		if r := Reports([]intermediate.Key{{Namespace: "argocd", Name: "s3"}}, each(clusters)); len(r[0].Applications) != 500 {
 			b.Fatal(len(r[0].Applications))
 		}
 	}

@@ -8,15 +8,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-// A change of one row.
-type Event struct {
-	UID       string     `json:"uid"`
-	Operation string     `json:"operation"`
-	NewData   table.Item `json:"newData,omitempty"`
-	OldData   table.Item `json:"oldData,omitempty"`
-	Timestamp string     `json:"timestamp"`
-}
-
 type Message struct {
 	ID          string  `json:"id"`
 	Kind        *string `json:"kind,omitempty"`
@@ -53,7 +44,4 @@ type SearchRelatedResult struct {
 	Kind  string       `json:"kind"`
 	Count *int         `json:"count,omitempty"`
 	Items []table.Item `json:"items,omitempty"`
-}
-
-type Subscription struct {
 }

@@ -16,9 +16,6 @@ type Resolver struct{ Table *table.Table }
 // Query returns the resolver of queries.
 func (r *Resolver) Query() QueryResolver { return query{r.Table} }
 
-// Subscription returns the resolver of subscriptions.
-func (r *Resolver) Subscription() SubscriptionResolver { return subscription{r.Table} }
-
 type query struct{ table *table.Table }
 
 // Search returns one result for each input; their statements run when a field
@@ -70,63 +67,6 @@ func (q query) Messages(ctx context.Context) ([]*Message, error) {
 	}
 	kind, description := "information", "Search is disabled on some of your managed clusters."
 	return []*Message{{ID: "S20", Kind: &kind, Description: &description}}, nil
-}
-
-type subscription struct{ table *table.Table }
-
-// Watch returns the events that match, until the context ends.
-func (s subscription) Watch(ctx context.Context, input *SearchInput) (<-chan *Event, error) {
-	session := SessionFrom(ctx)
-	if session.Disturbance.WatchDisabled {
-		return nil, errors.New("GraphQL subscription feature is disabled. To enable set env variable FEATURE_SUBSCRIPTION=true")
-	}
-	silenced := session.Connection.subscribe()
-	var filter *table.Query
-	if input != nil {
-		q := input.query()
-		filter = &q
-	}
-	changes, stop, err := s.table.Watch(filter)
-	if err != nil {
-		return nil, err
-	}
-	events := make(chan *Event)
-	go func() {
-		defer close(events)
-		defer stop()
-		forward(ctx, func() bool { return session.Watches && !silenced() }, changes, events)
-	}()
-	return events, nil
-}
-
-// forward hands changes over until ctx ends. A caller without the right, or
-// whose connection has a later subscription, waits for nothing.
-func forward(ctx context.Context, allowed func() bool, changes <-chan table.Event, events chan<- *Event) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case change := <-changes:
-			if !allowed() {
-				continue
-			}
-			select {
-			case events <- event(change):
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
-}
-
-func event(change table.Event) *Event {
-	return &Event{
-		UID:       change.UID,
-		Operation: change.Operation,
-		NewData:   change.New,
-		OldData:   change.Old,
-		Timestamp: change.Time.UTC().Format("2006-01-02T15:04:05.000000") + "+00:00",
-	}
 }
 
 // query returns the input as a query; no input has no condition.

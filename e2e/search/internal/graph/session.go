@@ -14,15 +14,10 @@ import (
 type Session struct {
 	// Scope is what the caller may see.
 	Scope table.Scope
-	// Watches says whether the caller gets events; a caller that does not is
-	// not told.
-	Watches bool
 	// Denied is why the caller's access could not be resolved, or nil.
 	Denied error
 	// Disturbance is what is to go wrong.
 	Disturbance Disturbance
-	// Connection is the WebSocket that the request came by, or nil.
-	Connection *Connection
 }
 
 // Disturbance is what is to go wrong with the statements of a request. The zero
@@ -43,8 +38,6 @@ type Disturbance struct {
 	NodesKept bool
 	// SearchDisabled makes the service say that some clusters do not take part.
 	SearchDisabled bool
-	// WatchDisabled turns the subscription off.
-	WatchDisabled bool
 }
 
 type sessionKey struct{}

@@ -1,0 +1,232 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
+	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
+)
+
+// Files keeps the reports; [intermediate.Store] is one.
+type Files interface {
+	List() ([]intermediate.Key, error)
+	Read(namespace, name string) (*intermediate.Report, error)
+	WrittenAt(namespace, name string) (time.Time, error)
+	Write(r *intermediate.Report) error
+	Remove(namespace, name string) error
+	LastSuccess() (time.Time, error)
+	SetLastSuccess(at time.Time) error
+}
+
+// fingerprint is of the bytes of a report; zero: of a file that cannot be read.
+type fingerprint [sha256.Size]byte
+
+func fingerprintOf(r *intermediate.Report) (print fingerprint, size int, err error) {
+	r.SchemaVersion = intermediate.SchemaVersion
+	data, err := json.Marshal(r)
+	return sha256.Sum256(data), len(data), err
+}
+
+// file is one that is there.
+type file struct {
+	print fingerprint
+	size  int
+	cut   translate.Cut // what it has no room for
+	// unread are the clusters that the report does not speak for, when an earlier run
+	// wrote it; nil: this run did.
+	unread map[string]bool
+}
+
+// reports are the files of the directory.
+type reports struct {
+	files   Files
+	log     logr.Logger
+	written map[intermediate.Key]*file
+	total   int                       // bytes
+	refused map[intermediate.Key]bool // reports that there is no room for
+	unread  []string                  // the clusters that no report spoke for when they were last written
+}
+
+func newReports(files Files, log logr.Logger) *reports {
+	return &reports{files: files, log: log, written: map[intermediate.Key]*file{}, refused: map[intermediate.Key]bool{}}
+}
+
+// restore reads what an earlier run has written into s, so that a restart loses nothing
+// and writes nothing that has not changed.
+func (f *reports) restore(s *state, success, now time.Time) {
+	keys, err := f.files.List()
+	if err != nil {
+		f.log.Error(err, "cannot list intermediate reports")
+	}
+	for _, k := range keys {
+		if err := f.restoreReport(k, s, success, now); err != nil && !errors.Is(err, intermediate.ErrNone) {
+			f.written[k] = &file{}
+			f.log.Error(err, "cannot read an intermediate report; it is replaced once search has answered", "applicationset", k.String())
+		}
+	}
+}
+
+func (f *reports) restoreReport(k intermediate.Key, s *state, success, now time.Time) error {
+	r, err := f.files.Read(k.Namespace, k.Name)
+	if err != nil {
+		return err
+	}
+	at := success // what was not written again was true then
+	if at.IsZero() {
+		if at, err = f.files.WrittenAt(k.Namespace, k.Name); err != nil {
+			return err
+		}
+	}
+	if at.After(now) {
+		at = now // a clock was wrong
+	}
+	print, size, err := fingerprintOf(r)
+	if err != nil {
+		return err
+	}
+	unread := make(map[string]bool, len(r.UnreadClusters))
+	for _, c := range r.UnreadClusters {
+		unread[c] = true
+	}
+	f.set(k, &file{print: print, size: size, unread: unread})
+	s.restore(r, at)
+	return nil
+}
+
+func (f *reports) set(k intermediate.Key, next *file) {
+	f.drop(k)
+	f.written[k] = next
+	f.total += next.size
+}
+
+func (f *reports) drop(k intermediate.Key) {
+	if before := f.written[k]; before != nil {
+		f.total -= before.size
+	}
+	delete(f.written, k)
+	delete(f.refused, k)
+}
+
+// publish writes the reports that differ from their files and removes those of
+// ApplicationSets that are gone. Unread are the clusters that this run has not read, sorted.
+// What fails is tried again with the next call.
+func (f *reports) publish(s *state, sets map[intermediate.Key]bool, unread []string) error {
+	errs := []error{f.checkFiles()}
+	for k := range f.written {
+		if !sets[k] {
+			errs = append(errs, f.remove(k))
+		}
+	}
+	failed := map[intermediate.Key]bool{}
+	if wanted := f.toWrite(s, sets, !slices.Equal(unread, f.unread)); len(wanted) > 0 {
+		for _, r := range translate.Reports(wanted, s.all()) {
+			k := intermediate.Key{Namespace: r.Namespace, Name: r.Name}
+			written, err := f.write(k, r, unread)
+			if !written {
+				failed[k] = true
+			}
+			errs = append(errs, err)
+		}
+	}
+	s.dirty, f.unread = failed, unread
+	return errors.Join(errs...)
+}
+
+// checkFiles drops the files that aggregation or an operator has removed, so that
+// they are written again.
+func (f *reports) checkFiles() error {
+	keys, err := f.files.List()
+	if err != nil {
+		return err
+	}
+	there := make(map[intermediate.Key]bool, len(keys))
+	for _, k := range keys {
+		there[k] = true
+	}
+	for k := range f.written {
+		if !there[k] {
+			f.drop(k)
+		}
+	}
+	return nil
+}
+
+// toWrite are the ApplicationSets whose report may differ from its file: those with
+// Applications, and those that had some, since "none any more" is worth a report.
+func (f *reports) toWrite(s *state, sets map[intermediate.Key]bool, all bool) []intermediate.Key {
+	rows := map[intermediate.Key]bool{}
+	for _, st := range s.clusters {
+		for i := range st.Applications {
+			rows[st.Applications[i].Set] = true
+		}
+	}
+	var out []intermediate.Key
+	for k := range sets {
+		before := f.written[k]
+		changed := all || s.dirty[k]
+		if changed && (before != nil || rows[k]) || rows[k] && (before == nil || before.print == fingerprint{}) {
+			out = append(out, k)
+		}
+	}
+	slices.SortFunc(out, func(a, b intermediate.Key) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}
+
+// write writes a report that differs from its file, and returns whether the file is right.
+func (f *reports) write(k intermediate.Key, r *intermediate.Report, unread []string) (bool, error) {
+	before := f.written[k]
+	for _, c := range unread {
+		if before == nil || before.unread == nil || before.unread[c] {
+			r.UnreadClusters = append(r.UnreadClusters, c)
+		}
+	}
+	cut := shorten(r)
+	print, size, err := fingerprintOf(r)
+	if err != nil {
+		return false, fmt.Errorf("encode intermediate report of ApplicationSet %s: %w", k, err)
+	}
+	if before != nil && print == before.print {
+		return true, nil
+	}
+	// The file that it replaces is there until it is written. The container's volume is not
+	// to be filled: the kubelet would evict the pod, and deliveries with it.
+	if size > intermediate.MaxReportBytes || f.total+size > intermediate.MaxDirectoryBytes {
+		if !f.refused[k] {
+			f.refused[k] = true
+			f.log.Error(nil, "no space for an intermediate report; the previous one stays", "applicationset", k.String(), "bytes", size,
+				"directory", f.total, "remedy", "spread the Applications over more ApplicationSets or hubs")
+		}
+		return false, nil
+	}
+	if err := f.files.Write(r); err != nil {
+		failures.WithLabelValues("write").Inc()
+		return false, err
+	}
+	next := &file{print: print, size: size, cut: cut}
+	if before != nil {
+		next.unread = before.unread
+	}
+	f.set(k, next)
+	writes.Inc()
+	return true, nil
+}
+
+func (f *reports) remove(k intermediate.Key) error {
+	if err := f.files.Remove(k.Namespace, k.Name); err != nil {
+		failures.WithLabelValues("write").Inc()
+		return err
+	}
+	f.drop(k)
+	return nil
+}

@@ -1,0 +1,201 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package poll
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
+)
+
+// slow is a search that takes long for requests with one of some clusters, and then
+// answers or fails.
+type slow struct {
+	*world
+	clusters map[string]bool
+	takes    time.Duration
+	err      error
+}
+
+func (s *slow) Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error) {
+	if slices.ContainsFunc(clusters, func(c string) bool { return s.clusters[c] }) {
+		clock.Sleep(ctx, s.takes)
+		if s.err != nil {
+			return nil, s.err
+		}
+	}
+	return s.world.Applications(ctx, clusters, last)
+}
+
+// newSlowWorld is a settled fleet of n clusters, each nth of which is slow from now on.
+func newSlowWorld(t *testing.T, n, each int, takes time.Duration, err error) *slow {
+	w := newWorld(t)
+	w.view.Clusters, w.apps = nil, map[string]map[string][]string{}
+	w.grow(n)
+	w.polls(3)
+	s := &slow{world: w, clusters: map[string]bool{}, takes: takes, err: err}
+	for i, c := range w.view.Clusters {
+		if i%each == each/2 {
+			s.clusters[c] = true
+		}
+	}
+	w.poller.Search = s
+	return s
+}
+
+// pollFor polls as Start does.
+func (s *slow) pollFor(d time.Duration) {
+	for began := time.Now(); time.Since(began) < d; {
+		started := time.Now()
+		s.poller.poll(s.t.Context())
+		clock.Sleep(s.t.Context(), max(pollGap, time.Until(started.Add(10*time.Second))))
+	}
+}
+
+// latency changes a cluster and returns how long it takes until the report shows it.
+func (s *slow) latency(cluster string) time.Duration {
+	s.with(func() {
+		s.apps[cluster]["app"] = append(s.apps[cluster]["app"], fmt.Sprintf("Secret/%d", time.Now().Unix()))
+	})
+	want := len(s.apps[cluster]["app"])
+	changed := time.Now()
+	for time.Since(changed) < time.Hour {
+		s.pollFor(time.Second)
+		r, err := s.store.Read(setKey.Namespace, setKey.Name)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, a := range r.Applications {
+			if a.Cluster == cluster && len(a.Resources) == want {
+				return time.Since(changed)
+			}
+		}
+	}
+	return time.Hour
+}
+
+func (s *slow) wellAndStale() (stale []string) {
+	for _, key := range s.stale() {
+		if c, _, _ := strings.Cut(key, "/"); !s.clusters[c] {
+			stale = append(stale, key)
+		}
+	}
+	return stale
+}
+
+// One cluster in each batch fails: the others are read again, however long a failure takes.
+func TestPoll_oneSlowClusterInEachBatch(t *testing.T) {
+	for _, takes := range []time.Duration{time.Second, 30 * time.Second} {
+		for _, kind := range []search.Kind{search.KindTimeout, search.KindTooLarge} {
+			t.Run(fmt.Sprintf("%s after %s", kind, takes), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSlowWorld(t, 400, 50, takes, &search.Error{Kind: kind})
+					s.pollFor(20 * time.Minute)
+					if got := s.wellAndStale(); len(s.clusters) != 8 || len(got) != 0 {
+						t.Errorf("%d clusters that search answers for are stale: %s", len(got), names(got))
+					}
+					if got := s.stale(); len(got) != 8 {
+						t.Errorf("%d clusters are stale, want 8", len(got))
+					}
+					if got := s.latency("n001"); got > 15*time.Second {
+						t.Errorf("a change on another cluster takes %s", got)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Slow clusters are requested apart: others are read with each poll.
+func TestPoll_slowClustersDoNotDelayOthers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		n, each int
+		takes   time.Duration
+		err     error
+	}{
+		"a tenth of the batches times out":         {400, 100, 30 * time.Second, &search.Error{Kind: search.KindTimeout}},
+		"every batch times out":                    {400, 50, 30 * time.Second, &search.Error{Kind: search.KindTimeout}},
+		"one batch of three is slow":               {150, 150, 25 * time.Second, nil},
+		"the only batch is slow, for all together": {40, 40, 25 * time.Second, nil},
+		"HTTP 500 for one cluster":                 {100, 100, 0, &search.Error{Kind: search.KindStatus, Status: http.StatusInternalServerError}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSlowWorld(t, tc.n, tc.each, tc.takes, tc.err)
+				s.pollFor(15 * time.Minute)
+				if got := s.wellAndStale(); len(got) != 0 {
+					t.Errorf("stale: %s", names(got))
+				}
+				for _, c := range []string{"n001", fmt.Sprintf("n%03d", tc.each/2+1)} { // and one of a slow batch
+					if got := s.latency(c); got > 15*time.Second {
+						t.Errorf("a change on %s takes %s", c, got)
+					}
+				}
+				if tc.err == nil {
+					if got := s.stale(); len(got) != 0 {
+						t.Errorf("stale although answers come: %s", names(got))
+					}
+				}
+				if s.most > inFlight {
+					t.Errorf("%d answers at once", s.most)
+				}
+			})
+		})
+	}
+}
+
+// What has been read is written while a poll waits for the rest.
+func TestPoll_writesWhatIsReadWhileOthersAreSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlowWorld(t, 400, 100, 30*time.Second, &search.Error{Kind: search.KindTimeout})
+		s.apps["n001"]["app"] = append(s.apps["n001"]["app"], "Secret/new")
+		done := make(chan struct{})
+		go func() { s.poller.poll(t.Context()); close(done) }()
+		clock.Sleep(t.Context(), 45*time.Second)
+		select {
+		case <-done:
+			t.Fatal("the poll is over")
+		default:
+		}
+		if got := s.rows()["n001/app"].objects; got != "ConfigMap/a Secret/new " {
+			t.Errorf("not written: %s", got)
+		}
+		<-done
+	})
+}
+
+// Half of the fleet gives answers without relations: that is no success.
+func TestPoll_manyUnreadClustersAreNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.grow(98)
+		w.poller.Options.BatchSize = 10
+		w.bent = func(clusters []string, r *search.Result) error {
+			if clusters[0] >= "n048" {
+				r.Related = nil
+			}
+			return nil
+		}
+		lastSuccess.Set(0)
+		w.polls(3)
+		gauge(t, "unread", clusterStates.WithLabelValues("unread"), 50)
+		gauge(t, "last success", lastSuccess, 0)
+		if !contains(w.problems, "50 of 100 clusters") {
+			t.Errorf("logged %q", w.problems)
+		}
+		w.bent = nil
+		w.poll()
+		if w.poller.changes[subjectFailure] != "" {
+			t.Errorf("a good poll fails: %s", w.poller.changes[subjectFailure])
+		}
+	})
+}
