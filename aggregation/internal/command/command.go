@@ -132,7 +132,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 			Queue:       queue,
 			Index:       x,
 			WaitForSync: waitForSync,
-			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store},
+			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 			Store:       store,
 		}),
 	); err != nil {
