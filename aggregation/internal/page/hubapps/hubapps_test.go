@@ -83,7 +83,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestOrder(t *testing.T) {
-	apps := []Application{
+	apps := []*Application{
 		{State: Rendered, Health: "Healthy", Sync: "Synced"}, {State: Rendered, Health: "Degraded"}, {State: Warned},
 		{State: Refused, Name: "b"}, {State: Refused, Name: "a"}, {State: Held},
 	}

@@ -73,7 +73,8 @@ func (s *Server) events(v *visit) {
 		_, err := v.w.Write([]byte(text))
 		return err == nil && out.Flush() == nil
 	}
-	if say("retry: 2000\n\n") {
+	// What changed after the page was read, or while its last stream was broken, is in no event.
+	if say(fmt.Sprintf("retry: 2000\n\nevent: changed\ndata: {\"version\":%d}\n\n", s.hub.Moment())) {
 		s.stream(v, stream, rights, say)
 	}
 }
@@ -110,10 +111,10 @@ func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, sa
 // too: the page then asks by itself and is told why not.
 func (s *Server) stillAllowed(v *visit, rights *currentRights) bool {
 	before := v.viewer.Name
-	if err := s.identify(v.r.Context(), v); err != nil || v.viewer.Name != before {
+	if err := s.gate.identify(v.r.Context(), v); err != nil || v.viewer.Name != before {
 		return false
 	}
-	if err := s.authorize(v.r.Context(), v); err != nil {
+	if err := s.gate.authorize(v.r.Context(), v); err != nil {
 		return false
 	}
 	return rights.replace(v.allowed, s.Fleet.Namespaces())
