@@ -23,10 +23,12 @@ func keyOf(w *manifestcache.Work) types.NamespacedName {
 
 // belongs reports whether the work has a row in a report. Its agent may write any annotation:
 // an ApplicationSet makes Applications in its own namespace only, and a work's name, which
-// nothing can change, begins with the Application's.
+// nothing can change, begins with the Application's. It may still name another Application of
+// that name: that would take the Applications of the hub to find out.
 func belongs(w *manifestcache.Work) bool {
 	set, ok := w.ApplicationSet()
-	return ok && set.Namespace == w.HubNamespace && strings.HasPrefix(w.Name, w.HubName[:min(len(w.HubName), maxPrefix)]) && w.HubName != ""
+	prefix := w.HubName + "-"
+	return ok && w.HubName != "" && set.Namespace == w.HubNamespace && strings.HasPrefix(w.Name, prefix[:min(len(prefix), maxPrefix)])
 }
 
 // maxPrefix is how much of an Application's name is always in that of its work, see

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -43,6 +45,17 @@ func wants(view string) (func(types.NamespacedName) bool, error) {
 	return nil, wrongQuery(fmt.Errorf("view=%.40q: want fleet, errors, cluster:NAME or set:NAMESPACE/NAME", view))
 }
 
+// currentRights are what an open stream may tell, while they are reviewed again.
+type currentRights struct{ allowed atomic.Pointer[func(string) bool] }
+
+func (c *currentRights) allow(namespace string) bool { return (*c.allowed.Load())(namespace) }
+
+// replace takes new rights, and reports false when one that was there is gone.
+func (c *currentRights) replace(allowed func(string) bool, namespaces []string) bool {
+	before := *c.allowed.Swap(&allowed)
+	return !slices.ContainsFunc(namespaces, func(n string) bool { return before(n) && !allowed(n) })
+}
+
 // events tells an open page when to ask again.
 func (s *Server) events(v *visit) {
 	about, err := wants(v.r.URL.Query().Get("view"))
@@ -50,7 +63,8 @@ func (s *Server) events(v *visit) {
 		s.refuse(v, err)
 		return
 	}
-	rights := &currentRights{allowed: v.allowed}
+	rights := &currentRights{}
+	rights.allowed.Store(&v.allowed)
 	stream, err := s.hub.Open(v.viewer.Name, func(key types.NamespacedName) bool { return about(key) && rights.allow(key.Namespace) })
 	if errors.Is(err, live.ErrTooMany) {
 		v.w.Header().Set("Retry-After", "15")
