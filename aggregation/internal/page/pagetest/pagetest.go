@@ -142,11 +142,11 @@ func (f *Fleet) Applications(allowed func(string) bool) []*hubapps.Application {
 func (f *Fleet) Namespaces() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []string
+	all := map[string]struct{}{}
 	for _, a := range f.apps {
-		all = append(all, a.Namespace)
+		all[a.Namespace] = struct{}{}
 	}
-	return all
+	return slices.Collect(maps.Keys(all))
 }
 
 // Synced is always true.
