@@ -69,7 +69,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
 	fs.BoolVar(&c.rendered, "rendered", false, "show the Applications of rendered mode in the reports; it needs the right to list and watch Applications, which deploy/components/rendered grants")
 	fs.DurationVar(&c.pace.Delay, "report-write-delay", 100*time.Millisecond, "how long a single change waits for further ones before its report is written")
-	fs.DurationVar(&c.pace.Interval, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; while changes go on up to 5.5 times this, the longer the larger the report, and in bursts up to thirty times")
+	fs.DurationVar(&c.pace.Interval, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; while changes go on up to four times this, and in bursts up to thirty times")
 	c.page.Bind(fs)
 }
 
@@ -132,7 +132,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 			Queue:       queue,
 			Index:       x,
 			WaitForSync: waitForSync,
-			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient(), Store: store},
+			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 			Store:       store,
 		}),
 	); err != nil {

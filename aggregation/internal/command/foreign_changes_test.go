@@ -216,11 +216,12 @@ func TestReportWithoutItsLabelIsRepaired(t *testing.T) {
 	})
 }
 
-// What is known of an ApplicationSet is not known of the next one of its name.
-func TestNextApplicationSetStartsFromNothing(t *testing.T) {
+// An ApplicationSet that is deleted and made again (kubectl replace --force) has what its
+// Applications still deploy: search's file about them has not changed.
+func TestApplicationSetMadeAgain_keepsResources(t *testing.T) {
 	whole := func(w *world, a app) *intermediate.Report {
 		return &intermediate.Report{Namespace: w.namespace, Name: a.set, Applications: []intermediate.Application{{
-			Cluster: a.cluster, Namespace: w.namespace, Name: a.name, Resources: []intermediate.Resource{{APIVersion: "v1", Kind: "Secret", Name: "old"}},
+			Cluster: a.cluster, Namespace: w.namespace, Name: a.name, Resources: []intermediate.Resource{{APIVersion: "v1", Kind: "Secret", Name: "kept"}},
 		}}}
 	}
 	shown := func(r *v1alpha1.MulticlusterApplicationSetReport) error {
@@ -238,11 +239,11 @@ func TestNextApplicationSetStartsFromNothing(t *testing.T) {
 			return nil
 		})
 	}
-	again := func(w *world) {
+	again := func(w *world, says string, check func(*v1alpha1.MulticlusterApplicationSetReport) error) {
 		t.Helper()
 		w.applicationSet("guestbook") // and its Application is still delivered
 		w.row("guestbook", "Healthy Synced")
-		w.says("guestbook", "without the old one's resources", noResources)
+		w.says("guestbook", says, check)
 	}
 	t.Run("leader", func(t *testing.T) {
 		w := newWorld(t)
@@ -253,7 +254,7 @@ func TestNextApplicationSetStartsFromNothing(t *testing.T) {
 		w.says("guestbook", "with resources", shown)
 		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
 		gone(w)
-		again(w)
+		again(w, "with its resources again", shown)
 	})
 	t.Run("gone while aggregation did not run", func(t *testing.T) {
 		w := newWorld(t)
@@ -266,7 +267,7 @@ func TestNextApplicationSetStartsFromNothing(t *testing.T) {
 		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
 		start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 		gone(w)
-		again(w)
+		again(w, "without what only the old report had", noResources)
 	})
 	t.Run("standby", func(t *testing.T) {
 		w := newWorld(t)
@@ -281,10 +282,7 @@ func TestNextApplicationSetStartsFromNothing(t *testing.T) {
 		w.says("guestbook", "with resources", shown)
 		w.must(hub.Delete(t.Context(), w.applicationSetObject("guestbook")))
 		gone(w)
-		for _, dir := range dirs {
-			w.must(intermediate.NewStore(dir).Remove(w.namespace, "guestbook")) // as resourcesync does
-		}
 		leader.end(t)
-		again(w)
+		again(w, "with its resources again", shown)
 	})
 }

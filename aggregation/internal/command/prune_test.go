@@ -4,7 +4,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -58,24 +56,18 @@ func gauge(t *testing.T, name string) float64 {
 
 func TestReportGoesWithItsApplicationSet(t *testing.T) {
 	w := newWorld(t)
-	dir := t.TempDir()
-	store := intermediate.NewStore(dir)
-	start(t, &tap{}, "--intermediate-dir="+dir)
+	start(t, &tap{}, "--intermediate-dir="+t.TempDir())
 	set := w.applicationSet("guestbook")
 	a := app{"guestbook", "app", w.cluster("cluster1", metav1.ConditionTrue)}
 	w.deliver(a)
 	w.report(a, healthy())
-	w.must(store.Write(&intermediate.Report{Namespace: w.namespace, Name: "guestbook"}))
 	w.row("guestbook", "Healthy Synced")
 	testkit.Until(t, "metrics about the report", func() bool { return series(t, w.namespace, "guestbook") > 0 })
 
 	w.must(hub.Delete(t.Context(), set))
-	testkit.Eventually(t, "report, file and metrics gone", func() error {
+	testkit.Eventually(t, "report and metrics gone", func() error {
 		if _, err := w.read("guestbook"); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("report: %w", err)
-		}
-		if _, err := store.Read(w.namespace, "guestbook"); !errors.Is(err, intermediate.ErrNone) {
-			return fmt.Errorf("file: %w", err)
 		}
 		if n := series(t, w.namespace, "guestbook"); n > 0 {
 			return fmt.Errorf("%d metric series", n)

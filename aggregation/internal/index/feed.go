@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -39,15 +39,14 @@ type Feed struct {
 	synced []toolscache.InformerSynced
 	read   chan struct{} // closed when every report that was there has been read
 	files  *files
-
-	mu              sync.Mutex
-	applicationSets map[types.NamespacedName]types.UID
+	// exists reports whether there is, or may be, an ApplicationSet.
+	exists func(types.NamespacedName) bool
 }
 
 // NewFeed connects the index with the cache, whose transform for ManifestWorks has
 // to be [Compact], and with the intermediate reports in store.
 func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.Store, log logr.Logger) (*Feed, error) {
-	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles(), applicationSets: map[types.NamespacedName]types.UID{}}
+	f := &Feed{index: x, store: store, log: log, read: make(chan struct{}), files: newFiles()}
 	works, err := c.GetInformer(ctx, &workv1.ManifestWork{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, fmt.Errorf("watch ManifestWorks: %w", err)
@@ -60,13 +59,11 @@ func NewFeed(ctx context.Context, x *Index, c cache.Cache, store *intermediate.S
 	if err != nil {
 		return nil, fmt.Errorf("watch ApplicationSets: %w", err)
 	}
+	f.exists = func(key types.NamespacedName) bool {
+		return !apierrors.IsNotFound(c.Get(ctx, key, argocd.ApplicationSetMetadata()))
+	}
 	return f, errors.Join(
-		f.handle(sets, handler[*metav1.PartialObjectMetadata]{
-			set: func(m *metav1.PartialObjectMetadata) {
-				f.setApplicationSet(types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.UID)
-			},
-			gone: f.deleteApplicationSet,
-		}),
+		f.handle(sets, handler[*metav1.PartialObjectMetadata]{set: func(*metav1.PartialObjectMetadata) {}, gone: f.deleteApplicationSet}),
 		f.handle(works, handler[*manifestcache.Work]{set: f.setWork, gone: x.DeleteWork}),
 		f.handle(clusters, handler[*clusterv1.ManagedCluster]{
 			set:  func(c *clusterv1.ManagedCluster) { x.SetCluster(status.ClusterOf(c.Name, c)) },
@@ -85,57 +82,27 @@ func (f *Feed) handle(informer cache.Informer, h toolscache.ResourceEventHandler
 }
 
 func (f *Feed) setWork(w *manifestcache.Work) {
-	if _, ours := w.ApplicationSet(); !ours {
+	if !belongs(w) {
 		f.index.DeleteWork(keyOf(w))
 		return
 	}
 	f.index.SetWork(w)
 }
 
-// setApplicationSet forgets what search said about another one, whose end and the beginning
-// of this one came as one change: a watch that was interrupted says no more.
-func (f *Feed) setApplicationSet(key types.NamespacedName, uid types.UID) {
-	f.mu.Lock()
-	before, was := f.applicationSets[key]
-	f.applicationSets[key] = uid
-	f.mu.Unlock()
-	if was && before != uid {
-		f.index.Forget(key)
-	}
-}
-
-// deleteApplicationSet forgets what search said about an ApplicationSet, so that it
-// is not taken for knowledge about another one of the same name.
+// deleteApplicationSet drops what search said about an ApplicationSet whose file is gone
+// already. While the file is there it stays: it is read again only when it changes, and the
+// next ApplicationSet of that name gets nothing from it but what its own works deploy.
 func (f *Feed) deleteApplicationSet(key types.NamespacedName) {
-	f.mu.Lock()
-	delete(f.applicationSets, key)
-	f.mu.Unlock()
-	f.index.Forget(key)
-}
-
-// errNoApplicationSet is of a report that may be one of an ApplicationSet that is gone.
-var errNoApplicationSet = errors.New("there is no such ApplicationSet")
-
-// takeReport takes in a good report of an ApplicationSet that is there, or may be. Taken in
-// without one, it would be knowledge about the next of the same name.
-func (f *Feed) takeReport(key types.NamespacedName, report *intermediate.Report) error {
-	f.mu.Lock()
-	defer f.mu.Unlock() // until it is taken in: what goes meanwhile is forgotten after that
-	if _, there := f.applicationSets[key]; !there && f.hasSynced() {
-		return errNoApplicationSet
+	if _, err := f.store.Read(key.Namespace, key.Name); errors.Is(err, intermediate.ErrNone) {
+		f.index.DeleteSearch(key)
 	}
-	f.index.SetSearch(report)
-	return nil
 }
 
-// fileGone forgets what a file said that is gone together with its ApplicationSet.
+// fileGone drops what a file said that is gone together with its ApplicationSet.
 // As long as the ApplicationSet is there, or may be, a file that is missing says nothing.
 func (f *Feed) fileGone(key types.NamespacedName) {
-	f.mu.Lock()
-	_, there := f.applicationSets[key]
-	f.mu.Unlock()
-	if !there && f.hasSynced() {
-		f.index.Forget(key)
+	if f.hasSynced() && !f.exists(key) {
+		f.index.DeleteSearch(key)
 	}
 }
 

@@ -5,7 +5,6 @@ package index
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
@@ -42,8 +42,7 @@ func TestUnreadableReportsAreSaidAndCounted(t *testing.T) {
 	store := intermediate.NewStore(dir)
 	x, _ := spied()
 	var log strings.Builder
-	f := &Feed{index: x, store: store, files: newFiles(), applicationSets: map[types.NamespacedName]types.UID{}, log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
-	f.setApplicationSet(guestbook, "")
+	f := &Feed{index: x, store: store, files: newFiles(), exists: func(types.NamespacedName) bool { return true }, log: funcr.New(func(_, args string) { log.WriteString(args + "\n") }, funcr.Options{})}
 	good := &intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
 		Cluster: "a", Namespace: "argocd", Name: "app", Resources: []intermediate.Resource{{Kind: "Service", Name: "ui"}, {Kind: "Service"}},
 	}}}
@@ -82,73 +81,50 @@ func TestUnreadableReportsAreSaidAndCounted(t *testing.T) {
 	}
 }
 
-// A standby has no reconciler that tells it to forget.
-func TestWhatSearchSaidGoesWithTheApplicationSet(t *testing.T) {
-	fileGoes := func(f *Feed, store *intermediate.Store) error {
+// A leader and a standby alike drop what search said once both the ApplicationSet and its
+// file are gone. An ApplicationSet that is made again does not change its file, which is
+// therefore not read again.
+func TestFeed_searchGoesWithApplicationSetAndFile(t *testing.T) {
+	removeFile := func(f *Feed, store *intermediate.Store) error {
 		return errors.Join(store.Remove("argocd", "guestbook"), f.readReport("argocd", "guestbook"))
-	}
-	again := func(f *Feed) error { // what cannot be taken in now is to be tried again
-		if err := f.readReport("argocd", "guestbook"); !errors.Is(err, errNoApplicationSet) {
-			return fmt.Errorf("read without the ApplicationSet: %w", err)
-		}
-		return nil
 	}
 	work := func() *manifestcache.Work {
 		return compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced")))
 	}
 	for name, test := range map[string]struct {
 		why    string
-		events func(f *Feed, store *intermediate.Store) error
+		exists bool
 		synced bool
+		events func(f *Feed, store *intermediate.Store) error
 		kept   bool
 	}{
-		"ApplicationSet goes": {"its file may go later", func(f *Feed, _ *intermediate.Store) error {
+		"deleted, and made again": {"kubectl replace --force", true, true, func(f *Feed, _ *intermediate.Store) error {
 			f.deleteApplicationSet(guestbook)
 			return nil
-		}, true, false},
-		"file goes": {"resourcesync may have restarted with an empty directory", fileGoes, true, true},
-		"file goes after it": {"it was written once more, and read, in between", func(f *Feed, store *intermediate.Store) error {
+		}, true},
+		"deleted": {"its file goes later", false, true, func(f *Feed, _ *intermediate.Store) error {
 			f.deleteApplicationSet(guestbook)
-			return errors.Join(again(f), fileGoes(f, store))
-		}, true, false},
-		"file goes after the next one has come": {"it was read in between, of an ApplicationSet that was gone", func(f *Feed, store *intermediate.Store) error {
-			f.deleteApplicationSet(guestbook)
-			err := again(f)
-			f.setApplicationSet(guestbook, "next")
-			return errors.Join(err, fileGoes(f, store))
-		}, true, false},
-		"file of the next one": {"what could not be taken in before is, once it has come", func(f *Feed, _ *intermediate.Store) error {
-			f.deleteApplicationSet(guestbook)
-			err := again(f)
-			f.setApplicationSet(guestbook, "next")
-			return errors.Join(err, f.readReport("argocd", "guestbook"))
-		}, true, true},
-		"another one in its place": {"one change says both when the watch was interrupted", func(f *Feed, _ *intermediate.Store) error {
-			f.setApplicationSet(guestbook, "next")
 			return nil
-		}, true, false},
-		"a change of it": {"it is the same one", func(f *Feed, _ *intermediate.Store) error {
-			f.setApplicationSet(guestbook, "first")
-			return nil
-		}, true, true},
-		"file goes at the start": {"an ApplicationSet that was not listed yet may be there", func(f *Feed, store *intermediate.Store) error {
-			f.applicationSets = map[types.NamespacedName]types.UID{}
-			return fileGoes(f, store)
-		}, false, true},
+		}, true},
+		"deleted, then its file": {"resourcesync removes it", false, true, func(f *Feed, store *intermediate.Store) error {
+			f.deleteApplicationSet(guestbook)
+			return removeFile(f, store)
+		}, false},
+		"file, then deleted": {"the file went while the ApplicationSet was there", true, true, func(f *Feed, store *intermediate.Store) error {
+			err := removeFile(f, store)
+			f.deleteApplicationSet(guestbook)
+			return err
+		}, false},
+		"file only":         {"resourcesync may have restarted with an empty directory", true, true, removeFile, true},
+		"file at the start": {"an ApplicationSet that was not listed yet may be there", false, false, removeFile, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := intermediate.NewStore(t.TempDir())
 			x, _ := spied()
-			f := &Feed{index: x, store: store, files: newFiles(), applicationSets: map[types.NamespacedName]types.UID{}}
+			f := &Feed{index: x, store: store, files: newFiles(), exists: func(types.NamespacedName) bool { return test.exists }}
 			f.synced = []toolscache.InformerSynced{func() bool { return test.synced }}
-			f.setApplicationSet(guestbook, "first")
 			f.setWork(work())
-			if err := store.Write(&intermediate.Report{Namespace: "argocd", Name: "guestbook", Applications: []intermediate.Application{{
-				Cluster: "a", Namespace: "argocd", Name: "app", Resources: []intermediate.Resource{{Kind: "Service", Name: "ui"}},
-			}}}); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.readReport("argocd", "guestbook"); err != nil {
+			if err := errors.Join(store.Write(found(nil, deploys("a", "one"))), f.readReport("argocd", "guestbook")); err != nil {
 				t.Fatal(err)
 			}
 			if err := test.events(f, store); err != nil {
@@ -158,10 +134,40 @@ func TestWhatSearchSaidGoesWithTheApplicationSet(t *testing.T) {
 			if kept := len(x.sets) > 0; kept != test.kept {
 				t.Errorf("%s: what search said is kept: %t, want %t", test.why, kept, test.kept)
 			}
-			f.setWork(work()) // of another ApplicationSet of this name
-			if shown := len(x.View(guestbook).Resources.Refs()) > 0; shown != test.kept {
+			f.setWork(work())
+			if shown := resourceNames(x) == "one"; shown != test.kept {
 				t.Errorf("%s: it is shown: %t, want %t", test.why, shown, test.kept)
 			}
 		})
+	}
+}
+
+// The agent of a managed cluster may patch the annotations of each ManifestWork there.
+func TestFeed_workOfAnotherNameHasNoRow(t *testing.T) {
+	victim := types.NamespacedName{Namespace: "bank", Name: "payments"}
+	for name, forge := range map[string]func(annotations map[string]string){
+		"another namespace":   func(a map[string]string) { a[contract.HostingAnnotation] = victim.String() },
+		"another Application": func(a map[string]string) { a[contract.HubNameAnnotation] = "payments-made-up" },
+		"both": func(a map[string]string) {
+			a[contract.HostingAnnotation], a[contract.HubNamespaceAnnotation], a[contract.HubNameAnnotation] = victim.String(), "bank", "payments-made-up"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x, _ := spied()
+			f := &Feed{index: x}
+			work := manifestWork(guestbook, "hostile", "app", says("Healthy", "Synced"))
+			f.setWork(compact(t, work))
+			expect(t, "its own row", len(x.View(guestbook).Rows), 1)
+			forge(work.Annotations)
+			f.setWork(compact(t, work))
+			expect(t, "rows of the other ApplicationSet", len(x.View(victim).Rows), 0)
+			expect(t, "rows of its own", len(x.View(guestbook).Rows), 0)
+		})
+	}
+	long := strings.Repeat("a", 250)
+	work := manifestWork(guestbook, "a", long, nil)
+	work.Name = contract.WorkName(long, "abcde")
+	if !belongs(compact(t, work)) {
+		t.Error("a work whose name is shortened has no row")
 	}
 }

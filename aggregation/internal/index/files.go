@@ -43,7 +43,7 @@ func (f *files) note(key types.NamespacedName, refused int, err error) (news boo
 
 // readReport takes in a report that is there and good. One that is missing or
 // cannot be read changes nothing: it does not say that nothing is there. An error
-// means that it is to be tried again, as one of an ApplicationSet that is not there (yet).
+// means that it is to be tried again.
 func (f *Feed) readReport(namespace, name string) error {
 	key := types.NamespacedName{Namespace: namespace, Name: name}
 	report, err := f.store.Read(namespace, name)
@@ -61,7 +61,7 @@ func (f *Feed) readReport(namespace, name string) error {
 			f.log.Info("entries of an intermediate report are left out: a name in each of them is missing, too long or has control characters",
 				"applicationSet", key.String(), "entries", report.Refused)
 		}
-		return f.takeReport(key, report)
+		f.index.SetSearch(report)
 	}
 	return nil
 }

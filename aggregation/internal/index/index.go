@@ -6,6 +6,7 @@ package index
 import (
 	"maps"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -119,49 +120,71 @@ func (x *Index) SetCluster(state status.Cluster) {
 // SetSearch takes in a good intermediate report.
 func (x *Index) SetSearch(r *intermediate.Report) {
 	key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
-	before := x.search(key)
-	found := newFindings(r, before)
+	found := newFindings(r)
 	x.update(func(t touched) {
 		s := x.set(key)
-		if s.search != before { // forgotten meanwhile
-			found = newFindings(r, s.search)
-		}
 		remembered := s.remembered
-		if len(found.unread) == 0 {
+		switch {
+		case s.readBy(found):
 			remembered = nil
+		case remembered == nil && s.search != nil && s.readBy(s.search):
+			// resourcesync began anew: until it has read all clusters, what it said before stands
+			remembered = x.remembering(key, s.statuses())
 		}
 		x.know(key, s, found, remembered, t)
 	})
 }
 
-func (x *Index) search(key types.NamespacedName) *findings {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if s := x.sets[key]; s != nil {
-		return s.search
-	}
-	return nil
-}
-
-// Remember takes in what the report of an ApplicationSet says, read when this
-// process first met it. It stands for what cannot be known otherwise, until an
-// intermediate report tells of every cluster: the resources, and what feedback
-// leaves open.
-func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
-	x.update(func(t touched) {
-		s := x.set(key)
-		if s.remembered != nil || s.search != nil && len(s.search.unread) == 0 {
-			return
-		}
-		x.know(key, s, s.search, newMemory(report), t)
-	})
-}
-
-// Forget drops what search and an old report said about an ApplicationSet that is gone.
-func (x *Index) Forget(key types.NamespacedName) {
+// DeleteSearch drops what search said about an ApplicationSet.
+func (x *Index) DeleteSearch(key types.NamespacedName) {
 	x.update(func(t touched) {
 		if s := x.sets[key]; s != nil {
 			x.know(key, s, nil, nil, t)
+			x.dropIfEmpty(key, s)
+		}
+	})
+}
+
+// Remember takes in what the report of an ApplicationSet says, read when this
+// process first met it. It stands for what cannot be known otherwise: the resources, and
+// what feedback leaves open. It ends when an intermediate report speaks for all clusters of
+// the ApplicationSet, and 15 minutes after it was read unless search has said nothing yet.
+func (x *Index) Remember(key types.NamespacedName, report *v1alpha1.AppSetStatuses) {
+	x.update(func(t touched) {
+		s := x.set(key)
+		if s.remembered == nil && (s.search == nil || !s.readBy(s.search)) {
+			x.know(key, s, s.search, x.remembering(key, *report), t)
+		}
+	})
+}
+
+// Forget drops what an old report said about an ApplicationSet that is gone.
+func (x *Index) Forget(key types.NamespacedName) {
+	x.update(func(t touched) {
+		if s := x.sets[key]; s != nil {
+			x.know(key, s, s.search, nil, t)
+			x.dropIfEmpty(key, s)
+		}
+	})
+}
+
+// remembering returns the memory of a report, which ends by itself.
+func (x *Index) remembering(key types.NamespacedName, report v1alpha1.AppSetStatuses) *memory {
+	m := newMemory(&report)
+	time.AfterFunc(remembers, func() { x.endMemory(key, m) })
+	return m
+}
+
+// endMemory drops a memory. Before search has said anything, it is the only one that has
+// search's words: that nothing was read does not mean that nothing is there.
+func (x *Index) endMemory(key types.NamespacedName, m *memory) {
+	x.update(func(t touched) {
+		switch s := x.sets[key]; {
+		case s == nil || s.remembered != m:
+		case s.search == nil && m.fromSearch():
+			time.AfterFunc(remembers, func() { x.endMemory(key, m) })
+		default:
+			x.know(key, s, s.search, nil, t)
 			x.dropIfEmpty(key, s)
 		}
 	})

@@ -143,7 +143,7 @@ func TestConcurrentUse(t *testing.T) {
 				x.SetSearch(&intermediate.Report{Namespace: guestbook.Namespace, Name: guestbook.Name})
 				x.View(guestbook)
 				x.DeleteWork(keyOf(work))
-				x.Forget(guestbook)
+				x.DeleteSearch(guestbook)
 			}
 			x.SetCluster(available(name))
 			x.SetWork(work)

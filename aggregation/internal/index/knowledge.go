@@ -35,7 +35,7 @@ func (p place) compare(o place) int {
 type findings struct {
 	resources merge.ResourceList // of all that is told
 	told      []told             // sorted by place
-	// unread are the clusters of which nothing was ever told, sorted.
+	// unread are the clusters that it does not speak for, sorted.
 	unread []string
 }
 
@@ -54,28 +54,12 @@ func (t *told) said() merge.Search {
 	return *t.search
 }
 
-// newFindings takes over an intermediate report, and of the clusters that it does not
-// speak for what was found before it. Before may be nil.
-func newFindings(r *intermediate.Report, before *findings) *findings {
-	b := &builder{findings: &findings{told: make([]told, 0, len(r.Applications))}}
-	isUnread := make(map[string]bool, len(r.UnreadClusters))
-	for _, cluster := range r.UnreadClusters {
-		isUnread[cluster] = true
-		if before == nil || !before.speaksFor(cluster) {
-			b.unread = append(b.unread, cluster)
-		}
-	}
-	slices.Sort(b.unread)
+// newFindings takes over an intermediate report.
+func newFindings(r *intermediate.Report) *findings {
+	b := &builder{findings: &findings{told: make([]told, 0, len(r.Applications)), unread: slices.Sorted(slices.Values(r.UnreadClusters))}}
 	for i := range r.Applications {
 		a := &r.Applications[i]
 		b.add(place{manifestcache.Intern(a.Cluster), manifestcache.Intern(a.Namespace), a.Name}, a.Resources, searchOf(a))
-	}
-	if before != nil {
-		for i := range before.told {
-			if t := &before.told[i]; isUnread[t.at.cluster] {
-				b.add(t.at, before.resourcesOf(t), t.search)
-			}
-		}
 	}
 	return b.build()
 }
@@ -106,15 +90,6 @@ func (f *findings) of(at place) *told {
 func (f *findings) speaksFor(cluster string) bool {
 	_, unread := slices.BinarySearch(f.unread, cluster)
 	return !unread
-}
-
-func (f *findings) resourcesOf(t *told) []intermediate.Resource {
-	resources := make([]intermediate.Resource, len(t.resources))
-	for i, n := range t.resources {
-		ref := &f.resources.Refs()[n]
-		resources[i] = intermediate.Resource{APIVersion: ref.APIVersion, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
-	}
-	return resources
 }
 
 func refTo(r *intermediate.Resource) v1alpha1.ResourceRef {

@@ -5,12 +5,16 @@ package index
 
 import (
 	"slices"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
+
+// remembers is how long what a report said stands once search speaks.
+const remembers = 15 * time.Minute
 
 // memory is what a report said when this process first met it.
 type memory struct {
@@ -27,6 +31,19 @@ func newMemory(report *v1alpha1.AppSetStatuses) *memory {
 		m.rows[row.App] = row
 	}
 	return m
+}
+
+// fromSearch reports whether it has what only search can have told.
+func (m *memory) fromSearch() bool {
+	if len(m.resources.Refs()) > 0 {
+		return true
+	}
+	for _, row := range m.rows {
+		if row.StaleSince != "" || slices.ContainsFunc(row.Conditions, func(c v1alpha1.Condition) bool { return !fromFeedback(c.Type) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // recall fills in the operation that feedback may be missing for a moment.

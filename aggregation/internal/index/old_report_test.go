@@ -71,7 +71,7 @@ func TestOldReportStandsInForSearch(t *testing.T) {
 	x.SetSearch(&intermediate.Report{Namespace: "argocd", Name: "guestbook"})
 	x.Remember(guestbook, old)
 	expect(t, "and so is search", len(x.View(guestbook).Resources.Refs()), 0)
-	x.Forget(guestbook)
+	x.DeleteSearch(guestbook)
 	x.DeleteWork(types.NamespacedName{Namespace: "a", Name: "app-abcde"})
 	expect(t, "nothing is left of an ApplicationSet that is gone", len(x.sets), 0)
 }

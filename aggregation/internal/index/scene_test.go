@@ -45,17 +45,8 @@ type heard map[string][]intermediate.Application
 // take returns what is known after another report.
 func (h heard) take(r *intermediate.Report) heard {
 	next := heard{}
-	for _, name := range []string{"a", "b", "c", "d"} {
-		if !slices.Contains(r.UnreadClusters, name) {
-			next[name] = nil
-		} else if told, ever := h[name]; ever {
-			next[name] = told
-		}
-	}
 	for _, a := range r.Applications {
-		if _, known := next[a.Cluster]; known && !slices.Contains(r.UnreadClusters, a.Cluster) {
-			next[a.Cluster] = append(next[a.Cluster], a)
-		}
+		next[a.Cluster] = append(next[a.Cluster], a)
 	}
 	return next
 }
@@ -143,15 +134,9 @@ var since = time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
 
 func (s *scene) report(key types.NamespacedName) *intermediate.Report {
 	r := &intermediate.Report{Namespace: key.Namespace, Name: key.Name}
-	for _, cluster := range []string{"a", "b", "c", "d"} {
-		if s.random.IntN(5) == 0 {
-			r.UnreadClusters = append(r.UnreadClusters, cluster)
-		}
-	}
 	for range s.random.IntN(8) {
 		a := intermediate.Application{Cluster: s.one("a", "b", "c", "d"), Namespace: "argocd", Name: s.one("x", "y", "z")}
-		if slices.ContainsFunc(r.Applications, func(o intermediate.Application) bool { return o.Cluster == a.Cluster && o.Name == a.Name }) ||
-			slices.Contains(r.UnreadClusters, a.Cluster) {
+		if slices.ContainsFunc(r.Applications, func(o intermediate.Application) bool { return o.Cluster == a.Cluster && o.Name == a.Name }) {
 			continue
 		}
 		if s.random.IntN(4) == 0 {

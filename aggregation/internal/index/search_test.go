@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,7 +83,7 @@ func TestOnlyPlacesOfWorksSpeak(t *testing.T) {
 }
 
 // Search may not have answered for a part of the fleet since its pod started.
-func TestUnreadClustersAreNotSpokenFor(t *testing.T) {
+func TestRemember_untilSearchSpeaksForAllClusters(t *testing.T) {
 	fleet := func() *Index {
 		x, _ := spied()
 		for _, c := range []string{"a", "b"} {
@@ -99,53 +100,76 @@ func TestUnreadClustersAreNotSpokenFor(t *testing.T) {
 	for name, first := range map[string]func(*Index){
 		"report, then file": func(x *Index) {
 			x.Remember(guestbook, &old)
-			x.SetSearch(found([]string{"b"}, deploys("a", "one")))
+			x.SetSearch(found([]string{"b"}, deploys("a", "three")))
 		},
 		"file, then report": func(x *Index) {
-			x.SetSearch(found([]string{"b"}, deploys("a", "one")))
+			x.SetSearch(found([]string{"b"}, deploys("a", "three")))
 			x.Remember(guestbook, &old)
 		},
-		"file twice": func(x *Index) {
+		"resourcesync began anew": func(x *Index) {
+			x.SetSearch(found(nil, deploys("a", "one"), deploys("b", "two")))
 			x.SetSearch(found([]string{"a", "b"}))
-			x.Remember(guestbook, &old)
-			x.SetSearch(found([]string{"b"}, deploys("a", "one")))
+			x.SetSearch(found([]string{"b"}, deploys("a", "three")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := fleet()
+				first(x)
+				expect(t, "rows keep what the report had", rows(x, guestbook), both)
+				expect(t, "so do resources, and what search says is beside it", resourceNames(x), "one three two")
+				time.Sleep(remembers - time.Second)
+				x.SetSearch(found([]string{"b"}, deploys("a", "three"), intermediate.Application{Cluster: "c"}))
+				expect(t, "also just before the time is over", resourceNames(x), "one three two")
+				time.Sleep(2 * time.Second)
+				expect(t, "a cluster that is never read keeps nothing for longer", resourceNames(x), "three")
+				expect(t, "nor its rows", rows(x, guestbook), []string{"a: Degraded OutOfSync NewKindOfError", "b: Degraded OutOfSync"})
+				x.SetSearch(found([]string{"b"}, deploys("a", "four")))
+				expect(t, "and what is deleted then leaves at once", resourceNames(x), "four")
+			})
+		})
+		t.Run(name+", then all", func(t *testing.T) {
 			x := fleet()
 			first(x)
-			expect(t, "rows of a cluster that was not read keep what the report had", rows(x, guestbook), both)
-			expect(t, "so do resources", resourceNames(x), "one two")
-			x.SetSearch(found([]string{"b"}))
-			expect(t, "a cluster that was read is believed, whatever the report had of it", rows(x, guestbook),
-				[]string{"a: Degraded OutOfSync", "b: Degraded OutOfSync NewKindOfError"})
-			x.SetSearch(found([]string{"a", "b"}))
-			expect(t, "also while it cannot be read again", rows(x, guestbook),
-				[]string{"a: Degraded OutOfSync", "b: Degraded OutOfSync NewKindOfError"})
-			x.SetSearch(found(nil, deploys("b", "three")))
-			expect(t, "and once all are read, nothing is remembered", resourceNames(x), "three")
-			x.SetSearch(found([]string{"a", "b"}))
-			expect(t, "a cluster that was read once and is not now says what it said", resourceNames(x), "three")
-			x.SetSearch(found([]string{"b"}, deploys("a", "four")))
-			expect(t, "until it is read again", resourceNames(x), "four three")
-			x.SetSearch(found(nil))
-			expect(t, "also when it has nothing", resourceNames(x), "")
+			x.SetSearch(found([]string{"other"}, deploys("b", "five")))
+			expect(t, "once the clusters of its works are read, nothing is remembered", resourceNames(x), "five")
+			expect(t, "nor in rows", rows(x, guestbook), []string{"a: Degraded OutOfSync", "b: Degraded OutOfSync NewKindOfError"})
 		})
 	}
+}
 
-	t.Run("withdrawn", func(t *testing.T) {
-		x := fleet()
-		x.Remember(guestbook, &old)
-		x.SetSearch(found([]string{"b"}, deploys("a", "one")))
-		x.DeleteWork(types.NamespacedName{Namespace: "b", Name: "app-abcde"})
-		expect(t, "without a work on an unread cluster there is nothing to keep", resourceNames(x), "one")
-	})
-	t.Run("older resourcesync", func(t *testing.T) {
-		x := fleet()
-		x.Remember(guestbook, &old)
-		x.SetSearch(found(nil, deploys("a", "one")))
-		expect(t, "a file that does not say speaks for all", resourceNames(x), "one")
-	})
+// Search may be away for longer than that: the report is the only one that has its words. Where
+// there is no search, reports have none of them and are held for nothing.
+func TestRemember_withoutAnyFile(t *testing.T) {
+	work := compact(t, manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync")))
+	for name, test := range map[string]struct {
+		search *intermediate.Report
+		kept   bool
+	}{
+		"search is away": {found(nil, deploys("a", "one")), true},
+		"no search":      {found(nil), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				was, _ := spied()
+				was.SetCluster(available("a"))
+				was.SetWork(work)
+				was.SetSearch(test.search)
+				old := statuses(was.View(guestbook))
+				x, told := spied()
+				x.SetCluster(available("a"))
+				x.SetWork(work)
+				x.Remember(guestbook, &old)
+				told()
+				time.Sleep(3*remembers + time.Second)
+				expect(t, "the report stays as it is", statuses(x.View(guestbook)), old)
+				expect(t, "nothing has changed", told(), map[types.NamespacedName]int{})
+				expect(t, "held", x.sets[guestbook].remembered != nil, test.kept)
+				x.Forget(guestbook)
+				time.Sleep(remembers)
+			})
+		})
+	}
 }
 
 func TestOldReportNeverTakesThePlaceOfSearch(t *testing.T) {

@@ -23,14 +23,11 @@ type set struct {
 	applications map[uint64]*entry
 
 	search *findings // nil until a good intermediate report came
-	// remembered is what the report said. It is nil unless the report was read and
-	// search has not told of every cluster.
+	// remembered is what the report said, see [Index.Remember].
 	remembered *memory
 
 	// named counts, for each resource of search, the entries in whose place it is told.
 	named []int32
-	// unheard counts the entries on clusters of which search has not told yet.
-	unheard int
 	// union is what resources returned last; nil when it has to be made anew.
 	union *merge.ResourceList
 }
@@ -58,10 +55,8 @@ type entry struct {
 	hidden bool
 	// sibling is the next entry of the same hub Application, or of one of the same hash.
 	sibling *entry
-	// told is what search tells about the work's place, nil when nothing; unheard
-	// says that it is nothing since search has not told of the cluster.
-	told    *told
-	unheard bool
+	// told is what search tells about the work's place, nil when nothing.
+	told *told
 
 	// operation and revision are the last that were seen, and uid is the UID of the
 	// ManifestWork that they were seen on (see [status.FillTransientGaps]).
@@ -132,19 +127,28 @@ func (s *set) attach(e *entry) (differs bool) {
 	if s.search == nil {
 		return differs
 	}
-	at := placeOf(e.work)
-	if e.told = s.search.of(at); e.told != nil {
+	if e.told = s.search.of(placeOf(e.work)); e.told != nil {
 		for _, n := range e.told.resources {
 			if s.named[n]++; s.named[n] == 1 {
 				differs = true
 			}
 		}
 	}
-	if e.unheard = !s.search.speaksFor(at.cluster); e.unheard {
-		s.unheard++
-		differs = differs || s.unheard == 1 && s.remembered != nil
-	}
 	return s.outdated(differs)
+}
+
+// readBy reports whether findings speak for the clusters of all works.
+func (s *set) readBy(f *findings) bool {
+	return len(f.unread) == 0 || !slices.ContainsFunc(s.entries, func(e *entry) bool { return !f.speaksFor(e.work.Namespace) })
+}
+
+// statuses is what the set's report says of rows and resources.
+func (s *set) statuses() (statuses v1alpha1.AppSetStatuses) {
+	statuses.Resources = s.resources().Refs()
+	for _, e := range s.entries {
+		statuses.ClusterConditions = append(statuses.ClusterConditions, e.row.ClusterCondition)
+	}
+	return statuses
 }
 
 // detach undoes attach.
@@ -156,11 +160,6 @@ func (s *set) detach(e *entry) (differs bool) {
 			}
 		}
 		e.told = nil
-	}
-	if e.unheard {
-		e.unheard = false
-		s.unheard--
-		differs = differs || s.unheard == 0 && s.remembered != nil
 	}
 	return s.outdated(differs)
 }
@@ -202,8 +201,7 @@ func (s *set) unite() (union merge.ResourceList) {
 	if s.search != nil {
 		union = s.search.resources.Only(func(i int) bool { return s.named[i] > 0 })
 	}
-	// What is remembered is not told by cluster: all of it stands while a part of it does.
-	if s.remembered == nil || len(s.entries) == 0 || s.search != nil && s.unheard == 0 {
+	if s.remembered == nil || len(s.entries) == 0 {
 		return union
 	}
 	if len(union.Refs()) == 0 {
@@ -235,7 +233,7 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	switch {
 	case e.told != nil:
 		return merge.NewRow(app, e.told.said())
-	case s.remembered != nil && (s.search == nil || e.unheard):
+	case s.remembered != nil:
 		return merge.NewRow(app, s.remembered.search(merge.NewRow(app, merge.Search{})))
 	}
 	return merge.NewRow(app, merge.Search{})

@@ -4,6 +4,8 @@
 package index
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
@@ -18,6 +20,20 @@ var Compact = manifestcache.Transform(nil, count)
 func keyOf(w *manifestcache.Work) types.NamespacedName {
 	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 }
+
+// belongs reports whether the work has a row in a report. Its agent may write any annotation:
+// an ApplicationSet makes Applications in its own namespace only, and a work's name, which
+// nothing can change, begins with the Application's. It may still name another Application of
+// that name: that would take the Applications of the hub to find out.
+func belongs(w *manifestcache.Work) bool {
+	set, ok := w.ApplicationSet()
+	prefix := w.HubName + "-"
+	return ok && w.HubName != "" && set.Namespace == w.HubNamespace && strings.HasPrefix(w.Name, prefix[:min(len(prefix), maxPrefix)])
+}
+
+// maxPrefix is how much of an Application's name is always in that of its work, see
+// [contract.SafeName].
+const maxPrefix = 200
 
 // setOf is the ApplicationSet in whose report the work has a row.
 func setOf(w *manifestcache.Work) types.NamespacedName {

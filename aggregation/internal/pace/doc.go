@@ -7,9 +7,9 @@
 // of it changed, so changes of a report share writes. How long they are gathered
 // depends on what comes:
 //
-//   - a lone change is written at once: a report that was quiet has writes to spare;
-//   - a trickle, which is more changes than there are writes to spare, is gathered: a
-//     change waits for company, the longer the larger the report (see [Limits]);
+//   - a lone change is written at once;
+//   - while changes go on, writes of a report keep a distance that doubles, up to four
+//     intervals;
 //   - in a storm, which is more than stormRate changes a second over all reports,
 //     every report waits until it is over, or for as long as its writes are worth.
 //

@@ -37,18 +37,17 @@ type Batch struct {
 type pending struct {
 	Batch
 	due time.Time
-	// earliest is before when company does not make it due.
-	earliest time.Time
+	// stormed: a storm has held it back, which gathers by itself.
+	stormed bool
 }
 
 // history is what is remembered of a report.
 type history struct {
-	begun time.Time // when its last write was
+	begun    time.Time     // when its last write was
+	distance time.Duration // that the next one keeps from it
 	// took is how long the last write took that succeeded, tookBefore the one before
 	// it: a single one may have met a pause of the server.
 	took, tookBefore time.Duration
-	bytes            int
-	spent            spent
 }
 
 // Changed notes a change. look says that the report has to be looked at after wait;
@@ -57,35 +56,13 @@ func (p *Pacer) Changed(key types.NamespacedName, now time.Time) (wait time.Dura
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flood.add(now)
-	last := p.last[key]
 	if s := p.waiting[key]; s != nil {
 		s.Changes++
-		return s.joined(p.limits.company(last.bytes), now)
-	}
-	earliest := now.Add(p.limits.wait(last, now))
-	s := &pending{Batch: Batch{Changes: 1, First: now}, due: earliest, earliest: earliest}
-	if trickle := last.spent.now(p.limits, last.bytes, now) > spareMost-1; trickle && p.flood.over(now) == 0 {
-		s.due = latest(earliest, now.Add(p.limits.alone(last)))
-	}
-	p.wait(key, s)
-	return s.due.Sub(now), true
-}
-
-// joined notes that one more change came: what waited for company has it.
-func (s *pending) joined(company time.Duration, now time.Time) (wait time.Duration, sooner bool) {
-	due := latest(s.earliest, now.Add(company))
-	if !due.Before(s.due) {
 		return 0, false
 	}
-	s.due = due
-	return max(0, due.Sub(now)), true
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	wait = p.limits.wait(p.last[key], now)
+	p.wait(key, &pending{Batch: Batch{Changes: 1, First: now}, due: now.Add(wait)})
+	return wait, true
 }
 
 // Take returns the changes that are due, and none when there are none. While there
@@ -101,13 +78,14 @@ func (p *Pacer) Take(key types.NamespacedName, now time.Time) (b Batch, wait tim
 		return Batch{}, s.due.Sub(now)
 	}
 	bound := s.First.Add(p.limits.patience(p.writes)).Sub(now)
-	if wait := min(bound, p.flood.over(now)); wait > 0 {
-		return Batch{}, wait
+	if over := p.flood.over(now); min(bound, over) > 0 {
+		s.stormed = true
+		return Batch{}, min(bound, max(over, time.Duration(len(p.waiting))*lookEvery))
 	}
 	p.wait(key, nil)
 	last := p.last[key]
+	last.distance = p.limits.next(last, s)
 	last.begun = now
-	last.spent.write(p.limits, last.bytes, now)
 	p.last[key] = last
 	return s.Batch, 0
 }
@@ -141,15 +119,6 @@ func (p *Pacer) Written(key types.NamespacedName, b Batch, now time.Time) {
 	p.last[key] = last
 }
 
-// Sized notes how large the report is.
-func (p *Pacer) Sized(key types.NamespacedName, bytes int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last := p.last[key]
-	last.bytes = bytes
-	p.last[key] = last
-}
-
 // Failed puts a batch back: it is due at once, and its first change stays the first.
 func (p *Pacer) Failed(key types.NamespacedName, b Batch, now time.Time) {
 	p.mu.Lock()
@@ -160,7 +129,7 @@ func (p *Pacer) Failed(key types.NamespacedName, b Batch, now time.Time) {
 	if s := p.waiting[key]; s != nil {
 		b.Changes += s.Changes
 	}
-	p.wait(key, &pending{Batch: b, due: now, earliest: now})
+	p.wait(key, &pending{Batch: b, due: now})
 }
 
 // Forget drops a report that is gone.

@@ -15,7 +15,8 @@ import (
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func TestWait(t *testing.T) {
-	limits := Limits{Delay: 100 * time.Millisecond, Interval: 700 * time.Millisecond}
+	const interval = 700 * time.Millisecond
+	limits := Limits{Delay: 100 * time.Millisecond, Interval: interval}
 	now := noon
 	for name, test := range map[string]struct {
 		why  string
@@ -24,15 +25,15 @@ func TestWait(t *testing.T) {
 	}{
 		"never written":   {"of a new report nothing is known", history{}, 100 * time.Millisecond},
 		"alone":           {"a lone change shows almost at once", history{begun: now.Add(-time.Hour)}, 100 * time.Millisecond},
-		"alone, large":    {"in a large report, too", history{begun: now.Add(-time.Hour), bytes: 1 << 20}, 100 * time.Millisecond},
-		"follows at once": {"changes that follow each other share writes", history{begun: now}, 700 * time.Millisecond},
-		"follows":         {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond)}, 200 * time.Millisecond},
-		"follows late":    {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond)}, 100 * time.Millisecond},
+		"alone again":     {"also after many", history{begun: now.Add(-time.Hour), distance: 2800 * time.Millisecond}, 100 * time.Millisecond},
+		"follows at once": {"changes that follow each other share writes", history{begun: now, distance: interval}, 700 * time.Millisecond},
+		"follows":         {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond), distance: interval}, 200 * time.Millisecond},
+		"follows late":    {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond), distance: interval}, 100 * time.Millisecond},
 		"slow":            {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second, tookBefore: time.Second}, time.Second},
-		"slow once":       {"one slow write met a pause of the server", history{begun: now, took: time.Second, tookBefore: time.Millisecond}, 700 * time.Millisecond},
-		"quick again":     {"one quick write is enough to go on", history{begun: now, took: time.Millisecond, tookBefore: time.Second}, 700 * time.Millisecond},
+		"slow once":       {"one slow write met a pause of the server", history{begun: now, distance: interval, took: time.Second, tookBefore: time.Millisecond}, 700 * time.Millisecond},
+		"quick again":     {"one quick write is enough to go on", history{begun: now, distance: interval, took: time.Millisecond, tookBefore: time.Second}, 700 * time.Millisecond},
 		"stuck":           {"but not for longer than in a storm", history{begun: now, took: time.Minute, tookBefore: time.Minute}, 30 * 700 * time.Millisecond},
-		"quick":           {"a quick write changes nothing", history{begun: now, took: time.Millisecond}, 700 * time.Millisecond},
+		"quick":           {"a quick write changes nothing", history{begun: now, distance: interval, took: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := limits.wait(test.last, now); got != test.want {

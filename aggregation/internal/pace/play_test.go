@@ -84,8 +84,8 @@ type player struct {
 	outcome
 }
 
-// play plays changes of reports of one size, as a part of the size limit.
-func play(t *testing.T, fullness float64, took time.Duration, changes []change) outcome {
+// play plays changes of reports.
+func play(t *testing.T, took time.Duration, changes []change) outcome {
 	t.Helper()
 	all := slices.Clone(changes)
 	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
@@ -93,9 +93,7 @@ func play(t *testing.T, fullness float64, took time.Duration, changes []change) 
 		Pacer: New(Limits{Delay: 100 * time.Millisecond, Interval: 500 * time.Millisecond}), now: noon, took: took,
 		waiting: map[int][]int{}, looks: map[int]time.Time{}, outcome: outcome{waits: make([]time.Duration, len(all))},
 	}
-	const limit = 1 << 20
 	for i, c := range all {
-		p.Sized(reportName(c.report), int(fullness*limit))
 		p.until(noon.Add(c.at))
 		p.now = noon.Add(c.at)
 		p.came = append(p.came, p.now)

@@ -22,6 +22,9 @@ const (
 	stormWaits     = 6
 	stormWaitsMost = 30
 	stormShare     = 20
+	// lookEvery is the time between two looks at reports that wait for the end of a storm: of
+	// 10,000 each is looked at every four seconds, which is less than their writes take then.
+	lookEvery = 400 * time.Microsecond
 )
 
 // flood is a leaky bucket: every change of any report adds one to its level, which

@@ -20,39 +20,35 @@ func TestPacerBoundsWrites(t *testing.T) {
 	lost := func(reports int) []change { return after(10*s+ms, steadily(reports, reports, 0)) }
 	for name, test := range map[string]struct {
 		why     string
-		full    float64
 		took    time.Duration // by a write
 		changes []change
 		most    most
 	}{
-		"500 of one report in half a second": {"all at once is one write", .1, 20 * ms, steadily(500, 1, ms), most{1, 900 * ms, 400 * ms}},
-		"500 of one report in 2.5 seconds":   {"as fast as a server takes them", .1, 20 * ms, steadily(500, 1, 5*ms), most{2, 3 * s, 400 * ms}},
-		"500 of one report in 5 seconds":     {"a slow server", .1, 20 * ms, steadily(500, 1, 10*ms), most{3, 3 * s, 400 * ms}},
-		"500 of a full report in 5 seconds":  {"no more when it is large", 1, 20 * ms, steadily(500, 1, 10*ms), most{3, 3 * s, 400 * ms}},
-		"one report without end":             {"it still moves every three seconds", .1, 20 * ms, steadily(10_000, 1, 10*ms), most{35, 3 * s, 400 * ms}},
+		"500 of one report in half a second": {"all at once is one write", 20 * ms, steadily(500, 1, ms), most{1, 900 * ms, 400 * ms}},
+		"500 of one report in 2.5 seconds":   {"as fast as a server takes them", 20 * ms, steadily(500, 1, 5*ms), most{2, 3 * s, 400 * ms}},
+		"500 of one report in 5 seconds":     {"a slow server", 20 * ms, steadily(500, 1, 10*ms), most{3, 3 * s, 400 * ms}},
+		"one report without end":             {"it still moves every three seconds", 20 * ms, steadily(10_000, 1, 10*ms), most{35, 3 * s, 400 * ms}},
 
-		"storm over 2 reports":    {"they are held back as one is", .15, 20 * ms, steadily(3000, 2, 12*ms), most{26, 3 * s, 500 * ms}},
-		"storm over 10 reports":   {"no report alone is fast, all together are", .15, 20 * ms, storm, most{100, 4 * s, 500 * ms}},
-		"storm, slow writes":      {"they take no larger part of the time", .15, 60 * ms, storm, most{40, 12 * s, 500 * ms}},
-		"storm, slower writes":    {"people watch it", .15, time.Second, storm, most{40, 15 * s, 500 * ms}},
-		"storm over 100 reports":  {"the more reports, the fewer changes share a write", .05, 20 * ms, steadily(3000, 100, 12*ms), most{330, 15 * s, 500 * ms}},
-		"storm at random":         {"chance does not end it", .15, 20 * ms, atRandom(3000, 10, 12*ms), most{100, 4 * s, 500 * ms}},
-		"storm with pauses":       {"an API server that pauses gets no write of each report for it", .15, 20 * ms, paused(storm, 2*s, 300*ms), most{100, 4500 * ms, 500 * ms}},
-		"storm without end":       {"every report moves every four seconds", .15, 20 * ms, steadily(50_000, 10, 12*ms), most{1550, 4 * s, 500 * ms}},
-		"just below a storm":      {"two thirds of the rate are a trickle", .15, 20 * ms, atRandom(30_000, 10, 60*ms), most{10_000, 2750 * ms, 2750 * ms}},
-		"5 a second, one report":  {"steady changes are gathered", .5, 20 * ms, steadily(300, 1, 200*ms), most{24, 2750 * ms, 2750 * ms}},
-		"5 a second, full":        {"no longer at the size limit", 1, 20 * ms, steadily(300, 1, 200*ms), most{24, 2750 * ms, 2750 * ms}},
-		"5 a second, 10 reports":  {"the same in several", 1, 20 * ms, atRandom(3000, 10, 200*ms), most{1350, 2750 * ms, 2750 * ms}},
-		"5 a second, 100 reports": {"in many most are alone", 1, 20 * ms, atRandom(3000, 100, 200*ms), most{3000, 2750 * ms, 2750 * ms}},
+		"storm over 2 reports":    {"they are held back as one is", 20 * ms, steadily(3000, 2, 12*ms), most{26, 3 * s, 500 * ms}},
+		"storm over 10 reports":   {"no report alone is fast, all together are", 20 * ms, storm, most{100, 4 * s, 500 * ms}},
+		"storm, slow writes":      {"they take no larger part of the time", 60 * ms, storm, most{40, 12 * s, 500 * ms}},
+		"storm, slower writes":    {"people watch it", time.Second, storm, most{40, 15 * s, 500 * ms}},
+		"storm over 100 reports":  {"the more reports, the fewer changes share a write", 20 * ms, steadily(3000, 100, 12*ms), most{330, 15 * s, 500 * ms}},
+		"storm at random":         {"chance does not end it", 20 * ms, atRandom(3000, 10, 12*ms), most{100, 4 * s, 500 * ms}},
+		"storm with pauses":       {"an API server that pauses gets no write of each report for it", 20 * ms, paused(storm, 2*s, 300*ms), most{100, 4500 * ms, 500 * ms}},
+		"storm without end":       {"every report moves every four seconds", 20 * ms, steadily(50_000, 10, 12*ms), most{1550, 4 * s, 500 * ms}},
+		"just below a storm":      {"two thirds of the rate are a trickle", 20 * ms, atRandom(30_000, 10, 60*ms), most{10_000, 2 * s, 2 * s}},
+		"5 a second, one report":  {"steady changes are gathered", 20 * ms, steadily(300, 1, 200*ms), most{34, 2 * s, 2 * s}},
+		"5 a second, 10 reports":  {"the same in several", 20 * ms, atRandom(3000, 10, 200*ms), most{2350, 2 * s, 2 * s}},
+		"5 a second, 100 reports": {"in many most are alone", 20 * ms, atRandom(3000, 100, 200*ms), most{3000, 2 * s, 2 * s}},
 
-		"a cluster lost, 10 reports":  {"no storm", .1, 20 * ms, lost(10), most{10, 115 * ms, 115 * ms}},
-		"a cluster lost, 100 reports": {"a short one", .1, 20 * ms, lost(100), most{100, 400 * ms, 400 * ms}},
-		"lost among 5 a second":       {"the others do not make it longer", .1, 20 * ms, append(steadily(300, 10, 200*ms), lost(100)...), most{400, 2500 * ms, 2500 * ms}},
-		"lone changes, small report":  {"are seen at once", .01, 20 * ms, steadily(10, 1, 5*s), most{10, 110 * ms, 110 * ms}},
-		"lone changes, full report":   {"at once, too", 1, 20 * ms, steadily(10, 1, 8*s), most{10, 110 * ms, 110 * ms}},
+		"a cluster lost, 10 reports":  {"no storm", 20 * ms, lost(10), most{10, 115 * ms, 115 * ms}},
+		"a cluster lost, 100 reports": {"a short one", 20 * ms, lost(100), most{100, 400 * ms, 400 * ms}},
+		"lost among 5 a second":       {"the others do not make it longer", 20 * ms, append(steadily(300, 10, 200*ms), lost(100)...), most{400, 2500 * ms, 2500 * ms}},
+		"lone changes, small report":  {"are seen at once", 20 * ms, steadily(10, 1, 5*s), most{10, 110 * ms, 110 * ms}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := play(t, test.full, test.took, test.changes)
+			got := play(t, test.took, test.changes)
 			if got.writes > test.most.writes || got.longest > test.most.longest || got.tail > test.most.tail {
 				t.Errorf("%s: %d writes, longest wait %s, the last write %s after the last change; want at most %d, %s and %s",
 					test.why, got.writes, got.longest, got.tail, test.most.writes, test.most.longest, test.most.tail)
@@ -89,5 +85,23 @@ func TestFloodIsForgotten(t *testing.T) {
 				t.Errorf("%s: over after %s, want %s", test.why, got, test.want)
 			}
 		})
+	}
+}
+
+// How often reports are looked at that wait for the end of a storm is bounded for all together.
+func TestTake_manyReportsAreLookedAtRarely(t *testing.T) {
+	p := New(Limits{Interval: 500 * time.Millisecond})
+	for i := range 10_000 {
+		p.Changed(reportName(i), noon)
+	}
+	if b, wait := p.Take(reportName(0), noon); b.Changes != 0 || wait < 2*time.Second {
+		t.Errorf("%d changes are due in %s", b.Changes, wait)
+	}
+	few := New(Limits{Interval: 500 * time.Millisecond})
+	for range 100 {
+		few.Changed(reportName(0), noon)
+	}
+	if b, wait := few.Take(reportName(0), noon); b.Changes != 0 || wait > 400*time.Millisecond {
+		t.Errorf("a single one: %d changes are due in %s", b.Changes, wait)
 	}
 }

@@ -10,15 +10,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"golang.org/x/net/netutil"
 	"k8s.io/apimachinery/pkg/types"
 	certutil "k8s.io/client-go/util/cert"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -53,13 +52,9 @@ type Options struct {
 
 // Setup adds the page to a manager, on a leader and on a standby alike.
 func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
-	scheme := runtime.NewScheme()
-	if err := errors.Join(authenticationv1.AddToScheme(scheme), authorizationv1.AddToScheme(scheme)); err != nil {
-		return nil, fmt.Errorf("register types: %w", err)
-	}
-	reviews, err := client.New(mgr.GetConfig(), client.Options{Scheme: scheme, HTTPClient: mgr.GetHTTPClient()})
+	identity, err := access.New(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
-		return nil, fmt.Errorf("make a client for reviews: %w", err)
+		return nil, err
 	}
 	p := &Page{flags: o.Flags, log: o.Log, synced: make(chan struct{}), wait: o.WaitForSync}
 	apps, err := hubapps.NewWatch(mgr.GetConfig(), p.applicationChanged)
@@ -67,7 +62,7 @@ func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
 		return nil, err
 	}
 	p.server, err = server.New(server.Options{
-		Fleet: model.NewFleet(o.Source), Applications: apps, Identity: access.New(reviews, time.Now), Synced: p.isSynced,
+		Fleet: model.NewFleet(o.Source), Applications: apps, Identity: identity, Synced: p.isSynced,
 		Hosts: o.Flags.names(), Secure: o.Flags.secure,
 		ArgoCDURL: strings.TrimSuffix(o.Flags.argocdURL, "/"), ArgoCDOf: argoCDOf(mgr.GetCache()), Log: o.Log, Now: time.Now,
 	})
@@ -119,8 +114,11 @@ const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 10 * time.Second
 	writeTimeout  = 30 * time.Second
-	idleTimeout   = 2 * time.Minute
+	idleTimeout   = 30 * time.Second
 	maxHeader     = 16 << 10
+	// maxConnections is how many there are at once; each costs some 40 KiB before it asks for
+	// anything, and this process writes the reports as well.
+	maxConnections = 256
 )
 
 // Start serves until ctx ends.
@@ -137,6 +135,7 @@ func (p *Page) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--page-bind-address %q: %w", p.flags.address, err)
 	}
+	listener = netutil.LimitListener(listener, maxConnections)
 	go func() {
 		if p.wait(ctx) == nil { // it ends with ctx, too
 			close(p.synced)
@@ -145,7 +144,8 @@ func (p *Page) Start(ctx context.Context) error {
 	s := &http.Server{
 		Handler: p.server.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, TLSConfig: config,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // open streams end with the process
+		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(p.log.V(1)), slog.LevelDebug), // each stranger's handshake
+		BaseContext: func(net.Listener) context.Context { return ctx },                  // open streams end with the process
 	}
 	closed := make(chan struct{})
 	go func() {

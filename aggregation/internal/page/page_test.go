@@ -68,6 +68,25 @@ func TestNothingIsShownBeforeAllIsRead(t *testing.T) {
 	answers(http.StatusServiceUnavailable)
 	close(read)
 	answers(http.StatusOK)
+	browser.CloseIdleConnections()
+	idle := make([]net.Conn, maxConnections)
+	for i := range idle { // which ask for nothing
+		if idle[i], err = (&net.Dialer{}).DialContext(t.Context(), "tcp", address); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/login", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response, err := (&http.Client{Timeout: time.Second}).Do(r); err == nil {
+		_ = response.Body.Close()
+		t.Error("there is no limit of connections")
+	}
+	for _, c := range idle {
+		_ = c.Close()
+	}
+	answers(http.StatusOK)
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package prune removes what an ApplicationSet leaves behind: its report and its
-// intermediate report. It acts on a live answer that the ApplicationSet is not
+// Package prune removes what an ApplicationSet leaves behind, its report. It acts on a live
+// answer that the ApplicationSet is not
 // there, and on nothing less: an error is not an answer.
 package prune
 
@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
@@ -28,14 +27,11 @@ type Pruner struct {
 	Live client.Reader
 	// Writer deletes reports.
 	Writer client.Writer
-	// Store holds the intermediate reports; resourcesync removes them too.
-	Store *intermediate.Store
 }
 
 // Prune removes the reports of an ApplicationSet if it is positively gone. Report
 // is the metadata of the report that was seen, nil when there is none. It returns
-// whether the ApplicationSet is gone and whether a report was deleted; a file that
-// cannot be removed is no error, since resourcesync removes it as well.
+// whether the ApplicationSet is gone and whether a report was deleted. Its file is resourcesync's.
 func (p *Pruner) Prune(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) (gone, deleted bool, err error) {
 	err = p.Live.Get(ctx, key, argocd.ApplicationSetMetadata())
 	if err == nil {
@@ -52,7 +48,6 @@ func (p *Pruner) Prune(ctx context.Context, key types.NamespacedName, report *me
 		}
 		deleted = err == nil
 	}
-	_ = p.Store.Remove(key.Namespace, key.Name)
 	return true, deleted, nil
 }
 

@@ -6,8 +6,6 @@ package prune
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,8 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
 // hub answers as it is told; what a test does not expect to be asked, it panics on.
@@ -45,38 +41,30 @@ func TestPrune(t *testing.T) {
 	report := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: "u", ResourceVersion: "7"}}
 
 	for name, test := range map[string]struct {
-		why                 string
-		hub                 hub
-		report              *metav1.PartialObjectMetadata
-		gone, deleted, file bool
-		err                 bool
+		why           string
+		hub           hub
+		report        *metav1.PartialObjectMetadata
+		gone, deleted bool
+		err           bool
 	}{
-		"still there":   {why: "nothing to do", report: report, file: true},
-		"gone":          {why: "report and file go", hub: hub{get: notFound}, report: report, gone: true, deleted: true},
-		"no report":     {why: "the file goes alone", hub: hub{get: notFound}, gone: true},
+		"still there":   {why: "nothing to do", report: report},
+		"gone":          {why: "its report goes", hub: hub{get: notFound}, report: report, gone: true, deleted: true},
+		"no report":     {why: "there is nothing to remove", hub: hub{get: notFound}, gone: true},
 		"report gone":   {why: "another client was faster", hub: hub{get: notFound, delete: apierrors.NewNotFound(sets, key.Name)}, report: report, gone: true},
-		"cannot delete": {why: "the file tells that there is something left to do", hub: hub{get: notFound, delete: apierrors.NewForbidden(sets, key.Name, nil)}, report: report, gone: true, file: true, err: true},
-		"report is new": {why: "what was not seen is not deleted", hub: hub{get: notFound, delete: apierrors.NewConflict(sets, key.Name, nil)}, report: report, gone: true, file: true, err: true},
-		"forbidden":     {why: "a refusal is not an answer", hub: hub{get: apierrors.NewForbidden(sets, key.Name, nil)}, report: report, file: true, err: true},
-		"unreachable":   {why: "nor is silence", hub: hub{get: errors.New("connection refused")}, report: report, file: true, err: true},
+		"cannot delete": {why: "it is tried again", hub: hub{get: notFound, delete: apierrors.NewForbidden(sets, key.Name, nil)}, report: report, gone: true, err: true},
+		"report is new": {why: "what was not seen is not deleted", hub: hub{get: notFound, delete: apierrors.NewConflict(sets, key.Name, nil)}, report: report, gone: true, err: true},
+		"forbidden":     {why: "a refusal is not an answer", hub: hub{get: apierrors.NewForbidden(sets, key.Name, nil)}, report: report, err: true},
+		"unreachable":   {why: "nor is silence", hub: hub{get: errors.New("connection refused")}, report: report, err: true},
 		"not served": {
-			why: "a server without ApplicationSets says 404 as well", report: report, file: true, err: true,
+			why: "a server without ApplicationSets says 404 as well", report: report, err: true,
 			hub: hub{get: apierrors.NewGenericServerResponse(404, "get", sets, key.Name, "404 page not found", 0, true)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			store := intermediate.NewStore(dir)
-			if err := store.Write(&intermediate.Report{Namespace: key.Namespace, Name: key.Name}); err != nil {
-				t.Fatal(err)
-			}
-			p := &Pruner{Live: &test.hub, Writer: &test.hub, Store: store}
+			p := &Pruner{Live: &test.hub, Writer: &test.hub}
 			gone, deleted, err := p.Prune(t.Context(), key, test.report)
 			if gone != test.gone || deleted != test.deleted || (err != nil) != test.err {
 				t.Errorf("%s: gone %v, deleted %v, error %v", test.why, gone, deleted, err)
-			}
-			if _, err := store.Read(key.Namespace, key.Name); (err == nil) != test.file {
-				t.Errorf("%s: reading the intermediate report: %v", test.why, err)
 			}
 			for _, o := range test.hub.deleted {
 				if p := o.Preconditions; p == nil || *p.UID != "u" || *p.ResourceVersion != "7" {
@@ -84,18 +72,5 @@ func TestPrune(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The directory may be mounted read-only: resourcesync removes the file as well.
-func TestPruneWithoutTheDirectory(t *testing.T) {
-	h := &hub{get: apierrors.NewNotFound(schema.GroupResource{}, "guestbook")}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := &Pruner{Live: h, Writer: h, Store: intermediate.NewStore(filepath.Join(file, "no-folder"))}
-	if gone, _, err := p.Prune(t.Context(), types.NamespacedName{Namespace: "argocd", Name: "guestbook"}, nil); err != nil || !gone {
-		t.Errorf("gone %v, error %v: the file is not ours to insist on", gone, err)
 	}
 }

@@ -23,7 +23,6 @@ func (r *Reconciler) recordMetrics(key types.NamespacedName, operation string, c
 	size := envelope + c.Bytes()
 	bytesGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(size))
 	leftOutGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(c.RowsLeftOut))
-	r.pacer.Sized(key, size)
 	if operation == "" {
 		return
 	}

@@ -118,7 +118,7 @@ func newBench(t *testing.T) *bench {
 	b.cache = &lateCache{}
 	b.Reconciler = &Reconciler{
 		cached: b.cache, live: b.server, writer: b.server, index: b.index, events: events.NewFakeRecorder(10),
-		pruner: &prune.Pruner{Live: b.server, Writer: b.server, Store: intermediate.NewStore(t.TempDir())},
+		pruner: &prune.Pruner{Live: b.server, Writer: b.server},
 		store:  intermediate.NewStore(t.TempDir()), pacer: pace.New(pace.Limits{}), limit: 1 << 20, tracker: newTracker(),
 	}
 	b.cacheCatchesUp()

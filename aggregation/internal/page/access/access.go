@@ -1,35 +1,54 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package access asks the hub's API server who a viewer is and what they may see, and
-// remembers the answers for a short while. What it could not ask is never allowed.
+// Package access authenticates viewers and reviews what they may see, by the hub's API
+// server. What could not be reviewed is never allowed.
 package access
 
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync/atomic"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/authentication/token/cache"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/plugin/pkg/authenticator/token/webhook"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/client-go/rest"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// How long an answer counts, and how many are remembered.
 const (
-	yesFor     = time.Minute
-	noFor      = 10 * time.Second
-	maxAnswers = 1000
-	maxRights  = 10_000
-	// parallel is how many namespaces are asked for at once.
+	// remembered is how long an answer counts, unknownFor that of an unknown token.
+	remembered = time.Minute
+	unknownFor = 10 * time.Second
+	// maxViewers is how many viewers' rights are remembered.
+	maxViewers = 500
+	// parallel is how many namespaces of a viewer are reviewed at once.
 	parallel = 8
-	// timeout is how long one review may take.
-	timeout = 10 * time.Second
+	// tokenTimeout bounds one TokenReview, rightsTimeout all reviews of one viewer's rights.
+	tokenTimeout  = 10 * time.Second
+	rightsTimeout = 25 * time.Second
+	// Reviews a second that the page may cost the API server, and how many at once.
+	tokenRate, tokenBurst   = 20, 100
+	rightsRate, rightsBurst = 200, 1000
 )
 
 // What a viewer needs: to get the reports of a namespace, or of all.
@@ -40,43 +59,63 @@ const (
 
 // Errors of [Access].
 var (
-	// ErrUnknown: the token is nobody's.
+	// ErrUnknown: the hub does not accept the token.
 	ErrUnknown = errors.New("log in with a token the hub accepts")
 	// ErrUnavailable: the API server did not answer.
 	ErrUnavailable = errors.New("the hub's API server does not answer; trying again")
 )
 
-// Viewer is somebody whose token the hub accepted.
+// Viewer is the user of a token that the hub accepted.
 type Viewer struct {
 	Name string
-	user authenticationv1.UserInfo
-	key  [sha256.Size]byte
+	spec authorizationv1.SubjectAccessReviewSpec
+	key  string
 }
 
-// Access asks and remembers. It is safe for concurrent use.
+// Access authenticates and authorizes. It is safe for concurrent use.
 type Access struct {
-	reviews client.Writer
-	now     func() time.Time
-
-	mu      sync.Mutex
-	viewers map[[sha256.Size]byte]answer[*Viewer]
-	rights  map[right]answer[bool]
+	tokens  authenticator.Token
+	reviews authorizationclient.SubjectAccessReviewInterface
+	rights  *utilcache.LRUExpireCache // *rights by viewer
+	flight  singleflight.Group
+	// last are the namespaces that were reviewed last, which most viewers' rights share.
+	last atomic.Pointer[[]string]
 }
 
-type right struct {
-	viewer    [sha256.Size]byte
-	namespace string // empty: all
+// rights are the answers for one viewer. They never change.
+type rights struct {
+	until    time.Time
+	all      bool
+	reviewed []string // sorted
+	allowed  map[string]struct{}
 }
 
-type answer[T any] struct {
-	value T
-	until time.Time
-}
-
-// New returns an access that asks by creating reviews. The binary's role has the right
-// to, as for its metrics.
-func New(reviews client.Writer, now func() time.Time) *Access {
-	return &Access{reviews: reviews, now: now, viewers: map[[sha256.Size]byte]answer[*Viewer]{}, rights: map[right]answer[bool]{}}
+// New returns an access that creates reviews. The binary's role has the right to, as for
+// its metrics.
+func New(config *rest.Config, through *http.Client) (*Access, error) {
+	limited := func(qps float32, burst int) *rest.Config {
+		c := rest.CopyConfig(config)
+		c.QPS, c.Burst = qps, burst
+		return c
+	}
+	authentication, err := authenticationclient.NewForConfigAndClient(limited(tokenRate, tokenBurst), through)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for TokenReviews: %w", err)
+	}
+	authorization, err := authorizationclient.NewForConfigAndClient(limited(rightsRate, rightsBurst), through)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for SubjectAccessReviews: %w", err)
+	}
+	// One try: the page tries again by itself.
+	tokens, err := webhook.NewFromInterface(authentication, nil, wait.Backoff{Steps: 1}, tokenTimeout, webhook.AuthenticatorMetrics{
+		RecordRequestTotal: func(context.Context, string) {}, RecordRequestLatency: func(context.Context, string, float64) {},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make an authenticator: %w", err)
+	}
+	return &Access{
+		tokens: cache.New(tokens, false, remembered, unknownFor), reviews: authorization.SubjectAccessReviews(), rights: utilcache.NewLRUExpireCache(maxViewers),
+	}, nil
 }
 
 // Authenticate returns whose token it is: [ErrUnknown] or [ErrUnavailable] otherwise.
@@ -84,127 +123,134 @@ func (a *Access) Authenticate(ctx context.Context, token string) (*Viewer, error
 	if token == "" {
 		return nil, ErrUnknown
 	}
-	key := sha256.Sum256([]byte(token))
-	if v, ok := recall(a, a.viewers, key); ok {
-		if v == nil {
-			return nil, ErrUnknown
-		}
-		return v, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-	if err := a.reviews.Create(ctx, review); err != nil {
+	response, ok, err := a.tokens.AuthenticateToken(ctx, token)
+	switch {
+	case isOutage(err):
 		return nil, fmt.Errorf("%w: review a token: %w", ErrUnavailable, err)
-	}
-	if !review.Status.Authenticated {
-		remember(a, a.viewers, maxAnswers, key, nil, noFor)
+	case err != nil || !ok: // an error is then the API server's reason
 		return nil, ErrUnknown
 	}
-	v := &Viewer{Name: review.Status.User.Username, user: review.Status.User, key: key}
-	remember(a, a.viewers, maxAnswers, key, v, yesFor)
+	v := &Viewer{Name: response.User.GetName(), spec: authorizationv1.SubjectAccessReviewSpec{
+		User: response.User.GetName(), UID: response.User.GetUID(), Groups: response.User.GetGroups(), Extra: map[string]authorizationv1.ExtraValue{},
+	}}
+	for name, value := range response.User.GetExtra() {
+		if name != user.CredentialIDKey { // which is another one for each token of an account
+			v.spec.Extra[name] = value
+		}
+	}
+	data, err := json.Marshal(v.spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode a viewer: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	v.key = string(sum[:])
 	return v, nil
 }
 
-// Allowed returns what a viewer may see of some namespaces: a function that says so of
-// each. It asks for all namespaces first, and for each one only when that is refused.
+// isOutage reports whether a review has no answer, rather than no for an answer.
+func isOutage(err error) bool {
+	var status apierrors.APIStatus
+	var transport *url.Error
+	return errors.As(err, &status) || errors.As(err, &transport) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// Forget drops what is remembered of a viewer's rights, so that a new login counts at once.
+func (a *Access) Forget(v *Viewer) { a.rights.Remove(v.key) }
+
+// Allowed returns what a viewer may see of sorted namespaces: a function that says so of
+// each, and of "" whether it is all of them. All are reviewed first, and each one only when
+// that is refused.
 func (a *Access) Allowed(ctx context.Context, v *Viewer, namespaces []string) (func(namespace string) bool, error) {
-	all, err := a.allowed(ctx, v, "")
-	if err != nil {
-		return nil, err
+	known := a.known(v)
+	if known == nil || len(known.missing(namespaces)) > 0 {
+		reviewed, err, _ := a.flight.Do(v.key, func() (any, error) { return a.review(context.WithoutCancel(ctx), v, namespaces) })
+		if err != nil {
+			return nil, err
+		}
+		known, _ = reviewed.(*rights)
 	}
-	if all {
-		return func(string) bool { return true }, nil
+	return func(namespace string) bool {
+		_, ok := known.allowed[namespace]
+		return ok || known.all
+	}, nil
+}
+
+func (a *Access) known(v *Viewer) *rights {
+	value, _ := a.rights.Get(v.key)
+	known, _ := value.(*rights)
+	return known
+}
+
+// missing returns the namespaces that have not been reviewed.
+func (r *rights) missing(namespaces []string) []string {
+	if r.all || slices.Equal(r.reviewed, namespaces) {
+		return nil
 	}
-	var (
-		mu      sync.Mutex
-		yes     = map[string]struct{}{}
-		errs    []error
-		workers sync.WaitGroup
-		next    = make(chan string)
-	)
-	for range min(parallel, len(namespaces)) {
-		workers.Go(func() {
-			for namespace := range next {
-				ok, err := a.allowed(ctx, v, namespace)
-				mu.Lock()
-				if ok {
-					yes[namespace] = struct{}{}
-				}
-				errs = append(errs, err)
-				mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(namespaces), func(n string) bool {
+		_, found := slices.BinarySearch(r.reviewed, n)
+		return found
+	})
+}
+
+// review completes a viewer's rights. What was answered before an error is kept.
+func (a *Access) review(ctx context.Context, v *Viewer, namespaces []string) (*rights, error) {
+	ctx, cancel := context.WithTimeout(ctx, rightsTimeout)
+	defer cancel()
+	now := &rights{until: time.Now().Add(remembered), allowed: map[string]struct{}{}}
+	if before := a.known(v); before != nil {
+		*now = *before
+	} else {
+		all, err := a.allowed(ctx, v, "")
+		if err != nil {
+			return nil, err
+		}
+		now.all = all
+	}
+	missing := now.missing(namespaces)
+	answers := make([]*bool, len(missing))
+	var reviews errgroup.Group
+	reviews.SetLimit(parallel)
+	for i, namespace := range missing {
+		reviews.Go(func() error {
+			ok, err := a.allowed(ctx, v, namespace)
+			if err == nil {
+				answers[i] = &ok
 			}
+			return err
 		})
 	}
-	for _, namespace := range namespaces {
-		next <- namespace
+	err := reviews.Wait()
+	next := rights{until: now.until, all: now.all, reviewed: slices.Clone(now.reviewed), allowed: map[string]struct{}{}}
+	for n := range now.allowed {
+		next.allowed[n] = struct{}{}
 	}
-	close(next)
-	workers.Wait()
-	return func(namespace string) bool { _, ok := yes[namespace]; return ok }, errors.Join(errs...)
+	for i, answer := range answers {
+		if answer == nil {
+			continue
+		}
+		next.reviewed = append(next.reviewed, missing[i])
+		if *answer {
+			next.allowed[missing[i]] = struct{}{}
+		}
+	}
+	slices.Sort(next.reviewed)
+	if last := a.last.Load(); last != nil && slices.Equal(*last, next.reviewed) {
+		next.reviewed = *last
+	} else {
+		a.last.Store(&next.reviewed)
+	}
+	a.rights.Add(v.key, &next, time.Until(next.until))
+	return &next, err
 }
 
 func (a *Access) allowed(ctx context.Context, v *Viewer, namespace string) (bool, error) {
-	key := right{v.key, namespace}
-	if yes, ok := recall(a, a.rights, key); ok {
-		return yes, nil
+	review := &authorizationv1.SubjectAccessReview{Spec: v.spec}
+	review.Spec.ResourceAttributes = &authorizationv1.ResourceAttributes{
+		Namespace: namespace, Verb: Verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: Resource,
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	extra := make(map[string]authorizationv1.ExtraValue, len(v.user.Extra))
-	for name, value := range v.user.Extra {
-		extra[name] = authorizationv1.ExtraValue(value)
-	}
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: v.user.Username, UID: v.user.UID, Groups: v.user.Groups, Extra: extra,
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: Verb, Group: v1alpha1.GroupVersion.Group, Version: v1alpha1.GroupVersion.Version, Resource: Resource,
-		},
-	}}
-	if err := a.reviews.Create(ctx, review); err != nil {
+	answer, err := a.reviews.Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
 		return false, fmt.Errorf("%w: review a right: %w", ErrUnavailable, err)
 	}
-	ttl := noFor
-	if review.Status.Allowed {
-		ttl = yesFor
-	}
-	remember(a, a.rights, maxRights, key, review.Status.Allowed, ttl)
-	return review.Status.Allowed, nil
-}
-
-// Forget drops what is remembered of a token, which somebody has logged out with.
-func (a *Access) Forget(token string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.viewers, sha256.Sum256([]byte(token)))
-}
-
-func recall[K comparable, T any](a *Access, from map[K]answer[T], key K) (value T, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	kept, ok := from[key]
-	if !ok || a.now().After(kept.until) {
-		return value, false
-	}
-	return kept.value, true
-}
-
-func remember[K comparable, T any](a *Access, in map[K]answer[T], most int, key K, value T, ttl time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now := a.now()
-	if len(in) >= most {
-		for k, kept := range in {
-			if now.After(kept.until) {
-				delete(in, k)
-			}
-		}
-	}
-	for k := range in { // any: it is asked for again
-		if len(in) < most {
-			break
-		}
-		delete(in, k)
-	}
-	in[key] = answer[T]{value, now.Add(ttl)}
+	return answer.Status.Allowed, nil
 }

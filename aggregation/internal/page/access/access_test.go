@@ -4,12 +4,17 @@
 package access
 
 import (
-	"context"
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -17,6 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,46 +30,92 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-var hub client.Client
+var (
+	hub    client.Client
+	config *rest.Config
+)
 
 func TestMain(m *testing.M) {
-	testkit.Main(m, func(config *rest.Config) (err error) {
-		hub, err = client.New(config, client.Options{Scheme: scheme.Scheme})
+	testkit.Main(m, func(c *rest.Config) (err error) {
+		config = c
+		hub, err = client.New(c, client.Options{Scheme: scheme.Scheme})
 		return err
 	})
 }
 
-// counter counts reviews on their way to the API server, and breaks when told to.
-type counter struct {
-	client.Writer
-	mu     sync.Mutex
-	n      int
-	broken error
-}
-
-func (c *counter) Create(ctx context.Context, o client.Object, options ...client.CreateOption) error {
-	c.mu.Lock()
-	c.n++
-	broken := c.broken
-	c.mu.Unlock()
-	if broken != nil {
-		return broken
+func open(t *testing.T, config *rest.Config, through http.RoundTripper) *Access {
+	t.Helper()
+	a, err := New(config, &http.Client{Transport: through})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return c.Writer.Create(ctx, o, options...)
+	return a
 }
 
-func (c *counter) take() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := c.n
-	c.n = 0
-	return n
+// real returns an access to the API server of the test.
+func real(t *testing.T) *Access {
+	t.Helper()
+	through, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open(t, config, through)
 }
 
-// clock is a time that a test moves.
-type clock struct{ now time.Time }
+// reviewer answers reviews as an API server that gives each account one namespace: token and
+// name are "account/namespace", and what follows a "#" tells the account's tokens apart.
+type reviewer struct {
+	mu             sync.Mutex
+	tokens, rights int
+	broken         error
+}
 
-func (c *clock) Now() time.Time { return c.now }
+func (r *reviewer) RoundTrip(request *http.Request) (*http.Response, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		return nil, r.broken
+	}
+	var review struct {
+		metav1.TypeMeta
+		Spec struct {
+			Token              string
+			User               string
+			ResourceAttributes *authorizationv1.ResourceAttributes
+		}
+	}
+	if err := json.NewDecoder(request.Body).Decode(&review); err != nil {
+		return nil, err
+	}
+	var answer any
+	if strings.HasSuffix(request.URL.Path, "/tokenreviews") {
+		r.tokens++
+		name, _, _ := strings.Cut(review.Spec.Token, "#")
+		status := authenticationv1.TokenReviewStatus{Error: "[invalid bearer token]"}
+		if strings.Contains(name, "/") {
+			status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{
+				Username: name, Extra: map[string]authenticationv1.ExtraValue{user.CredentialIDKey: {review.Spec.Token}},
+			}}
+		}
+		answer = authenticationv1.TokenReview{TypeMeta: review.TypeMeta, Status: status}
+	} else {
+		r.rights++
+		_, namespace, _ := strings.Cut(review.Spec.User, "/")
+		allowed := namespace == review.Spec.ResourceAttributes.Namespace
+		answer = authorizationv1.SubjectAccessReview{TypeMeta: review.TypeMeta, Status: authorizationv1.SubjectAccessReviewStatus{Allowed: allowed}}
+	}
+	data, err := json.Marshal(answer)
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(data))}, err
+}
+
+func (r *reviewer) take() (tokens, rights int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tokens, rights, r.tokens, r.rights = r.tokens, r.rights, 0, 0
+	return tokens, rights
+}
+
+var nowhere = &rest.Config{Host: "https://hub.example.com", ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 
 func create(t *testing.T, o client.Object) {
 	t.Helper()
@@ -136,7 +188,7 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 		want  []string
 	}{{a, []string{"team-a"}}, {b, []string{"team-b"}}, {platform, []string{"team-a", "team-b", "team-c"}}} {
 		testkit.Eventually(t, fmt.Sprintf("%v", test.want), func() error {
-			if got := sees(t, New(hub, time.Now), test.token, "team-a", "team-b", "team-c"); !slices.Equal(got, test.want) {
+			if got := sees(t, real(t), test.token, "team-a", "team-b", "team-c"); !slices.Equal(got, test.want) {
 				return fmt.Errorf("it sees %v", got)
 			}
 			return nil
@@ -146,7 +198,7 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, "the right to be gone", func() error {
-		if got := sees(t, New(hub, time.Now), b, "team-a", "team-b"); len(got) > 0 {
+		if got := sees(t, real(t), b, "team-a", "team-b"); len(got) > 0 {
 			return fmt.Errorf("it sees %v", got)
 		}
 		return nil
@@ -154,7 +206,7 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 }
 
 func TestTokensOfNobody(t *testing.T) {
-	a := New(hub, time.Now)
+	a := real(t)
 	for _, token := range []string{"", "nonsense", "a.b.c"} {
 		if _, err := a.Authenticate(t.Context(), token); !errors.Is(err, ErrUnknown) {
 			t.Errorf("%q: %v", token, err)
@@ -162,46 +214,94 @@ func TestTokensOfNobody(t *testing.T) {
 	}
 }
 
-func TestAnswersCountForAWhile(t *testing.T) {
-	namespaces(t, "team-d")
-	token := account(t, "team-d", "dora")
-	through, at := &counter{Writer: hub}, &clock{time.Now()}
-	a := New(through, at.Now)
-	look := func() { sees(t, a, token, "team-d") }
-	for _, step := range []struct {
-		why     string
-		after   time.Duration
-		reviews int
+// many returns names of namespaces.
+func many(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf("team-%04d", i)
+	}
+	return all
+}
+
+// What an open page asks for each second costs the API server one review of each namespace a
+// minute, however many tokens the account has and however many tenants have one open.
+func TestAllowed_oneReviewOfANamespaceAMinute(t *testing.T) {
+	for name, test := range map[string]struct {
+		tenants, tokens, namespaces int
 	}{
-		{"first it asks for the token, all namespaces and the one", 0, 3},
-		{"then it remembers", time.Second, 0},
-		{"a no is asked for again soon", noFor, 2},
-		{"a yes later", yesFor, 3},
+		"one tenant":            {1, 1, 1000},
+		"a new token each time": {1, 60, 1000},
+		"many tenants":          {20, 1, 600}, // a Server's own cache of answers has 8,192
 	} {
-		at.now = at.now.Add(step.after)
-		look()
-		if n := through.take(); n != step.reviews {
-			t.Errorf("%s: %d reviews, want %d", step.why, n, step.reviews)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				through := &reviewer{}
+				a := open(t, nowhere, through)
+				all := many(test.namespaces)
+				seconds := time.Now()
+				for i := range 50 {
+					for n := range test.tenants {
+						own := all[n]
+						if got := sees(t, a, fmt.Sprintf("tenant-%d/%s#%d", n, own, i%test.tokens), all...); !slices.Equal(got, []string{own}) {
+							t.Fatalf("tenant %d sees %v", n, got)
+						}
+					}
+					time.Sleep(time.Until(seconds.Add(time.Duration(i+1) * time.Second)))
+				}
+				// The last ones of many tenants wait for their turn, so a minute may be over for the first.
+				if _, rights := through.take(); rights > 2*test.tenants*(test.namespaces+1) || test.tenants == 1 && rights != test.namespaces+1 {
+					t.Errorf("%d reviews of rights", rights)
+				}
+			})
+		})
+	}
+}
+
+func TestAnswersCountForAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		through := &reviewer{}
+		a := open(t, nowhere, through)
+		const token = "dora/team-d"
+		seen := []string{"team-d", "team-e"}
+		for _, step := range []struct {
+			why            string
+			after          time.Duration
+			forget         bool
+			namespaces     []string
+			tokens, rights int
+		}{
+			{"first the token, all namespaces and each one", 0, false, seen, 1, 3},
+			{"then nothing", time.Second, false, seen, 0, 0},
+			{"a new namespace alone", time.Second, false, []string{"team-c", "team-d", "team-e"}, 0, 1},
+			{"one that is gone: nothing", time.Second, false, seen, 0, 0},
+			{"after a minute all", remembered, false, seen, 1, 3},
+			{"after a login the rights", 0, true, seen, 0, 3},
+		} {
+			time.Sleep(step.after)
+			if step.forget {
+				v, err := a.Authenticate(t.Context(), token)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a.Forget(v)
+			}
+			sees(t, a, token, step.namespaces...)
+			if tokens, rights := through.take(); tokens != step.tokens || rights != step.rights {
+				t.Errorf("%s: %d and %d reviews, want %d and %d", step.why, tokens, rights, step.tokens, step.rights)
+			}
 		}
-	}
-	a.Forget(token)
-	look()
-	if n := through.take(); n != 1 {
-		t.Errorf("after a logout: %d reviews, want that of the token", n)
-	}
+	})
 }
 
 // An API server that does not answer allows nothing, and is not taken for a no.
 func TestNoAnswerIsNotAllowed(t *testing.T) {
-	namespaces(t, "team-e")
-	token := account(t, "team-e", "emil")
-	through := &counter{Writer: hub, broken: errors.New("connection refused")}
-	a := New(through, time.Now)
-	if _, err := a.Authenticate(t.Context(), token); !errors.Is(err, ErrUnavailable) {
+	through := &reviewer{broken: errors.New("connection refused")}
+	a := open(t, nowhere, through)
+	if _, err := a.Authenticate(t.Context(), "emil/team-e"); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("token: %v", err)
 	}
 	through.broken = nil
-	v, err := a.Authenticate(t.Context(), token)
+	v, err := a.Authenticate(t.Context(), "emil/team-e")
 	if err != nil {
 		t.Fatalf("once it answers: %v", err)
 	}
@@ -209,33 +309,11 @@ func TestNoAnswerIsNotAllowed(t *testing.T) {
 	if allowed, err := a.Allowed(t.Context(), v, []string{"team-e"}); allowed != nil || !errors.Is(err, ErrUnavailable) {
 		t.Errorf("rights: %v", err)
 	}
-}
-
-// yes answers every review.
-type yes struct{ client.Writer }
-
-func (yes) Create(_ context.Context, o client.Object, _ ...client.CreateOption) error {
-	switch r := o.(type) {
-	case *authenticationv1.TokenReview:
-		r.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: r.Spec.Token}}
-	case *authorizationv1.SubjectAccessReview:
-		r.Status.Allowed = r.Spec.ResourceAttributes.Namespace != ""
+	through.broken = nil
+	if allowed, err := a.Allowed(t.Context(), v, []string{"team-e"}); err != nil || !allowed("team-e") || allowed("") {
+		t.Errorf("rights once it answers: %v", err)
 	}
-	return nil
-}
-
-func TestMemoryIsBounded(t *testing.T) {
-	a := New(yes{}, time.Now)
-	for n := range maxAnswers + 500 {
-		v, err := a.Authenticate(t.Context(), fmt.Sprint(n))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.Allowed(t.Context(), v, []string{"a", "b", "c", "d", "e", "f", "g", "h"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(a.viewers) > maxAnswers || len(a.rights) > maxRights {
-		t.Errorf("%d viewers, %d rights", len(a.viewers), len(a.rights))
+	if _, err := a.Authenticate(t.Context(), "nobody"); !errors.Is(err, ErrUnknown) {
+		t.Errorf("the API server's reason for a no: %v", err)
 	}
 }

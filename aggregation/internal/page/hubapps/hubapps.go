@@ -58,14 +58,14 @@ type Application struct {
 }
 
 // Compare orders Applications by state, the worst first, then by name.
-func Compare(a, b Application) int {
+func Compare(a, b *Application) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(States, a.State), slices.Index(States, b.State)),
 		cmp.Compare(wellness(a), wellness(b)),
 		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-func wellness(a Application) int {
+func wellness(a *Application) int {
 	if a.State == Rendered && a.Health == argocd.HealthHealthy && a.Sync == argocd.SyncSynced {
 		return 1
 	}

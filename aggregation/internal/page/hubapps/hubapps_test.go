@@ -83,7 +83,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestOrder(t *testing.T) {
-	apps := []Application{
+	apps := []*Application{
 		{State: Rendered, Health: "Healthy", Sync: "Synced"}, {State: Rendered, Health: "Degraded"}, {State: Warned},
 		{State: Refused, Name: "b"}, {State: Refused, Name: "a"}, {State: Held},
 	}
@@ -174,4 +174,37 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	says()
+}
+
+// A fleet may have 50,000 Applications with something to say: requests share them.
+func TestStore_applicationsAreShared(t *testing.T) {
+	s := newStore(func(string) {})
+	all := func(string) bool { return true }
+	held := func(namespace, name string) *object {
+		return &object{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, rendered: true}
+	}
+	if err := s.Replace([]any{held("a", "one"), held("b", "two")}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if first, again := s.list(all), s.list(all); len(first) != 2 || first[0] != again[0] && first[0] != again[1] {
+		t.Errorf("%v and %v are copies", first, again)
+	}
+	steps := []struct {
+		do   func(any) error
+		o    *object
+		want string
+	}{
+		{s.Add, held("a", "three"), "[a b]"}, {s.Delete, held("a", "one"), "[a b]"}, {s.Update, held("b", "two"), "[a b]"},
+		{s.Delete, held("a", "three"), "[b]"}, {s.Delete, held("b", "two"), "[]"},
+	}
+	for i, step := range steps {
+		if err := step.do(step.o); err != nil {
+			t.Fatal(err)
+		}
+		namespaces := s.namespaced()
+		slices.Sort(namespaces)
+		if got := fmt.Sprint(namespaces); got != step.want {
+			t.Errorf("step %d: namespaces %s, want %s", i, got, step.want)
+		}
+	}
 }

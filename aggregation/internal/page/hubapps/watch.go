@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -65,10 +67,13 @@ func (w *Watch) Start(ctx context.Context) error {
 func (w *Watch) Synced() bool { return w.pulled.synced.Load() && w.rest.synced.Load() }
 
 // Applications returns those with something to say in the namespaces that are allowed,
-// in no order.
-func (w *Watch) Applications(allowed func(namespace string) bool) []Application {
+// in no order. They are shared and never change.
+func (w *Watch) Applications(allowed func(namespace string) bool) []*Application {
 	return append(w.pulled.list(allowed), w.rest.list(allowed)...)
 }
+
+// Namespaces returns those that have such Applications, in no order, and maybe twice.
+func (w *Watch) Namespaces() []string { return append(w.pulled.namespaced(), w.rest.namespaced()...) }
 
 func (w *Watch) follow(config *rest.Config, selector labels.Selector, into *store) error {
 	source, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), selector, decode)
@@ -171,69 +176,69 @@ type store struct {
 	changed func(namespace string)
 	synced  atomic.Bool
 
-	mu   sync.Mutex
-	apps map[types.NamespacedName]Application
+	mu         sync.Mutex
+	apps       map[types.NamespacedName]*Application // which never change
+	namespaces map[string]int                        // how many of them are there
 }
 
 func newStore(changed func(string)) *store {
-	return &store{changed: changed, apps: map[types.NamespacedName]Application{}}
+	return &store{changed: changed, apps: map[types.NamespacedName]*Application{}, namespaces: map[string]int{}}
 }
 
 func (s *store) Add(o any) error { return s.Update(o) }
 
-func (s *store) Update(o any) error {
+func (s *store) Update(o any) error { return s.set(o, classify) }
+
+func (s *store) Delete(o any) error {
+	return s.set(o, func(*object) (Application, bool) { return Application{}, false })
+}
+
+func (s *store) set(o any, classify func(*object) (Application, bool)) error {
 	app, ok := o.(*object)
 	if !ok {
 		return fmt.Errorf("a %T came in the place of an Application", o)
 	}
-	now, says := classify(app)
+	var now *Application
+	if a, says := classify(app); says {
+		now = &a
+	}
 	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
 	s.mu.Lock()
-	before, said := s.apps[key]
-	if says {
-		s.apps[key] = now
-	} else {
-		delete(s.apps, key)
-	}
+	before := s.apps[key]
+	s.put(key, now)
 	s.mu.Unlock()
-	if says != said || now != before {
+	if (now == nil) != (before == nil) || now != nil && *now != *before {
 		s.changed(key.Namespace)
 	}
 	return nil
 }
 
-func (s *store) Delete(o any) error {
-	app, ok := o.(*object)
-	if !ok {
-		return fmt.Errorf("a %T came in the place of an Application", o)
+// put keeps an Application, or none of that name.
+func (s *store) put(key types.NamespacedName, now *Application) {
+	if s.apps[key] != nil {
+		delete(s.apps, key)
+		if s.namespaces[key.Namespace]--; s.namespaces[key.Namespace] == 0 {
+			delete(s.namespaces, key.Namespace)
+		}
 	}
-	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
-	s.mu.Lock()
-	_, said := s.apps[key]
-	delete(s.apps, key)
-	s.mu.Unlock()
-	if said {
-		s.changed(key.Namespace)
+	if now != nil {
+		s.apps[key] = now
+		s.namespaces[key.Namespace]++
 	}
-	return nil
 }
 
 func (s *store) Replace(all []any, _ string) error {
-	apps := map[types.NamespacedName]Application{}
-	namespaces := map[string]struct{}{}
+	s.mu.Lock()
+	namespaces := s.namespaces
+	s.apps, s.namespaces = map[types.NamespacedName]*Application{}, map[string]int{}
 	for _, o := range all {
 		if app, ok := o.(*object); ok {
 			if a, says := classify(app); says {
-				apps[types.NamespacedName{Namespace: a.Namespace, Name: a.Name}] = a
-				namespaces[a.Namespace] = struct{}{}
+				s.put(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &a)
+				namespaces[a.Namespace]++
 			}
 		}
 	}
-	s.mu.Lock()
-	for key := range s.apps {
-		namespaces[key.Namespace] = struct{}{}
-	}
-	s.apps = apps
 	s.mu.Unlock()
 	s.synced.Store(true)
 	for namespace := range namespaces {
@@ -244,14 +249,20 @@ func (s *store) Replace(all []any, _ string) error {
 
 func (s *store) Resync() error { return nil }
 
-func (s *store) list(allowed func(string) bool) []Application {
+func (s *store) list(allowed func(string) bool) []*Application {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]Application, 0, len(s.apps))
+	all := make([]*Application, 0, len(s.apps))
 	for key, a := range s.apps {
 		if allowed(key.Namespace) {
 			all = append(all, a)
 		}
 	}
 	return all
+}
+
+func (s *store) namespaced() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.namespaces))
 }

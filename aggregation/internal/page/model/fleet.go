@@ -144,10 +144,6 @@ func (f *Fleet) set(key types.NamespacedName) *Set {
 		f.sets = map[types.NamespacedName]*Set{}
 	}
 	now := newSet(key, rows, resources, before)
-	if len(rows) == 0 {
-		delete(f.sets, key) // it may be gone, and then nobody would delete it
-		return now
-	}
 	f.sets[key] = now
 	return now
 }

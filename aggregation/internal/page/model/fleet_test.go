@@ -99,3 +99,18 @@ func TestAnOverviewIsSharedUntilSomethingChanges(t *testing.T) {
 		t.Error("one is held for nobody")
 	}
 }
+
+// An ApplicationSet without rows leaves what all see together as it is.
+func TestFleet_emptySetKeepsOverview(t *testing.T) {
+	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("empty"): nil}}
+	f := NewFleet(source)
+	all := func(string) bool { return true }
+	if f.Overview(all, 0) != f.Overview(all, 0) {
+		t.Error("it is made anew for each request")
+	}
+	delete(source.rows, key("empty"))
+	f.Overview(all, 0)
+	if n := f.Held(); n != 1 {
+		t.Errorf("%d sets are held", n)
+	}
+}

@@ -29,7 +29,7 @@ type Fleet struct {
 	rows      map[types.NamespacedName][]*merge.Row
 	resources []v1alpha1.ResourceRef
 	clusters  map[string]status.Cluster
-	apps      []hubapps.Application
+	apps      []*hubapps.Application
 	// Changed is called with what has been changed.
 	Changed func(types.NamespacedName)
 }
@@ -107,7 +107,7 @@ func (f *Fleet) SetResources(all ...v1alpha1.ResourceRef) { f.resources = all }
 func (f *Fleet) AddApplication(a hubapps.Application) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.apps = append(f.apps, a)
+	f.apps = append(f.apps, &a)
 }
 
 // Sets is that of a source.
@@ -132,10 +132,21 @@ func (f *Fleet) Cluster(name string) status.Cluster {
 }
 
 // Applications are those of the hub that have something to say.
-func (f *Fleet) Applications(allowed func(string) bool) []hubapps.Application {
+func (f *Fleet) Applications(allowed func(string) bool) []*hubapps.Application {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.apps), func(a hubapps.Application) bool { return !allowed(a.Namespace) })
+	return slices.DeleteFunc(slices.Clone(f.apps), func(a *hubapps.Application) bool { return !allowed(a.Namespace) })
+}
+
+// Namespaces are those of the Applications.
+func (f *Fleet) Namespaces() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := map[string]struct{}{}
+	for _, a := range f.apps {
+		all[a.Namespace] = struct{}{}
+	}
+	return slices.Collect(maps.Keys(all))
 }
 
 // Synced is always true.
@@ -191,4 +202,4 @@ func (t *Tokens) Allowed(_ context.Context, v *access.Viewer, _ []string) (func(
 }
 
 // Forget is that of an identity.
-func (t *Tokens) Forget(string) {}
+func (t *Tokens) Forget(*access.Viewer) {}

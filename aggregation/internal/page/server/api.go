@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
@@ -70,6 +71,9 @@ type (
 	}
 )
 
+// api answers as JSON what pages shows.
+type api struct{ pages *pages }
+
 func answerJSON(make page) func(*visit) {
 	return func(v *visit) {
 		value, err := make(v)
@@ -83,6 +87,14 @@ func answerJSON(make page) func(*visit) {
 		}
 		writeJSON(v.w, http.StatusOK, value)
 	}
+}
+
+// matching returns the items whose text has the one that is searched for, ignoring case.
+func matching[T any](all []T, q model.Query, text func(T) string) []T {
+	if q.Text == "" {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(item T) bool { return !strings.Contains(strings.ToLower(text(item)), strings.ToLower(q.Text)) })
 }
 
 // part returns one page of a list, each item as the API says it.
@@ -100,12 +112,12 @@ func part[T, U any](v *visit, all []T, q model.Query, convert func(T) U) apiList
 	return list
 }
 
-func (s *Server) apiSets(v *visit) (any, error) {
+func (a *api) sets(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
-	return part(v, s.Fleet.Overview(v.allowed, v.moment).Worst(), q, func(set *model.Set) apiSet {
+	return part(v, matching(a.pages.fleet.Overview(v.allowed, v.moment).Worst(), q, func(set *model.Set) string { return set.Key.String() }), q, func(set *model.Set) apiSet {
 		c := apiCounts{Applications: set.Counts.Applications, Health: map[string]int{}, Sync: map[string]int{}, Stale: set.Counts.Stale}
 		for i, name := range model.Healths {
 			c.Health[name] = set.Counts.Health[i]
@@ -117,44 +129,44 @@ func (s *Server) apiSets(v *visit) (any, error) {
 	}), nil
 }
 
-func (s *Server) apiRows(v *visit) (any, error) {
-	set, err := s.set(v)
+func (a *api) rows(v *visit) (any, error) {
+	set, err := a.pages.set(v)
 	if err != nil {
 		return nil, err
 	}
-	return s.apiItems(v, model.Items([]*model.Set{set}, ""))
+	return a.items(v, model.Items([]*model.Set{set}, ""))
 }
 
-func (s *Server) apiCluster(v *visit) (any, error) {
-	items := model.Items(s.sets(v), v.r.PathValue("cluster"))
+func (a *api) cluster(v *visit) (any, error) {
+	items := model.Items(a.pages.sets(v), v.r.PathValue("cluster"))
 	if len(items) == 0 {
 		return nil, notFound("there is no cluster of that name with an Application that you may see")
 	}
-	return s.apiItems(v, items)
+	return a.items(v, items)
 }
 
-func (s *Server) apiItems(v *visit, items []model.Item) (any, error) {
+func (a *api) items(v *visit, items []model.Item) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
 	items = slices.Clone(model.Filter(items, q))
 	model.Sort(items, q)
-	return part(v, items, q, func(i model.Item) apiRow { return s.apiRow(v, i) }), nil
+	return part(v, items, q, func(i model.Item) apiRow { return a.row(v, i) }), nil
 }
 
-func (s *Server) apiRow(v *visit, i model.Item) apiRow {
+func (a *api) row(v *visit, i model.Item) apiRow {
 	id := model.IdentityOf(i.Row)
 	row := apiRow{
 		Cluster: i.Row.Cluster, Namespace: id.Namespace, Application: id.Name, Health: model.Health(i.Row), Sync: model.Sync(i.Row),
 		Revision: i.Row.SyncRevision, Phase: i.Row.OperationStatePhase, StartedAt: i.Row.OperationStateStartedAt,
 		Conditions: i.Row.Conditions, Stale: model.Stale(i.Row), Work: id.Work,
 	}
-	if since := s.Fleet.Cluster(i.Row.Cluster).Since; row.Stale && !since.IsZero() {
+	if since := a.pages.fleet.Cluster(i.Row.Cluster).Since; row.Stale && !since.IsZero() {
 		row.Since = since.UTC().Format("2006-01-02T15:04:05Z")
 	}
 	row.Links = map[string]string{"report": "/apis/" + v1alpha1.GroupVersion.String() + join("namespaces", i.Set.Key.Namespace, "multiclusterapplicationsetreports", i.Set.Key.Name)}
-	for name, to := range map[string]string{"argocd": s.hubArgoCD(id), "managed": s.managedArgoCD(v, id)} {
+	for name, to := range map[string]string{"argocd": a.pages.argo.onHub(id), "managed": a.pages.argo.onManaged(v, id)} {
 		if to != "" {
 			row.Links[name] = to
 		}
@@ -162,29 +174,30 @@ func (s *Server) apiRow(v *visit, i model.Item) apiRow {
 	return row
 }
 
-func (s *Server) apiErrors(v *visit) (any, error) {
+func (a *api) errors(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
-	return part(v, s.Fleet.Overview(v.allowed, v.moment).Groups(), q, func(g model.Group) apiError {
+	return part(v, matching(a.pages.fleet.Overview(v.allowed, v.moment).Groups(), q, func(g model.Group) string { return g.Text() }), q, func(g model.Group) apiError {
 		e := apiError{Hash: g.Hash(), Type: g.Type(), Text: g.Text(), Count: g.Count, Sets: g.Sets, Clusters: g.Clusters, Examples: []apiRow{}}
 		for _, i := range g.Examples {
-			e.Examples = append(e.Examples, s.apiRow(v, i))
+			e.Examples = append(e.Examples, a.row(v, i))
 		}
 		return e
 	}), nil
 }
 
-func (s *Server) apiApplications(v *visit) (any, error) {
+func (a *api) applications(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
-	all := s.Applications.Applications(v.allowed)
+	all := a.pages.applications.Applications(v.allowed)
 	slices.SortFunc(all, hubapps.Compare)
-	return part(v, all, q, func(a hubapps.Application) apiApplication {
-		return apiApplication{a.Namespace, a.Name, a.Cluster, a.Set, a.State, a.Message, a.Health, a.Sync}
+	all = matching(all, q, func(app *hubapps.Application) string { return app.Namespace + "/" + app.Name + " " + app.Message })
+	return part(v, all, q, func(app *hubapps.Application) apiApplication {
+		return apiApplication{app.Namespace, app.Name, app.Cluster, app.Set, app.State, app.Message, app.Health, app.Sync}
 	}), nil
 }
 

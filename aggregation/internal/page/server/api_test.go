@@ -35,3 +35,15 @@ func TestAPI(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+func TestAPI_listsAreSearched(t *testing.T) {
+	w := newWorld(t)
+	for query, want := range map[string]string{
+		"/api/v1/sets?q=SHOP": `"total":1`, "/api/v1/errors?q=quota": `"total":1`, "/api/v1/applications?q=audit": `"total":1`,
+		"/api/v1/sets?q=none": `"total":0`, "/api/v1/errors?q=none": `"total":0`, "/api/v1/applications?q=none": `"total":0`,
+	} {
+		if a := w.get(query, "all"); !strings.Contains(a.body, want) {
+			t.Errorf("%s: %.200s", query, a.body)
+		}
+	}
+}

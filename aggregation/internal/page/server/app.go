@@ -4,6 +4,7 @@
 package server
 
 import (
+	"context"
 	"net/url"
 	"regexp"
 	"slices"
@@ -15,20 +16,20 @@ import (
 )
 
 // appPage is all that is known about one Application on one cluster.
-func (s *Server) appPage(v *visit) (any, error) {
-	item, found := s.find(v)
+func (p *pages) appPage(v *visit) (any, error) {
+	item, found := p.find(v)
 	if !found {
 		return nil, notFound("There is no such Application on that cluster that you may see.")
 	}
 	id, row := model.IdentityOf(item.Row), item.Row
 	view := ui.App{
-		Base: s.base(v, "app", id.Name, "set:"+item.Set.Key.String()),
+		Base: p.base(v, "app", id.Name, "set:"+item.Set.Key.String()),
 		Name: id.Name, SetName: item.Set.Key.String(), SetPath: setPath(item.Set), Cluster: id.Cluster, ClusterPath: join("clusters", id.Cluster),
 		Health: model.Health(row), Sync: model.Sync(row), Phase: model.Phase(row), Revision: row.SyncRevision, Work: id.Cluster + "/" + id.Work,
-		SearchStale: row.StaleSince, Stale: model.Stale(row), Started: v.since(row.OperationStateStartedAt), Links: s.links(v, id),
+		SearchStale: row.StaleSince, Stale: model.Stale(row), Started: v.since(row.OperationStateStartedAt), Links: p.argo.links(v, id),
 	}
 	if view.Stale {
-		view.Since = ui.NewWhen(s.Fleet.Cluster(id.Cluster).Since, v.now)
+		view.Since = ui.NewWhen(p.fleet.Cluster(id.Cluster).Since, v.now)
 	}
 	for _, c := range row.Conditions {
 		said := model.NewSaid(c, id.Cluster, id.Namespace, id.Name)
@@ -44,12 +45,12 @@ func (s *Server) appPage(v *visit) (any, error) {
 
 // find returns the Application of the address. An ApplicationSet and its Applications
 // are in one namespace.
-func (s *Server) find(v *visit) (model.Item, bool) {
+func (p *pages) find(v *visit) (model.Item, bool) {
 	namespace, name, cluster := v.r.PathValue("namespace"), v.r.PathValue("name"), v.r.PathValue("cluster")
 	if !v.allowed(namespace) {
 		return model.Item{}, false
 	}
-	for _, set := range s.Fleet.Sets(func(ns string) bool { return ns == namespace }) {
+	for _, set := range p.fleet.Sets(func(ns string) bool { return ns == namespace }) {
 		for _, row := range set.On(cluster) {
 			if id := model.IdentityOf(row); id.Name == name && id.Namespace == namespace {
 				return model.Item{Set: set, Row: row}, true
@@ -59,30 +60,38 @@ func (s *Server) find(v *visit) (model.Item, bool) {
 	return model.Item{}, false
 }
 
-// links lead to the Argo CDs that show the Application. On a managed cluster it may be
-// in another namespace than on the hub, so there it is looked for.
-func (s *Server) links(v *visit, id model.Identity) (links []ui.Link) {
-	if to := s.hubArgoCD(id); to != "" {
+// argo has the addresses of Argo CDs.
+type argo struct {
+	// hub is that of the hub's; empty: it is not linked to.
+	hub string
+	// managed returns that of a managed cluster's, see [Options].
+	managed func(ctx context.Context, cluster string) string
+}
+
+// links lead to the Argo CDs that show the Application.
+func (a *argo) links(v *visit, id model.Identity) (links []ui.Link) {
+	if to := a.onHub(id); to != "" {
 		links = append(links, ui.Link{Name: "In the hub's Argo CD", Path: to})
 	}
-	if to := s.managedArgoCD(v, id); to != "" {
+	if to := a.onManaged(v, id); to != "" {
 		links = append(links, ui.Link{Name: "In the Argo CD of " + id.Cluster, Path: to})
 	}
 	return links
 }
 
-func (s *Server) hubArgoCD(id model.Identity) string {
-	if s.ArgoCDURL == "" {
+func (a *argo) onHub(id model.Identity) string {
+	if a.hub == "" {
 		return ""
 	}
-	return s.ArgoCDURL + join("applications", id.Namespace, id.Name)
+	return a.hub + join("applications", id.Namespace, id.Name)
 }
 
-func (s *Server) managedArgoCD(v *visit, id model.Identity) string {
-	if s.ArgoCDOf == nil {
+// onManaged searches: on a managed cluster the Application may be in another namespace.
+func (a *argo) onManaged(v *visit, id model.Identity) string {
+	if a.managed == nil {
 		return ""
 	}
-	address := s.ArgoCDOf(v.r.Context(), id.Cluster)
+	address := a.managed(v.r.Context(), id.Cluster)
 	if address == "" {
 		return ""
 	}
@@ -105,12 +114,12 @@ func shell(s string) string {
 }
 
 // hubApps returns the Applications of the hub that have something to say and that match.
-func (s *Server) hubApps(v *visit, match func(*hubapps.Application) bool) []hubapps.Application {
-	return slices.DeleteFunc(s.Applications.Applications(v.allowed), func(a hubapps.Application) bool { return !match(&a) })
+func (p *pages) hubApps(v *visit, match func(*hubapps.Application) bool) []*hubapps.Application {
+	return slices.DeleteFunc(p.applications.Applications(v.allowed), func(a *hubapps.Application) bool { return !match(a) })
 }
 
 // hubPage lists the Applications of the hub that have something to say.
-func (s *Server) hubPage(v *visit) (any, error) {
+func (p *pages) hubPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
@@ -119,15 +128,15 @@ func (s *Server) hubPage(v *visit) (any, error) {
 	if asked != "" && !slices.Contains(hubapps.States, hubapps.State(asked)) {
 		return nil, wrongState(asked)
 	}
-	all := s.Applications.Applications(v.allowed)
+	all := p.applications.Applications(v.allowed)
 	slices.SortFunc(all, hubapps.Compare)
 	listed := slices.Clone(all)
 	if asked != "" {
-		listed = slices.DeleteFunc(listed, func(a hubapps.Application) bool { return string(a.State) != asked })
+		listed = slices.DeleteFunc(listed, func(a *hubapps.Application) bool { return string(a.State) != asked })
 	}
-	p := model.Slice(len(listed), q)
-	rows, order := shown(v, all, listed, p, func(a hubapps.Application) string { return model.ID(a.Namespace + "/" + a.Name) })
-	view := ui.Hub{Base: s.base(v, "hub", "Not delivered", "fleet"), States: states(all, asked), Order: order, Pager: paged(p, "/hub", q)}
+	at := model.Slice(len(listed), q)
+	rows, order := shown(v, all, listed, at, func(a *hubapps.Application) string { return model.ID(a.Namespace + "/" + a.Name) })
+	view := ui.Hub{Base: p.base(v, "hub", "Not delivered", "fleet"), States: states(all, asked), Order: order, Pager: paged(at, "/hub", q)}
 	for _, to := range []*string{&view.Pager.Next, &view.Pager.Previous} {
 		if *to != "" && asked != "" {
 			*to += map[bool]string{true: "&", false: "?"}[strings.Contains(*to, "?")] + "state=" + asked

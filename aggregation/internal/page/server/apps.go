@@ -17,19 +17,19 @@ import (
 const maxRevisions = 8
 
 // allApps lists every Application.
-func (s *Server) allApps(v *visit) (any, error) {
-	view := &ui.Apps{Base: s.base(v, "apps", "Applications", "fleet"), Heading: "Applications"}
-	return s.list(v, view, model.Items(s.sets(v), ""), nil)
+func (p *pages) allApps(v *visit) (any, error) {
+	view := &ui.Apps{Base: p.base(v, "apps", "Applications", "fleet"), Heading: "Applications"}
+	return p.list(v, view, model.Items(p.sets(v), ""), nil)
 }
 
 // setPage lists those of one ApplicationSet.
-func (s *Server) setPage(v *visit) (any, error) {
-	set, err := s.set(v)
+func (p *pages) setPage(v *visit) (any, error) {
+	set, err := p.set(v)
 	if err != nil {
 		return nil, err
 	}
-	view := &ui.Apps{Base: s.base(v, "apps", set.Key.Name, "set:"+set.Key.String()), Heading: set.Key.Name, Sub: "ApplicationSet in " + set.Key.Namespace, Only: set.Key.String()}
-	view.Hub = states(s.hubApps(v, func(a *hubapps.Application) bool {
+	view := &ui.Apps{Base: p.base(v, "apps", set.Key.Name, "set:"+set.Key.String()), Heading: set.Key.Name, Sub: "ApplicationSet in " + set.Key.Namespace, Only: set.Key.String()}
+	view.Hub = states(p.hubApps(v, func(a *hubapps.Application) bool {
 		return a.Namespace == set.Key.Namespace && a.Set == set.Key.Name
 	}), "")
 	for _, r := range set.Resources {
@@ -44,39 +44,39 @@ func (s *Server) setPage(v *visit) (any, error) {
 			view.Revisions = append(view.Revisions, ui.Link{Name: r.Name, Count: r.Count, Path: address(setPath(set), model.Query{Revision: r.Name})})
 		}
 	}
-	return s.list(v, view, model.Items([]*model.Set{set}, ""), nil)
+	return p.list(v, view, model.Items([]*model.Set{set}, ""), nil)
 }
 
 // clusterPage lists those on one cluster.
-func (s *Server) clusterPage(v *visit) (any, error) {
+func (p *pages) clusterPage(v *visit) (any, error) {
 	cluster := v.r.PathValue("cluster")
-	items := model.Items(s.sets(v), cluster)
+	items := model.Items(p.sets(v), cluster)
 	if len(items) == 0 {
 		return nil, notFound("There is no cluster of that name with an Application that you may see.")
 	}
-	heard := s.Fleet.Cluster(cluster)
-	view := &ui.Apps{Base: s.base(v, "apps", cluster, "cluster:"+cluster), Heading: cluster, Sub: "Cluster"}
+	heard := p.fleet.Cluster(cluster)
+	view := &ui.Apps{Base: p.base(v, "apps", cluster, "cluster:"+cluster), Heading: cluster, Sub: "Cluster"}
 	view.Cluster = &ui.Heard{Stale: !heard.Available, Since: ui.NewWhen(heard.Since, v.now), Message: heard.Message}
-	view.Hub = states(s.hubApps(v, func(a *hubapps.Application) bool { return a.Cluster == cluster }), "")
-	return s.list(v, view, items, nil)
+	view.Hub = states(p.hubApps(v, func(a *hubapps.Application) bool { return a.Cluster == cluster }), "")
+	return p.list(v, view, items, nil)
 }
 
 // errorPage lists those with one error.
-func (s *Server) errorPage(v *visit) (any, error) {
+func (p *pages) errorPage(v *visit) (any, error) {
 	hash := v.r.PathValue("hash")
-	groups := s.Fleet.Overview(v.allowed, v.moment).Groups()
+	groups := p.fleet.Overview(v.allowed, v.moment).Groups()
 	at := slices.IndexFunc(groups, func(g model.Group) bool { return g.Hash() == hash })
 	if at < 0 {
 		return nil, notFound("No Application that you may see says so any more.")
 	}
 	g := groups[at]
-	view := &ui.Apps{Base: s.base(v, "apps", g.Type(), "errors"), Heading: "Applications with this error"}
+	view := &ui.Apps{Base: p.base(v, "apps", g.Type(), "errors"), Heading: "Applications with this error"}
 	view.Error = &ui.Said{Type: g.Type(), Message: g.Text(), Warning: g.Warning()}
-	return s.list(v, view, model.Filter(model.Items(s.sets(v), ""), model.Query{Error: hash}), &g)
+	return p.list(v, view, model.Filter(model.Items(p.sets(v), ""), model.Query{Error: hash}), &g)
 }
 
 // list fills a page of Applications.
-func (s *Server) list(v *visit, view *ui.Apps, items []model.Item, of *model.Group) (any, error) {
+func (p *pages) list(v *visit, view *ui.Apps, items []model.Item, of *model.Group) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
@@ -91,21 +91,21 @@ func (s *Server) list(v *visit, view *ui.Apps, items []model.Item, of *model.Gro
 	view.Search = search(path, "name, cluster, revision or message", q)
 	sorted := slices.Clone(model.Filter(items, q))
 	model.Sort(sorted, q)
-	p := model.Slice(len(sorted), q)
-	rows, order := shown(v, items, sorted, p, model.Item.ID)
+	at := model.Slice(len(sorted), q)
+	rows, order := shown(v, items, sorted, at, model.Item.ID)
 	view.Table = ui.Table{Caption: view.Heading, Order: order, Columns: columns(path, q)}
 	for _, i := range rows {
-		row := s.row(v, i, of)
+		row := p.row(v, i, of)
 		if row.SetName == view.Only {
 			row.SetName = "" // the heading says it
 		}
 		view.Table.Rows = append(view.Table.Rows, row)
 	}
-	view.Pager = paged(p, path, q)
+	view.Pager = paged(at, path, q)
 	return *view, nil
 }
 
-func (s *Server) row(v *visit, i model.Item, of *model.Group) ui.Row {
+func (p *pages) row(v *visit, i model.Item, of *model.Group) ui.Row {
 	id := model.IdentityOf(i.Row)
 	row := ui.Row{
 		ID: i.ID(), Path: join("apps", id.Namespace, id.Name, id.Cluster), Name: id.Name, SetName: i.Set.Key.String(),
@@ -114,7 +114,7 @@ func (s *Server) row(v *visit, i model.Item, of *model.Group) ui.Row {
 		Stale: model.Stale(i.Row), Started: v.since(i.Row.OperationStateStartedAt),
 	}
 	if row.Stale {
-		row.Since = ui.NewWhen(s.Fleet.Cluster(i.Row.Cluster).Since, v.now)
+		row.Since = ui.NewWhen(p.fleet.Cluster(i.Row.Cluster).Since, v.now)
 	}
 	for _, c := range i.Row.Conditions {
 		if of != nil && model.NewSaid(c, id.Cluster, id.Namespace, id.Name) != of.Said {
@@ -188,10 +188,10 @@ func errorFilter(errors []model.ErrorFacet, path string, q model.Query) ui.Filte
 
 // set returns the ApplicationSet of the address. One that the viewer may not see is not
 // there: nobody learns by asking what exists.
-func (s *Server) set(v *visit) (*model.Set, error) {
+func (p *pages) set(v *visit) (*model.Set, error) {
 	key := types.NamespacedName{Namespace: v.r.PathValue("namespace"), Name: v.r.PathValue("name")}
 	if v.allowed(key.Namespace) {
-		if set := s.Fleet.Set(key); set != nil {
+		if set := p.fleet.Set(key); set != nil {
 			return set, nil
 		}
 	}

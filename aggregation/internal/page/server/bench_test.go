@@ -32,7 +32,7 @@ func large(b *testing.B, sets, clusters int) (*pagetest.Fleet, *Server) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s.all, s.users["all"] = rate.NewLimiter(rate.Inf, 1), rate.NewLimiter(rate.Inf, 1)
+	s.limits.user("all").requests = rate.NewLimiter(rate.Inf, 1)
 	fleet.Changed = s.Changed
 	return fleet, s
 }

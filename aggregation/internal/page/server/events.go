@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -43,6 +45,17 @@ func wants(view string) (func(types.NamespacedName) bool, error) {
 	return nil, wrongQuery(fmt.Errorf("view=%.40q: want fleet, errors, cluster:NAME or set:NAMESPACE/NAME", view))
 }
 
+// currentRights are what an open stream may tell, while they are reviewed again.
+type currentRights struct{ allowed atomic.Pointer[func(string) bool] }
+
+func (c *currentRights) allow(namespace string) bool { return (*c.allowed.Load())(namespace) }
+
+// replace takes new rights, and reports false when one that was there is gone.
+func (c *currentRights) replace(allowed func(string) bool, namespaces []string) bool {
+	before := *c.allowed.Swap(&allowed)
+	return !slices.ContainsFunc(namespaces, func(n string) bool { return before(n) && !allowed(n) })
+}
+
 // events tells an open page when to ask again.
 func (s *Server) events(v *visit) {
 	about, err := wants(v.r.URL.Query().Get("view"))
@@ -50,7 +63,8 @@ func (s *Server) events(v *visit) {
 		s.refuse(v, err)
 		return
 	}
-	rights := &currentRights{allowed: v.allowed}
+	rights := &currentRights{}
+	rights.allowed.Store(&v.allowed)
 	stream, err := s.hub.Open(v.viewer.Name, func(key types.NamespacedName) bool { return about(key) && rights.allow(key.Namespace) })
 	if errors.Is(err, live.ErrTooMany) {
 		v.w.Header().Set("Retry-After", "15")
@@ -73,7 +87,8 @@ func (s *Server) events(v *visit) {
 		_, err := v.w.Write([]byte(text))
 		return err == nil && out.Flush() == nil
 	}
-	if say("retry: 2000\n\n") {
+	// What changed after the page was read, or while its last stream was broken, is in no event.
+	if say(fmt.Sprintf("retry: 2000\n\nevent: changed\ndata: {\"version\":%d}\n\n", s.hub.Moment())) {
 		s.stream(v, stream, rights, say)
 	}
 }
@@ -110,10 +125,10 @@ func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, sa
 // too: the page then asks by itself and is told why not.
 func (s *Server) stillAllowed(v *visit, rights *currentRights) bool {
 	before := v.viewer.Name
-	if err := s.identify(v.r.Context(), v); err != nil || v.viewer.Name != before {
+	if err := s.gate.identify(v.r.Context(), v); err != nil || v.viewer.Name != before {
 		return false
 	}
-	if err := s.authorize(v.r.Context(), v); err != nil {
+	if err := s.gate.authorize(v.r.Context(), v); err != nil {
 		return false
 	}
 	return rights.replace(v.allowed, s.Fleet.Namespaces())

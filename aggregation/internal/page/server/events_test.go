@@ -65,6 +65,7 @@ func TestEvents(t *testing.T) {
 	w.server.ping, w.server.recheck = 20*time.Millisecond, 30*time.Millisecond
 	lines := w.stream("/events?view=fleet", "a")
 	expect(t, lines, "retry: 2000", "")
+	expect(t, lines, "event: changed", "") // what changed since the page was read
 	w.fleet.Put(set("team-b", "bank"), pagetest.Row{Name: "bank-eu-1", Cluster: "eu-1"})
 	expect(t, lines, ": nothing new", "changed") // another tenant's change is none of its business
 	expect(t, lines, ": nothing new", "changed")
@@ -88,5 +89,19 @@ func TestStreamLimit(t *testing.T) {
 	}
 	if a := w.get("/events?view=fleet", "all"); a.StatusCode != http.StatusTooManyRequests || a.Header.Get("Retry-After") != "15" {
 		t.Errorf("%s %v", a.Status, a.Header)
+	}
+}
+
+// What changes between a page and its stream, or while the stream is broken, is read again.
+func TestEvents_streamBeginsWithAChange(t *testing.T) {
+	w := newWorld(t)
+	w.get("/sets/team-a/shop", "all")
+	for range 2 {
+		w.fleet.Put(set("team-a", "shop"), pagetest.Row{Name: "shop-eu-1", Cluster: "eu-1", Health: "Degraded"})
+		lines := w.stream("/events?view=set:team-a/shop", "all")
+		expect(t, lines, "event: changed", ": nothing new")
+		w.http.CloseClientConnections()
+		for range lines { // it ends
+		}
 	}
 }

@@ -18,16 +18,16 @@ const largest = 5
 const fewSets = 12
 
 // fleetPage is the first page: all that a viewer may see, at a glance.
-func (s *Server) fleetPage(v *visit) (any, error) {
+func (p *pages) fleetPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
-	all := s.Fleet.Overview(v.allowed, v.moment)
+	all := p.fleet.Overview(v.allowed, v.moment)
 	sets, clusters, groups := all.Sets, all.Clusters(), all.Groups()
 	view := ui.Fleet{
-		Base: s.base(v, "fleet", "All", "fleet"), Counts: counts(all.Total, "/apps", model.Query{}), Legend: true,
-		Sets: len(sets), Clusters: len(clusters), Hub: states(s.Applications.Applications(v.allowed), ""),
+		Base: p.base(v, "fleet", "All", "fleet"), Counts: counts(all.Total, "/apps", model.Query{}), Legend: true,
+		Sets: len(sets), Clusters: len(clusters), Hub: states(p.applications.Applications(v.allowed), ""),
 		Errors: ui.Groups{List: groupViews(groups[:min(largest, len(groups))])}, Search: search("/", "name of an ApplicationSet", q),
 	}
 	if len(groups) > largest {
@@ -46,34 +46,34 @@ func (s *Server) fleetPage(v *visit) (any, error) {
 	if v.r.URL.Query().Get("size") == "" {
 		q.Size = fewSets
 	}
-	p := model.Slice(len(sorted), q)
-	rows, order := shown(v, sets, sorted, p, func(set *model.Set) string { return model.ID(set.Key.String()) })
+	at := model.Slice(len(sorted), q)
+	rows, order := shown(v, sets, sorted, at, func(set *model.Set) string { return model.ID(set.Key.String()) })
 	for _, set := range rows {
 		view.Rows = append(view.Rows, ui.Counted{
 			ID: model.ID(set.Key.String()), Path: setPath(set), Name: set.Key.Name, Namespace: set.Key.Namespace,
 			Counts: counts(set.Counts, setPath(set), model.Query{}), Clusters: set.Clusters,
 		})
 	}
-	view.Order, view.Pager = order, paged(p, "/", q)
+	view.Order, view.Pager = order, paged(at, "/", q)
 	return view, nil
 }
 
 // clustersPage lists the clusters, which is the heat map as a table.
-func (s *Server) clustersPage(v *visit) (any, error) {
+func (p *pages) clustersPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
-	all := s.Fleet.Overview(v.allowed, v.moment).Clusters()
+	all := p.fleet.Overview(v.allowed, v.moment).Clusters()
 	sorted := slices.Clone(all)
 	if q.Text != "" {
 		sorted = slices.DeleteFunc(sorted, func(c model.Cluster) bool { return !strings.Contains(c.Name, strings.ToLower(q.Text)) })
 	}
-	p := model.Slice(len(sorted), q)
-	rows, order := shown(v, all, sorted, p, func(c model.Cluster) string { return model.ID(c.Name) })
-	view := ui.List{Base: s.base(v, "clusters", "Clusters", "fleet"), Order: order, Pager: paged(p, "/clusters", q), Search: search("/clusters", "name of a cluster", q)}
+	at := model.Slice(len(sorted), q)
+	rows, order := shown(v, all, sorted, at, func(c model.Cluster) string { return model.ID(c.Name) })
+	view := ui.List{Base: p.base(v, "clusters", "Clusters", "fleet"), Order: order, Pager: paged(at, "/clusters", q), Search: search("/clusters", "name of a cluster", q)}
 	for _, c := range rows {
-		heard := s.Fleet.Cluster(c.Name)
+		heard := p.fleet.Cluster(c.Name)
 		path := join("clusters", c.Name)
 		view.Rows = append(view.Rows, ui.Counted{
 			ID: model.ID(c.Name), Path: path, Name: c.Name, Counts: counts(c.Counts, path, model.Query{}), Clusters: c.Sets,
@@ -84,16 +84,16 @@ func (s *Server) clustersPage(v *visit) (any, error) {
 }
 
 // errorsPage lists all errors.
-func (s *Server) errorsPage(v *visit) (any, error) {
+func (p *pages) errorsPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
-	groups := s.Fleet.Overview(v.allowed, v.moment).Groups()
-	p := model.Slice(len(groups), q)
-	rows, order := shown(v, groups, groups, p, func(g model.Group) string { return g.Hash() })
+	groups := p.fleet.Overview(v.allowed, v.moment).Groups()
+	at := model.Slice(len(groups), q)
+	rows, order := shown(v, groups, groups, at, func(g model.Group) string { return g.Hash() })
 	return ui.Errors{
-		Base: s.base(v, "errors", "Errors", "errors"), Errors: ui.Groups{Order: order, List: groupViews(rows)}, Pager: paged(p, "/errors", q),
+		Base: p.base(v, "errors", "Errors", "errors"), Errors: ui.Groups{Order: order, List: groupViews(rows)}, Pager: paged(at, "/errors", q),
 	}, nil
 }
 

@@ -4,26 +4,12 @@
 package server
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"sync"
-
-	"golang.org/x/time/rate"
-)
-
-// Requests a second, of all and of one user, and how many may come at once: a browser that
-// opens a user's pages again asks for all of them, their styles and their streams in one moment.
-const (
-	allRate   = 100
-	allBurst  = 300
-	userRate  = 20
-	userBurst = 60
-	maxUsers  = 1000
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -39,6 +25,9 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		if s.Secure {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		defer s.recover(w, r)
 		switch {
 		case !s.knownHost(r.Host):
@@ -48,11 +37,9 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "this page only shows", http.StatusMethodNotAllowed)
-		case !s.all.Allow():
-			tooMany(w)
 		default:
 			s.used()
-			compressed(next).ServeHTTP(w, r)
+			next.ServeHTTP(w, r)
 		}
 	})
 }
@@ -69,89 +56,10 @@ func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "the page failed; the log of aggregation says why", http.StatusInternalServerError)
 }
 
-func tooMany(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "1")
-	http.Error(w, "too many requests; try again in a second", http.StatusTooManyRequests)
-}
-
 func (s *Server) knownHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	_, ok := s.hosts[strings.ToLower(strings.Trim(host, "[]"))]
 	return ok
-}
-
-// allows reports whether a user may ask once more now.
-func (s *Server) allows(user string) bool {
-	s.mu.Lock()
-	limit := s.users[user]
-	if limit == nil {
-		if len(s.users) >= maxUsers {
-			clear(s.users) // everybody begins anew, which costs less than to remember them all
-		}
-		limit = rate.NewLimiter(userRate, userBurst)
-		s.users[user] = limit
-	}
-	s.mu.Unlock()
-	return limit.Allow()
-}
-
-// compressed sends what can be compressed so to who takes it. A stream is not.
-func compressed(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/events" || !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			next.ServeHTTP(w, r)
-			return
-		}
-		z := &gzipWriter{ResponseWriter: w}
-		defer z.close()
-		next.ServeHTTP(z, r)
-	})
-}
-
-// compressors are kept, since each has a good half of a MiB of its own.
-var compressors = sync.Pool{New: func() any {
-	to, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
-	return to
-}}
-
-type gzipWriter struct {
-	http.ResponseWriter
-	to     *gzip.Writer
-	header bool
-}
-
-func (z *gzipWriter) WriteHeader(code int) {
-	if !z.header && code >= http.StatusOK && code != http.StatusNoContent && (code < 300 || code >= 400) {
-		z.Header().Set("Content-Encoding", "gzip")
-		z.Header().Add("Vary", "Accept-Encoding")
-		z.Header().Del("Content-Length")
-		if to, ok := compressors.Get().(*gzip.Writer); ok {
-			to.Reset(z.ResponseWriter)
-			z.to = to
-		}
-	}
-	z.header = true
-	z.ResponseWriter.WriteHeader(code)
-}
-
-func (z *gzipWriter) Write(b []byte) (int, error) {
-	if !z.header {
-		if z.Header().Get("Content-Type") == "" {
-			z.Header().Set("Content-Type", http.DetectContentType(b))
-		}
-		z.WriteHeader(http.StatusOK)
-	}
-	if z.to == nil {
-		return z.ResponseWriter.Write(b)
-	}
-	return z.to.Write(b)
-}
-
-func (z *gzipWriter) close() {
-	if z.to != nil {
-		_ = z.to.Close() // the reader is gone: there is nobody to tell
-		compressors.Put(z.to)
-	}
 }

@@ -45,7 +45,7 @@ func TestTwoClicksToKubectl(t *testing.T) {
 // Every link of every page leads somewhere.
 func TestNoLinkIsBroken(t *testing.T) {
 	w := newWorld(t)
-	w.server.users["all"] = rate.NewLimiter(rate.Inf, 1)
+	w.server.limits.user("all").requests = rate.NewLimiter(rate.Inf, 1)
 	seen, todo := map[string]bool{}, []string{"/"}
 	for len(todo) > 0 {
 		path := todo[0]

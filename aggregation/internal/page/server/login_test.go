@@ -28,16 +28,22 @@ func TestLogin(t *testing.T) {
 			t.Fatalf("%s %v", a.Status, a.Header)
 		}
 		c := a.Cookies()[0]
-		if !c.HttpOnly || c.Secure != secure || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.MaxAge != 0 || c.Domain != "" || secure != strings.HasPrefix(c.Name, "__Host-") {
+		if !c.HttpOnly || c.Secure != secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.MaxAge != 0 || c.Domain != "" || secure != strings.HasPrefix(c.Name, "__Host-") {
 			t.Errorf("cookie %+v", c)
 		}
 		with := func(r *http.Request) { r.AddCookie(c) }
 		if a := w.get("/sets/team-a/shop", "", with); a.StatusCode != http.StatusOK {
 			t.Errorf("with the cookie: %s", a.Status)
 		}
+		if a := w.get("/sets/team-a/shop", "a-token-of-the-ingress", with); a.StatusCode != http.StatusOK {
+			t.Errorf("with the cookie behind a header that the hub does not know: %s", a.Status)
+		}
 		a = w.do(http.MethodPost, "/logout", "", with)
 		if c := a.Cookies(); a.StatusCode != http.StatusSeeOther || len(c) != 1 || c[0].MaxAge >= 0 {
 			t.Errorf("logout: %s %v", a.Status, a.Cookies())
+		}
+		if a := w.get("/", "", with); a.StatusCode != http.StatusSeeOther {
+			t.Errorf("with the cookie after the logout: %s", a.Status)
 		}
 	}
 }

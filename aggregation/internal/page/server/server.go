@@ -9,11 +9,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/access"
@@ -28,12 +26,14 @@ import (
 type Identity interface {
 	Authenticate(ctx context.Context, token string) (*access.Viewer, error)
 	Allowed(ctx context.Context, v *access.Viewer, namespaces []string) (func(namespace string) bool, error)
-	Forget(token string)
+	Forget(v *access.Viewer)
 }
 
 // Applications are those of the hub that have something to say; [hubapps.Watch] knows them.
 type Applications interface {
-	Applications(allowed func(namespace string) bool) []hubapps.Application
+	Applications(allowed func(namespace string) bool) []*hubapps.Application
+	// Namespaces returns those that have some, in no order, and maybe twice.
+	Namespaces() []string
 	Synced() bool
 }
 
@@ -57,20 +57,25 @@ type Options struct {
 	Now      func() time.Time
 }
 
+// pages makes views of what a viewer may see.
+type pages struct {
+	fleet        *model.Fleet
+	applications Applications
+	argo         argo
+}
+
 // Server is the page. [New] makes one.
 type Server struct {
 	Options
-	ui       *ui.UI
-	sessions *session.Sealer
-	hub      *live.Hub
-	hosts    map[string]struct{}
-	all      *rate.Limiter
-	recheck  time.Duration
-	ping     time.Duration
-
-	mu    sync.Mutex
-	users map[string]*rate.Limiter
-	idle  *time.Timer
+	ui      *ui.UI
+	pages   *pages
+	gate    *gate
+	limits  *limits
+	hub     *live.Hub
+	hosts   map[string]struct{}
+	recheck time.Duration
+	ping    time.Duration
+	idle    *time.Timer
 }
 
 // How often an open stream is looked at.
@@ -93,9 +98,10 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("make the page's sessions: %w", err)
 	}
 	s := &Server{
-		Options: o, ui: look, sessions: sessions, hosts: map[string]struct{}{},
-		all: rate.NewLimiter(allRate, allBurst), users: map[string]*rate.Limiter{}, recheck: recheckEvery, ping: pingEvery,
+		Options: o, ui: look, pages: &pages{fleet: o.Fleet, applications: o.Applications, argo: argo{o.ArgoCDURL, o.ArgoCDOf}}, limits: newLimits(), hosts: map[string]struct{}{}, recheck: recheckEvery, ping: pingEvery,
 	}
+	s.gate = &gate{o.Identity, sessions, s.limits, o.Secure, func() []string { return compact(append(o.Fleet.Namespaces(), o.Applications.Namespaces()...)) }}
+	s.idle = time.AfterFunc(forgetAfter, s.forget)
 	s.hub = live.New(s.used)
 	for _, host := range append([]string{"localhost", "127.0.0.1", "::1"}, o.Hosts...) {
 		s.hosts[host] = struct{}{}
@@ -117,48 +123,42 @@ func (s *Server) ApplicationChanged(namespace string) {
 // Handler returns what serves the page.
 func (s *Server) Handler() http.Handler {
 	m := http.NewServeMux()
+	p := s.pages
+	a := api{p}
 	m.HandleFunc("GET /login", s.showLogin)
 	m.HandleFunc("POST /login", s.login)
 	m.HandleFunc("POST /logout", s.logout)
 	m.HandleFunc("GET /assets/{name}", s.asset)
 	m.Handle("GET /events", s.visited(s.events))
 	for path, page := range map[string]page{
-		"/{$}":                               s.fleetPage,
-		"/apps":                              s.allApps,
-		"/apps/{namespace}/{name}/{cluster}": s.appPage,
-		"/sets/{namespace}/{name}":           s.setPage,
-		"/clusters":                          s.clustersPage,
-		"/clusters/{cluster}":                s.clusterPage,
-		"/errors":                            s.errorsPage,
-		"/errors/{hash}":                     s.errorPage,
-		"/hub":                               s.hubPage,
+		"/{$}":                               p.fleetPage,
+		"/apps":                              p.allApps,
+		"/apps/{namespace}/{name}/{cluster}": p.appPage,
+		"/sets/{namespace}/{name}":           p.setPage,
+		"/clusters":                          p.clustersPage,
+		"/clusters/{cluster}":                p.clusterPage,
+		"/errors":                            p.errorsPage,
+		"/errors/{hash}":                     p.errorPage,
+		"/hub":                               p.hubPage,
 	} {
-		m.Handle("GET "+path, s.visited(s.show(page)))
+		m.Handle("GET "+path, s.visited(s.built(s.show(page))))
 	}
 	for path, answer := range map[string]page{
-		"/api/v1/sets":                         s.apiSets,
-		"/api/v1/sets/{namespace}/{name}/rows": s.apiRows,
-		"/api/v1/clusters/{cluster}":           s.apiCluster,
-		"/api/v1/errors":                       s.apiErrors,
-		"/api/v1/applications":                 s.apiApplications,
+		"/api/v1/sets":                         a.sets,
+		"/api/v1/sets/{namespace}/{name}/rows": a.rows,
+		"/api/v1/clusters/{cluster}":           a.cluster,
+		"/api/v1/errors":                       a.errors,
+		"/api/v1/applications":                 a.applications,
 	} {
-		m.Handle("GET "+path, s.visited(answerJSON(answer)))
+		m.Handle("GET "+path, s.visited(s.built(answerJSON(answer))))
 	}
-	m.Handle("GET /api/v1/matrix", s.visited(s.matrix))
-	m.Handle("/", s.visited(s.show(func(*visit) (any, error) { return nil, notFound("There is no such page.") })))
+	m.Handle("GET /api/v1/matrix", s.visited(s.built(s.matrix)))
+	m.Handle("/", s.visited(s.built(s.show(func(*visit) (any, error) { return nil, notFound("There is no such page.") }))))
 	return s.guarded(m)
 }
 
 // used puts off the time at which the fleet is forgotten.
-func (s *Server) used() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.idle == nil {
-		s.idle = time.AfterFunc(forgetAfter, s.forget)
-		return
-	}
-	s.idle.Reset(forgetAfter)
-}
+func (s *Server) used() { s.idle.Reset(forgetAfter) }
 
 // forget gives back what the fleet remembers, unless a page is open.
 func (s *Server) forget() {

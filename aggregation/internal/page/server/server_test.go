@@ -12,13 +12,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/access"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/pagetest"
@@ -69,7 +72,6 @@ func newWorld(t *testing.T, changes ...func(*Options)) *world {
 	if w.server, err = New(o); err != nil {
 		t.Fatal(err)
 	}
-	w.server.all = rate.NewLimiter(rate.Inf, 1)
 	w.fleet.Changed = w.server.Changed
 	w.http = httptest.NewServer(w.server.Handler())
 	w.http.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -116,15 +118,15 @@ func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// pages are all addresses that show something.
-var pages = []string{
+// paths are all addresses that show something.
+var paths = []string{
 	"/", "/apps", "/apps?health=Degraded&sort=cluster", "/apps/team-a/shop-us-1/us-1", "/sets/team-a/shop", "/clusters", "/clusters/us-1", "/errors", "/hub",
 	"/hub?state=Refused", "/login",
 }
 
 func TestEveryAnswerIsGuarded(t *testing.T) {
 	w := newWorld(t)
-	for _, path := range append(slices.Clone(pages), "/nothing", "/api/v1/sets", "/api/v1/matrix", "/apps?page=x", "/assets/none.js") {
+	for _, path := range append(slices.Clone(paths), "/nothing", "/api/v1/sets", "/api/v1/matrix", "/apps?page=x", "/assets/none.js") {
 		for _, token := range []string{"all", ""} {
 			a := w.get(path, token)
 			if got := a.Header.Get("Content-Security-Policy"); got != policy || a.Header.Get("X-Content-Type-Options") != "nosniff" ||
@@ -145,7 +147,7 @@ var inline = regexp.MustCompile(`(?i)<script[^>]*>[^<]|\son[a-z]+\s*=|<[^>]+\sst
 
 func TestPages(t *testing.T) {
 	w := newWorld(t)
-	for _, path := range pages {
+	for _, path := range paths {
 		a := w.get(path, "all")
 		if a.StatusCode != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/html") {
 			t.Errorf("%s: %s", path, a.Status)
@@ -171,9 +173,94 @@ func TestLimits(t *testing.T) {
 	if a := w.get("/api/v1/errors", "b"); a.StatusCode != http.StatusOK {
 		t.Errorf("another user: %s", a.Status)
 	}
-	w.server.all = rate.NewLimiter(0, 0)
-	if a := w.get("/login", ""); a.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("all together: %s", a.Status)
+}
+
+// Whoever reaches the port without a token takes nothing from who has one.
+func TestLimits_anonymousRequestsStarveNobodyWithSession(t *testing.T) {
+	w := newWorld(t)
+	c := w.login("a", "/").Cookies()[0]
+	codes := map[int]int{}
+	for i := range 400 {
+		codes[w.get([]string{"/assets/none", "/login", "/"}[i%3], "").StatusCode]++
+	}
+	for i := range 2 * failureBurst {
+		codes[w.get("/", fmt.Sprint("made-up-", i)).StatusCode]++
+		codes[w.login(fmt.Sprint("made-up-", i), "/").StatusCode]++
+	}
+	if codes[http.StatusTooManyRequests] == 0 {
+		t.Errorf("tokens that the hub does not know are reviewed without a limit: %v", codes)
+	}
+	if a := w.get("/", "", func(r *http.Request) { r.AddCookie(c) }); a.StatusCode != http.StatusOK {
+		t.Errorf("with a session: %s", a.Status)
+	}
+}
+
+// slow is a client that takes nothing of its answer until it is released.
+type slow struct {
+	*httptest.ResponseRecorder
+	release chan struct{}
+}
+
+func (s slow) Write(b []byte) (int, error) {
+	<-s.release
+	return s.ResponseRecorder.Write(b)
+}
+
+// One viewer's burst, and answers that are not read, are bounded in memory.
+func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var building, most atomic.Int64
+		s := &Server{limits: newLimits(), Options: Options{Log: logr.Discard(), Applications: pagetest.New()}}
+		handler := s.built(func(v *visit) {
+			most.Store(max(most.Load(), building.Add(1)))
+			time.Sleep(time.Second)
+			_, _ = v.w.Write(make([]byte, maxSending/4))
+			building.Add(-1)
+		})
+		release := make(chan struct{})
+		var all sync.WaitGroup
+		ask := func(user string) *httptest.ResponseRecorder {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/sets", nil)
+			w := httptest.NewRecorder()
+			all.Go(func() { handler(&visit{w: slow{w, release}, r: r, viewer: &access.Viewer{Name: user}, now: noon}) })
+			return w
+		}
+		for range userBurst {
+			ask("greedy")
+		}
+		time.Sleep(5 * time.Second)
+		if most.Load() > maxUserAnswers || building.Load() != 0 {
+			t.Errorf("%d answers of one viewer were made at once, %d still are", most.Load(), building.Load())
+		}
+		other := ask("other")
+		time.Sleep(turnTimeout + 2*time.Second)
+		close(release)
+		all.Wait()
+		if most.Load() > maxBuilding {
+			t.Errorf("%d answers were made at once", most.Load())
+		}
+		if other.Body.Len() != 0 {
+			t.Error("more waits to be read than is allowed")
+		}
+		other = ask("other")
+		all.Wait()
+		if other.Code != http.StatusOK || other.Body.Len() == 0 {
+			t.Errorf("once that has been read: %d", other.Code)
+		}
+	})
+}
+
+// An account without any right holds no stream, and is not shown a fleet of nothing.
+func TestNothingAllowedIsForbidden(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range append(slices.Clone(paths[:len(paths)-1]), "/events?view=fleet", "/api/v1/sets") {
+		a := w.get(path, "nobody")
+		if a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "get multiclusterapplicationsetreports.apps.open-cluster-management.io") {
+			t.Errorf("%s: %s %.300s", path, a.Status, a.body)
+		}
+	}
+	if a := w.get("/", "all"); a.StatusCode != http.StatusOK {
+		t.Errorf("who may see all: %s", a.Status)
 	}
 }
 

@@ -85,7 +85,7 @@ var menu = []ui.Link{
 }
 
 // base returns what every page has; live is the view that it follows.
-func (s *Server) base(v *visit, name, title, live string) ui.Base {
+func (p *pages) base(v *visit, name, title, live string) ui.Base {
 	b := ui.Base{Page: name, Title: title, Live: live, Now: ui.NewWhen(v.now, v.now), Nav: slices.Clone(menu)}
 	for i := range b.Nav {
 		b.Nav[i].Current = b.Nav[i].Path == v.r.URL.Path
@@ -93,7 +93,7 @@ func (s *Server) base(v *visit, name, title, live string) ui.Base {
 	if v.viewer != nil {
 		b.User = v.viewer.Name
 	}
-	if live != "" && !s.Applications.Synced() {
+	if live != "" && !p.applications.Synced() {
 		b.Notices = append(b.Notices, "The hub's Applications have not been read: what is refused, held or paused is missing here. aggregation needs the right to list and watch applications.argoproj.io.")
 	}
 	return b

@@ -150,7 +150,7 @@ func (v *visit) since(stamp string) *ui.When {
 }
 
 // states counts the Applications of the hub by state; those that are as they should be are left out.
-func states(apps []hubapps.Application, asked string) []ui.Link {
+func states(apps []*hubapps.Application, asked string) []ui.Link {
 	var links []ui.Link
 	for _, state := range hubapps.States {
 		n := 0

@@ -4,7 +4,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -22,7 +21,6 @@ type visit struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	viewer  *access.Viewer
-	token   string
 	allowed func(namespace string) bool
 	now     time.Time
 	// moment is when an open page was told that it has changed, which is why it asks for
@@ -41,6 +39,11 @@ type problem struct {
 
 func (p *problem) Error() string { return p.text }
 
+var (
+	errTooMany = &problem{http.StatusTooManyRequests, "Too many requests", "Too many requests; try again in a second."}
+	errBusy    = &problem{http.StatusServiceUnavailable, "Too many requests", "aggregation has too many requests to answer; try again in a moment."}
+)
+
 func notFound(text string) error {
 	return &problem{http.StatusNotFound, "Not found", text}
 }
@@ -49,26 +52,26 @@ func wrongQuery(err error) error {
 	return &problem{http.StatusBadRequest, "This address cannot be followed", err.Error()}
 }
 
-// visited asks who it is and what they may see before it hands on.
+// visited authenticates and authorizes a request before it hands it on.
 func (s *Server) visited(next func(*visit)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{w: w, r: r, now: s.Now()}
 		if r.Header.Get(fragmentHeader) != "" {
 			v.moment = s.hub.Moment()
 		}
-		if err := s.identify(r.Context(), v); err != nil {
+		if err := s.gate.identify(r.Context(), v); err != nil {
 			s.refuse(v, err)
 			return
 		}
-		if !s.allows(v.viewer.Name) {
-			tooMany(w)
+		if !s.limits.user(v.viewer.Name).requests.Allow() {
+			s.refuse(v, errTooMany)
 			return
 		}
 		if !s.Synced() {
 			s.refuse(v, &problem{http.StatusServiceUnavailable, "Reading the fleet", "aggregation has just started and has not read everything yet. This page asks again by itself."})
 			return
 		}
-		if err := s.authorize(r.Context(), v); err != nil {
+		if err := s.gate.authorize(r.Context(), v); err != nil {
 			s.refuse(v, err)
 			return
 		}
@@ -76,21 +79,34 @@ func (s *Server) visited(next func(*visit)) http.Handler {
 	})
 }
 
-func (s *Server) identify(ctx context.Context, v *visit) (err error) {
-	if v.token, err = s.tokenOf(v.r); err != nil {
-		return access.ErrUnknown
+// built makes an answer within the limits and sends it as a whole.
+func (s *Server) built(next func(*visit)) func(*visit) {
+	return func(v *visit) {
+		ctx := v.r.Context()
+		end, ok := turn(ctx, s.limits.user(v.viewer.Name).answers, 1)
+		if !ok {
+			s.refuse(v, errBusy)
+			return
+		}
+		defer end()
+		end, ok = turn(ctx, s.limits.building, 1)
+		if !ok {
+			s.refuse(v, errBusy)
+			return
+		}
+		defer end()
+		made := buffered{ResponseWriter: v.w}
+		v.w = &made
+		next(v)
+		made.compress(v.r)
+		sent, ok := turn(ctx, s.limits.sending, min(maxSending, int64(made.body.Cap())))
+		end()
+		if !ok {
+			return // without an answer, so that the browser tries again
+		}
+		defer sent()
+		made.send()
 	}
-	v.viewer, err = s.Identity.Authenticate(ctx, v.token)
-	return err
-}
-
-func (s *Server) authorize(ctx context.Context, v *visit) (err error) {
-	namespaces := s.Fleet.Namespaces()
-	for _, a := range s.Applications.Applications(func(string) bool { return true }) {
-		namespaces = append(namespaces, a.Namespace)
-	}
-	v.allowed, err = s.Identity.Allowed(ctx, v.viewer, compact(namespaces))
-	return err
 }
 
 // refuse answers a request that cannot be served.
@@ -105,6 +121,8 @@ func (s *Server) refuse(v *visit, err error) {
 		http.Redirect(v.w, v.r, "/login?to="+url.QueryEscape(v.r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	case errors.As(err, &p):
+	case v.r.Context().Err() != nil:
+		return // the client has gone
 	case errors.Is(err, access.ErrUnavailable):
 		s.Log.Error(err, "cannot review the token of a reader of the page")
 		p = &problem{http.StatusServiceUnavailable, "The hub does not answer", access.ErrUnavailable.Error()}
@@ -112,8 +130,8 @@ func (s *Server) refuse(v *visit, err error) {
 		s.Log.Error(err, "cannot show the page", "path", v.r.URL.Path)
 		p = &problem{http.StatusInternalServerError, "The page failed", "The log of aggregation says why."}
 	}
-	view := ui.Problem{Base: s.base(v, "problem", p.heading, ""), Heading: p.heading, Text: p.text}
-	if p.code == http.StatusServiceUnavailable {
+	view := ui.Problem{Base: s.pages.base(v, "problem", p.heading, ""), Heading: p.heading, Text: p.text}
+	if p.code == http.StatusServiceUnavailable || p.code == http.StatusTooManyRequests {
 		v.w.Header().Set("Retry-After", "2")
 		view.Base.Refresh = 2
 	}
@@ -139,7 +157,7 @@ func writeJSON(w http.ResponseWriter, code int, value any) {
 }
 
 // sets returns the ApplicationSets that the viewer may see.
-func (s *Server) sets(v *visit) []*model.Set { return s.Fleet.Sets(v.allowed) }
+func (p *pages) sets(v *visit) []*model.Set { return p.fleet.Sets(v.allowed) }
 
 // query reads what the address asks for.
 func (v *visit) query() (model.Query, error) {

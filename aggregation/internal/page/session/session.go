@@ -9,10 +9,13 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 // MaxToken is how long a token may be: a browser keeps cookies of at most 4 KiB.
@@ -27,8 +30,14 @@ const stamp = len("2006-01-02T15:04:05Z")
 // ErrInvalid is what a cookie is that this process has not sealed, or not lately.
 var ErrInvalid = errors.New("the session is over: log in again")
 
-// Sealer seals and opens.
-type Sealer struct{ aead cipher.AEAD }
+// maxEnded is how many sessions that were ended before their time are remembered.
+const maxEnded = 10_000
+
+// Sealer seals and opens. It is safe for concurrent use.
+type Sealer struct {
+	aead  cipher.AEAD
+	ended *cache.LRUExpireCache // by hash of what a cookie's value decodes to
+}
 
 // New returns a sealer with a random key.
 func New() (*Sealer, error) {
@@ -44,7 +53,7 @@ func New() (*Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a cipher for sessions: %w", err)
 	}
-	return &Sealer{aead}, nil
+	return &Sealer{aead, cache.NewLRUExpireCache(maxEnded)}, nil
 }
 
 // Seal returns a cookie's value that holds the token.
@@ -64,8 +73,16 @@ func (s *Sealer) Open(value string, now time.Time) (string, error) {
 		return "", ErrInvalid
 	}
 	made, err := time.Parse(time.RFC3339, string(plain[:stamp]))
-	if err != nil || now.Sub(made) > lifetime {
+	_, ended := s.ended.Get(sha256.Sum256(sealed))
+	if err != nil || now.Sub(made) > lifetime || ended {
 		return "", ErrInvalid
 	}
 	return string(plain[stamp+1:]), nil
+}
+
+// End makes a cookie's value invalid before its time.
+func (s *Sealer) End(value string) {
+	if sealed, err := base64.RawURLEncoding.DecodeString(value); err == nil {
+		s.ended.Add(sha256.Sum256(sealed), nil, lifetime)
+	}
 }

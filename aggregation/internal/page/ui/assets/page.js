@@ -4,6 +4,7 @@
 // What the page does by itself: it follows changes, copies commands and draws the map.
 // Without this script every page is whole, and reloading it does the same.
 const pollEvery = 15_000;
+const retryAfter = 2_000; // ms after a refresh that failed
 const sayEvery = 10_000;
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -65,6 +66,7 @@ function updateRows(shown, fresh) {
 class Live {
   busy = false;
   again = false;
+  failed = false;
   said = 0;
 
   constructor(view) {
@@ -83,7 +85,7 @@ class Live {
 
   open() {
     const stream = new EventSource(`/events?view=${encodeURIComponent(this.view)}`);
-    stream.onopen = () => this.show('on', 'Live');
+    stream.onopen = () => this.failed || this.show('on', 'Live'); // the first event has it read again
     stream.addEventListener('changed', () => this.refresh());
     stream.addEventListener('logout', () => { stream.close(); this.login(); });
     stream.onerror = () => {
@@ -106,25 +108,29 @@ class Live {
     if (this.missed) return;
     if (this.busy) { this.again = true; return; }
     this.busy = true;
+    this.failed = true;
     try {
-      await this.fetch(anew);
+      this.failed = await this.fetch(anew);
     } catch {
       this.show('off', 'Not connected');
     } finally {
       this.busy = false;
     }
-    if (this.again) { this.again = false; setTimeout(() => this.refresh(), 1000); }
+    clearTimeout(this.next);
+    if (this.again || this.failed) this.next = setTimeout(() => this.refresh(), this.failed ? retryAfter : 1000);
+    this.again = false;
   }
 
+  /** Returns whether it has to be tried again. */
   async fetch(anew) {
     const parts = $$('[data-fragment]').map((e) => e.dataset.fragment);
     const headers = {'X-Fragment': parts.join(',')};
     const ids = $$('[data-order] [data-id]').map((row) => row.dataset.id);
     if (ids.length && !anew) headers['X-Rows'] = ids.join(' ');
     const answer = await fetch(location.href, {headers, redirect: 'manual'});
-    if (answer.status === 401) { this.login(); return; }
-    if (answer.status === 404) { this.gone(); return; }
-    if (!answer.ok) { this.show('off', `The hub answers ${answer.status}`); return; }
+    if (answer.status === 401) { this.login(); return false; }
+    if (answer.status === 404) { this.gone(); return false; }
+    if (!answer.ok) { this.show('off', `The hub answers ${answer.status}`); return answer.status === 429 || answer.status >= 500; }
     const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
     for (const part of parts) this.replace(part, $(`[data-fragment="${part}"]`, fresh), anew);
     const time = $('time', this.mark), now = new Date();
@@ -133,6 +139,7 @@ class Live {
     this.show('on', 'Live');
     this.say($('.big')?.textContent.trim());
     this.map?.refresh();
+    return false;
   }
 
   replace(part, fresh, anew) {
