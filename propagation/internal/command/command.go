@@ -75,7 +75,7 @@ func New() *Command { return &Command{argocd: namespaces{names: []string{"argocd
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.Var(&c.argocd, "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; may be repeated, or separated by commas, for further Argo CDs that GitOpsClusters register clusters with")
-	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
+	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret, nor delivered with an Application or AppProject")
 	fs.BoolVar(&c.Rendered, "rendered", false, "mark ManifestWorks of rendered mode while their cluster is not available, so that Argo CD shows Unknown")
 	c.Deliver.BindFlags(fs)
 	c.GitOps.bindFlags(fs)
@@ -119,7 +119,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace = argocd, env.Namespace()
+	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace, c.Deliver.InstanceLabel = argocd, env.Namespace(), c.InstanceLabel
 	if c.GitOps.Mode == GitOpsAgent {
 		c.Deliver.AgentNamespaces = c.argocd.names
 	}

@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 			if app.Operation != nil {
 				r = request.Request{ID: "golden", Operation: app.Operation}
 			}
-			manifest, err := applicationManifest(app, r, false)
+			manifest, err := applicationManifest(Inputs{Application: app, Request: r})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,7 +28,10 @@ type Inputs struct {
 	Orphan bool
 	// HasAgent: an agent of argocd-agent on the managed cluster is to leave the copy alone.
 	HasAgent bool
-	Request  request.Request
+	// InstanceLabel is the label key that the hub's Argo CD is configured to track resources
+	// by, empty for its default.
+	InstanceLabel string
+	Request       request.Request
 }
 
 // ManifestWork returns the wanted work, without its name. Every field that the
@@ -42,7 +45,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	if Observes(p.Application) {
 		return work, observe(work, p.Application)
 	}
-	app, err := applicationManifest(p.Application, p.Request, p.HasAgent)
+	app, err := applicationManifest(p)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) error {
 		})
 	}
 	if p.Project != nil {
-		manifest, err := projectManifest(p.Project, p.ProjectNamespace, p.Application.Annotations[contract.ClusterAnnotation])
+		manifest, err := projectManifest(p)
 		if err != nil {
 			return err
 		}
