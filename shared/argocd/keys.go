@@ -43,7 +43,9 @@ const (
 	// NotifiedAnnotationPrefix begins the keys by which the notifications controller
 	// remembers what it has sent.
 	NotifiedAnnotationPrefix = "notified.notifications.argoproj.io"
-	// InClusterServer is the API server that Argo CD itself runs on.
+	// InClusterServer is the API server that Argo CD itself runs on, and InClusterName is
+	// what Argo CD calls that cluster.
+	InClusterName   = "in-cluster"
 	InClusterServer = "https://kubernetes.default.svc"
 	// DefaultProject is the AppProject that every Argo CD has.
 	DefaultProject = "default"
