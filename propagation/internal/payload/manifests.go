@@ -30,6 +30,7 @@ var hubOnlyKeys = map[string]bool{
 	contract.RequestAnnotation:           true,
 	contract.ChangeGenerationAnnotation:  true,
 	contract.StoredSpecAnnotation:        true,
+	contract.ApplicationSpecAnnotation:   true,
 	contract.PullLabel:                   true,
 	contract.ClusterAnnotation:           true,
 	contract.AppNamespaceAnnotation:      true,
@@ -96,15 +97,10 @@ type (
 // applicationManifest returns the Application as the managed cluster gets it: the
 // hub's, byte for byte, but for spec.destination, without what only the hub reads
 // (its labels, annotations and finalizers, see isHubOnly and argoCDFinalizers), and with
-// the request. Where argocd-agent is, the copy has the label that makes it ignore it. The
-// hub's Application is not changed. One whose spec is no object is an error that only its
-// author can mend.
-func applicationManifest(p Inputs) (json.RawMessage, error) {
+// the request. spec is the hub's with its destination there. Where argocd-agent is, the copy
+// has the label that makes it ignore it. The hub's Application is not changed.
+func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error) {
 	app, r := p.Application, p.Request
-	spec, err := Redirect(app.Spec, app.Annotations)
-	if err != nil {
-		return nil, err
-	}
 	annotations := withoutHubOnly(app.Annotations, p.InstanceLabel)
 	labels := withoutHubOnly(app.Labels, p.InstanceLabel)
 	if appset := app.OwningApplicationSet(); appset != "" {

@@ -32,6 +32,16 @@ func hubApplication() *argocd.Application {
 	}
 }
 
+// deliveredApp returns the Application in the work that is made of p.
+func deliveredApp(t *testing.T, p Inputs) string {
+	t.Helper()
+	work, err := ManifestWork(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1].Raw)
+}
+
 func TestRedirect(t *testing.T) {
 	cases := map[string]struct {
 		reason, spec, want string
@@ -79,20 +89,14 @@ func TestApplicationManifest(t *testing.T) {
 	app.Annotations[contract.AppNamespaceAnnotation] = "argocd"
 	app.Annotations[argocd.RefreshAnnotation] = "hard"
 	before := app.DeepCopy()
-	got, err := applicationManifest(Inputs{Application: app})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := deliveredApp(t, Inputs{Application: app})
 	const want = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"annotations":{"apps.open-cluster-management.io/hosting-applicationset":"team/set","example.com/x":"\u003c\u0026\u003e"},"finalizers":["resources-finalizer.argocd.argoproj.io"],"labels":{"apps.open-cluster-management.io/application-set":"true","team":"a"},"name":"app","namespace":"argocd"},"spec":{"destination":{"namespace":"guestbook","server":"https://kubernetes.default.svc"},"project":"default"}}`
-	if diff := cmp.Diff(want, string(got)); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the delivered Application (-want +got):\n%s", diff)
 	}
-	beside, err := applicationManifest(Inputs{Application: app, HasAgent: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	beside := deliveredApp(t, Inputs{Application: app, HasAgent: true})
 	told := strings.Replace(want, `/application-set":"true",`, `/application-set":"true","argocd-agent.argoproj-labs.io/ignore-sync":"true",`, 1)
-	if diff := cmp.Diff(told, string(beside)); diff != "" {
+	if diff := cmp.Diff(told, beside); diff != "" {
 		t.Errorf("beside argocd-agent (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, app); diff != "" {
