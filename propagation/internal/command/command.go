@@ -42,10 +42,10 @@ import (
 // Version of this module; a release changes it here.
 const Version = "0.1.0"
 
-// firstWord is how long a managed cluster may take to say something about a new
+// initialStatusTimeout is how long a managed cluster may take to report on a new
 // Application before the hub says Unknown, where no others wait for it. An agent takes
 // about five seconds.
-const firstWord = time.Minute
+const initialStatusTimeout = time.Minute
 
 // Program describes the binary.
 func Program() boot.Program {
@@ -131,7 +131,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := deliver.Setup(ctx, mgr, index, sent, c.Deliver); err != nil {
 		return fmt.Errorf("set up delivery: %w", err)
 	}
-	if err := mirror.Setup(ctx, mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord, Refreshes: sent}); err != nil {
+	if err := mirror.Setup(ctx, mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, InitialStatusTimeout: initialStatusTimeout, Refreshes: sent}); err != nil {
 		return err
 	}
 	if err := c.setupRegistration(ctx, mgr, env); err != nil {
