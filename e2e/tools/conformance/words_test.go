@@ -105,7 +105,7 @@ func TestConditionTypesAreComplete(t *testing.T) {
 
 // Argo CD shows a condition by the end of its type.
 func TestOurConditionsAreShown(t *testing.T) {
-	for reason, isError := range map[status.Reason]bool{status.ApplyFailed: true, status.ApplicationUnreadable: true, status.ClusterUnreachable: false} {
+	for reason, isError := range map[status.Reason]bool{status.ApplyFailed: true, status.ApplicationUnreadable: true, status.ClusterUnreachable: false, status.ChangeUndelivered: false} {
 		o := status.Observation{Reason: reason}
 		for _, condition := range o.StatusConditions() {
 			c := v1alpha1.ApplicationCondition{Type: condition.Type}
