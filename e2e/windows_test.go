@@ -57,7 +57,7 @@ func syncWindows(t *testing.T, cluster string) {
 	awaitNoOperation(t, a)
 
 	setWindow(cluster, false)
-	awaitWindow(t, cluster, name, `"clusters":["https://kubernetes.default.svc"]`)
+	awaitWindow(t, cluster, name, `"in-cluster","https://kubernetes.default.svc"]`)
 	patch(t, a, operation)
 	await(t, "the hub to say that a window is in the way", func() (bool, string) {
 		a, _ := view.Application("hub", name)

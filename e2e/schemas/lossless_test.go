@@ -54,14 +54,14 @@ func TestEveryFieldIsDelivered(t *testing.T) {
 
 	project := filled(t, "appproject-crd.yaml", argocd.AppProjectKind, "spec")
 	set(t, project, []any{map[string]any{"server": "*", "namespace": "*"}}, "spec", "destinations")
-	// Patterns for other clusters than the one that gets the project would go.
+	// Such a pattern is about every destination, and stays as it is.
 	windows, _, err := unstructured.NestedSlice(project.Object, "spec", "syncWindows")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range windows {
 		if window, ok := w.(map[string]any); ok {
-			window["clusters"] = []any{argocd.InClusterServer}
+			window["clusters"] = []any{"*"}
 		}
 	}
 	set(t, project, windows, "spec", "syncWindows")

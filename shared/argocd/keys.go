@@ -37,7 +37,15 @@ const (
 	// InstanceLabel is the label by which Argo CD tracks what belongs to an
 	// Application, unless application.instanceLabelKey in argocd-cm names another.
 	InstanceLabel = "app.kubernetes.io/instance"
-	// InClusterServer is the API server that Argo CD itself runs on.
+	// TrackingIDAnnotation does the same, and InstallationIDAnnotation says by which Argo CD.
+	TrackingIDAnnotation     = KeyPrefix + "tracking-id"
+	InstallationIDAnnotation = KeyPrefix + "installation-id"
+	// NotifiedAnnotationPrefix begins the keys by which the notifications controller
+	// remembers what it has sent.
+	NotifiedAnnotationPrefix = "notified.notifications.argoproj.io"
+	// InClusterServer is the API server that Argo CD itself runs on, and InClusterName is
+	// what Argo CD calls that cluster.
+	InClusterName   = "in-cluster"
 	InClusterServer = "https://kubernetes.default.svc"
 	// DefaultProject is the AppProject that every Argo CD has.
 	DefaultProject = "default"

@@ -101,6 +101,10 @@ const (
 	// StoredSpecAnnotation on a work is there when the API server does not store its
 	// spec as it was written: "<hash of the written one>/<hash of the stored one>".
 	StoredSpecAnnotation = group + "stored-spec"
+	// ApplicationSpecAnnotation holds, on a work, the hash of the spec of the hub
+	// Application that it delivers: while the Application has another one, the change is
+	// not on its way. A work without it, from before it was written, says nothing.
+	ApplicationSpecAnnotation = group + "application-spec-hash"
 	// RequestAnnotation names the one-time request (operation, refresh) that a work
 	// and the Application inside it carry at the moment.
 	RequestAnnotation = group + "request"
@@ -110,7 +114,7 @@ const (
 // tell which Application it carries.
 var WorkKeys = []string{
 	PullLabel, HubNamespaceAnnotation, HubNameAnnotation, ChangeGenerationAnnotation, RequestAnnotation,
-	HostingAnnotation, ApplicationSetLabel, ApplicationSetHashLabel,
+	HostingAnnotation, ApplicationSetLabel, ApplicationSetHashLabel, ApplicationSpecAnnotation,
 }
 
 // Keys on other objects.

@@ -31,21 +31,25 @@ func IsPulled(labels map[string]string) bool {
 
 // WorkName returns the name of the ManifestWork that carries an Application:
 // "<application>-<first five characters of its UID>". A UID shorter than that is
-// used whole. The result is shortened by [SafeName] when it would not be a legal
-// object name.
+// used whole. The result is shortened by [SafeWorkName].
 func WorkName(application, uid string) string {
-	return SafeName(application + "-" + uid[:min(5, len(uid))])
+	return SafeWorkName(application + "-" + uid[:min(5, len(uid))])
 }
+
+// SafeWorkName is [SafeName] for a ManifestWork, whose name must leave room for the 65
+// characters that the work agent puts before it: it calls its AppliedManifestWork
+// "<SHA-256 of the hub>-<name>", and applies nothing when it cannot make that.
+func SafeWorkName(name string) string { return shorten(name, maxObjectName-65) }
 
 // RegisteredServer returns the server by which Argo CD of the hub knows a managed
 // cluster. It is a name only: nothing ever dials it.
 func RegisteredServer(cluster string) string { return "https://" + cluster + "-control-plane:6443" }
 
-// SafeName returns name when it fits into an object name (253 characters), else
-// its first part followed by eight hex digits of its SHA-256.
-func SafeName(name string) string {
-	return shorten(name, 253)
-}
+const maxObjectName = 253
+
+// SafeName returns name when it fits into an object name, else its first part followed
+// by eight hex digits of its SHA-256.
+func SafeName(name string) string { return shorten(name, maxObjectName) }
 
 // LabelValue returns a legal label value for s: s itself when it fits into 63
 // characters, else s cut to 63 characters with trailing separators removed, as

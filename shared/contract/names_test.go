@@ -59,6 +59,7 @@ func TestWorkName(t *testing.T) {
 	cases := map[string]struct{ reason, app, uid, want string }{
 		"usual": {reason: "five characters of the UID", app: "guestbook", uid: "0a1b2c3d-4e5f", want: "guestbook-0a1b2"},
 		"short": {reason: "a short UID is used whole, not cut past its end", app: "guestbook", uid: "0a", want: "guestbook-0a"},
+		"long":  {reason: "one that an AppliedManifestWork can still be called is as it is", app: strings.Repeat("a", 182), uid: "0a1b2c3d", want: strings.Repeat("a", 182) + "-0a1b2"},
 		"none":  {reason: "no UID does not panic", app: "guestbook", want: "guestbook-"},
 	}
 	for name, c := range cases {
@@ -72,9 +73,10 @@ func TestWorkName(t *testing.T) {
 	if a == b {
 		t.Error("two Applications with long names share a work")
 	}
-	for _, name := range []string{a, b, WorkName(strings.Repeat("a.", 126), "0a1b2c3d"), WorkName(strings.Repeat("-", 250)+"a", "0")} {
-		if len(name) > 253 {
-			t.Errorf("%d characters: %s", len(name), name)
+	for _, name := range []string{a, b, WorkName(strings.Repeat("a.", 126), "0a1b2c3d"), WorkName("a"+strings.Repeat("-", 250)+"a", "0")} {
+		// The work agent puts the SHA-256 of the hub and a hyphen before it.
+		if errs := validation.IsDNS1123Subdomain(strings.Repeat("0", 64) + "-" + name); len(errs) > 0 {
+			t.Errorf("no AppliedManifestWork can be called after %s (%d characters): %v", name, len(name), errs)
 		}
 	}
 	if errs := validation.IsDNS1123Subdomain(a); len(errs) > 0 {

@@ -91,6 +91,12 @@ func (w *Work) keepMetadata(full *workv1.ManifestWork, rejected *contract.Reject
 		w.more().request = request
 		delete(annotations, contract.RequestAnnotation)
 	}
+	if hexBytes(annotations[contract.ApplicationSpecAnnotation], w.applicationSpec[:]) {
+		w.has |= hasApplicationSpec
+		delete(annotations, contract.ApplicationSpecAnnotation)
+	} else {
+		w.applicationSpec = [8]byte{} // half of it may have been decoded
+	}
 	setIn(annotations[contract.HostingAnnotation], rejected)
 	w.labels, w.annotations = shareMap(labels), shareMap(annotations)
 }

@@ -143,16 +143,19 @@ func (w *Work) GetUID() types.UID {
 
 // GetAnnotations returns a map of the caller's own with the annotations of the pull model.
 func (w *Work) GetAnnotations() map[string]string {
-	if w.HubName == "" && w.HubNamespace == "" && w.Request() == "" && len(w.annotations) == 0 {
+	if w.HubName == "" && w.HubNamespace == "" && w.Request() == "" && !w.has.has(hasApplicationSpec) && len(w.annotations) == 0 {
 		return nil
 	}
-	all := make(map[string]string, len(w.annotations)+3)
+	all := make(map[string]string, len(w.annotations)+4)
 	maps.Copy(all, w.annotations)
 	if w.HubNamespace != "" {
 		all[contract.HubNamespaceAnnotation] = w.HubNamespace
 	}
 	if request := w.Request(); request != "" {
 		all[contract.RequestAnnotation] = request
+	}
+	if w.has.has(hasApplicationSpec) {
+		all[contract.ApplicationSpecAnnotation] = hex.EncodeToString(w.applicationSpec[:])
 	}
 	if w.HubName != "" {
 		all[contract.HubNameAnnotation] = w.HubName

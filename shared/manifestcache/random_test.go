@@ -102,6 +102,9 @@ func (m maker) work() *workv1.ManifestWork {
 			w.Annotations[key] = pick(m, "1", "2", "team/set", m.note())
 		}
 	}
+	if m.IntN(2) == 0 {
+		w.Annotations[contract.ApplicationSpecAnnotation] = pick(m, "0123456789abcdef", "0000000000000000", "0123456789abcdeg", "0123456789ABCDEF", "01", m.note())
+	}
 	w.Status.Conditions = m.conditions(workv1.WorkApplied, workv1.WorkAvailable)
 	for range m.IntN(5) {
 		meta := workv1.ManifestResourceMeta{Kind: m.text(), Name: m.text()}

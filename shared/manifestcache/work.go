@@ -40,9 +40,10 @@ type Work struct {
 	reconciledAt    int64
 	resourceVersion uint64
 
-	uid, specHash [16]byte
-	revision      [20]byte
-	created       uint32 // seconds
+	uid, specHash   [16]byte
+	applicationSpec [8]byte // the annotation of the Application's spec
+	revision        [20]byte
+	created         uint32 // seconds
 
 	has                 has
 	health, sync, phase uint8 // see code
@@ -96,6 +97,7 @@ const (
 	hasOtherAnnotations
 	hasDeletion
 	polls
+	hasApplicationSpec
 )
 
 func (h has) has(what has) bool { return h&what != 0 }
@@ -255,5 +257,5 @@ func (w *Work) Said(name string) string {
 // of the pull model, and are both being deleted or both not.
 func (w *Work) SameMetadata(o *Work) bool {
 	return w.HubNamespace == o.HubNamespace && w.HubName == o.HubName && w.Leaving() == o.Leaving() &&
-		w.Request() == o.Request() && maps.Equal(w.labels, o.labels) && maps.Equal(w.annotations, o.annotations)
+		w.Request() == o.Request() && w.applicationSpec == o.applicationSpec && maps.Equal(w.labels, o.labels) && maps.Equal(w.annotations, o.annotations)
 }

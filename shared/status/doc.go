@@ -18,6 +18,9 @@
 //   - a change that the agent has not applied yet: Progressing and OutOfSync. The hub
 //     Application stays so for a moment longer, until Argo CD there has compared
 //     ([Facts.Repeats]); the report does not;
+//   - a change of the hub Application that is not delivered, since it is paused or
+//     refused, or waits: OutOfSync on the hub, and a condition. The report, which is about
+//     what is on the cluster, does not say it;
 //   - a change that it could not apply: OutOfSync, health Unknown, and a condition
 //     with the agent's words;
 //   - a cluster that is not available: Unknown, and a condition with the time it

@@ -85,9 +85,13 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 
 const pendingWords = " has not reported on the last change yet"
 
+const undeliveredCondition = string(ChangeUndelivered) + "Warning"
+
 // ShowsPending reports whether the status of a hub Application, as JSON, is that of a
-// [ChangePending].
-func ShowsPending(status []byte) bool { return bytes.Contains(status, []byte(pendingWords)) }
+// [ChangePending] or [ChangeUndelivered].
+func ShowsPending(status []byte) bool {
+	return bytes.Contains(status, []byte(pendingWords)) || bytes.Contains(status, []byte(`"`+undeliveredCondition+`"`))
+}
 
 // Repeats reports whether the managed cluster has said nothing since the facts before:
 // every word and every time is the same, and it is the same ManifestWork.

@@ -29,6 +29,9 @@ const (
 	// within milliseconds and has no condition. What the cluster says in the moment after is
 	// still about what was before, until its Argo CD has compared ([Facts.Repeats]).
 	ChangePending Reason = "ChangePending"
+	// ChangeUndelivered: the hub Application has a spec that its ManifestWork does not
+	// deliver. Only the hub Application says so, for as long as it is true.
+	ChangeUndelivered Reason = "ChangeUndelivered"
 )
 
 // Observation is what can be said about one delivered Application.
@@ -58,6 +61,21 @@ type Observation struct {
 	Message string
 }
 
+// Compared reports whether Health and Sync are what the managed cluster's Argo CD found
+// when it compared.
+func (o *Observation) Compared() bool {
+	return o.Reported && o.Reason == "" && o.Sync != argocd.SyncUnknown
+}
+
+// Undelivered returns the observation of an Application of which a change is not
+// delivered: whatever the managed cluster found is about the spec before, so it is
+// OutOfSync. Its health is what it is.
+func (o Observation) Undelivered() Observation {
+	o.Reason, o.Sync = ChangeUndelivered, argocd.SyncOutOfSync
+	o.Message = "the spec of the Application is not delivered; health is that of the one before"
+	return o
+}
+
 // Stale reports whether the cluster cannot be heard, so that the values are its last ones.
 func (o *Observation) Stale() bool { return o.Reason == ClusterUnreachable }
 
@@ -70,7 +88,7 @@ func (o *Observation) ReportConditions() []contract.Condition {
 // condition by the end of its type, so an own one is an Error, or a Warning when
 // nothing is known to be wrong with the Application itself.
 func (o *Observation) StatusConditions() []contract.Condition {
-	if o.Reason == ClusterUnreachable {
+	if o.Reason == ClusterUnreachable || o.Reason == ChangeUndelivered {
 		return o.conditions("Warning")
 	}
 	return o.conditions("Error")
@@ -99,7 +117,7 @@ func OwnsStatusCondition(conditionType string) bool {
 // that only this package has a word for.
 func IsOwnCondition(conditionType string) bool {
 	switch conditionType {
-	case string(ClusterUnreachable) + "Warning", string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error":
+	case string(ClusterUnreachable) + "Warning", undeliveredCondition, string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error":
 		return true
 	}
 	return false

@@ -27,17 +27,20 @@ import (
 
 func TestWordsAreArgoCDs(t *testing.T) {
 	for ours, theirs := range map[string]string{
-		argocd.SkipReconcileAnnotation: common.AnnotationKeyAppSkipReconcile,
-		argocd.RefreshAnnotation:       v1alpha1.AnnotationKeyRefresh,
-		argocd.HydrateAnnotation:       v1alpha1.AnnotationKeyHydrate,
-		argocd.ResourcesFinalizer:      v1alpha1.ResourcesFinalizerName,
-		argocd.ForegroundFinalizer:     v1alpha1.ForegroundPropagationPolicyFinalizer,
-		argocd.BackgroundFinalizer:     v1alpha1.BackgroundPropagationPolicyFinalizer,
-		argocd.PostDeleteFinalizer:     v1alpha1.PostDeleteFinalizerName,
-		argocd.SecretTypeLabel:         common.LabelKeySecretType,
-		argocd.SecretTypeCluster:       common.LabelValueSecretTypeCluster,
-		argocd.InClusterServer:         v1alpha1.KubernetesInternalAPIServerAddr,
-		argocd.DefaultProject:          v1alpha1.DefaultAppProjectName,
+		argocd.SkipReconcileAnnotation:  common.AnnotationKeyAppSkipReconcile,
+		argocd.RefreshAnnotation:        v1alpha1.AnnotationKeyRefresh,
+		argocd.HydrateAnnotation:        v1alpha1.AnnotationKeyHydrate,
+		argocd.ResourcesFinalizer:       v1alpha1.ResourcesFinalizerName,
+		argocd.ForegroundFinalizer:      v1alpha1.ForegroundPropagationPolicyFinalizer,
+		argocd.BackgroundFinalizer:      v1alpha1.BackgroundPropagationPolicyFinalizer,
+		argocd.PostDeleteFinalizer:      v1alpha1.PostDeleteFinalizerName,
+		argocd.SecretTypeLabel:          common.LabelKeySecretType,
+		argocd.SecretTypeCluster:        common.LabelValueSecretTypeCluster,
+		argocd.InstanceLabel:            common.LabelKeyAppInstance,
+		argocd.TrackingIDAnnotation:     common.AnnotationKeyAppInstance,
+		argocd.InstallationIDAnnotation: common.AnnotationInstallationID,
+		argocd.InClusterServer:          v1alpha1.KubernetesInternalAPIServerAddr,
+		argocd.DefaultProject:           v1alpha1.DefaultAppProjectName,
 
 		argocd.HealthUnknown:     string(health.HealthStatusUnknown),
 		argocd.HealthProgressing: string(health.HealthStatusProgressing),
@@ -102,7 +105,7 @@ func TestConditionTypesAreComplete(t *testing.T) {
 
 // Argo CD shows a condition by the end of its type.
 func TestOurConditionsAreShown(t *testing.T) {
-	for reason, isError := range map[status.Reason]bool{status.ApplyFailed: true, status.ApplicationUnreadable: true, status.ClusterUnreachable: false} {
+	for reason, isError := range map[status.Reason]bool{status.ApplyFailed: true, status.ApplicationUnreadable: true, status.ClusterUnreachable: false, status.ChangeUndelivered: false} {
 		o := status.Observation{Reason: reason}
 		for _, condition := range o.StatusConditions() {
 			c := v1alpha1.ApplicationCondition{Type: condition.Type}

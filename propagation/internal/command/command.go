@@ -35,10 +35,10 @@ import (
 // Version of this module; a release changes it here.
 const Version = "0.1.0"
 
-// firstWord is how long a managed cluster may take to say something about a new
+// initialStatusTimeout is how long a managed cluster may take to report on a new
 // Application before the hub says Unknown, where no others wait for it. An agent takes
 // about five seconds.
-const firstWord = time.Minute
+const initialStatusTimeout = time.Minute
 
 // Program describes the binary.
 func Program() boot.Program {
@@ -68,7 +68,7 @@ func New() *Command { return &Command{argocd: boot.Names{"argocd"}} }
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD: of its AppProjects and cluster Secrets; with --register=false it may be repeated, or separated by commas, for further Argo CDs whose cluster Secrets say which clusters have an agent of argocd-agent")
-	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
+	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret, nor delivered with an Application or AppProject")
 	c.Deliver.BindFlags(fs)
 	fs.BoolVar(&c.Register, "register", true, "register every accepted ManagedCluster with Argo CD; --register=false where gitopscluster is installed, which registers them instead")
 }
@@ -117,7 +117,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace = argocd, env.Namespace()
+	c.Deliver.ArgoCDNamespace, c.Deliver.HubNamespace, c.Deliver.InstanceLabel = argocd, env.Namespace(), c.InstanceLabel
 	index, err := appcache.NewIndex(ctx, mgr.GetCache())
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err := deliver.Setup(ctx, mgr, index, sent, c.Deliver); err != nil {
 		return fmt.Errorf("set up delivery: %w", err)
 	}
-	if err := mirror.Setup(ctx, mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, FirstWord: firstWord, Refreshes: sent}); err != nil {
+	if err := mirror.Setup(ctx, mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, InitialStatusTimeout: initialStatusTimeout, Refreshes: sent}); err != nil {
 		return err
 	}
 	if c.Register {

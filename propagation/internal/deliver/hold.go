@@ -51,6 +51,7 @@ func (r *Reconciler) hold(ctx context.Context, current *manifestcache.Cached, wa
 		return false, c, waiting, nil
 	}
 	want.Spec = stored.Spec
+	payload.KeepApplicationSpec(current, want)
 	return true, kept, waiting, nil
 }
 

@@ -23,6 +23,8 @@ const (
 type Options struct {
 	// ArgoCDNamespace is where the hub's Argo CD keeps its AppProjects.
 	ArgoCDNamespace string
+	// InstanceLabel is the label key that the hub's Argo CD tracks resources by.
+	InstanceLabel string
 	// AppNamespaces is where Applications outside the Argo CD namespace may go to
 	// besides their own namespace.
 	AppNamespaces policy.AppNamespaces

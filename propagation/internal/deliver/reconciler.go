@@ -251,7 +251,7 @@ func (r *Reconciler) tooLarge(size int) delivery {
 
 // payloadInputs collects what goes into the work, which is current unless that is nil.
 func (r *Reconciler) payloadInputs(w policy.Inputs, current *manifestcache.Cached, q request.Request) payload.Inputs {
-	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan, HasAgent: w.HasAgent}
+	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan, HasAgent: w.HasAgent, InstanceLabel: r.options.InstanceLabel}
 	if w.OnWithdraw.AsBefore && current != nil {
 		p.Orphan = current.Annotations[contract.OnWithdrawAnnotation] != ""
 	}

@@ -42,8 +42,8 @@ func TestWindowsOfTheDefaultProject(t *testing.T) {
 	says(t, there, policy.WarningCondition, "")
 }
 
-// A delivered project has the windows of its cluster only, under the name that its Argo CD
-// knows the cluster by, and follows the hub's.
+// In a delivered project the windows of its cluster name it as its own Argo CD does, too,
+// and the project follows the hub's.
 func TestWindowsAreDelivered(t *testing.T) {
 	argo := newPlace(t)
 	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })
@@ -63,11 +63,11 @@ func TestWindowsAreDelivered(t *testing.T) {
 			return fmt.Errorf("the works are %d", len(works(t, app)))
 		})
 	}
-	has(`[{"clusters":["https://kubernetes.default.svc"],"kind":"deny"}]`)
+	has(`[{"clusters":["` + argo.cluster + `","in-cluster","https://kubernetes.default.svc"],"kind":"deny"}]`)
 	edit(t, project, func(p *argocd.AppProject) {
 		p.Spec = windowsSpec(`[{"kind":"deny","clusters":["elsewhere"]},{"applications":["*"],"kind":"allow"}]`)
 	})
-	has(`[{"applications":["*"],"kind":"allow"}]`)
+	has(`[{"clusters":["elsewhere"],"kind":"deny"},{"applications":["*"],"kind":"allow"}]`)
 	if m := said(t, app); len(m) > 0 {
 		t.Errorf("its windows are delivered, and it says %v", m)
 	}

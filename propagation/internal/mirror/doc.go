@@ -6,7 +6,7 @@
 // ManifestWork's feedback. Only status is patched, and only what differs.
 //
 // The hub's ApplicationSet controller reads this status to roll an ApplicationSet
-// out step by step (strategy RollingSync). What it reads, in Argo CD v2.14
+// out step by step (strategy RollingSync). What it reads, in Argo CD v2.14 and v3.2
 // (applicationset/controllers), and what follows for this package:
 //
 //   - An Application counts as done when health is Healthy, sync is not OutOfSync
@@ -20,12 +20,19 @@
 //     a moment: Synced and Succeeded from before the change would end a step that has not
 //     begun. So one that was shown stays until the cluster has compared
 //     ([Options.CompareGrace]).
+//   - Synced and Healthy are the end of a step whatever they are about. So a change of
+//     the Application that its ManifestWork does not deliver, since it is paused or
+//     refused, or waits, is OutOfSync: payload.Undelivered compares the spec with the hash
+//     that the work carries. Health stays the managed cluster's.
 //   - The revisions of status.sync say whether something new is to be rolled out.
 //     So a revision that is only missing for a moment is kept (status.FillTransientGaps).
 //   - It wakes up when health or sync change, or the phase or startedAt of an
 //     operation that was there before. So all of them go in one patch: the first
 //     operation of an Application would not wake it on its own.
-//   - It compares no times: a managed cluster's clock need not agree with the hub's.
+//   - It compares no times: a managed cluster's clock need not agree with the hub's. That
+//     has changed in v3.4: there a pending Application counts as begun once the startedAt
+//     of its operation, by the managed cluster's clock, is after the transition by the
+//     hub's. This package passes the time on as it is.
 //
 // Argo CD's CRD wants phase, startedAt and operation in an operationState, and
 // status in sync; operation is written empty, since the feedback does not carry

@@ -41,23 +41,16 @@ type Reconciler struct {
 	options Options
 	now     func() time.Time
 
-	waiting gracePeriods
-	unheard gracePeriods // of Applications that no cluster has reported yet
-	arrived arrivals
-	spoken  speakers
-	asked   unanswered
+	memory memory
 }
 
 // Reconcile mirrors one Application.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	since, timed := r.arrived.take(req.NamespacedName)
+	seen := r.memory.takeFeedback(req.NamespacedName)
 	app := &argocd.Application{}
 	if err := r.client.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
-		r.waiting.forget(req.NamespacedName)
-		r.unheard.forget(req.NamespacedName)
-		r.asked.forget(req.NamespacedName)
 		if apierrors.IsNotFound(err) {
-			r.spoken.note(req.NamespacedName, "")
+			r.memory.forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -68,10 +61,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, err
 	case d.wait > 0:
-		r.arrived.giveBack(req.NamespacedName, since, timed)
+		r.memory.returnFeedback(req.NamespacedName, seen)
 		return ctrl.Result{RequeueAfter: d.wait}, nil
 	case d.patch == nil:
-		r.spoken.note(req.NamespacedName, d.speaker)
+		r.memory.setSource(req.NamespacedName, d.source)
 		return ctrl.Result{}, nil
 	}
 
@@ -85,19 +78,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	switch {
 	case apierrors.IsConflict(err):
 		statusWrites.WithLabelValues(resultConflict).Inc()
-		r.arrived.giveBack(req.NamespacedName, since, timed)
+		r.memory.returnFeedback(req.NamespacedName, seen)
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	case apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil
 	case err != nil:
 		statusWrites.WithLabelValues(resultError).Inc()
-		r.arrived.giveBack(req.NamespacedName, since, timed)
+		r.memory.returnFeedback(req.NamespacedName, seen)
 		return ctrl.Result{}, fmt.Errorf("patch status of Application %s: %w", req, err)
 	}
-	r.spoken.note(req.NamespacedName, d.speaker)
+	r.memory.setSource(req.NamespacedName, d.source)
 	statusWrites.WithLabelValues(resultWritten).Inc()
-	if timed {
-		feedbackSeconds.Observe(r.now().Sub(since).Seconds())
+	if !seen.IsZero() {
+		feedbackSeconds.Observe(r.now().Sub(seen).Seconds())
 	}
 	if d.refresh != "" {
 		ctrl.LoggerFrom(ctx).V(1).Info("refresh ended", "request", d.refresh)
@@ -109,12 +102,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 type decision struct {
 	// patch is to be sent, nil for none.
 	patch []byte
-	// speaker is the UID of the ManifestWork that the status then speaks of.
-	speaker types.UID
+	// source is the UID of the ManifestWork that the status then comes from.
+	source types.UID
 	// refresh is the identity of the refresh that patch takes off the Application, if any.
 	refresh string
-	// wait is for an agent that is about to apply a change, for an Argo CD that is about to
-	// compare for one, or for the first word.
+	// wait is how long nothing is written yet (see [delay]).
 	wait time.Duration
 }
 
@@ -122,9 +114,7 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 	key := client.ObjectKeyFromObject(app)
 	cluster, pulled := target(app)
 	if !pulled {
-		r.waiting.forget(key)
-		r.unheard.forget(key)
-		r.asked.forget(key)
+		r.memory.put(key, entry{})
 		d.patch, err = removeOwnedConditionsPatch(app, r.now())
 		return d, err
 	}
@@ -133,12 +123,11 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 		return d, err
 	}
 	if work == nil {
-		r.waiting.forget(key)
-		r.asked.forget(key)
 		if !ownsStatusWhenUndelivered(app) {
+			r.memory.put(key, entry{})
 			return d, nil
 		}
-		if d.wait = r.firstWord(app, &workv1.ManifestWork{}, true); d.wait > 0 {
+		if d.wait = r.delay(key, facts{initial: !hasHealth(app.Status)}); d.wait > 0 {
 			return d, nil
 		}
 		d.patch, err = statusPatch(app, status.Nothing(), "", r.now())
@@ -148,22 +137,48 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 	if err != nil {
 		return d, err
 	}
-	facts := status.Read(work)
-	observed := facts.Observe(state)
-	if d.wait = r.firstWord(app, work, !observed.Reported && observed.Reason == ""); d.wait > 0 {
+	reported := status.Read(work)
+	observed := reported.Observe(state)
+	if observed.Compared() && payload.Undelivered(app, work) {
+		observed = observed.Undelivered()
+	}
+	d.wait = r.delay(key, facts{
+		initial: !observed.Reported && observed.Reason == "" && !hasHealth(app.Status),
+		work:    work.UID, generation: work.Generation,
+		reported: reported, reason: observed.Reason, shown: status.ShowsPending(app.Status),
+	})
+	if d.wait > 0 {
 		return d, nil
 	}
-	if d.wait = r.waiting.left(key, work, observed.Reason == status.ChangePending, r.now(), r.options.ApplyGrace); d.wait > 0 {
-		return d, nil
-	}
-	if d.wait = r.asked.left(key, facts, observed.Reason, status.ShowsPending(app.Status), r.now(), r.options.CompareGrace); d.wait > 0 {
-		return d, nil
-	}
-	d.speaker = observed.Work
-	if d.patch, err = statusPatch(app, observed, r.spoken.of(key), r.now()); err != nil || d.patch == nil {
+	d.source = observed.Work
+	if d.patch, err = statusPatch(app, observed, r.memory.source(key), r.now()); err != nil || d.patch == nil {
 		return d, err
 	}
 	return r.withRefresh(app, work, observed, d)
+}
+
+// initialStatusOfEach is how much longer it may take for each other Application that waits
+// for its first status, too: an API server takes a hundred of them a second, at least.
+const initialStatusOfEach = 10 * time.Millisecond
+
+// delay returns how long the status of an Application is not written yet, by the facts and
+// what is remembered.
+//
+// The managed cluster of a new one is about to report, and "Unknown" before that would be a
+// second write for every Application of a fleet that is delivered at once, and keep the API
+// server from delivering the rest. How long it takes depends on how many others wait, so
+// that one looks again before.
+func (r *Reconciler) delay(app types.NamespacedName, f facts) time.Duration {
+	o := r.options
+	e, others := r.memory.of(app)
+	f.initial = f.initial && o.InitialStatusTimeout > 0
+	f.graces = graces{initial: o.InitialStatusTimeout + time.Duration(others)*initialStatusOfEach, apply: o.ApplyGrace, compare: o.CompareGrace}
+	e, wait := delay(e, f, r.now())
+	r.memory.put(app, e)
+	if f.initial {
+		return min(wait, o.InitialStatusTimeout)
+	}
+	return wait
 }
 
 // withRefresh has the patch take a refresh off the Application that the managed cluster has
@@ -174,29 +189,13 @@ func (r *Reconciler) withRefresh(app *argocd.Application, work *workv1.ManifestW
 	if id == "" || apierrors.IsConflict(r.options.Refreshes.End(key, id, app.ResourceVersion)) {
 		return d, nil
 	}
-	patch, err := statusPatch(app, observed, r.spoken.of(key), r.now(), request.RefreshAnnotations()...)
+	patch, err := statusPatch(app, observed, r.memory.source(key), r.now(), request.RefreshAnnotations()...)
 	if err != nil {
 		r.options.Refreshes.Ended(key, id, app.ResourceVersion, err)
 		return d, err
 	}
 	d.patch, d.refresh = patch, id
 	return d, nil
-}
-
-// firstWordOfEach is how much longer it may take for each other Application that waits for
-// its first word, too: an API server takes a hundred of them a second, at least.
-const firstWordOfEach = 10 * time.Millisecond
-
-// firstWord returns how long a new Application may still be left without a health:
-// its managed cluster is about to say it, and "Unknown" before that would be a
-// second write for every Application of a fleet that is delivered at once, and keep
-// the API server from delivering the rest. A status that says something is corrected
-// without waiting. What it returns may be less than it will be in the end, which depends
-// on how many others wait.
-func (r *Reconciler) firstWord(app *argocd.Application, work *workv1.ManifestWork, silent bool) time.Duration {
-	pending := silent && r.options.FirstWord > 0 && !speaks(app.Status)
-	grace := r.options.FirstWord + time.Duration(r.unheard.count())*firstWordOfEach
-	return min(r.options.FirstWord, r.unheard.left(client.ObjectKeyFromObject(app), work, pending, r.now(), grace))
 }
 
 // target returns the managed cluster that an Application asks to be pulled to.

@@ -11,9 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -144,7 +142,7 @@ func TestTerminatingStands(t *testing.T) {
 func TestFirstWordIsTheClusters(t *testing.T) {
 	f := newFleet(t)
 	// A wait that no test run can reach: only the answer of the agent ends it.
-	writes, stop := start(t, Options{FirstWord: time.Hour}, nil)
+	writes, stop := start(t, Options{InitialStatusTimeout: time.Hour}, nil)
 	cluster := f.cluster().Name
 	app, probe := f.app("guestbook", cluster), f.app("probe", cluster)
 	work, probeWork := f.work(app, cluster), f.work(probe, cluster)
@@ -162,30 +160,8 @@ func TestFirstWordIsTheClusters(t *testing.T) {
 
 	stop()
 	late := f.app("late", cluster)
-	start(t, Options{FirstWord: time.Millisecond}, nil)
+	start(t, Options{InitialStatusTimeout: time.Millisecond}, nil)
 	says(t, late, "Unknown/Unknown@")
-}
-
-// The wait also holds while there is no work at all, and ends.
-func TestGraceWithoutWork(t *testing.T) {
-	var g gracePeriods
-	key, now := types.NamespacedName{Namespace: "a", Name: "b"}, time.Unix(1_000_000, 0)
-	none := &workv1.ManifestWork{}
-	for _, step := range []struct {
-		after, want time.Duration
-		reason      string
-	}{
-		{0, time.Minute, "it begins with the first look"},
-		{40 * time.Second, 20 * time.Second, "it goes on"},
-		{2 * time.Minute, 0, "and is over"},
-	} {
-		if left := g.left(key, none, true, now.Add(step.after), time.Minute); left != step.want {
-			t.Errorf("%s: %s left after %s, want %s", step.reason, left, step.after, step.want)
-		}
-	}
-	if left := g.left(key, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "1"}}, true, now.Add(time.Hour), time.Minute); left != time.Minute {
-		t.Errorf("a work that appears begins it anew: %s left", left)
-	}
 }
 
 // A fleet that is delivered at once is not called Unknown meanwhile, which would keep the
@@ -203,26 +179,27 @@ func TestFirstWordOfMany(t *testing.T) {
 		"while some wait":              {after: 80 * time.Second, spoken: 500, waiting: true},
 		"when few wait":                {after: 80 * time.Second, spoken: 1500},
 		"when nobody else waits":       {after: time.Minute + time.Second, spoken: others},
-		"but not for ever":             {after: time.Minute + others*firstWordOfEach + time.Second},
+		"but not for ever":             {after: time.Minute + others*initialStatusOfEach + time.Second},
 		"nor less than it would alone": {after: time.Minute - time.Second, spoken: others, waiting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := begun
-			r := &Reconciler{options: Options{FirstWord: time.Minute}, now: func() time.Time { return now }}
-			app := func(i int) *argocd.Application {
-				return &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i)}}
+			r := &Reconciler{options: Options{InitialStatusTimeout: time.Minute}, now: func() time.Time { return now }}
+			pending, reported := facts{initial: true}, facts{}
+			app := func(i int) types.NamespacedName {
+				return types.NamespacedName{Namespace: "team", Name: fmt.Sprint(i)}
 			}
 			silent := app(others)
 			for i := range others + 1 {
-				if wait := r.firstWord(app(i), &workv1.ManifestWork{}, true); wait != time.Minute {
+				if wait := r.delay(app(i), pending); wait != time.Minute {
 					t.Fatalf("at first it waits for %s", wait)
 				}
 			}
 			now = begun.Add(c.after)
 			for i := range c.spoken {
-				r.firstWord(app(i), &workv1.ManifestWork{}, false)
+				r.delay(app(i), reported)
 			}
-			wait := r.firstWord(silent, &workv1.ManifestWork{}, true)
+			wait := r.delay(silent, pending)
 			if (wait > 0) != c.waiting || wait > time.Minute {
 				t.Errorf("after %s, with %d of %d others waiting, it waits for %s", c.after, others-c.spoken, others, wait)
 			}

@@ -28,8 +28,8 @@ const fieldOwner = "multicluster-integrations-mirror"
 type Options struct {
 	// Concurrency is how many Applications are mirrored at a time; default 20.
 	Concurrency int
-	// ApplyGrace is how long an agent may take to apply a change before the
-	// Application is shown as waiting for it; default 500ms. A reachable agent
+	// ApplyGrace is how long delivery may take to write a change, and then the agent to
+	// apply it, before the Application is shown as waiting for it; default 500ms. Either
 	// takes a tenth of that.
 	ApplyGrace time.Duration
 	// CompareGrace is how long an Application that was shown as waiting for its agent stays
@@ -37,10 +37,10 @@ type Options struct {
 	// default 10s. Its Argo CD is about to compare. To a change that it has no answer to,
 	// such as one of labels, it says nothing.
 	CompareGrace time.Duration
-	// FirstWord is how long a new Application keeps its empty status before it is
-	// called Unknown, and longer where many wait for theirs; 0: not at all. Agents need
+	// InitialStatusTimeout is how long a new Application keeps its empty status before it
+	// is called Unknown, and longer where many wait for theirs; 0: not at all. Agents need
 	// some seconds.
-	FirstWord time.Duration
+	InitialStatusTimeout time.Duration
 	// Refreshes are those that delivery has sent: one that has been leaves its Application
 	// with the status that it led to; nil: the mirror takes none off.
 	Refreshes *refreshes.Memory

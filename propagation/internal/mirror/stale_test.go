@@ -182,43 +182,6 @@ func TestNoWordOnAChange(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
-func TestUnanswered(t *testing.T) {
-	var u unanswered
-	key, begun := types.NamespacedName{Namespace: "a", Name: "b"}, time.Unix(1_000_000, 0)
-	old, answer := factsOf("1", "Healthy"), factsOf("1", "Degraded")
-	const pending = status.ChangePending
-	for _, step := range []struct {
-		does   string
-		says   status.Facts
-		reason status.Reason
-		shown  bool
-		after  time.Duration
-		want   time.Duration
-	}{
-		{"nothing is asked", old, "", false, 0, 0},
-		{"a change is on its way, shown or not", old, pending, true, 0, 0},
-		{"it is applied: the old word does not count", old, "", true, time.Second, 10 * time.Second},
-		{"nor a little later", old, "", true, 5 * time.Second, 6 * time.Second},
-		{"a cluster that is lost is told of at once", old, status.ClusterUnreachable, true, 5 * time.Second, 0},
-		{"the answer does, though the old word be still shown", answer, "", true, 6 * time.Second, 0},
-		{"the time is up without one", old, "", true, 11 * time.Second, 0},
-		{"and stays so while it cannot be written", old, "", true, 12 * time.Second, 0},
-		{"it is written", old, "", false, 13 * time.Second, 0},
-		{"what another process has shown is waited for as long", old, "", true, 20 * time.Second, 10 * time.Second},
-		{"until there is news", answer, "", true, 21 * time.Second, 0},
-		{"the next change begins anew", answer, pending, true, 22 * time.Second, 0},
-		{"and what is said then is the old word", answer, "", true, 31 * time.Second, 10 * time.Second},
-		{"the same word of another ManifestWork is news", factsOf("2", "Degraded"), "", true, 32 * time.Second, 0},
-	} {
-		if left := u.left(key, step.says, step.reason, step.shown, begun.Add(step.after), 10*time.Second); left != step.want {
-			t.Errorf("%s: %s left, want %s", step.does, left, step.want)
-		}
-	}
-	if u.forget(key); len(u.before) != 0 {
-		t.Errorf("what is forgotten is kept: %v", u.before)
-	}
-}
-
 func factsOf(work types.UID, health string) status.Facts {
 	return status.Read(&workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{UID: work, Annotations: map[string]string{contract.HubNameAnnotation: "b"}},

@@ -33,15 +33,15 @@ type written struct {
 }
 
 // statusPatch returns the merge patch that makes the Application's status say
-// what was observed, or nil when it does. speaker is the UID of the ManifestWork that
-// the status speaks of, empty when that is not known. Annotations that are named leave the
+// what was observed, or nil when it does. source is the UID of the ManifestWork that the
+// stored status comes from, empty when that is not known. Annotations that are named leave the
 // Application with it.
-func statusPatch(app *argocd.Application, observed status.Observation, speaker types.UID, now time.Time, without ...string) ([]byte, error) {
+func statusPatch(app *argocd.Application, observed status.Observation, source types.UID, now time.Time, without ...string) ([]byte, error) {
 	before, err := read(app.Status)
 	if err != nil {
 		return nil, err
 	}
-	observed = status.FillTransientGaps(previous(before, speaker), observed)
+	observed = status.FillTransientGaps(previous(before, source), observed)
 	want := appstatus.Fields{
 		"health":         appstatus.Fields{"status": observed.Health, "message": orNothing(observed.HealthMessage)},
 		"sync":           appstatus.Fields{"status": observed.Sync, "revision": orNothing(observed.Revision)},
@@ -95,9 +95,9 @@ func read(status json.RawMessage) (written, error) {
 	return w, nil
 }
 
-// speaks reports whether a status names a health. One that cannot be read counts as
-// speaking: whoever goes on with it finds out what is wrong.
-func speaks(status json.RawMessage) bool {
+// hasHealth reports whether a status names a health. One that cannot be read counts as
+// one that does: its patch reports what is wrong.
+func hasHealth(status json.RawMessage) bool {
 	if len(status) == 0 {
 		return false
 	}
@@ -110,9 +110,9 @@ func speaks(status json.RawMessage) bool {
 }
 
 // previous is what the hub Application said so far, as far as FillTransientGaps reads it.
-func previous(w written, speaker types.UID) status.Observation {
+func previous(w written, source types.UID) status.Observation {
 	return status.Observation{
-		Work:     speaker,
+		Work:     source,
 		Revision: w.Sync.Revision,
 		Operation: contract.OperationFeedback{
 			Phase:      w.OperationState.Phase,

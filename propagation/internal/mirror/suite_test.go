@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -44,7 +45,8 @@ func TestMain(m *testing.M) {
 	testkit.Main(m, func(c *rest.Config) (err error) {
 		ctrl.SetLogger(logr.Discard())
 		hub.config, hub.scheme = c, runtime.NewScheme()
-		if err := errors.Join(corev1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme), clusterv1.Install(hub.scheme)); err != nil {
+		if err := errors.Join(corev1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme),
+			clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme)); err != nil {
 			return err
 		}
 		hub.client, err = client.New(c, client.Options{Scheme: hub.scheme})

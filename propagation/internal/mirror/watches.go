@@ -26,8 +26,8 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// applicationChanged lets through what can change the decision: who the target
-// is, and a status that another controller wrote. A new spec comes back as feedback.
+// applicationChanged lets through what can change the decision: who the target is, a
+// status that another controller wrote, and a spec that may not be delivered.
 var applicationChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*argocd.Application)
@@ -35,6 +35,7 @@ var applicationChanged = predicate.Funcs{
 		return ok && ok2 && (!maps.Equal(before.Labels, after.Labels) ||
 			!maps.Equal(before.Annotations, after.Annotations) ||
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+			!bytes.Equal(before.Spec, after.Spec) ||
 			!bytes.Equal(before.Status, after.Status))
 	},
 }
@@ -64,7 +65,7 @@ func workHandler(r *Reconciler) handler.EventHandler {
 				wake(e.ObjectOld, q)
 			}
 			if is && e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() {
-				r.arrived.note(after, r.now())
+				r.memory.feedbackSeen(after, r.now())
 			}
 			wake(e.ObjectNew, q)
 		},

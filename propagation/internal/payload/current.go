@@ -20,8 +20,8 @@ func WorkNames(app *argocd.Application) []string {
 	uid := string(app.UID)
 	return []string{
 		contract.WorkName(app.Name, uid),
-		contract.SafeName(app.Name + "-" + uid[:min(13, len(uid))]),
-		contract.SafeName(app.Name + "-" + uid),
+		contract.SafeWorkName(app.Name + "-" + uid[:min(13, len(uid))]),
+		contract.SafeWorkName(app.Name + "-" + uid),
 	}
 }
 

@@ -29,10 +29,11 @@ func TestGolden(t *testing.T) {
 			if app.Operation != nil {
 				r = request.Request{ID: "golden", Operation: app.Operation}
 			}
-			manifest, err := applicationManifest(app, r, false)
+			work, err := ManifestWork(Inputs{Application: app, Request: r})
 			if err != nil {
 				t.Fatal(err)
 			}
+			manifest := work.Spec.Workload.Manifests[0].Raw
 			var got bytes.Buffer
 			if err := json.Indent(&got, manifest, "", "  "); err != nil {
 				t.Fatal(err)

@@ -10,18 +10,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// undelivered are the keys that mean something on the hub only, and those that say
-// what only we know: whose Application it is on the hub, which ApplicationSet owns
-// it, which request it carries. Who may write an Application must not have it counted
-// as another's.
+// hubOnlyKeys mean something on the hub only, or say what only we know: whose Application
+// it is on the hub, which ApplicationSet owns it, which request it carries. Who may write
+// an Application must not have it counted as another's.
 var hubOnlyKeys = map[string]bool{
 	contract.HubNamespaceAnnotation:      true,
 	contract.HubNameAnnotation:           true,
@@ -31,6 +30,7 @@ var hubOnlyKeys = map[string]bool{
 	contract.RequestAnnotation:           true,
 	contract.ChangeGenerationAnnotation:  true,
 	contract.StoredSpecAnnotation:        true,
+	contract.ApplicationSpecAnnotation:   true,
 	contract.PullLabel:                   true,
 	contract.ClusterAnnotation:           true,
 	contract.AppNamespaceAnnotation:      true,
@@ -45,6 +45,15 @@ var hubOnlyKeys = map[string]bool{
 	argocd.RefreshAnnotation:             true, // travels as a request, see package request
 	argocd.HydrateAnnotation:             true, // and this with it
 	corev1.LastAppliedConfigAnnotation:   true,
+	argocd.InstanceLabel:                 true, // the hub's owner is no Application of the managed cluster
+	argocd.TrackingIDAnnotation:          true,
+	argocd.InstallationIDAnnotation:      true,
+}
+
+// isHubOnly reports whether a label or annotation is not delivered. instanceLabel is the
+// label key that the hub's Argo CD is configured to track resources by.
+func isHubOnly(key, instanceLabel string) bool {
+	return hubOnlyKeys[key] || key == instanceLabel || strings.HasPrefix(key, argocd.NotifiedAnnotationPrefix)
 }
 
 // argoCDFinalizers are those that the Argo CD of a managed cluster removes when it
@@ -87,22 +96,18 @@ type (
 
 // applicationManifest returns the Application as the managed cluster gets it: the
 // hub's, byte for byte, but for spec.destination, without what only the hub reads
-// (its labels, annotations and finalizers, see hubOnlyKeys and argoCDFinalizers),
-// and with the request r. Where argocd-agent is, it is told to leave the copy alone. app
-// is not changed. An Application whose spec is no object is an error that only its author
-// can mend.
-func applicationManifest(app *argocd.Application, r request.Request, hasAgent bool) (json.RawMessage, error) {
-	spec, err := Redirect(app.Spec, app.Annotations)
-	if err != nil {
-		return nil, err
-	}
-	annotations := without(app.Annotations, hubOnlyKeys)
-	labels := without(app.Labels, hubOnlyKeys)
+// (its labels, annotations and finalizers, see isHubOnly and argoCDFinalizers), and with
+// the request. spec is the hub's with its destination there. Where argocd-agent is, the copy
+// has the label that makes it ignore it. The hub's Application is not changed.
+func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error) {
+	app, r := p.Application, p.Request
+	annotations := withoutHubOnly(app.Annotations, p.InstanceLabel)
+	labels := withoutHubOnly(app.Labels, p.InstanceLabel)
 	if appset := app.OwningApplicationSet(); appset != "" {
 		labels[contract.ApplicationSetLabel] = "true"
 		annotations[contract.HostingAnnotation] = app.Namespace + "/" + appset
 	}
-	if hasAgent {
+	if p.HasAgent {
 		labels[argocd.IgnoreSyncLabel] = "true"
 	}
 	r.Annotate(annotations)
@@ -133,15 +138,16 @@ func applicationManifest(app *argocd.Application, r request.Request, hasAgent bo
 // projectManifest returns the AppProject as a managed cluster gets it. Its spec is the
 // hub's, byte for byte but for the clusters of sync windows: what it forbids on the hub
 // stays forbidden.
-func projectManifest(project *argocd.AppProject, namespace, cluster string) (json.RawMessage, error) {
-	spec, err := windowsFor(project.Spec, cluster)
+func projectManifest(p Inputs) (json.RawMessage, error) {
+	project := p.Project
+	spec, err := windowsFor(project.Spec, p.Application.Annotations[contract.ClusterAnnotation])
 	if err != nil {
 		return nil, fmt.Errorf("AppProject %s: %w", project.Name, err)
 	}
 	return encode("AppProject", deliveredObject{
 		APIVersion: argocd.GroupVersion.String(),
 		Kind:       argocd.AppProjectKind,
-		Metadata:   deliveredMetadata{Name: project.Name, Namespace: namespace, Labels: project.Labels},
+		Metadata:   deliveredMetadata{Name: project.Name, Namespace: p.ProjectNamespace, Labels: withoutHubOnly(project.Labels, p.InstanceLabel)},
 		Spec:       spec,
 	})
 }
@@ -202,9 +208,10 @@ func encode(what string, value any) (json.RawMessage, error) {
 	return raw, nil
 }
 
-func without(m map[string]string, keys map[string]bool) map[string]string {
+// withoutHubOnly returns a copy of labels or annotations without those that are not delivered.
+func withoutHubOnly(m map[string]string, instanceLabel string) map[string]string {
 	kept := make(map[string]string, len(m))
 	maps.Copy(kept, m)
-	maps.DeleteFunc(kept, func(k, _ string) bool { return keys[k] })
+	maps.DeleteFunc(kept, func(key, _ string) bool { return isHubOnly(key, instanceLabel) })
 	return kept
 }

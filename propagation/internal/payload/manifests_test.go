@@ -7,13 +7,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -30,6 +30,16 @@ func hubApplication() *argocd.Application {
 		},
 		Spec: json.RawMessage(hubSpec),
 	}
+}
+
+// deliveredApp returns the Application in the work that is made of p.
+func deliveredApp(t *testing.T, p Inputs) string {
+	t.Helper()
+	work, err := ManifestWork(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1].Raw)
 }
 
 func TestRedirect(t *testing.T) {
@@ -79,24 +89,51 @@ func TestApplicationManifest(t *testing.T) {
 	app.Annotations[contract.AppNamespaceAnnotation] = "argocd"
 	app.Annotations[argocd.RefreshAnnotation] = "hard"
 	before := app.DeepCopy()
-	got, err := applicationManifest(app, request.Request{}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := deliveredApp(t, Inputs{Application: app})
 	const want = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"annotations":{"apps.open-cluster-management.io/hosting-applicationset":"team/set","example.com/x":"\u003c\u0026\u003e"},"finalizers":["resources-finalizer.argocd.argoproj.io"],"labels":{"apps.open-cluster-management.io/application-set":"true","team":"a"},"name":"app","namespace":"argocd"},"spec":{"destination":{"namespace":"guestbook","server":"https://kubernetes.default.svc"},"project":"default"}}`
-	if diff := cmp.Diff(want, string(got)); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the delivered Application (-want +got):\n%s", diff)
 	}
-	beside, err := applicationManifest(app, request.Request{}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	beside := deliveredApp(t, Inputs{Application: app, HasAgent: true})
 	told := strings.Replace(want, `/application-set":"true",`, `/application-set":"true","argocd-agent.argoproj-labs.io/ignore-sync":"true",`, 1)
-	if diff := cmp.Diff(told, string(beside)); diff != "" {
+	if diff := cmp.Diff(told, beside); diff != "" {
 		t.Errorf("beside argocd-agent (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, app); diff != "" {
 		t.Errorf("the hub's Application was changed:\n%s", diff)
+	}
+}
+
+// What the hub's Argo CD and its notifications controller write on the hub's objects is
+// about those. Delivered, it would make the copy part of an Application of the managed
+// cluster that has the same name as the hub's owner, and be pruned there.
+func TestManifestWork_leavesTheHubsTrackingBehind(t *testing.T) {
+	const key, owner = "example.com/argo-app", "platform"
+	labels := map[string]string{argocd.InstanceLabel: owner, key: owner, "team": "a"}
+	app := hubApplication()
+	maps.Copy(app.Labels, labels)
+	maps.Copy(app.Annotations, map[string]string{
+		"argocd.argoproj.io/tracking-id":             owner + ":argoproj.io/Application:team/app",
+		"argocd.argoproj.io/installation-id":         owner,
+		"notified.notifications.argoproj.io":         owner,
+		"notified.notifications.argoproj.io/on-sync": owner,
+		"argocd.argoproj.io/sync-wave":               "5",
+	})
+	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: labels}, Spec: json.RawMessage(`{}`)}
+	work, err := ManifestWork(Inputs{Application: app, Project: project, ProjectNamespace: "argocd", InstanceLabel: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{
+		`"metadata":{"labels":{"team":"a"},"name":"team","namespace":"argocd"}`,
+		`"metadata":{"annotations":{"argocd.argoproj.io/sync-wave":"5"},"labels":{"team":"a"},"name":"app","namespace":"team"}`,
+	} {
+		if got := string(work.Spec.Workload.Manifests[i].Raw); !strings.Contains(got, want) {
+			t.Errorf("manifest %d is %s, want %s in it", i, got, want)
+		}
+	}
+	if labels[argocd.InstanceLabel] != owner {
+		t.Error("the hub's labels were changed")
 	}
 }
 

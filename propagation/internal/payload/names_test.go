@@ -5,7 +5,11 @@ package payload
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
@@ -22,5 +26,21 @@ func TestHubDestination(t *testing.T) {
 		if got := HubDestination(&argocd.Application{Spec: json.RawMessage(spec)}); got != want {
 			t.Errorf("%s: %q, want %q", spec, got, want)
 		}
+	}
+}
+
+// Whatever the Application is called, the work agent can make its AppliedManifestWork,
+// whose name is the hub's hash, a hyphen and the work's name.
+func TestWorkNames_leaveRoomForTheAgentsPrefix(t *testing.T) {
+	const room = 253 - 65
+	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Name: strings.Repeat("a", 253), UID: "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"}}
+	names := WorkNames(app)
+	for _, name := range names {
+		if len(name) > room {
+			t.Errorf("%d characters: %s", len(name), name)
+		}
+	}
+	if slices.Sort(names); len(slices.Compact(names)) != 3 {
+		t.Errorf("two of the names are the same: %v", names)
 	}
 }

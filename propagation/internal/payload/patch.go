@@ -5,6 +5,7 @@ package payload
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -26,15 +27,20 @@ type patchOperation struct {
 }
 
 // Patch returns the JSON patch that makes current the wanted work, nil when it
-// is. Labels and annotations of others are not in it. It is no merge patch, since
+// is. The hash of the Application's spec goes with the spec: a work is not written only to
+// have it. Labels and annotations of others are not in it. It is no merge patch, since
 // with those the API server drops every null in a list, and the manifests are one:
 // a null in Helm values, which takes a default of the chart away, would be lost.
 //
 // The resource version is replaced, not tested: then the API server answers with a
 // conflict when current is out of date, and not with the 422 of a failed test.
 func Patch(current *manifestcache.Cached, want *workv1.ManifestWork, withSpec bool) (json.RawMessage, error) {
+	annotations := workAnnotationKeys
+	if withSpec {
+		annotations = append(slices.Clone(annotations), contract.ApplicationSpecAnnotation)
+	}
 	patch := changes("/metadata/labels", current.Kept.HasLabels(), current.Labels, want.Labels, workLabelKeys)
-	patch = append(patch, changes("/metadata/annotations", current.Kept.HasAnnotations(), current.Annotations, want.Annotations, workAnnotationKeys)...)
+	patch = append(patch, changes("/metadata/annotations", current.Kept.HasAnnotations(), current.Annotations, want.Annotations, annotations)...)
 	if withSpec {
 		patch = append(patch, patchOperation{"replace", "/spec", &want.Spec})
 	}

@@ -28,11 +28,15 @@ type Inputs struct {
 	Orphan bool
 	// HasAgent: an agent of argocd-agent on the managed cluster is to leave the copy alone.
 	HasAgent bool
-	Request  request.Request
+	// InstanceLabel is the label key that the hub's Argo CD is configured to track resources
+	// by, empty for its default.
+	InstanceLabel string
+	Request       request.Request
 }
 
 // ManifestWork returns the wanted work, without its name. Every field that the
-// API server would default is set, so that the stored spec is the wanted one.
+// API server would default is set, so that the stored spec is the wanted one. An
+// Application whose spec is no object is an error that only its author can mend.
 func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace:   p.Application.Annotations[contract.ClusterAnnotation],
@@ -42,10 +46,15 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	if Observes(p.Application) {
 		return work, observe(work, p.Application)
 	}
-	app, err := applicationManifest(p.Application, p.Request, p.HasAgent)
+	spec, err := Redirect(p.Application.Spec, p.Application.Annotations)
 	if err != nil {
 		return nil, err
 	}
+	app, err := applicationManifest(p, spec)
+	if err != nil {
+		return nil, err
+	}
+	work.Annotations[contract.ApplicationSpecAnnotation] = applicationSpecHash(spec)
 	p.Request.Annotate(work.Annotations)
 	// A later manifest needs the earlier ones: the agent applies them in order.
 	if err := addShared(&work.Spec, p); err != nil {
@@ -81,7 +90,7 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) error {
 		})
 	}
 	if p.Project != nil {
-		manifest, err := projectManifest(p.Project, p.ProjectNamespace, p.Application.Annotations[contract.ClusterAnnotation])
+		manifest, err := projectManifest(p)
 		if err != nil {
 			return err
 		}

@@ -162,6 +162,12 @@ func warnings(in Inputs) []Message {
 		found = append(found, Message{ReasonProjectForbids, fmt.Sprintf(
 			"delivered, but AppProject %q does not allow destination %s on the managed cluster: add it to spec.destinations of the project", in.Project.Name, name+server)})
 	}
+	if in.Project != nil && payload.WindowEscaped(in.Project.Spec, in.Application) {
+		name, server := payload.Destination(in.Application.Annotations)
+		found = append(found, Message{ReasonWindow, fmt.Sprintf(
+			"delivered, but a sync window of AppProject %q that is about cluster %q is not about destination %s, which an annotation names, and has no effect there: add the destination to the clusters of the window",
+			in.Project.Name, in.Application.Annotations[contract.ClusterAnnotation], name+server)})
+	}
 	if in.Windows != nil && payload.Windowed(in.Windows.Spec, in.Application) {
 		found = append(found, Message{ReasonWindow, fmt.Sprintf(
 			"delivered, but AppProject %q is not, so its sync windows have no effect there: choose another project, or set the window on the managed cluster", in.Windows.Name)})

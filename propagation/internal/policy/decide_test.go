@@ -78,6 +78,14 @@ func TestDecide(t *testing.T) {
 			},
 			want: ReasonWindow, text: "another project",
 		},
+		"windowEscaped": {
+			reason: "nor is one that another destination takes it out of",
+			change: func(in *Inputs) {
+				in.Application.Annotations[contract.DestinationNameAnnotation] = "virtual"
+				in.Project = &argocd.AppProject{Spec: json.RawMessage(`{"destinations":[{"name":"*","namespace":"*"}],"syncWindows":[{"clusters":["cluster1"]}]}`)}
+			},
+			want: ReasonWindow, text: "to the clusters of the window",
+		},
 		"otherWindow": {
 			reason: "the window of another cluster is none of its business",
 			change: func(in *Inputs) {

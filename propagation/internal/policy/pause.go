@@ -37,12 +37,12 @@ func ParsePause(value, on string, now time.Time) Pause {
 		return Pause{}
 	}
 	p := Pause{Word: fields[0], On: on}
-	good := p.Word == PauseDelivery || p.Word == PauseSync
+	good, passed := p.Word == PauseDelivery || p.Word == PauseSync, false
 	switch {
 	case len(fields) == 3 && fields[1] == "until":
 		until, err := time.Parse(time.RFC3339, fields[2])
 		good = good && err == nil
-		p.Until = until.UTC()
+		p.Until, passed = until.UTC(), !until.After(now) // the zero time has passed, too
 	case len(fields) != 1:
 		good = false
 	}
@@ -50,7 +50,7 @@ func ParsePause(value, on string, now time.Time) Pause {
 		return Pause{Word: PauseDelivery, On: on, Problem: fmt.Sprintf(
 			`pause %.100q: want delivery or sync, optionally " until " and a time as 2026-11-21T12:00:00Z`, value)}
 	}
-	if !p.Until.IsZero() && !p.Until.After(now) {
+	if passed {
 		return Pause{}
 	}
 	return p

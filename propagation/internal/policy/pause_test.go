@@ -21,6 +21,8 @@ func TestParsePause(t *testing.T) {
 		{reason: "for an hour", value: "sync until 2026-11-21T13:00:00Z", want: PauseSync, left: time.Hour},
 		{reason: "another zone", value: " sync  until 2026-11-21T14:00:00+01:00 ", want: PauseSync, left: time.Hour},
 		{reason: "its time has passed", value: "sync until 2026-11-21T12:00:00Z"},
+		{reason: "the first of all times has passed, too", value: "delivery until 0001-01-01T00:00:00Z"},
+		{reason: "however it is written", value: "sync until 0001-01-01T01:00:00+01:00"},
 		{reason: "a word that is none keeps things as they are", value: "true", want: PauseDelivery, bad: true},
 		{reason: "a time that is none", value: "sync until later", want: PauseDelivery, bad: true},
 		{reason: "half a time", value: "delivery until", want: PauseDelivery, bad: true},

@@ -1,0 +1,137 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// startBoth runs delivery and the mirror over one cache, as the binary does.
+func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client.Client) {
+	t.Helper()
+	informers, err := appcache.Informers(hub.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	mgr, err := ctrl.NewManager(hub.config, ctrl.Options{
+		Scheme: hub.scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: &yes},
+		Cache:      cache.Options{ByObject: appcache.Caches("argocd"), NewInformer: informers},
+		NewClient:  managerOptions(wrap).NewClient,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := appcache.NewIndex(t.Context(), mgr.GetCache())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlimited := guard.Limit{Percent: 100}
+	err = errors.Join(
+		deliver.Setup(t.Context(), mgr, index, &refreshes.Memory{}, deliver.Options{
+			ArgoCDNamespace: "argocd", Binding: deliver.BindingNone, Concurrency: 2, SizeLimit: 4 << 10, SweepInterval: time.Hour,
+			Withdrawals: guard.Settings{Group: unlimited, Hub: unlimited, Window: time.Minute},
+		}),
+		Setup(t.Context(), mgr, index, options))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Run(t, mgr)
+}
+
+// What keeps a change from being delivered keeps it from being shown as done, until it is
+// delivered and compared.
+func TestChangeThatDeliveryKeepsBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause string
+		size  int // of a value in the spec
+	}{
+		"paused":  {pause: "delivery", size: 1},
+		"refused": {size: 5 << 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleet(t)
+			var changed, synced atomic.Bool
+			startBoth(t, Options{ApplyGrace: time.Millisecond, CompareGrace: time.Hour}, patchChecker(func(patch map[string]json.RawMessage, _ string) {
+				if changed.Load() && strings.Contains(string(patch["status"]), `"Synced"`) {
+					synced.Store(true)
+				}
+			}))
+			cluster := f.cluster().Name
+			app := f.app("guestbook", cluster)
+			work := &workv1.ManifestWork{}
+			delivered := func(project string) {
+				t.Helper()
+				testkit.Eventually(t, "the work of project "+project, func() error {
+					key := client.ObjectKey{Namespace: cluster, Name: contract.WorkName(app.Name, string(app.UID))}
+					if err := hub.client.Get(t.Context(), key, work); err != nil {
+						return err
+					}
+					if m := work.Spec.Workload.Manifests; !strings.Contains(string(m[len(m)-1].Raw), `"project":"`+project+`"`) {
+						return errors.New("it has another one")
+					}
+					return nil
+				})
+			}
+			delivered("default")
+			report(t, work, healthy...)
+			says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+
+			changed.Store(true)
+			testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
+				if c.pause != "" {
+					a.Annotations[contract.PauseAnnotation] = c.pause
+				}
+				a.Spec = json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"default","info":[{"name":"x","value":"` + strings.Repeat("y", c.size) + `"}]}`)
+			})
+			testkit.Eventually(t, "OutOfSync", func() error {
+				if s := statusOf(t, app); s.Sync.Status != argocd.SyncOutOfSync || s.Health.Status != argocd.HealthHealthy {
+					return errNot(s)
+				}
+				return nil
+			})
+			report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // of the spec before
+
+			testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
+				delete(a.Annotations, contract.PauseAnnotation)
+				a.Spec = json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"new"}`)
+			})
+			delivered("new")
+			applied(t, work)
+			if synced.Load() {
+				t.Error("the Application was Synced before its change was delivered and compared")
+			}
+			changed.Store(false)
+			report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:41:00Z")...)
+			testkit.Eventually(t, "Synced", func() error {
+				if s := statusOf(t, app); s.Sync.Status != argocd.SyncSynced {
+					return errNot(s)
+				}
+				return nil
+			})
+		})
+	}
+}

@@ -1,0 +1,45 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package payload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// applicationSpecHash identifies the spec of a delivered Application, as [Redirect]
+// returns it: what of the hub's spec is not delivered is not in it, nor anything of ours.
+func applicationSpecHash(spec json.RawMessage) string {
+	sum := sha256.Sum256(spec)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Undelivered reports whether an Application has a spec that its work does not deliver,
+// because it is paused or refused, or waits. A work that does not say which spec it was
+// made of is taken to deliver it, and so is every work of an Application that is being
+// deleted, which gets no changes any more.
+func Undelivered(app *argocd.Application, work *workv1.ManifestWork) bool {
+	hash := work.Annotations[contract.ApplicationSpecAnnotation]
+	if hash == "" || app.DeletionTimestamp != nil {
+		return false
+	}
+	spec, err := Redirect(app.Spec, app.Annotations)
+	return err != nil || applicationSpecHash(spec) != hash
+}
+
+// KeepApplicationSpec makes want, whose Application is that of current, say so: only what
+// is beside it changes.
+func KeepApplicationSpec(current *manifestcache.Cached, want *workv1.ManifestWork) {
+	delete(want.Annotations, contract.ApplicationSpecAnnotation)
+	if hash, there := current.Annotations[contract.ApplicationSpecAnnotation]; there {
+		want.Annotations[contract.ApplicationSpecAnnotation] = hash
+	}
+}
