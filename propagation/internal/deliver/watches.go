@@ -85,6 +85,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager) error {
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
 		WatchesRawSource(lately).
+		WatchesRawSource(r.withdrawals.Source()).
 		WatchesRawSource(source.Channel(r.swept, handler.Funcs{GenericFunc: enqueueSwept})).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOf), builder.WithPredicates(r.workChanged())).

@@ -57,11 +57,8 @@ func (s Settings) Off() bool { return s.Group.off() && s.Hub.off() }
 const (
 	// gather: as few as every group may lose go together after this.
 	gather = time.Second
-	// quiet: more are judged once none has joined them for so long,
-	quiet = 5 * time.Second
-	// patience: or once the first has waited for so long.
-	patience = 2 * time.Minute
-	// calm is how long a hold goes on after the limit would be kept, so that
-	// Applications that come back one by one do not let the rest go.
-	calm = 10 * time.Second
+	// settle: more are judged once no other has joined them for so long,
+	settle = 5 * time.Second
+	// longest: or once the first has waited for so long.
+	longest = time.Minute
 )
