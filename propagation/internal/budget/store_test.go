@@ -86,7 +86,7 @@ func TestRecordStore_fits(t *testing.T) {
 		return records
 	}
 	words := guard.Words{}
-	for i := range 3000 {
+	for i := range 3250 {
 		words[guard.Group{Namespace: fmt.Sprint("team", i/10), Set: fmt.Sprint(i)}] = guard.SetWords{UID: "a", Annotations: map[string]string{"pause": "delivery"}}
 	}
 	text, leftOut, err := words.Encode(maxWords)
