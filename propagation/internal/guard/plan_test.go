@@ -200,6 +200,7 @@ func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
 	w.add(set, 100)
 	w.add(other, 100)
 	w.doom(set, 100, true)
+	w.pass(time.Minute)
 	w.doom(other, 2, true)
 	w.pass(time.Minute)
 	w.want("a hundred of another group are held", 2, false, other)
