@@ -204,6 +204,9 @@ func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
 	w.doom(other, 2, true)
 	w.pass(time.Minute)
 	w.want("a hundred of another group are held", 2, false, other)
+	if why, _ := w.ledger.held(lane{group: set}); why.Group != set {
+		t.Errorf("the hundred are held by %+v", why)
+	}
 	groups := small(w)
 	for _, g := range groups {
 		w.doom(g, 8, true)
