@@ -37,3 +37,6 @@ type Limit struct {
 
 // Of returns the limit of a group of n.
 func (l Limit) Of(n int) int { return max(l.Least, (n*int(l.Percent)+99)/100) }
+
+// Off reports whether nothing is limited.
+func (l Limit) Off() bool { return l.Percent >= 100 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,35 +20,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// What operators decide is written on objects that no controller writes over: the
-// ApplicationSet controller replaces the annotations of its Applications.
-
-// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
-
 // watchDecisions makes a decision reach the guard at once.
 func (r *Reconciler) watchDecisions(b *builder.Builder) *builder.Builder {
 	changed := builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
-	}, CreateFunc: func(e event.CreateEvent) bool { return len(e.Object.GetAnnotations()) > 0 }})
+	}})
 	decided := handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			r.observeSet(e.Object)
 			r.decided(ctx, &metav1.PartialObjectMetadata{}, e.Object, q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			r.observeSet(e.ObjectNew)
 			r.decided(ctx, e.ObjectOld, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			r.observeSet(e.Object)
 			r.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
 		},
 	}
 	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(appcache.NamespaceMetadata(), decided, changed)
+}
+
+// observeSet has the budget remember what an ApplicationSet says.
+func (r *Reconciler) observeSet(o client.Object) {
+	if set, ok := o.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
+		r.withdrawals.Observe(set)
+	}
 }
 
 // decided takes up what has changed between two states of an ApplicationSet or Namespace.
@@ -58,25 +62,25 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 	if changed(contract.WithdrawalsAnnotation) {
 		if m, ok := after.(*metav1.PartialObjectMetadata); ok {
 			if _, err := guard.Parse(m.Annotations[contract.WithdrawalsAnnotation], "", r.now()); err != nil {
-				r.recordOn(referTo(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error()})
+				r.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error()})
 			}
 		}
-		r.withdrawals.wake()
+		r.withdrawals.Wake()
 	}
 	if changed(contract.OnWithdrawAnnotation) && after.GetNamespace() != "" {
 		if m, ok := after.(*metav1.PartialObjectMetadata); ok {
 			if w := policy.ParseOnWithdraw(m.Annotations[contract.OnWithdrawAnnotation], m.Kind+" "+m.Namespace+"/"+m.Name); w.Problem != "" {
-				r.recordOn(referTo(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing of it is delivered or withdrawn until this is corrected: " + w.Problem})
+				r.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing of it is delivered or withdrawn until this is corrected: " + w.Problem})
 			}
 		}
-	} else if !changed(contract.PauseAnnotation) {
-		return
+	} else if ofNamespace := after.GetNamespace() == ""; !changed(contract.PauseAnnotation) && !(ofNamespace && changed(contract.WithdrawalsAnnotation)) {
+		return // an approval on a Namespace ends the pause of an ApplicationSet that is gone
 	}
 	if m, ok := after.(*metav1.PartialObjectMetadata); ok && changed(contract.PauseAnnotation) {
-		r.recordBadPause(referTo(m), m)
+		r.recordBadPause(budget.Reference(m), m)
 	}
 	namespace := after.GetNamespace()
-	if namespace == "" {
+	if namespace == "" && after.GetName() != r.options.HubNamespace {
 		namespace = after.GetName()
 	}
 	var apps argocd.ApplicationList
@@ -97,35 +101,6 @@ func (r *Reconciler) recordBadPause(ref *corev1.ObjectReference, o client.Object
 	}
 }
 
-// decisionOn returns what operators have decided about a group: on its ApplicationSet,
-// on its namespace, or for the whole hub.
-func (r *Reconciler) decisionOn(ctx context.Context, g guard.Group) (guard.Decision, error) {
-	var decisions []guard.Decision
-	add := func(o *metav1.PartialObjectMetadata, namespace, name string) error {
-		if err := r.decisionObject(ctx, o, client.ObjectKey{Namespace: namespace, Name: name}); err != nil {
-			return err
-		}
-		on := strings.TrimSpace(o.Kind + " " + strings.TrimPrefix(namespace+"/"+name, "/"))
-		d, _ := guard.Parse(o.Annotations[contract.WithdrawalsAnnotation], on, r.now()) // a bad value was reported when it was seen
-		decisions = append(decisions, d)
-		return nil
-	}
-	if g.Set != "" {
-		if err := add(argocd.ApplicationSetMetadata(), g.Namespace, g.Set); err != nil {
-			return guard.Decision{}, err
-		}
-	}
-	for _, namespace := range []string{g.Namespace, r.options.HubNamespace} {
-		if namespace == "" {
-			continue
-		}
-		if err := add(appcache.NamespaceMetadata(), "", namespace); err != nil {
-			return guard.Decision{}, err
-		}
-	}
-	return guard.Strongest(decisions...), nil
-}
-
 // decisionObject reads an ApplicationSet or Namespace from the cache; one that is not
 // there stays empty.
 func (r *Reconciler) decisionObject(ctx context.Context, o *metav1.PartialObjectMetadata, key client.ObjectKey) error {
@@ -134,13 +109,4 @@ func (r *Reconciler) decisionObject(ctx context.Context, o *metav1.PartialObject
 		return fmt.Errorf("get %s %s: %w", o.Kind, key, err)
 	}
 	return nil
-}
-
-// referTo refers to an object for an Event, that of a Namespace in that namespace.
-func referTo(o *metav1.PartialObjectMetadata) *corev1.ObjectReference {
-	ref := &corev1.ObjectReference{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, UID: o.UID}
-	if ref.Namespace == "" {
-		ref.Namespace = o.Name
-	}
-	return ref
 }

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -212,14 +212,17 @@ func TestGuardNeedsItsMemory(t *testing.T) {
 		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
 				if _, is := o.(*corev1.ConfigMap); is && failing.Load() {
-					asked <- struct{}{}
-					return errors.New("no answer")
+					select {
+					case asked <- struct{}{}:
+					default:
+					}
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, o.GetName(), errors.New("no role"))
 				}
 				return c.Create(ctx, o, opts...)
 			},
 		})
 	}, guarded(hubNamespace))
-	g := generate(t)
+	g := generate(t, argocd.ResourcesFinalizer)
 	remove(t, g.apps[0])
 	testkit.Eventually(t, "it to try, and to try again", func() error {
 		if n := len(asked); n < 2 {
@@ -227,35 +230,17 @@ func TestGuardNeedsItsMemory(t *testing.T) {
 		}
 		return nil
 	})
+	says(t, g.apps[0], policy.WarningCondition, "ConfigMap "+hubNamespace+"/multicluster-integrations-withdrawals (Forbidden)")
+	if n := sum(t, "propagation_withdrawals_blocked"); n != 1 {
+		t.Errorf("the metric is %v", n)
+	}
 	g.kept()
 	failing.Store(false)
 	g.awaitLeft(many - 1)
-}
-
-func TestRecordsHaveOneWriter(t *testing.T) {
-	ctx, hubNamespace := context.Background(), newHubNamespace(t)
-	one := &recordStore{client: hub.client, live: hub.client, namespace: hubNamespace}
-	other := &recordStore{client: hub.client, live: hub.client, namespace: hubNamespace}
-	records := guard.Records{{Namespace: "team", Set: "guestbook"}: {Held: &guard.Holding{Since: time.Unix(1_000_000_000, 0).UTC(), Doomed: 3}}}
-	for _, s := range []*recordStore{one, other} {
-		if got, err := s.load(ctx); err != nil || len(got) != 0 {
-			t.Fatalf("there are %v, %v", got, err)
+	testkit.Eventually(t, "the metric to say so", func() error {
+		if n := sum(t, "propagation_withdrawals_blocked"); n != 0 {
+			return fmt.Errorf("it is %v", n)
 		}
-	}
-	if err := one.save(ctx, records); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.save(ctx, guard.Records{}); err == nil {
-		t.Fatal("the other wrote over it")
-	}
-	got, err := other.load(ctx)
-	if err != nil || got[guard.Group{Namespace: "team", Set: "guestbook"}].Held == nil {
-		t.Fatalf("the other read %v, %v", got, err)
-	}
-	if err := errors.Join(other.save(ctx, guard.Records{}), other.save(ctx, got)); err != nil {
-		t.Fatal(err)
-	}
-	if err := one.save(ctx, records); err == nil {
-		t.Fatal("the first wrote over it")
-	}
+		return nil
+	})
 }

@@ -28,14 +28,6 @@ var (
 		Name: "propagation_manifestworks_withdrawn_total",
 		Help: "ManifestWorks deleted from the hub; reason says what was no longer the case.",
 	}, []string{"reason"})
-	withdrawalsHeld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "propagation_withdrawals_held",
-		Help: "Deliveries of an ApplicationSet (or, with that empty, of a namespace's other Applications) that would be withdrawn and are held; by is limit (of the group), hub (the limit of all) or annotation (an operator's word).",
-	}, []string{"namespace", "applicationset", "by"})
-	withdrawalsLimit = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "propagation_withdrawals_limit",
-		Help: "How many deliveries of a held ApplicationSet (or, with that empty, of a namespace's other Applications) might have been withdrawn within the window.",
-	}, []string{"namespace", "applicationset"})
 	deliverySeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "propagation_delivery_seconds",
 		Help:    "Time from a change of a hub Application being seen to its ManifestWork being written.",
@@ -62,7 +54,7 @@ const (
 )
 
 func init() {
-	metrics.Registry.MustRegister(applicationsGauge, worksWritten, worksWithdrawn, withdrawalsHeld, withdrawalsLimit, deliverySeconds, appliedSeconds, errorsTotal)
+	metrics.Registry.MustRegister(applicationsGauge, worksWritten, worksWithdrawn, deliverySeconds, appliedSeconds, errorsTotal)
 	for _, action := range []string{"create", "update"} {
 		worksWritten.WithLabelValues(action) // so that a rate has a zero to start from
 	}

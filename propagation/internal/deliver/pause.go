@@ -45,9 +45,14 @@ func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g gua
 		add(app, "Application")
 	}
 	if g.Set != "" {
-		set := argocd.ApplicationSetMetadata()
-		if err := r.decisionObject(ctx, set, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}); err != nil {
+		words, gone, err := r.wordsOfSet(ctx, g.Namespace, g.Set)
+		if err != nil {
 			return policy.Pause{}, err
+		}
+		set := argocd.ApplicationSetMetadata()
+		set.Namespace, set.Name, set.Annotations = g.Namespace, g.Set, words
+		if gone {
+			set.Name += " (which is gone)"
 		}
 		add(set, argocd.ApplicationSetKind)
 	}

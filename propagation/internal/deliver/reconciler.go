@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
@@ -54,7 +55,7 @@ type Reconciler struct {
 	gracePeriods gracePeriods
 	unlabelled   unlabelled
 	refreshes    *refreshes.Memory
-	withdrawals  *withdrawals
+	withdrawals  withdrawals
 	swept        chan event.GenericEvent
 }
 
@@ -83,12 +84,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, se
 		refreshes: sent,
 		swept:     make(chan event.GenericEvent),
 	}
-	r.withdrawals = newWithdrawals(options.Withdrawals, recordStore{client: r.client, live: r.live, namespace: options.HubNamespace})
+	r.withdrawals = withdrawals{budget.New(r.client, r.live, index, r.events, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})}
 	if err := r.watch(ctx, mgr); err != nil {
 		return err
 	}
-	if err := errors.Join(mgr.Add(manager.RunnableFunc(r.sweep)), mgr.Add(manager.RunnableFunc(r.guardWithdrawals))); err != nil {
-		return fmt.Errorf("add sweep and guard: %w", err)
+	if err := errors.Join(mgr.Add(manager.RunnableFunc(r.sweep)), mgr.Add(r.withdrawals.Budget)); err != nil {
+		return fmt.Errorf("add sweep and budget: %w", err)
 	}
 	return nil
 }

@@ -77,6 +77,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager) error {
 	err := r.watchAgents(r.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
+		WatchesRawSource(r.withdrawals.Source()).
 		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOf), builder.WithPredicates(r.workChanged())).

@@ -94,7 +94,7 @@ func (r *Reconciler) mayGo(ctx context.Context, w withdrawal, app *argocd.Applic
 	if err != nil || !counted {
 		return err == nil, err
 	}
-	return r.withdrawals.note(w.app, work, true, r.now()), nil
+	return r.withdrawals.note(w.app, work, true, revokes(w.reason), r.now()), nil
 }
 
 // counted reports whether the guard is asked about a work. It is not when the cluster
@@ -110,7 +110,7 @@ func (r *Reconciler) counted(ctx context.Context, w withdrawal, app *argocd.Appl
 		return false, err
 	}
 	if stays {
-		d, err := r.decisionOn(ctx, groupOf(work))
+		d, err := r.decisionOn(ctx, groupOf(work), revokes(w.reason))
 		return d.Word == guard.Hold || d.Word == guard.Undo, err
 	}
 	cluster, err := getCluster(ctx, r.client, work.Namespace)
@@ -122,7 +122,7 @@ func (r *Reconciler) counted(ctx context.Context, w withdrawal, app *argocd.Appl
 func (r *Reconciler) foresee(app types.NamespacedName, works []manifestcache.Cached) {
 	for i := range works {
 		if works[i].DeletionTimestamp == nil && works[i].Annotations[contract.OnWithdrawAnnotation] == "" {
-			r.withdrawals.note(app, &works[i], false, r.now())
+			r.withdrawals.note(app, &works[i], false, false, r.now())
 		}
 	}
 }

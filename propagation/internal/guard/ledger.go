@@ -4,84 +4,88 @@
 package guard
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// doom is one delivery that is to be withdrawn.
-type doom struct {
-	app    types.NamespacedName
-	group  Group
+// pendingWork is a ManifestWork that is to be withdrawn.
+type pendingWork struct {
+	app types.NamespacedName
+	lane
 	joined time.Time
 	// due: it would be withdrawn now; otherwise once a grace period has passed.
 	due bool
-	// seen: the present look at its Application has found it so, too.
+	// seen: the present reconcile of its Application has found it so, too.
 	seen bool
-	// admitted: it may go, and counts as withdrawn.
-	admitted bool
+	// allowed: it may be withdrawn, and counts as withdrawn.
+	allowed bool
 }
 
-// lull is since when something is so.
-type lull struct {
-	since  time.Time
-	doomed int
+// lane is what the same annotations decide about: a revocation is not decided about by
+// the ApplicationSet, which the tenant writes.
+type lane struct {
+	group      Group
+	revocation bool
 }
 
-// Ledger holds what is to be withdrawn, by the UID of its ManifestWork. It is not
-// safe for concurrent use.
+// Ledger is what is known of the works that are to be withdrawn. It is not safe for
+// concurrent use.
 type Ledger struct {
 	settings Settings
 	records  Records
-	doomed   map[types.UID]*doom
+	pending  map[types.UID]*pendingWork
 	byApp    map[types.NamespacedName]map[types.UID]bool
-	// within is since when a held group would keep its limit, with as many doomed.
-	within map[Group]lull
-	// decided are the decisions by which the last plan held groups.
-	decided map[Group]Decision
+	// decided are the decisions that the last plan followed.
+	decided map[lane]Decision
 }
 
-// NewLedger returns a ledger that remembers what records say.
+// NewLedger returns a ledger that goes on from records.
 func NewLedger(settings Settings, records Records) *Ledger {
 	return &Ledger{
-		settings: settings, records: records, doomed: map[types.UID]*doom{}, byApp: map[types.NamespacedName]map[types.UID]bool{},
-		within: map[Group]lull{}, decided: map[Group]Decision{},
+		settings: settings, records: records, pending: map[types.UID]*pendingWork{},
+		byApp: map[types.NamespacedName]map[types.UID]bool{}, decided: map[lane]Decision{},
 	}
 }
 
-// Begin begins a look at an Application, which notes anew what of it is to be
-// withdrawn.
+// Begin begins a reconcile of an Application, which notes anew what is to be withdrawn.
 func (l *Ledger) Begin(app types.NamespacedName) {
 	for uid := range l.byApp[app] {
-		l.doomed[uid].seen = false
+		l.pending[uid].seen = false
 	}
 }
 
-// Note notes that a delivery is to be withdrawn, when due at once, and reports
-// whether it may be, and whether that is news.
-func (l *Ledger) Note(app types.NamespacedName, work types.UID, group Group, due bool, now time.Time) (admitted, news bool) {
-	d := l.doomed[work]
-	if news = d == nil || d.due != due; d == nil {
-		d = &doom{joined: now}
-		l.doomed[work] = d
+// Note notes that a work of an Application is to be withdrawn, at once when due.
+// revocation: since it may not be there any more. It returns whether the work may be
+// withdrawn, and whether a plan has to take it into account.
+func (l *Ledger) Note(app types.NamespacedName, work types.UID, group Group, due, revocation bool, now time.Time) (allowed, news bool) {
+	next := lane{group: group, revocation: revocation}
+	w := l.pending[work]
+	if news = w == nil || w.due != due || w.lane != next; w == nil {
+		w = &pendingWork{joined: now}
+		l.pending[work] = w
 	}
-	if d.app != app || l.byApp[app] == nil {
-		l.unlink(d.app, work)
+	if w.app != app || l.byApp[app] == nil {
+		l.unlink(w.app, work)
 		if l.byApp[app] == nil {
 			l.byApp[app] = map[types.UID]bool{}
 		}
 		l.byApp[app][work] = true
 	}
-	d.app, d.group, d.due, d.seen = app, group, due, true
-	return d.admitted, news
+	if w.lane != next {
+		w.allowed = false // others decide about it
+	}
+	w.app, w.lane, w.due, w.seen = app, next, due, true
+	return w.allowed, news
 }
 
-// End ends a look that went well: what it has not noted again is wanted, or gone. It
-// reports whether there was such.
+// End ends a reconcile: what it has not noted is not to be withdrawn, or is gone.
 func (l *Ledger) End(app types.NamespacedName) (news bool) {
 	for uid := range l.byApp[app] {
-		if !l.doomed[uid].seen {
-			delete(l.doomed, uid)
+		if !l.pending[uid].seen {
+			delete(l.pending, uid)
 			l.unlink(app, uid)
 			news = true
 		}
@@ -89,7 +93,7 @@ func (l *Ledger) End(app types.NamespacedName) (news bool) {
 	return news
 }
 
-// Restore replaces what the ledger remembers of former withdrawals and holds.
+// Restore replaces the records by what is stored.
 func (l *Ledger) Restore(records Records) { l.records = records }
 
 func (l *Ledger) unlink(app types.NamespacedName, work types.UID) {
@@ -98,64 +102,113 @@ func (l *Ledger) unlink(app types.NamespacedName, work types.UID) {
 	}
 }
 
-// HeldIn returns how many deliveries of each group wait for a decision.
-func (l *Ledger) HeldIn() map[Group]int {
-	n := map[Group]int{}
-	for _, d := range l.doomed {
-		if _, held := l.HeldGroup(d.group); held && !d.admitted && d.due {
-			n[d.group]++
-		}
-	}
-	return n
-}
-
-// Groups returns the groups of which something is to be withdrawn or held.
+// Groups returns the groups that a plan has to decide about.
 func (l *Ledger) Groups() map[Group]bool {
 	groups := map[Group]bool{}
-	for _, d := range l.doomed {
-		groups[d.group] = true
+	for _, w := range l.pending {
+		groups[w.group] = true
 	}
 	for g, record := range l.records {
-		if record.Held != nil && g != (Group{}) {
+		if record.Held != nil {
 			groups[g] = true
 		}
 	}
 	return groups
 }
 
-// HeldBack is why deliveries are held.
+// Waiting returns the Applications that have works which are due and not allowed.
+func (l *Ledger) Waiting() (apps []types.NamespacedName) {
+	for app := range l.byApp {
+		if l.Waits(app) {
+			apps = append(apps, app)
+		}
+	}
+	return apps
+}
+
+// HeldBack is why works are held.
 type HeldBack struct {
-	// Group that is over its limit, unless Decision holds it.
+	// Group that is over its limit, unless Decision holds it; the zero Group is the hub.
 	Group Group
 	Holding
 	Decision Decision
+	// Problem, when not empty, is why nothing can be decided at all.
+	Problem string
 }
 
-// Held returns why deliveries of an Application are held that the present look at it
-// has noted; ok is false when none is.
+// Held returns why works of an Application that its present, or last, reconcile noted
+// as due are held.
 func (l *Ledger) Held(app types.NamespacedName) (why HeldBack, ok bool) {
+	first := types.UID("")
 	for uid := range l.byApp[app] {
-		d := l.doomed[uid]
-		if d.admitted || !d.due || !d.seen {
+		w := l.pending[uid]
+		if w.allowed || !w.due || !w.seen || ok && first < uid {
 			continue
 		}
-		if why, ok = l.HeldGroup(d.group); ok {
-			return why, true
+		if h, held := l.held(w.lane); held {
+			why, ok, first = h, true, uid
 		}
 	}
-	return HeldBack{}, false
+	return why, ok
 }
 
-// HeldGroup returns why the withdrawals of a group are held.
-func (l *Ledger) HeldGroup(g Group) (why HeldBack, ok bool) {
-	if d := l.decided[g]; d.Word != None {
-		return HeldBack{Group: g, Decision: d}, d.Word != Approve
+// held returns why what is noted in a lane is held.
+func (l *Ledger) held(of lane) (why HeldBack, ok bool) {
+	d := l.decided[of]
+	if d.Word == Hold || d.Word == Undo {
+		return HeldBack{Group: of.group, Decision: d}, true
 	}
-	if held := l.records[g].Held; held != nil {
-		return HeldBack{Group: g, Holding: *held}, true
+	record := l.records[of.group].Held
+	switch {
+	case record == nil || !record.Hub && d.Word == Approve:
+		return HeldBack{}, false
+	case record.Hub:
+		return HeldBack{Holding: *record}, true
 	}
-	if held := l.records[Group{}].Held; held != nil {
-		return HeldBack{Holding: *held}, true
+	return HeldBack{Group: of.group, Holding: *record}, true
+}
+
+// HeldIn is how many works of a group are held, and why.
+type HeldIn struct {
+	Group Group
+	HeldBack
+	Works int
+}
+
+// Holds returns all that is held; a hold of which nothing is due now has no works.
+func (l *Ledger) Holds() []HeldIn {
+	counts := map[HeldIn]int{}
+	for g, record := range l.records {
+		if record.Held != nil {
+			why, _ := l.held(lane{group: g})
+			if why.Decision.Word == None {
+				counts[HeldIn{Group: g, HeldBack: why}] = 0
+			}
+		}
 	}
-	return HeldBack{}, false
+	for _, w := range l.pending {
+		if why, held := l.held(w.lane); held && w.due && !w.allowed {
+			counts[HeldIn{Group: w.group, HeldBack: why}]++
+		}
+	}
+	holds := make([]HeldIn, 0, len(counts))
+	for h, n := range counts {
+		h.Works = n
+		holds = append(holds, h)
+	}
+	slices.SortFunc(holds, func(a, b HeldIn) int { return strings.Compare(a.Group.String(), b.Group.String()) })
+	return holds
+}
+
+// Records returns what is remembered, as it was stored last.
+func (l *Ledger) Records() Records { return l.records }
+
+// Waits reports whether an Application has works that are due and not allowed.
+func (l *Ledger) Waits(app types.NamespacedName) bool {
+	for uid := range l.byApp[app] {
+		if w := l.pending[uid]; w.due && !w.allowed {
+			return true
+		}
+	}
+	return false
 }

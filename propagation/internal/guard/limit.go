@@ -24,7 +24,7 @@ type Settings struct {
 }
 
 // Off reports whether nothing is limited.
-func (s Settings) Off() bool { return s.Group.Percent >= 100 && s.Hub.Percent >= 100 }
+func (s Settings) Off() bool { return s.Group.Off() && s.Hub.Off() }
 
 // How long what is to be withdrawn is gathered before it is judged. The ApplicationSet
 // controller deletes some twenty Applications a second, so that a fixed wait would let
@@ -32,11 +32,8 @@ func (s Settings) Off() bool { return s.Group.Percent >= 100 && s.Hub.Percent >=
 const (
 	// gather: as few as every group may lose go together after this.
 	gather = time.Second
-	// quiet: more are judged once none has joined them for so long,
-	quiet = 5 * time.Second
-	// patience: or once the first has waited for so long.
-	patience = 2 * time.Minute
-	// calm is how long a hold goes on after the limit would be kept, so that
-	// Applications that come back one by one do not let the rest go.
-	calm = 10 * time.Second
+	// settle: more are judged once no other has joined them for so long,
+	settle = 5 * time.Second
+	// longest: or once the first has waited for so long.
+	longest = time.Minute
 )

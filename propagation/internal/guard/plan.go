@@ -9,16 +9,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Hub is what a plan rests on besides the ledger, as the hub has it at the moment.
+// Hub is what a plan needs to know of the hub.
 type Hub struct {
 	// Deliveries are how many there are of a group, and of all under the zero Group:
 	// ManifestWorks that are not being deleted.
 	Deliveries func(Group) int
-	// Decisions are what operators have decided about groups.
+	// Decisions are what operators have decided about groups, and under the zero Group
+	// about the whole hub. A group that is not among them waits.
 	Decisions map[Group]Decision
+	// Revocations are the same without what ApplicationSets say.
+	Revocations map[Group]Decision
 }
 
-// Plan is what is to become of what the ledger holds.
+func (h Hub) decision(of lane) (d Decision, known bool) {
+	if of.revocation {
+		d, known = h.Revocations[of.group]
+	} else {
+		d, known = h.Decisions[of.group]
+	}
+	return d, known
+}
+
+// unlimited reports whether the limit of the hub is lifted, which a word on propagation's
+// own Namespace does and no other.
+func (h Hub) unlimited() bool { return h.Decisions[Group{}].Word == Approve }
+
+// Plan is what is to become of all that is to be withdrawn.
 type Plan struct {
 	// Records are to be stored before the plan is carried out, when Changed.
 	Records Records
@@ -26,203 +42,226 @@ type Plan struct {
 	// After is when to plan again unless something happens, 0 for never.
 	After time.Duration
 
-	admit   []types.UID
-	decided map[Group]Decision
+	allow   []types.UID
+	decided map[lane]Decision
 }
 
-// tally is what a ledger holds of a group.
+// tally is what there is of a group.
 type tally struct {
-	doomed, due, admitted int
+	// pending are not allowed yet, of which due would be withdrawn now.
+	pending, due, allowed int
 	first, last           time.Time
 }
 
-func (t *tally) add(d *doom) {
-	if d.admitted {
-		t.admitted++
+func (t *tally) add(w *pendingWork) {
+	if w.allowed {
+		t.allowed++
 		return
 	}
-	if t.doomed++; d.due {
-		t.due++
+	one := tally{pending: 1, first: w.joined, last: w.joined}
+	if w.due {
+		one.due = 1
 	}
-	if t.first.IsZero() || d.joined.Before(t.first) {
-		t.first = d.joined
-	}
-	if d.joined.After(t.last) {
-		t.last = d.joined
-	}
+	t.merge(one)
 }
 
-// ruling is what is said of a group.
-type ruling int
+func (t *tally) merge(other tally) {
+	if other.pending > 0 && (t.pending == 0 || other.first.Before(t.first)) {
+		t.first = other.first
+	}
+	if other.last.After(t.last) {
+		t.last = other.last
+	}
+	t.pending, t.due, t.allowed = t.pending+other.pending, t.due+other.due, t.allowed+other.allowed
+}
+
+// tallies are what there is of a group that no word keeps: limited counts for the group's
+// limit, and approved for the hub's only.
+type tallies struct{ limited, approved tally }
+
+type verdict int
 
 const (
-	wait ruling = iota // for others that may join
-	pass
-	stop
+	waiting verdict = iota // for others that may join
+	allowed
+	denied
 )
 
-// Plan decides. The ledger is as before until [Ledger.Carry].
+// Plan decides on all that is to be withdrawn. It changes nothing: see [Ledger.Carry].
 func (l *Ledger) Plan(hub Hub, now time.Time) Plan {
-	p := Plan{Records: l.records.current(l.settings.Window, now), decided: map[Group]Decision{}}
-	tallies := map[Group]*tally{}
-	all := &tally{}
-	for _, d := range l.doomed {
-		t := tallies[d.group]
-		if t == nil {
-			t = &tally{}
-			tallies[d.group] = t
-		}
-		t.add(d)
-		if hub.Decisions[d.group].Word == None {
-			all.add(d)
-		} else if d.admitted {
-			all.admitted++
-		}
-	}
-	rulings := map[Group]ruling{}
+	p := Plan{Records: l.records.current(l.settings.Window, now), decided: map[lane]Decision{}}
+	groups := map[Group]*tallies{}
 	for g := range l.Groups() {
-		t := tallies[g]
-		if t == nil {
-			t = &tally{}
+		if _, known := hub.Decisions[g]; known {
+			groups[g] = &tallies{}
 		}
-		decision := hub.Decisions[g]
-		if decision.Word != None {
-			p.decided[g] = decision
-			if !decision.Until.IsZero() {
-				p.After = sooner(p.After, max(decision.Until.Sub(now), time.Millisecond))
-			}
-			l.release(&p, g) // whatever its figures say
-			continue
-		}
-		rulings[g] = l.rule(&p, g, t, l.settings.Group, hub, now)
 	}
-	rulings[Group{}] = l.rule(&p, Group{}, all, l.settings.Hub, hub, now)
-	l.admit(&p, rulings, now)
+	everything := tally{}
+	for _, w := range l.pending {
+		d, known := hub.decision(w.lane)
+		t := groups[w.group]
+		if !known || t == nil {
+			continue // noted since the decisions were read
+		}
+		p.decided[w.lane] = d
+		if !d.Until.IsZero() {
+			p.After = sooner(p.After, max(d.Until.Sub(now), time.Millisecond))
+		}
+		if w.allowed {
+			everything.allowed++
+		}
+		switch {
+		case w.allowed || d.Word == None:
+			t.limited.add(w)
+		case d.Word == Approve && !hub.unlimited():
+			t.approved.add(w)
+		}
+	}
+	verdicts := map[Group]verdict{}
+	for g, t := range groups {
+		verdicts[g] = l.ofGroup(&p, g, t, hub, now)
+	}
+	l.ofHub(&p, groups, verdicts, everything, hub, now)
+	l.allow(&p, verdicts, hub, now)
 	return p
 }
 
-// rule judges a group by its figures.
-func (l *Ledger) rule(p *Plan, g Group, t *tally, limit Limit, hub Hub, now time.Time) ruling {
-	if limit.Percent >= 100 {
-		l.release(p, g)
-		return pass
-	}
+// ofGroup decides whether a group keeps its limit.
+func (l *Ledger) ofGroup(p *Plan, g Group, t *tallies, hub Hub, now time.Time) verdict {
 	record := p.Records[g]
-	withdrawn := record.withdrawn(l.settings.Window, now)
-	deliveries := hub.Deliveries(g) - t.admitted + withdrawn
-	most := limit.Of(deliveries)
-	keeps := withdrawn+t.doomed <= most
-	if record.Held != nil {
-		return l.ruleHeld(p, g, t.doomed, keeps, now)
+	if held := record.Held; held != nil {
+		over := l.settings.Group.Off() || t.limited.pending == 0
+		if held.Hub {
+			over = l.settings.Hub.Off() || hub.unlimited() || t.limited.pending+t.approved.pending == 0
+		}
+		if !over {
+			return denied
+		}
+		record.Held = nil
+		p.Records[g], p.Changed = record, true
+	}
+	v, hold := l.evaluate(p, l.settings.Group, t.limited, hub.Deliveries(g), record, now)
+	if v == denied {
+		record.Held = hold
+		p.Records[g], p.Changed = record, true
+	}
+	return v
+}
+
+// ofHub decides whether what the groups let pass keeps the hub's limit. What is over it is
+// held as a whole, group by group: a group that is held does not count for the hub, so that
+// it does not keep the others.
+func (l *Ledger) ofHub(p *Plan, groups map[Group]*tallies, verdicts map[Group]verdict, all tally, hub Hub, now time.Time) {
+	if hub.unlimited() {
+		return
+	}
+	passing := map[Group]bool{}
+	for g, t := range groups {
+		if held := p.Records[g].Held; held != nil && held.Hub {
+			continue
+		}
+		if verdicts[g] == allowed {
+			limited := t.limited
+			limited.allowed = 0 // of which all knows already
+			all.merge(limited)
+			passing[g] = true
+		}
+		if t.approved.pending > 0 {
+			all.merge(t.approved)
+			passing[g] = true
+		}
+	}
+	v, hold := l.evaluate(p, l.settings.Hub, all, hub.Deliveries(Group{}), p.Records[Group{}], now)
+	for g := range passing {
+		if v == denied {
+			record, held := p.Records[g], *hold
+			held.Hub = true
+			record.Held = &held
+			p.Records[g], p.Changed = record, true
+		}
+		if v != allowed {
+			verdicts[g] = v
+		}
+	}
+	verdicts[Group{}] = v
+}
+
+// evaluate decides whether a limit is kept; a hold says why it is not.
+func (l *Ledger) evaluate(p *Plan, limit Limit, t tally, deliveries int, record Record, now time.Time) (verdict, *Holding) {
+	if limit.Off() {
+		return allowed, nil
 	}
 	if t.due == 0 {
-		return wait
+		return waiting, nil
 	}
-	settled := t.last.Add(quiet)
-	if withdrawn+t.doomed <= limit.Least {
+	withdrawn := record.withdrawn(l.settings.Window, now)
+	deliveries += withdrawn - t.allowed
+	settled := t.last.Add(settle)
+	if withdrawn+t.pending <= limit.Least {
 		settled = t.first.Add(gather)
-	} else if latest := t.first.Add(patience); latest.Before(settled) {
+	} else if latest := t.first.Add(longest); latest.Before(settled) {
 		settled = latest
 	}
 	if left := settled.Sub(now); left > 0 {
 		p.After = sooner(p.After, left)
-		return wait
+		return waiting, nil
 	}
-	if keeps {
-		return pass
+	if most := limit.Of(deliveries); withdrawn+t.pending > most {
+		return denied, &Holding{Since: now.UTC().Round(0), Pending: withdrawn + t.pending, Deliveries: deliveries, Limit: most}
 	}
-	record.Held = &Holding{Since: now, Doomed: withdrawn + t.doomed, Deliveries: deliveries, Limit: most}
-	p.Records[g], p.Changed = record, true
-	p.After = sooner(p.After, record.forgetful(l.settings.Window, now))
-	return stop
+	return allowed, nil
 }
 
-// ruleHeld judges a group that is held: it is until it has kept its limit for a while
-// in which nothing has changed.
-func (l *Ledger) ruleHeld(p *Plan, g Group, doomed int, keeps bool, now time.Time) ruling {
-	if !keeps {
-		delete(l.within, g)
-		p.After = sooner(p.After, p.Records[g].forgetful(l.settings.Window, now))
-		return stop
-	}
-	if last, there := l.within[g]; !there || last.doomed != doomed {
-		l.within[g] = lull{since: now, doomed: doomed}
-	}
-	if left := calm - now.Sub(l.within[g].since); left > 0 {
-		p.After = sooner(p.After, left)
-		return stop
-	}
-	l.release(p, g)
-	return pass
-}
-
-// release ends a group's hold.
-func (l *Ledger) release(p *Plan, g Group) {
-	delete(l.within, g)
-	record := p.Records[g]
-	if record.Held == nil {
-		return
-	}
-	record.Held = nil
-	p.Records[g], p.Changed = record, true
-}
-
-// admit lets go what both its group and the hub pass, and what is approved.
-func (l *Ledger) admit(p *Plan, rulings map[Group]ruling, now time.Time) {
+// allow notes what may go, and counts what goes without an approval.
+func (l *Ledger) allow(p *Plan, verdicts map[Group]verdict, hub Hub, now time.Time) {
 	counted := map[Group]int{}
-	for uid, d := range l.doomed {
-		if d.admitted || !d.due {
+	for uid, w := range l.pending {
+		d, known := p.decided[w.lane]
+		if !known || w.allowed || !w.due {
 			continue
 		}
-		switch p.decided[d.group].Word {
-		case Approve:
-			p.admit = append(p.admit, uid)
-		case None:
-			if rulings[d.group] == pass && rulings[Group{}] == pass {
-				p.admit = append(p.admit, uid)
-				counted[d.group]++
-				counted[Group{}]++
+		held := p.Records[w.group].Held
+		free := hub.unlimited() || verdicts[Group{}] == allowed && (held == nil || !held.Hub)
+		switch {
+		case d.Word == Approve && free:
+		case d.Word == None && free && verdicts[w.group] == allowed:
+			if !l.settings.Group.Off() {
+				counted[w.group]++
 			}
-		case Hold, Undo:
+		default:
+			continue
 		}
-	}
-	if l.settings.Off() {
-		return
+		p.allow = append(p.allow, uid)
+		if !l.settings.Hub.Off() && !hub.unlimited() {
+			counted[Group{}]++
+		}
 	}
 	for g, n := range counted {
 		p.Records[g], p.Changed = p.Records[g].adding(n, l.settings.Window, now), true
 	}
 }
 
-// Carry carries a plan out, once its records are stored, and returns the Applications
-// that it concerns: those of which something may go now, or is held, or not any more.
+// Carry carries a plan out and returns the Applications that have to be reconciled: what
+// holds them has changed, or they may go on.
 func (l *Ledger) Carry(p Plan) []types.NamespacedName {
-	before := map[Group]HeldBack{}
-	groups := l.Groups()
-	for g := range groups {
-		before[g], _ = l.HeldGroup(g)
+	before := map[lane]HeldBack{}
+	for _, w := range l.pending {
+		before[w.lane], _ = l.held(w.lane)
 	}
 	concerned := map[types.NamespacedName]bool{}
-	for _, uid := range p.admit {
-		if d := l.doomed[uid]; d != nil {
-			d.admitted = true
-			concerned[d.app] = true
+	for _, uid := range p.allow {
+		if w := l.pending[uid]; w != nil {
+			w.allowed = true
+			concerned[w.app] = true
 		}
 	}
 	l.records, l.decided = p.Records, p.decided
-	for _, d := range l.doomed {
-		if w := p.decided[d.group].Word; w == Hold || w == Undo {
-			d.admitted = false
+	for _, w := range l.pending {
+		if d := p.decided[w.lane].Word; d == Hold || d == Undo {
+			w.allowed = false
 		}
-	}
-	changed := map[Group]bool{}
-	for g := range groups {
-		after, _ := l.HeldGroup(g)
-		changed[g] = after != before[g]
-	}
-	for _, d := range l.doomed {
-		if changed[d.group] && d.due {
-			concerned[d.app] = true
+		if after, _ := l.held(w.lane); w.due && after != before[w.lane] {
+			concerned[w.app] = true
 		}
 	}
 	list := make([]types.NamespacedName, 0, len(concerned))

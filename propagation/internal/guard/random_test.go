@@ -40,7 +40,7 @@ func TestNoWindowLosesMore(t *testing.T) {
 			// What is there, and what has just been: N of the contract.
 			lost := 0
 			for i := len(w.gone) - 1; i >= 0 && w.now.Sub(w.gone[i].at) < 12*time.Minute; i-- {
-				if d := w.gone[i]; (g == (Group{}) || d.group == g) && !d.approved {
+				if d := w.gone[i]; d.counts(g) {
 					lost++
 				}
 			}
@@ -62,6 +62,10 @@ func TestNoWindowLosesMore(t *testing.T) {
 			w.restart()
 		case k < 60:
 			w.decide(g, []Word{Approve, Hold, Undo}[r.IntN(3)], time.Duration(r.IntN(600))*time.Second)
+		case k < 61:
+			w.decide(Group{}, []Word{Approve, Hold, Undo}[r.IntN(3)], time.Duration(r.IntN(100))*time.Second)
+		case k < 63:
+			w.revoke(g, 1+r.IntN(3))
 		case k < 68: // somebody mends it
 			for _, g := range groups {
 				w.spare(g, 1000)
@@ -83,10 +87,18 @@ func TestNoWindowLosesMore(t *testing.T) {
 	}
 	w.pass(time.Minute)
 	for _, g := range groups {
-		if why, held := w.ledger.HeldGroup(g); held {
+		if why, held := w.ledger.held(lane{group: g}); held {
 			t.Errorf("nothing is to be withdrawn, and %s is held: %+v", g, why)
 		}
 	}
+}
+
+// counts reports whether a departure counts for the limit of a group, or of the hub.
+func (d departure) counts(g Group) bool {
+	if g == (Group{}) {
+		return !d.unlimited
+	}
+	return d.group == g && !d.approved
 }
 
 // check looks at each window that ends with a withdrawal.
@@ -99,7 +111,7 @@ func (w *world) check(groups []Group, most map[Group]int) {
 	for _, g := range groups {
 		var window []departure
 		for _, d := range w.gone {
-			if d.approved || g != (Group{}) && d.group != g {
+			if !d.counts(g) {
 				continue
 			}
 			window = append(window, d)

@@ -4,7 +4,6 @@
 package guard
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -45,11 +44,14 @@ func (g *Group) UnmarshalText(text []byte) error {
 // of that moment: what is said of a hold does not change while it lasts.
 type Holding struct {
 	Since time.Time `json:"since"`
-	// Doomed of Deliveries would have been withdrawn within the window, and Limit was
+	// Pending of Deliveries would have been withdrawn within the window, and Limit was
 	// the most.
-	Doomed     int `json:"doomed"`
+	Pending    int `json:"pending"`
 	Deliveries int `json:"deliveries"`
 	Limit      int `json:"limit"`
+	// Hub: those are the figures of the hub, whose limit the group would not have kept
+	// together with others.
+	Hub bool `json:"hub,omitempty"`
 }
 
 // count are withdrawals that began to count at a time.
@@ -88,16 +90,6 @@ func (c count) counts(window time.Duration, now time.Time) bool {
 	return now.Sub(c.At) < window+window/perWindow && c.At.Sub(now) < window
 }
 
-// forgetful returns when the next of the counts ends, 0 without any.
-func (r Record) forgetful(window time.Duration, now time.Time) (wait time.Duration) {
-	for _, c := range r.Withdrawn {
-		if c.counts(window, now) {
-			wait = sooner(wait, c.At.Add(window+window/perWindow).Sub(now))
-		}
-	}
-	return wait
-}
-
 // adding returns the record with n more withdrawals.
 func (r Record) adding(n int, window time.Duration, now time.Time) Record {
 	var kept []count
@@ -125,66 +117,14 @@ func (r Records) current(window time.Duration, now time.Time) Records {
 	return next
 }
 
-// Encode returns the records as [DecodeRecords] takes them, in at most limit bytes: when
-// there are too many, each group's withdrawals become one count, which is forgotten last of
-// all of them, and then groups are left out: those of which the least is known, the hub and
-// what is held last. It returns which.
-func (r Records) Encode(limit int) (text string, leftOut []Group, err error) {
-	whole, err := json.Marshal(r)
-	if err != nil || len(whole) <= limit {
-		return string(whole), nil, err
+// Encode returns the records as they are stored, in limit bytes at most: none is left out,
+// since that would let too much be withdrawn after a restart.
+func (r Records) Encode(limit int) (string, error) {
+	text, err := json.Marshal(r)
+	if err == nil && len(text) > limit {
+		err = fmt.Errorf("the records of %d groups take %d bytes, of %d", len(r), len(text), limit)
 	}
-	groups := slices.SortedFunc(maps.Keys(r), r.byWeight)
-	kept, size := Records{}, len("{}")
-	for i, g := range groups {
-		one, err := json.Marshal(Records{g: r[g].joined()})
-		if err != nil {
-			return "", nil, err
-		}
-		if size += len(one); size > limit { // braces in the place of a comma: never too small
-			leftOut = groups[i:]
-			break
-		}
-		kept[g] = r[g].joined()
-	}
-	short, err := json.Marshal(kept)
-	return string(short), leftOut, err
-}
-
-// byWeight sorts the hub first, then what is held, then by how much was withdrawn.
-func (r Records) byWeight(a, b Group) int {
-	weight := func(g Group) (class, n int) {
-		if record := r[g]; record.Held != nil {
-			class, n = 1, record.Held.Doomed
-		} else {
-			for _, c := range record.Withdrawn {
-				n += c.N
-			}
-		}
-		if g == (Group{}) {
-			class = 2
-		}
-		return class, n
-	}
-	classA, a1 := weight(a)
-	classB, b1 := weight(b)
-	return cmp.Or(cmp.Compare(classB, classA), cmp.Compare(b1, a1), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Set, b.Set))
-}
-
-// joined returns the record with all withdrawals as one count, as of the last of them.
-func (r Record) joined() Record {
-	if len(r.Withdrawn) < 2 {
-		return r
-	}
-	all := count{}
-	for _, c := range r.Withdrawn {
-		all.N += c.N
-		if c.At.After(all.At) {
-			all.At = c.At
-		}
-	}
-	r.Withdrawn = []count{all}
-	return r
+	return string(text), err
 }
 
 // DecodeRecords reads stored records; "" is none.

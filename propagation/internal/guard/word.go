@@ -38,6 +38,8 @@ type Decision struct {
 	Until time.Time
 	// On names the object that has it, as kubectl does.
 	On string
+	// Gone: it was on an ApplicationSet that is gone.
+	Gone bool
 }
 
 // Strongest returns the decision that counts of several that are in force.
@@ -85,4 +87,15 @@ func Parse(value, on string, now time.Time) (Decision, error) {
 		return Decision{}, nil
 	}
 	return Decision{Word: word, Until: until.UTC(), On: on}, nil
+}
+
+// Effective returns the decision that counts for a group, of those on its ApplicationSet
+// and on Namespaces: the strongest, but for that of an ApplicationSet that is gone, which
+// no longer can be changed and yields to an approval.
+func Effective(set Decision, gone bool, namespaces ...Decision) Decision {
+	best := Strongest(namespaces...)
+	if gone && best.Word == Approve {
+		return best
+	}
+	return Strongest(best, set)
 }

@@ -58,3 +58,24 @@ func TestStrongest(t *testing.T) {
 		}
 	}
 }
+
+func TestEffective(t *testing.T) {
+	approve, hold := Decision{Word: Approve}, Decision{Word: Hold}
+	for _, c := range []struct {
+		reason     string
+		set        Decision
+		gone       bool
+		namespaces []Decision
+		want       Word
+	}{
+		{"the ApplicationSet's hold wins over an approval", hold, false, []Decision{{}, approve}, Hold},
+		{"but not once it is gone", hold, true, []Decision{{}, approve}, Approve},
+		{"it counts then, too", hold, true, []Decision{{}, {}}, Hold},
+		{"so does its approval", approve, true, nil, Approve},
+		{"which a hold of the administrator's ends", approve, true, []Decision{hold, approve}, Hold},
+	} {
+		if got := Effective(c.set, c.gone, c.namespaces...); got.Word != c.want {
+			t.Errorf("%s: %q", c.reason, got.Word)
+		}
+	}
+}

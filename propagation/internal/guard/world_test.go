@@ -19,22 +19,27 @@ type world struct {
 	live   map[types.UID]Group
 	counts map[Group]int
 	doomed map[types.UID]bool // false: in a grace period
-	gone   []departure
+	// revoked: not even the ApplicationSet's word keeps it.
+	revoked map[types.UID]bool
+	gone    []departure
+	// words are of groups, and of the whole hub under the zero Group; administrators' count
+	// for revocations, too.
 	words  map[Group]Decision
 	limits []limitAt
 	saved  Records
 }
 
 type departure struct {
-	group    Group
-	at       time.Time
-	approved bool
+	group Group
+	at    time.Time
+	// approved for its group, and for the whole hub.
+	approved, unlimited bool
 }
 
 var defaults = Settings{Group: Limit{Percent: 25, Least: 10}, Hub: Limit{Percent: 10, Least: 50}, Window: 10 * time.Minute}
 
 func newWorld(t *testing.T, settings Settings) *world {
-	return &world{t: t, ledger: NewLedger(settings, nil), now: start, live: map[types.UID]Group{}, counts: map[Group]int{}, doomed: map[types.UID]bool{}, words: map[Group]Decision{}}
+	return &world{t: t, ledger: NewLedger(settings, nil), now: start, live: map[types.UID]Group{}, counts: map[Group]int{}, doomed: map[types.UID]bool{}, words: map[Group]Decision{}, revoked: map[types.UID]bool{}}
 }
 
 func (w *world) add(g Group, n int) {
@@ -75,8 +80,8 @@ func (w *world) look(uid types.UID) {
 		if !live {
 			w.t.Fatalf("%s is doomed and gone", uid)
 		}
-		if admitted, _ := w.ledger.Note(app, uid, group, due, w.now); admitted {
-			w.gone = append(w.gone, departure{group: group, at: w.now, approved: w.words[group].Word == Approve})
+		if allowed, _ := w.ledger.Note(app, uid, group, due, w.revoked[uid], w.now); allowed {
+			w.gone = append(w.gone, departure{group: group, at: w.now, approved: w.hub().Decisions[group].Word == Approve, unlimited: w.words[Group{}].Word == Approve})
 			delete(w.live, uid)
 			w.counts[group]--
 			w.counts[Group{}]--
@@ -91,6 +96,17 @@ func (w *world) look(uid types.UID) {
 
 func (w *world) deliveries(g Group) int { return w.counts[g] }
 
+// hub is what is known of it: of each group its own word and that of the whole hub, for
+// revocations the latter only.
+func (w *world) hub() Hub {
+	h := Hub{Deliveries: w.deliveries, Decisions: map[Group]Decision{{}: w.words[Group{}]}, Revocations: map[Group]Decision{}}
+	for g := range w.ledger.Groups() {
+		h.Decisions[g] = Strongest(w.words[g], w.words[Group{}])
+		h.Revocations[g] = w.words[Group{}]
+	}
+	return h
+}
+
 // plan plans and carries out, and returns when to plan again.
 func (w *world) plan() time.Duration {
 	words := map[Group]Decision{}
@@ -100,9 +116,9 @@ func (w *world) plan() time.Duration {
 		}
 	}
 	w.words = words
-	p := w.ledger.Plan(Hub{Deliveries: w.deliveries, Decisions: words}, w.now)
+	p := w.ledger.Plan(w.hub(), w.now)
 	if p.Changed {
-		text, _, err := p.Records.Encode(1 << 20)
+		text, err := p.Records.Encode(1 << 20)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -140,7 +156,7 @@ func (w *world) want(reason string, gone int, held bool, g Group) {
 	if len(w.gone) != gone {
 		w.t.Errorf("%s: %d are gone, want %d", reason, len(w.gone), gone)
 	}
-	if _, is := w.ledger.HeldGroup(g); is != held {
+	if _, is := w.ledger.held(lane{group: g}); is != held {
 		w.t.Errorf("%s: held is %t", reason, is)
 	}
 }
@@ -152,6 +168,17 @@ func (w *world) burst(g Group, n, each int) {
 		w.pass(time.Second)
 	}
 	w.pass(time.Hour)
+}
+
+// revoke dooms n more of a group, which may not be there any more.
+func (w *world) revoke(g Group, n int) {
+	for uid, group := range w.live {
+		if _, already := w.doomed[uid]; n > 0 && group == g && !already {
+			w.doomed[uid], w.revoked[uid] = true, true
+			w.look(uid)
+			n--
+		}
+	}
 }
 
 // back spares n, one every four seconds.
