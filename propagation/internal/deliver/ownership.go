@@ -86,8 +86,9 @@ type copies struct {
 	terminating *manifestcache.Cached
 	// surplus are on the target, too, and go once current is applied.
 	surplus []manifestcache.Cached
-	// elsewhere are on clusters that are not the target, or not any more.
-	elsewhere []manifestcache.Cached
+	// elsewhere are on clusters that are not the target, or not any more; former are on the
+	// target and deliver another identity. Both go once current is applied.
+	elsewhere, former []manifestcache.Cached
 	// all are all of these, proven those whose end the Application's deletion waits for.
 	all, proven []manifestcache.Cached
 }
@@ -121,6 +122,8 @@ func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, work
 		switch {
 		case work.Namespace != app.Annotations[contract.ClusterAnnotation]:
 			c.elsewhere = append(c.elsewhere, *work)
+		case !current(app, work):
+			c.former = append(c.former, *work)
 		case work.DeletionTimestamp != nil:
 			c.terminating = work
 		case work != c.current:
@@ -128,6 +131,11 @@ func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, work
 		}
 	}
 	return c, nil
+}
+
+func current(app *argocd.Application, work *manifestcache.Cached) bool {
+	there, ok := work.Kept.Delivers()
+	return payload.IsCurrent(app, work, there, ok)
 }
 
 // unowned returns the works that no living Application has by its name: the works

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -122,7 +121,7 @@ func applicationManifest(app *argocd.Application, r request.Request, hasAgent bo
 		Metadata: deliveredMetadata{
 			Name: app.Name, Namespace: DeliveredNamespace(app),
 			Labels: labels, Annotations: annotations,
-			Finalizers: slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(argoCDFinalizers, f) }),
+			Finalizers: DeliveredFinalizers(app),
 		},
 		Spec:      spec,
 		Operation: r.Operation,
