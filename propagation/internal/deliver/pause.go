@@ -88,7 +88,8 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	// An operation that the cluster is at, or has yet to report on, would run again by a
 	// write of its Application: that waits.
 	if p.Word == policy.PauseSync && c.current != nil && next.Step != request.StepHold && c.current.Annotations[contract.PausedAnnotation] == "" && c.current.Annotations[contract.ObservedAnnotation] == "" {
-		return again, r.pauseSync(ctx, c.current)
+		sent := c.current.Annotations[contract.RequestAnnotation]
+		return again, r.pauseSync(ctx, c.current, next.Step == request.StepFinish || next.Request.ID != sent)
 	}
 	if next.Step == request.StepFinish && next.claim == "" {
 		return again, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
@@ -110,13 +111,18 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 }
 
 // pauseSync takes the automation out of the stored copy: the managed cluster's Argo CD
-// goes on comparing and reporting, and does not act by itself.
-func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cached) error {
+// goes on comparing and reporting, and does not act by itself. With over, the request in the
+// copy has been, and the write must not apply it again.
+func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cached, over bool) error {
 	stored, err := r.storedWork(ctx, current)
 	if err != nil {
 		return err
 	}
-	if err := payload.WithoutAutomation(&stored.Spec); err != nil {
+	err = payload.WithoutAutomation(&stored.Spec)
+	if err == nil && over {
+		err = payload.WithoutRequest(&stored.Spec)
+	}
+	if err != nil {
 		return fmt.Errorf("pause ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 	}
 	patch, err := payload.PausePatch(current, &stored.Spec)

@@ -45,7 +45,7 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 			return r.keepDelivered(ctx, app, c, v)
 		}
 		if what, ok := mayComeBack(app, v); ok {
-			missing := r.gracePeriods.missing(client.ObjectKeyFromObject(app), what, r.now())
+			missing := max(r.gracePeriods.missing(client.ObjectKeyFromObject(app), what, r.now()), refusedFor(app, v, r.now()))
 			if left := r.options.BindingGrace - missing; left > 0 {
 				return r.waitForBinding(ctx, app, c, v, missing, left)
 			}

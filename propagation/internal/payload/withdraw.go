@@ -104,6 +104,20 @@ func endingManifest(raw json.RawMessage, e Ending) (json.RawMessage, error) {
 	return encode("Application", app)
 }
 
+// WithoutRequest takes a one-time request that has been out of the Application that a spec
+// delivers, so that the agent does not apply it again.
+func WithoutRequest(spec *workv1.ManifestWorkSpec) (err error) {
+	last := len(spec.Workload.Manifests) - 1
+	if last < 0 {
+		return nil
+	}
+	m := &spec.Workload.Manifests[last]
+	if m.Raw, err = withoutRequestIn(m.Raw); err != nil {
+		return fmt.Errorf("decode the delivered Application: %w", err)
+	}
+	return nil
+}
+
 // withoutRequestIn returns a delivered Application without a one-time request.
 func withoutRequestIn(raw json.RawMessage) (json.RawMessage, error) {
 	var app deliveredApplication
