@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -147,11 +146,7 @@ func (r *Reconciler) end(ctx context.Context, w withdrawal, app *argocd.Applicat
 	if err != nil {
 		return err
 	}
-	live, err := r.liveWork(ctx, client.ObjectKeyFromObject(work))
-	if err != nil || live == nil {
-		return err
-	}
-	e, problem, err := r.endingOf(ctx, w, app, live)
+	e, problem, err := r.endingOf(ctx, w, app, work)
 	if err != nil {
 		return err
 	}
@@ -159,12 +154,25 @@ func (r *Reconciler) end(ctx context.Context, w withdrawal, app *argocd.Applicat
 		o.pending, o.problem = append(o.pending, *work), cmp.Or(o.problem, problem)
 		return nil
 	}
+	facts := ending.Facts{
+		ClusterLeaving: cluster == nil || cluster.DeletionTimestamp != nil,
+		Observes:       work.Annotations[contract.ObservedAnnotation] != "",
+		Finalized:      true, // until it is read
+		Leaves:         e.Orphan || !slices.ContainsFunc(e.Finalizers, isArgoFinalizer),
+		Abandoned:      w.abandoned,
+	}
+	if ending.Next(facts) == ending.Delete {
+		return r.deleteWork(ctx, work, w.reason, facts.Leaves) // whatever the API server has of it
+	}
+	live, err := r.liveWork(ctx, client.ObjectKeyFromObject(work))
+	if err != nil || live == nil {
+		return err
+	}
 	spec, says, err := payload.EndingOf(live, e)
 	if err != nil {
 		return fmt.Errorf("end ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
-	facts := factsOf(live, cluster, e)
-	facts.Says, facts.Abandoned = says, w.abandoned
+	facts.Finalized, facts.Says, facts.Applied = slices.Contains(live.Finalizers, workv1.ManifestWorkFinalizer), says, appliedAt(live)
 	switch ending.Next(facts) {
 	case ending.Delete:
 		return r.deleteWork(ctx, work, w.reason, facts.Leaves)
@@ -181,22 +189,11 @@ func (r *Reconciler) end(ctx context.Context, w withdrawal, app *argocd.Applicat
 	return nil
 }
 
-// factsOf returns what the end of a stored work rests on, but for what it says.
-func factsOf(live *workv1.ManifestWork, cluster *clusterv1.ManagedCluster, e payload.Ending) ending.Facts {
-	return ending.Facts{
-		ClusterLeaving: cluster == nil || cluster.DeletionTimestamp != nil,
-		Observes:       live.Annotations[contract.ObservedAnnotation] != "",
-		Finalized:      slices.Contains(live.Finalizers, workv1.ManifestWorkFinalizer),
-		Leaves:         e.Orphan || !slices.ContainsFunc(e.Finalizers, isArgoFinalizer),
-		Applied:        appliedAt(live),
-	}
-}
-
 // endingOf returns how a work has to end: as its Application, its ApplicationSet, or what
 // they said last has it. problem names an annotation that cannot be followed.
-func (r *Reconciler) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, live *workv1.ManifestWork) (e payload.Ending, problem string, err error) {
+func (r *Reconciler) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (e payload.Ending, problem string, err error) {
 	act := policy.ActOf(w.reason)
-	wish, err := r.onWithdraw(ctx, app, groupOf(live))
+	wish, err := r.onWithdraw(ctx, app, groupOf(work))
 	if err != nil {
 		return e, "", err
 	}
@@ -206,13 +203,13 @@ func (r *Reconciler) endingOf(ctx context.Context, w withdrawal, app *argocd.App
 		}
 		wish = policy.OnWithdraw{} // a slip of the tenant does not stop a revocation
 	}
-	e.Orphan = cmp.Or(wish.Word, live.Annotations[contract.OnWithdrawAnnotation]) == payload.WithdrawOrphan
+	e.Orphan = cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.WithdrawOrphan
 	switch {
 	case !e.Orphan && app != nil && !w.renamed:
 		e.Finalizers = payload.DeliveredFinalizers(app)
 	case e.Orphan && act == policy.Revoke:
 		e.WithoutAutomation = true
-	case e.Orphan && app != nil && live.Annotations[contract.PausedAnnotation] != "":
+	case e.Orphan && app != nil && work.Annotations[contract.PausedAnnotation] != "":
 		pause, err := r.pauseOf(ctx, app)
 		if err != nil || pause.Word == policy.PauseSync {
 			return e, "", err

@@ -93,6 +93,15 @@ type copies struct {
 	all, proven []manifestcache.Cached
 }
 
+// standing returns the work that runs on the target for as long as what is wanted does not:
+// the current one, else a former one. nil when there is none.
+func (c *copies) standing() *manifestcache.Cached {
+	if c.current != nil || len(c.former) == 0 {
+		return c.current
+	}
+	return &c.former[0]
+}
+
 // copiesOf sorts the works that name an Application; [payload.CurrentWork] says which
 // of several on the target is the current one.
 func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (copies, error) {

@@ -95,7 +95,7 @@ func (r *Reconciler) reportNotWithdrawn(ctx context.Context, app *argocd.Applica
 	if len(o.pending) > 0 {
 		return r.updateConditions(ctx, app, o.decision())
 	}
-	if err := r.updateProjects(ctx, c.current); err != nil {
+	if err := r.updateProjects(ctx, c.standing()); err != nil {
 		return err
 	}
 	if o.pause.Word != "" {
@@ -114,11 +114,11 @@ func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application,
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.updateProjects(ctx, c.current); err != nil {
+	if err := r.updateProjects(ctx, c.standing()); err != nil {
 		return ctrl.Result{}, err
 	}
-	if c.current != nil {
-		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", c.current.Namespace)
+	if standing := c.standing(); standing != nil {
+		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", standing.Namespace)
 	}
 	return ctrl.Result{RequeueAfter: wait}, r.updateConditions(ctx, app, v)
 }
@@ -129,10 +129,10 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if c.current != nil {
-		r.foresee(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*c.current}, c.surplus...))
+	if standing := c.standing(); standing != nil {
+		r.foresee(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*standing}, c.surplus...))
 	}
-	if err := r.updateProjects(ctx, c.current); err != nil {
+	if err := r.updateProjects(ctx, c.standing()); err != nil {
 		return ctrl.Result{}, err
 	}
 	if quiet := bindingQuiet - missing; quiet > 0 {
