@@ -39,6 +39,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	o = o.of(c.proven)
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), isArgoFinalizer)
 	if len(kept) == len(app.Finalizers) {
 		return ctrl.Result{}, nil // nothing of Argo CD's holds it

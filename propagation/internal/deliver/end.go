@@ -65,6 +65,15 @@ type outcome struct {
 
 func (o outcome) done() bool { return !o.held && len(o.pending) == 0 }
 
+// of leaves out of what is waited for the works that are not proven: an agent can have any
+// work of its cluster name an Application.
+func (o outcome) of(proven []manifestcache.Cached) outcome {
+	o.pending = slices.DeleteFunc(slices.Clone(o.pending), func(w manifestcache.Cached) bool {
+		return !slices.ContainsFunc(proven, func(p manifestcache.Cached) bool { return p.UID == w.UID })
+	})
+	return o
+}
+
 // withdraw ends works as they were seen: one that has changed since is looked at again. It
 // returns what is kept and what waits for its agent; the guard enqueues the Application
 // again for what it keeps.

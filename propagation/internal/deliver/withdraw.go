@@ -60,7 +60,7 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		if !o.done() {
+		if o = o.of(c.proven); !o.done() {
 			return ctrl.Result{RequeueAfter: o.after}, r.reportNotWithdrawn(ctx, app, c, o, v)
 		}
 	}
