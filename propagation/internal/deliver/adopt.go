@@ -52,10 +52,14 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 		if there == nil {
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // deleted in between
 		}
+		delivers := payload.DeliveredBy(&there.Spec)
 		if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
+			if delivers.Name != "" && delivers != payload.DeliveredName(app) {
+				continue // a former one, which ends once this one is applied
+			}
 			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
 		}
-		if payload.DeliveredBy(&there.Spec) == payload.DeliveredName(app) {
+		if delivers == payload.DeliveredName(app) {
 			return "", &existingWorkError{appcache.Compact(there)}
 		}
 	}
@@ -92,6 +96,9 @@ func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, clu
 	there, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: own[0]})
 	if err != nil || there == nil {
 		return nil, err
+	}
+	if claimant, named := manifestcache.ClaimantOf(there); named && claimant == client.ObjectKeyFromObject(app) {
+		return nil, nil // its own of before a move within the cluster, which is on its way out
 	}
 	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(
 		"delivered as ManifestWork %s/%s, since another ManifestWork has the name %s: remove or rename that one", cluster, name, own[0])}}, nil

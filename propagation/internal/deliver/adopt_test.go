@@ -100,6 +100,8 @@ func TestAdoptedWorkIsWaitedFor(t *testing.T) {
 	app = remade(t, p, app, func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
 	start(t)
 	adopted(t, app, work)
+	applying(t, p.cluster)
+	applying(t, other)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	testkit.Eventually(t, "the adopted work to be withdrawn", func() error {
 		for _, w := range works(t, app) {
@@ -197,27 +199,26 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 	})
 }
 
-// An edit of the namespace on the managed cluster changes the work in its place.
-func TestConvertsToAnotherNamespace(t *testing.T) {
+// One that was made again after a move within its cluster adopts the copy of the move.
+func TestAdoptsWhatAMoveWithinTheClusterDelivered(t *testing.T) {
 	p := newPlace(t)
-	free := anywhere(t, "elsewhere", "once-more")
+	free := anywhere(t, "elsewhere")
+	applying(t, p.cluster)
 	first := start(t, free)
-	app := p.deploy("converted")
-	work := delivered(t, app, p.cluster)
-	to := func(namespace string) {
-		t.Helper()
-		edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = namespace })
-		testkit.Eventually(t, "the other namespace", func() error { return carries(t, app, `"namespace":"`+namespace+`"`) })
-		if after := delivered(t, app, p.cluster); after.UID != work.UID {
-			t.Fatal("it is another work")
+	app := p.deploy("moved")
+	former := delivered(t, app, p.cluster)
+	edit(t, app, into("elsewhere"))
+	var work *workv1.ManifestWork
+	testkit.Eventually(t, "the work of the other namespace", func() error {
+		if work = delivered(t, app, p.cluster); work.UID == former.UID {
+			return errors.New("not yet")
 		}
-	}
-	to("elsewhere")
+		return nil
+	})
 	first.stop()
-	app = remade(t, p, app, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "elsewhere" })
+	app = remade(t, p, app, into("elsewhere"))
 	start(t, free)
 	adopted(t, app, work)
-	to("once-more")
 }
 
 // One that is made again in time keeps its copy, one that is not loses it.

@@ -135,6 +135,7 @@ func TestGoldenOnUpdate(t *testing.T) {
 	p := newPlace(t)
 	settings := func(o *Options) { o.ArgoCDNamespace = p.namespace }
 	first := start(t, settings)
+	applying(t, p.cluster) // one of them moves to another namespace there
 	for _, file := range goldenHubs(t) {
 		golden := readGolden(t, file)
 		become := func(a *argocd.Application) {

@@ -35,10 +35,11 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	}
 	abandon, known := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
 	key := client.ObjectKeyFromObject(app)
-	o, err := r.withdraw(ctx, withdrawal{app: key, works: c.all, reason: policy.ReasonDeleting, uncounted: abandon})
+	o, err := r.withdraw(ctx, withdrawal{app: key, works: c.all, reason: policy.ReasonDeleting, abandoned: abandon})
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	o = o.of(c.proven)
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), isArgoFinalizer)
 	if len(kept) == len(app.Finalizers) {
 		return ctrl.Result{}, nil // nothing of Argo CD's holds it
@@ -48,7 +49,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
 	if !o.done() {
-		return ctrl.Result{}, r.notWithdrawn(ctx, app, o, abandon, kept)
+		return ctrl.Result{RequeueAfter: o.after}, r.notWithdrawn(ctx, app, c, o, abandon, kept)
 	}
 	if abandon {
 		if err := r.recordAbandoned(ctx, app, c.proven); err != nil {
@@ -61,12 +62,12 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 
 // notWithdrawn says why the works of a deleted Application are still there. One that is
 // abandoned goes all the same when only agents are waited for.
-func (r *Reconciler) notWithdrawn(ctx context.Context, app *argocd.Application, o outcome, abandon bool, kept []string) error {
+func (r *Reconciler) notWithdrawn(ctx context.Context, app *argocd.Application, c copies, o outcome, abandon bool, kept []string) error {
 	if abandon && !o.held && o.problem == "" {
 		r.recordOrphansPending(ctx, app, o.pending)
 		return r.release(ctx, app, kept)
 	}
-	return r.reportNotWithdrawn(ctx, app, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
+	return r.reportNotWithdrawn(ctx, app, c, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
 }
 
 // awaitProof lets a deleted Application go once its clusters have proven that nothing of it

@@ -4,12 +4,15 @@
 package deliver
 
 import (
+	"maps"
+	"strings"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -17,7 +20,7 @@ import (
 
 // gracePeriods remembers since when something has been missing: what is gone for a moment
 // only, as when a hub is restored or an object is made again, must not cost a deployment.
-// A restart starts every grace period anew.
+// What the Application's condition has recorded before a restart counts, too.
 type gracePeriods struct {
 	mu    sync.Mutex
 	since map[types.NamespacedName]map[string]time.Time
@@ -27,16 +30,20 @@ type gracePeriods struct {
 const (
 	applicationGone   = ""         // the Application itself
 	projectPermission = "/project" // the AppProject's, to Applications of the namespace
+	slip              = "/"        // and the reason: what one wrong letter would cost
 )
 
-// mayComeBack returns what a refused Application is missing, if others grant it and may
-// be about to grant it again; the author's own wishes and slips are none of that.
+// mayComeBack returns what a refused Application is missing, if it may be about to come
+// back: others grant it, or one wrong letter has taken it away. A cluster that is not named
+// any more, or a label that is "false" or gone, is a wish.
 func mayComeBack(app *argocd.Application, v policy.Decision) (what string, ok bool) {
 	switch v.Refusal.Reason {
 	case policy.ReasonNotBound:
 		return app.Annotations[contract.ClusterAnnotation], true
 	case policy.ReasonProjectDenied:
 		return projectPermission, true
+	case policy.ReasonUnknownCluster, policy.ReasonInvalidTarget, policy.ReasonInvalidLabel, policy.ReasonNamespaceDenied:
+		return slip + v.Refusal.Reason, true
 	}
 	return "", false
 }
@@ -50,7 +57,7 @@ func (g *gracePeriods) decided(app *argocd.Application, in policy.Inputs, v poli
 		g.found(key, app.Annotations[contract.ClusterAnnotation])
 	}
 	if v.Deliver || v.Keep {
-		g.found(key, projectPermission)
+		g.granted(key)
 	}
 }
 
@@ -79,6 +86,32 @@ func (g *gracePeriods) found(app types.NamespacedName, what string) {
 	if delete(g.since[app], what); len(g.since[app]) == 0 {
 		delete(g.since, app)
 	}
+}
+
+// granted ends the grace periods of all but bindings.
+func (g *gracePeriods) granted(app types.NamespacedName) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.since[app], func(what string, _ time.Time) bool { return strings.HasPrefix(what, slip) })
+	if len(g.since[app]) == 0 {
+		delete(g.since, app)
+	}
+}
+
+// refusedFor returns for how long the Application's conditions have shown a refusal. Its
+// tenant may write them: that can only shorten the tenant's own grace, and a time in the
+// future counts as none.
+func refusedFor(app *argocd.Application, v policy.Decision, now time.Time) time.Duration {
+	conditions, err := appstatus.Conditions(app.Status)
+	if err != nil {
+		return 0
+	}
+	for _, c := range conditions {
+		if isOurCondition(c.Type) && strings.HasPrefix(c.Message, v.Refusal.Text) && c.LastTransitionTime != nil {
+			return max(0, now.Sub(c.LastTransitionTime.Time))
+		}
+	}
+	return 0
 }
 
 // forget ends all grace periods of an Application.

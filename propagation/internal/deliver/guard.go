@@ -40,16 +40,6 @@ func (w withdrawals) held(app types.NamespacedName) (guard.HeldBack, bool) { ret
 // groupOf returns the group that a work is judged with.
 func groupOf(work metav1.Object) guard.Group { return budget.GroupOf(work) }
 
-// revokes reports whether a withdrawal for a reason takes away what may not be there any
-// more: what the tenant says does not stop it.
-func revokes(reason string) bool {
-	switch reason {
-	case policy.ReasonNotBound, policy.ReasonProjectDenied, policy.ReasonNamespaceDenied, policy.ReasonLocalCluster:
-		return true
-	}
-	return false
-}
-
 // decisionOn returns what operators have decided about a group.
 func (r *Reconciler) decisionOn(ctx context.Context, g guard.Group, revocation bool) (guard.Decision, error) {
 	return r.withdrawals.Decision(ctx, g, revocation)

@@ -83,6 +83,9 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 	if namespace == "" && after.GetName() != r.options.HubNamespace {
 		namespace = after.GetName()
 	}
+	if namespace == r.options.HubNamespace && after.GetNamespace() == "" {
+		namespace = "" // the whole hub
+	}
 	var apps argocd.ApplicationList
 	if err := r.client.List(ctx, &apps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", namespace)
@@ -90,6 +93,11 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 	for i := range apps.Items {
 		if after.GetNamespace() == "" || apps.Items[i].OwningApplicationSet() == after.GetName() {
 			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
+		}
+	}
+	for _, work := range r.index.All() { // of Applications that are gone, too
+		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) {
+			q.Add(reconcile.Request{NamespacedName: app})
 		}
 	}
 }

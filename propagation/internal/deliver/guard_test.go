@@ -199,6 +199,7 @@ func TestGuardHolds(t *testing.T) {
 		"retargeted": {act: func(g *generated) {
 			other := newCluster(g.t)
 			g.bind(g.cluster, other)
+			applying(g.t, other)
 			g.each(6, func(a *argocd.Application) {
 				edit(g.t, a, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 			})

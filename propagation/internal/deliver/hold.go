@@ -9,11 +9,13 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -80,4 +82,33 @@ func (r *Reconciler) storedWork(ctx context.Context, cached *manifestcache.Cache
 		return nil, fmt.Errorf("get ManifestWork %s/%s: %w", cached.Namespace, cached.Name, err)
 	}
 	return stored, nil
+}
+
+// updateProjects gives the AppProjects in a work that stays as it is otherwise what the hub
+// has of them now: each work carries its own copy, and one that stayed wide would be applied
+// in turns with the others'. Every path that leaves a work standing passes through here.
+func (r *Reconciler) updateProjects(ctx context.Context, work *manifestcache.Cached) error {
+	if work == nil || !r.options.Project || work.DeletionTimestamp != nil {
+		return nil
+	}
+	stored, err := r.storedWork(ctx, work)
+	if err != nil {
+		return err
+	}
+	changed, err := payload.UpdateProjects(&stored.Spec, work.Namespace, r.options.InstanceLabel, func(name string) (*argocd.AppProject, error) {
+		return r.namedProject(ctx, r.client, name)
+	})
+	if err != nil || !changed {
+		return err
+	}
+	patch, err := payload.SpecPatch(stored)
+	if err != nil {
+		return err
+	}
+	if _, err = r.patchWork(ctx, work, patch); err != nil {
+		return err
+	}
+	worksWritten.WithLabelValues("update").Inc()
+	ctrl.LoggerFrom(ctx).Info("updated the AppProject in a ManifestWork that is left as it is otherwise", "cluster", work.Namespace, "work", work.Name)
+	return nil
 }

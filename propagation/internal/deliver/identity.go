@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -212,8 +213,10 @@ func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copie
 	}
 	d.after = afterRefusal
 	theirs, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: to.copy})
-	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || !appliedNow(theirs) {
+	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || appliedAt(theirs) != metav1.ConditionTrue {
 		return d, err
 	}
-	return d, r.withdrawVerified(ctx, app, append([]manifestcache.Cached{*c.current}, c.surplus...), policy.ReasonTaken)
+	return d, r.withdrawVerified(ctx, app, withdrawal{
+		app: client.ObjectKeyFromObject(app), works: append([]manifestcache.Cached{*c.current}, c.surplus...), reason: policy.ReasonTaken, shared: true,
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -145,7 +146,7 @@ func (b *tracker) wrote(key types.NamespacedName, action string, now time.Time) 
 // unchanged records that nothing had to be written.
 func (b *tracker) unchanged(key types.NamespacedName, work *workv1.ManifestWork, now time.Time) {
 	b.edit(key, func(e *entry) { e.changed = time.Time{} })
-	if appliedNow(work) {
+	if appliedAt(work) == metav1.ConditionTrue {
 		b.applied(key, now)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -44,7 +43,7 @@ func staying(t *testing.T, app *argocd.Application, want bool) *workv1.ManifestW
 	var work workv1.ManifestWork
 	testkit.Eventually(t, fmt.Sprintf("what is delivered to stay: %t", want), func() error {
 		own := works(t, app)
-		if len(own) != 1 || payload.Orphans(&own[0]) != want || (own[0].Annotations[contract.OnWithdrawAnnotation] == "orphan") != want {
+		if len(own) != 1 || orphans(&own[0]) != want || (own[0].Annotations[contract.OnWithdrawAnnotation] == "orphan") != want {
 			return fmt.Errorf("%d works; %v", len(own), said(t, app))
 		}
 		work = own[0]
@@ -147,7 +146,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	remove(t, g.apps[2])
 	testkit.Eventually(t, "what is to be pruned not to stay", func() error {
 		for _, w := range works(t, g.apps[2]) {
-			if payload.Orphans(&w) {
+			if orphans(&w) {
 				return errors.New("it stays")
 			}
 			// It may go as soon as it has been applied.

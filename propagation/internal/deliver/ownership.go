@@ -86,10 +86,20 @@ type copies struct {
 	terminating *manifestcache.Cached
 	// surplus are on the target, too, and go once current is applied.
 	surplus []manifestcache.Cached
-	// elsewhere are on clusters that are not the target, or not any more.
-	elsewhere []manifestcache.Cached
+	// elsewhere are on clusters that are not the target, or not any more; former are on the
+	// target and deliver another identity. Both go once current is applied.
+	elsewhere, former []manifestcache.Cached
 	// all are all of these, proven those whose end the Application's deletion waits for.
 	all, proven []manifestcache.Cached
+}
+
+// standing returns the work that runs on the target for as long as what is wanted does not:
+// the current one, else a former one. nil when there is none.
+func (c *copies) standing() *manifestcache.Cached {
+	if c.current != nil || len(c.former) == 0 {
+		return c.current
+	}
+	return &c.former[0]
 }
 
 // copiesOf sorts the works that name an Application; [payload.CurrentWork] says which
@@ -121,6 +131,8 @@ func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, work
 		switch {
 		case work.Namespace != app.Annotations[contract.ClusterAnnotation]:
 			c.elsewhere = append(c.elsewhere, *work)
+		case !current(app, work):
+			c.former = append(c.former, *work)
 		case work.DeletionTimestamp != nil:
 			c.terminating = work
 		case work != c.current:
@@ -128,6 +140,11 @@ func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, work
 		}
 	}
 	return c, nil
+}
+
+func current(app *argocd.Application, work *manifestcache.Cached) bool {
+	there, ok := work.Kept.Delivers()
+	return payload.IsCurrent(app, work, there, ok)
 }
 
 // unowned returns the works that no living Application has by its name: the works

@@ -20,12 +20,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// pauseOn returns what pauses the ManifestWorks of an Application, which is nil when it
-// is gone, on a cluster: an annotation of the Application, its ApplicationSet, its
-// Namespace or the ManagedCluster. One that is leaving pauses nothing.
-func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g guard.Group, name string) (policy.Pause, error) {
+// pauseOn returns what pauses an act on the ManifestWorks of an Application, which is nil
+// when it is gone, on a cluster: an annotation of one who may delay that, see
+// [policy.MayDelay]. When the ManagedCluster is leaving nothing is paused.
+func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g guard.Group, name string, act policy.Act) (policy.Pause, error) {
 	var pauses []policy.Pause
-	add := func(o client.Object, kind string) {
+	add := func(speaker policy.Speaker, o client.Object, kind string) {
+		if !policy.MayDelay(speaker, act) {
+			return
+		}
 		on := kind + " " + o.GetName()
 		if o.GetNamespace() != "" {
 			on = kind + " " + o.GetNamespace() + "/" + o.GetName()
@@ -39,10 +42,10 @@ func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g gua
 	case cluster != nil && cluster.DeletionTimestamp != nil:
 		return policy.Pause{}, nil
 	case cluster != nil:
-		add(cluster, "ManagedCluster")
+		add(policy.OnManagedCluster, cluster, "ManagedCluster")
 	}
 	if app != nil {
-		add(app, "Application")
+		add(policy.OnApplication, app, "Application")
 	}
 	if g.Set != "" {
 		words, gone, err := r.wordsOfSet(ctx, g.Namespace, g.Set)
@@ -54,19 +57,25 @@ func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g gua
 		if gone {
 			set.Name += " (which is gone)"
 		}
-		add(set, argocd.ApplicationSetKind)
+		add(policy.OnApplicationSet, set, argocd.ApplicationSetKind)
 	}
-	namespace := appcache.NamespaceMetadata()
-	if err := r.decisionObject(ctx, namespace, client.ObjectKey{Name: g.Namespace}); err != nil {
-		return policy.Pause{}, err
+	for name, speaker := range map[string]policy.Speaker{g.Namespace: policy.OnNamespace, r.options.HubNamespace: policy.OnHubNamespace} {
+		if name == "" {
+			continue
+		}
+		namespace := appcache.NamespaceMetadata()
+		if err := r.decisionObject(ctx, namespace, client.ObjectKey{Name: name}); err != nil {
+			return policy.Pause{}, err
+		}
+		namespace.SetName(name)
+		add(speaker, namespace, "Namespace")
 	}
-	add(namespace, "Namespace")
 	return policy.StrongestPause(pauses...), nil
 }
 
 // pauseOf returns what pauses an Application on its target.
 func (r *Reconciler) pauseOf(ctx context.Context, app *argocd.Application) (policy.Pause, error) {
-	return r.pauseOn(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}, app.Annotations[contract.ClusterAnnotation])
+	return r.pauseOn(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}, app.Annotations[contract.ClusterAnnotation], policy.Deliver)
 }
 
 // pausedDelivery leaves what is on the target as it is, but for what pause itself asks
@@ -77,18 +86,24 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 		return ctrl.Result{}, err
 	}
 	again := ctrl.Result{RequeueAfter: p.Left(r.now())}
-	if p.Word == policy.PauseSync && c.current != nil && c.current.Annotations[contract.PausedAnnotation] == "" && c.current.Annotations[contract.ObservedAnnotation] == "" {
-		return again, r.pauseSync(ctx, c.current)
-	}
 	next, err := r.plan(w, c.current)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	// An operation that the cluster is at, or has yet to report on, would run again by a
+	// write of its Application: that waits.
+	if p.Word == policy.PauseSync && c.current != nil && next.Step != request.StepHold && c.current.Annotations[contract.PausedAnnotation] == "" && c.current.Annotations[contract.ObservedAnnotation] == "" {
+		sent := c.current.Annotations[contract.RequestAnnotation]
+		return again, r.pauseSync(ctx, c.current, next.Step == request.StepFinish || next.Request.ID != sent)
 	}
 	if next.Step == request.StepFinish && next.claim == "" {
 		return again, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
 	}
 	again.RequeueAfter = sooner(again.RequeueAfter, next.after)
 	n, err := r.waiting(w, c, next.Plan)
+	if err == nil && n > 0 {
+		err = r.updateProjects(ctx, c.standing())
+	}
 	switch {
 	case err != nil:
 		return ctrl.Result{}, err
@@ -101,13 +116,18 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 }
 
 // pauseSync takes the automation out of the stored copy: the managed cluster's Argo CD
-// goes on comparing and reporting, and does not act by itself.
-func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cached) error {
+// goes on comparing and reporting, and does not act by itself. With over, the request in the
+// copy has been, and the write must not apply it again.
+func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cached, over bool) error {
 	stored, err := r.storedWork(ctx, current)
 	if err != nil {
 		return err
 	}
-	if err := payload.WithoutAutomation(&stored.Spec); err != nil {
+	err = payload.WithoutAutomation(&stored.Spec)
+	if err == nil && over {
+		err = payload.WithoutRequest(&stored.Spec)
+	}
+	if err != nil {
 		return fmt.Errorf("pause ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 	}
 	patch, err := payload.PausePatch(current, &stored.Spec)
@@ -125,9 +145,11 @@ func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cache
 // waiting counts what waits for the end of a pause: copies that are not wanted any more,
 // a request, and a ManifestWork that would be made or changed.
 func (r *Reconciler) waiting(w policy.Inputs, c copies, plan request.Plan) (n int, err error) {
-	for i := range c.elsewhere {
-		if c.elsewhere[i].DeletionTimestamp == nil {
-			n++
+	for _, old := range [][]manifestcache.Cached{c.elsewhere, c.former} {
+		for i := range old {
+			if old[i].DeletionTimestamp == nil {
+				n++
+			}
 		}
 	}
 	n += len(c.surplus)

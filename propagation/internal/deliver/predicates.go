@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"slices"
 
@@ -122,7 +123,7 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 		}
 		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
 			r.tracker.applied(app, r.now())
-			if after.Stays() || r.index.Several(app) {
+			if after.Stays() || r.index.Several(app) || r.ends(app) {
 				return true // it, or the others, may go now
 			}
 		}
@@ -132,6 +133,12 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 		}
 		return answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
 	}}
+}
+
+// ends reports whether an Application is gone, on its way out, or not pulled any more.
+func (r *Reconciler) ends(key client.ObjectKey) bool {
+	app, err := r.application(context.Background(), key) // from the cache
+	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels))
 }
 
 // answered: the agent may have said something of the request that the work carries.
@@ -146,10 +153,14 @@ func answered(before, after *manifestcache.Work) bool {
 	return true
 }
 
-// appliedNow: the agent has applied the work as it is.
-func appliedNow(work *workv1.ManifestWork) bool {
+// appliedAt returns the status of the condition Applied at a work's generation, empty while
+// its agent has not reported on that.
+func appliedAt(work *workv1.ManifestWork) metav1.ConditionStatus {
 	c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
-	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration >= work.Generation
+	if c == nil || c.ObservedGeneration < work.Generation {
+		return ""
+	}
+	return c.Status
 }
 
 // clusterChanged lets through what a decision reads of a cluster; its heartbeat is

@@ -195,7 +195,8 @@ func (f *fleet) kill() {
 	f.restart()
 }
 
-// agents do what work agents do: hold new works, and let go of deleted ones.
+// agents do what work agents do: finalize new works, apply what comes and release deleted
+// works. One is slow now and then, and one refuses what it will apply later.
 func (f *fleet) agents() {
 	for _, cluster := range f.clusters {
 		var list workv1.ManifestWorkList
@@ -210,6 +211,10 @@ func (f *fleet) agents() {
 			case len(work.Finalizers) == 0:
 				work.Finalizers = []string{workv1.ManifestWorkFinalizer}
 			default:
+				if appliedAt(work) != metav1.ConditionTrue && f.r.IntN(4) > 0 {
+					applied := []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue, metav1.ConditionTrue}[f.r.IntN(3)]
+					_ = tryAnswer(client.ObjectKeyFromObject(work), applied, metav1.ConditionTrue, "", nil) // one that is gone is gone
+				}
 				continue
 			}
 			if err := hub.client.Update(context.Background(), work); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {

@@ -34,7 +34,7 @@ import (
 const (
 	afterConflict = boot.ConflictDelay // another controller wrote first; the cache will have it
 	afterUnseen   = 5 * time.Second    // a work that the cache does not have
-	afterPaused   = time.Minute        // the end of a pause of what has no Application any more
+	afterPending  = time.Minute        // an agent to apply how a work ends; its event comes first
 	afterMirror   = 10 * time.Second   // the hub's status to say what a refresh has found
 	afterRefusal  = 30 * time.Second   // an admission webhook or a missing namespace may come round
 )
@@ -174,6 +174,9 @@ func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []manif
 		return ctrl.Result{}, err
 	}
 	d, failed := r.apply(ctx, w, c, warnings)
+	if failed == nil && d.state != progressDone && !d.silent {
+		failed = r.updateProjects(ctx, c.standing())
+	}
 	wait, err := r.withdrawOld(ctx, w.Application, c, d.state)
 	switch {
 	case failed != nil:

@@ -6,6 +6,7 @@ package deliver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -44,7 +45,7 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 			return r.keepDelivered(ctx, app, c, v)
 		}
 		if what, ok := mayComeBack(app, v); ok {
-			missing := r.gracePeriods.missing(client.ObjectKeyFromObject(app), what, r.now())
+			missing := max(r.gracePeriods.missing(client.ObjectKeyFromObject(app), what, r.now()), refusedFor(app, v, r.now()))
 			if left := r.options.BindingGrace - missing; left > 0 {
 				return r.waitForBinding(ctx, app, c, v, missing, left)
 			}
@@ -59,8 +60,8 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 		if err != nil {
 			return ctrl.Result{}, err
 		}
-		if !o.done() {
-			return ctrl.Result{}, r.reportNotWithdrawn(ctx, app, o, v)
+		if o = o.of(c.proven); !o.done() {
+			return ctrl.Result{RequeueAfter: o.after}, r.reportNotWithdrawn(ctx, app, c, o, v)
 		}
 	}
 	v.Withdrawn = true
@@ -90,16 +91,15 @@ func (r *Reconciler) changed(app *argocd.Application) error {
 
 // reportNotWithdrawn says why a withdrawal has not come about: it waits for an agent, is held or
 // paused; and nothing before that is known.
-func (r *Reconciler) reportNotWithdrawn(ctx context.Context, app *argocd.Application, o outcome, v policy.Decision) error {
+func (r *Reconciler) reportNotWithdrawn(ctx context.Context, app *argocd.Application, c copies, o outcome, v policy.Decision) error {
 	if len(o.pending) > 0 {
 		return r.updateConditions(ctx, app, o.decision())
 	}
-	p, err := r.pauseOf(ctx, app)
-	if err != nil {
+	if err := r.updateProjects(ctx, c.standing()); err != nil {
 		return err
 	}
-	if p.Word != "" {
-		return r.updateConditions(ctx, app, p.Decision("its withdrawal waits until then"))
+	if o.pause.Word != "" {
+		return r.updateConditions(ctx, app, o.pause.Decision("its withdrawal waits until then"))
 	}
 	if _, held := r.withdrawals.held(client.ObjectKeyFromObject(app)); !held {
 		return nil
@@ -114,8 +114,11 @@ func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application,
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if c.current != nil {
-		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", c.current.Namespace)
+	if err := r.updateProjects(ctx, c.standing()); err != nil {
+		return ctrl.Result{}, err
+	}
+	if standing := c.standing(); standing != nil {
+		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", standing.Namespace)
 	}
 	return ctrl.Result{RequeueAfter: wait}, r.updateConditions(ctx, app, v)
 }
@@ -126,8 +129,11 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if c.current != nil {
-		r.foresee(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*c.current}, c.surplus...))
+	if standing := c.standing(); standing != nil {
+		r.foresee(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*standing}, c.surplus...), v.Refusal.Reason)
+	}
+	if err := r.updateProjects(ctx, c.standing()); err != nil {
+		return ctrl.Result{}, err
 	}
 	if quiet := bindingQuiet - missing; quiet > 0 {
 		return ctrl.Result{RequeueAfter: sooner(wait, min(quiet, left))}, nil
@@ -150,7 +156,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		return ctrl.Result{}, nil
 	}
 	if left := r.options.RecreateGrace - r.gracePeriods.missing(key, applicationGone, r.now()); left > 0 {
-		r.foresee(key, works)
+		r.foresee(key, works, withdrawnGone)
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
 	o, err := r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
@@ -164,25 +170,18 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		}
 		return true, nil
 	}})
-	if !o.done() {
-		return ctrl.Result{RequeueAfter: afterPaused}, err // the guard knows when, but nobody leads back from a pause
-	}
-	return ctrl.Result{}, err
+	return ctrl.Result{RequeueAfter: o.after}, err
 }
 
-// withdrawOld withdraws what an earlier wish left behind, as far as the present one
-// has got: an Application that merely waits keeps its copy on a former target, so
-// that there is no gap, unless its namespace may not use that cluster any more.
+// withdrawOld withdraws what an earlier wish left behind once the present one is applied:
+// an Application that waits, or is refused, keeps its copy on a former target, so that
+// there is no gap, unless its namespace may not use that cluster any more.
 // It returns when to look again, 0 for not by the clock.
 func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
-	if state != progressWaiting {
-		if err := r.withdrawVerified(ctx, app, c.elsewhere, withdrawnRetargeted); err != nil {
-			return 0, err
+	if state == progressDone && len(c.elsewhere)+len(c.former)+len(c.surplus) > 0 {
+		if applied, err := r.currentApplied(ctx, c); err != nil || applied {
+			return 0, errors.Join(err, r.withdrawFormer(ctx, app, c, applied))
 		}
-		if state == progressDone {
-			return 0, r.withdrawSurplus(ctx, app, c)
-		}
-		return 0, nil
 	}
 	var unbound []manifestcache.Cached
 	var wait time.Duration
@@ -198,11 +197,11 @@ func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c
 		case lost:
 			unbound = append(unbound, c.elsewhere[i])
 		case left > 0:
-			r.foresee(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1])
+			r.foresee(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1], policy.ReasonNotBound)
 		}
 		wait = sooner(wait, left)
 	}
-	return wait, r.withdrawVerified(ctx, app, unbound, policy.ReasonNotBound)
+	return wait, r.withdrawVerified(ctx, app, withdrawal{app: client.ObjectKeyFromObject(app), works: unbound, reason: policy.ReasonNotBound})
 }
 
 // lostBinding reports whether an Application's namespace has not been bound to a
@@ -224,38 +223,44 @@ func (r *Reconciler) lostBinding(ctx context.Context, app *argocd.Application, c
 	return !yes, 0, err
 }
 
-// withdrawVerified withdraws works on account of an Application as the cache has it, once
-// the API server has it so, too.
-func (r *Reconciler) withdrawVerified(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, reason string) error {
-	_, err := r.withdraw(ctx, withdrawal{
-		app: client.ObjectKeyFromObject(app), works: works, reason: reason,
-		uncounted: reason == withdrawnReplaced, // what runs stays
-		confirm: func(ctx context.Context) (bool, error) {
-			fresh := &argocd.Application{}
-			if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
-				return false, client.IgnoreNotFound(err)
-			}
-			if fresh.ResourceVersion != app.ResourceVersion {
-				return false, r.changed(app)
-			}
-			return true, nil
-		},
-	})
-	return err
+// withdrawFormer withdraws all but the current work, which is applied.
+func (r *Reconciler) withdrawFormer(ctx context.Context, app *argocd.Application, c copies, applied bool) error {
+	if !applied {
+		return nil
+	}
+	key := client.ObjectKeyFromObject(app)
+	return errors.Join(
+		r.withdrawVerified(ctx, app, withdrawal{app: key, works: c.elsewhere, reason: withdrawnRetargeted}),
+		r.withdrawVerified(ctx, app, withdrawal{app: key, works: c.former, reason: withdrawnRetargeted, renamed: true}),
+		r.withdrawVerified(ctx, app, withdrawal{app: key, works: c.surplus, reason: withdrawnReplaced, shared: true}),
+	)
 }
 
-// withdrawSurplus withdraws further works on the target. The agent takes the object
-// away with the last work that has applied it, so the current one has to have
-// applied it first.
-func (r *Reconciler) withdrawSurplus(ctx context.Context, app *argocd.Application, c copies) error {
-	if len(c.surplus) == 0 || c.current == nil || !c.current.Kept.Applied() {
-		return nil // its event leads back here
+// currentApplied reports whether the agent has applied the current work, by the cache and
+// by the API server. The agent takes an object away with the last work that has applied it.
+func (r *Reconciler) currentApplied(ctx context.Context, c copies) (bool, error) {
+	if c.current == nil || !c.current.Kept.Applied() {
+		return false, nil // its event leads back here
 	}
 	live, err := r.liveWork(ctx, client.ObjectKeyFromObject(c.current))
-	if err != nil || live == nil || live.DeletionTimestamp != nil || !appliedNow(live) {
-		return err
+	return err == nil && live != nil && live.DeletionTimestamp == nil && appliedAt(live) == metav1.ConditionTrue, err
+}
+
+// withdrawVerified withdraws works on account of an Application as the cache has it, once
+// the API server has it so, too.
+func (r *Reconciler) withdrawVerified(ctx context.Context, app *argocd.Application, w withdrawal) error {
+	w.confirm = func(ctx context.Context) (bool, error) {
+		fresh := &argocd.Application{}
+		if err := r.live.Get(ctx, w.app, fresh); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		if fresh.ResourceVersion != app.ResourceVersion {
+			return false, r.changed(app)
+		}
+		return true, nil
 	}
-	return r.withdrawVerified(ctx, app, c.surplus, withdrawnReplaced)
+	_, err := r.withdraw(ctx, w)
+	return err
 }
 
 // sooner returns the shorter of two waits, of which 0 is none.

@@ -31,10 +31,11 @@ func namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// finalized keeps a work as an agent does that has not proven the prune yet.
+// finalized keeps a work as an agent does that has applied it and has not proven the prune yet.
 func finalized(t *testing.T, work *workv1.ManifestWork) {
 	t.Helper()
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
+	applyWell(t, work)
 }
 
 func pruned(t *testing.T, work *workv1.ManifestWork) {

@@ -225,7 +225,7 @@ func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
 
 // A group that was noted after the decisions were read is not judged without any.
 func TestGroupWithoutDecisionWaits(t *testing.T) {
-	w := newWorld(t, Settings{Group: Limit{100, 0}, Hub: Limit{100, 0}, Window: time.Minute})
+	w := newWorld(t, Settings{Group: Limit{Percent: 100}, Hub: Limit{Percent: 100}, Window: time.Minute})
 	w.add(set, 1)
 	hub := w.hub()
 	w.doom(set, 1, true)

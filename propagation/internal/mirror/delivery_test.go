@@ -39,7 +39,7 @@ func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client
 	mgr, err := ctrl.NewManager(hub.config, ctrl.Options{
 		Scheme: hub.scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &yes},
-		Cache:      cache.Options{ByObject: appcache.Caches("argocd"), NewInformer: informers},
+		Cache:      cache.Options{ByObject: appcache.Caches("argocd", 4<<10), NewInformer: informers},
 		NewClient:  managerOptions(wrap).NewClient,
 	})
 	if err != nil {

@@ -39,18 +39,25 @@ func Delivers(app *argocd.Application, work metav1.Object, delivered types.Names
 	return ok && work.GetNamespace() == app.Annotations[contract.ClusterAnnotation] && delivered == DeliveredName(app)
 }
 
+// IsCurrent reports whether a work stands for the Application on its target: it delivers
+// just what the Application is to be there, or it is the Application's own and delivers
+// no Application any more, which is repaired. A work delivers one identity (cluster,
+// namespace, name) for life: an own work of another identity is a former one.
+func IsCurrent(app *argocd.Application, work metav1.Object, delivered types.NamespacedName, ok bool) bool {
+	if !ok {
+		return work.GetNamespace() == app.Annotations[contract.ClusterAnnotation] && IsOwnWork(app, work)
+	}
+	return Delivers(app, work, delivered, ok)
+}
+
 // CurrentWork returns the place, in works that name the Application, of the one that
-// stands for it on its target: the youngest of those that are its own or deliver just
-// what it is to be there; of the same second the one whose name sorts last. -1 when
-// there is none. A work that is being deleted is for the caller to leave out.
+// stands for it on its target: the youngest of those that [IsCurrent] accepts; of the same
+// second the one whose name sorts last. -1 when there is none. A work that is being
+// deleted is for the caller to leave out.
 func CurrentWork[W metav1.Object](app *argocd.Application, works []W, delivered func(W) (types.NamespacedName, bool)) int {
 	current := -1
 	for i, work := range works {
-		if work.GetNamespace() != app.Annotations[contract.ClusterAnnotation] {
-			continue
-		}
-		there, ok := delivered(work)
-		if !IsOwnWork(app, work) && !Delivers(app, work, there, ok) {
+		if there, ok := delivered(work); !IsCurrent(app, work, there, ok) {
 			continue
 		}
 		if current < 0 || younger(work, works[current]) {

@@ -63,16 +63,24 @@ func TestCurrentWork(t *testing.T) {
 			works:  []given{{name: "guestbook-fffff", delivers: other}}, want: -1,
 		},
 		"moved within the cluster": {
-			reason: "its own work stands for it until its payload is changed",
-			works:  []given{{name: "guestbook-0a1b2", delivers: other}},
+			reason: "a work delivers one identity for life: another identity is another work",
+			works:  []given{{name: "guestbook-0a1b2", delivers: other}}, want: -1,
 		},
-		"by the annotation": {
+		"moved back within the cluster": {
+			reason: "the one that delivers what is wanted stands for it, though the former one is younger",
+			works:  []given{{name: "guestbook-0a1b2", delivers: there, age: 9}, {name: "guestbook-0a1b2c3d-4e5f", delivers: other}},
+		},
+		"emptied": {
+			reason: "its own work that delivers no Application any more is repaired",
+			works:  []given{{name: "guestbook-0a1b2"}},
+		},
+		"emptied, by the annotation": {
 			reason: "an adopted work carries the UID in full",
-			works:  []given{{name: "guestbook-fffff", uid: string(app.UID), delivers: other}},
+			works:  []given{{name: "guestbook-fffff", uid: string(app.UID)}},
 		},
-		"long name": {
-			reason: "a work whose usual name was taken has more of the UID in its name",
-			works:  []given{{name: "guestbook-0a1b2c3d-4e5f", delivers: other}},
+		"emptied, of another": {
+			reason: "what delivers nothing and is not its own proves nothing",
+			works:  []given{{name: "guestbook-fffff"}}, want: -1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,7 +96,9 @@ func TestCurrentWork(t *testing.T) {
 				}
 				works, delivered[w] = append(works, w), g.delivers
 			}
-			got := CurrentWork(app, works, func(w *workv1.ManifestWork) (types.NamespacedName, bool) { return delivered[w], true })
+			got := CurrentWork(app, works, func(w *workv1.ManifestWork) (types.NamespacedName, bool) {
+				return delivered[w], delivered[w] != types.NamespacedName{}
+			})
 			if got != c.want {
 				t.Errorf("%s: got %d, want %d", c.reason, got, c.want)
 			}

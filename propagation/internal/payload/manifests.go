@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -127,7 +126,7 @@ func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error
 		Metadata: deliveredMetadata{
 			Name: app.Name, Namespace: DeliveredNamespace(app),
 			Labels: labels, Annotations: annotations,
-			Finalizers: slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(argoCDFinalizers, f) }),
+			Finalizers: DeliveredFinalizers(app),
 		},
 		Spec:      spec,
 		Operation: r.Operation,
@@ -138,16 +137,15 @@ func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error
 // projectManifest returns the AppProject as a managed cluster gets it. Its spec is the
 // hub's, byte for byte but for the clusters of sync windows: what it forbids on the hub
 // stays forbidden.
-func projectManifest(p Inputs) (json.RawMessage, error) {
-	project := p.Project
-	spec, err := windowsFor(project.Spec, p.Application.Annotations[contract.ClusterAnnotation])
+func projectManifest(project *argocd.AppProject, namespace, cluster, instanceLabel string) (json.RawMessage, error) {
+	spec, err := windowsFor(project.Spec, cluster)
 	if err != nil {
 		return nil, fmt.Errorf("AppProject %s: %w", project.Name, err)
 	}
 	return encode("AppProject", deliveredObject{
 		APIVersion: argocd.GroupVersion.String(),
 		Kind:       argocd.AppProjectKind,
-		Metadata:   deliveredMetadata{Name: project.Name, Namespace: p.ProjectNamespace, Labels: withoutHubOnly(project.Labels, p.InstanceLabel)},
+		Metadata:   deliveredMetadata{Name: project.Name, Namespace: namespace, Labels: withoutHubOnly(project.Labels, instanceLabel)},
 		Spec:       spec,
 	})
 }

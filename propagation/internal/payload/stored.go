@@ -53,6 +53,44 @@ func TakeProjects(spec, want *workv1.ManifestWorkSpec) (changed bool, err error)
 	return changed, nil
 }
 
+// UpdateProjects gives the AppProjects in a stored spec the content that the hub's of the
+// same name have, and reports whether one had another. get returns nil for one that the hub
+// does not have any more, which stays as it is.
+func UpdateProjects(spec *workv1.ManifestWorkSpec, cluster, instanceLabel string, get func(name string) (*argocd.AppProject, error)) (changed bool, err error) {
+	for i := range spec.Workload.Manifests {
+		m := &spec.Workload.Manifests[i]
+		id, err := idOf(m.Raw)
+		if err != nil {
+			return false, err
+		}
+		if id.Kind != argocd.AppProjectKind {
+			continue
+		}
+		project, err := get(id.Name)
+		if err != nil {
+			return false, err
+		}
+		if project == nil {
+			continue
+		}
+		raw, err := projectManifest(project, id.Namespace, cluster, instanceLabel)
+		if err != nil {
+			return false, err
+		}
+		if !bytes.Equal(raw, m.Raw) {
+			m.Raw, changed = raw, true
+		}
+	}
+	return changed, nil
+}
+
+// SpecPatch returns the JSON patch that gives a stored work its changed spec.
+func SpecPatch(work *workv1.ManifestWork) (json.RawMessage, error) {
+	return encode("ManifestWork patch", []patchOperation{
+		{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"replace", "/spec", &work.Spec},
+	})
+}
+
 // deliveredID tells the manifests of a work apart.
 type deliveredID struct {
 	Kind, Namespace, Name string

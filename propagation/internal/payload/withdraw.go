@@ -4,10 +4,14 @@
 package payload
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -17,14 +21,121 @@ const (
 	WithdrawOrphan = "orphan" // it stays and is nobody's of the hub
 )
 
-// Orphans reports whether a stored work asks that what it delivers stays.
-func Orphans(work *workv1.ManifestWork) bool {
-	return work.Spec.DeleteOption != nil && work.Spec.DeleteOption.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan
+// Ending is what the last version of a ManifestWork says about its end. The work agent
+// ignores a work that is being deleted: how it ends must be in the work, and applied,
+// before.
+type Ending struct {
+	// Orphan: everything that is delivered stays.
+	Orphan bool
+	// Finalizers of the delivered Application, which decide whether Argo CD prunes what it
+	// deployed. An end that orphans leaves them as they are.
+	Finalizers []string
+	// WithoutAutomation: an orphan that its tenant may not have synced any more.
+	WithoutAutomation bool
+	// Spec of the delivered Application, where a pause of syncs has left another one in
+	// the work; empty to leave it as it is.
+	Spec json.RawMessage
 }
 
-// OnDeletePatch returns the JSON patch that gives a stored work what [OnDelete] says, and
-// leaves the rest of it alone.
-func OnDeletePatch(stored *workv1.ManifestWork, orphan bool) (json.RawMessage, error) {
+// DeliveredFinalizers returns those finalizers of an Application that travel with it.
+func DeliveredFinalizers(app *argocd.Application) []string {
+	return slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(argoCDFinalizers, f) })
+}
+
+// EndingOf returns a stored ManifestWork's spec as it has to be before the work is deleted,
+// and whether it is so already. A request that is still in the work is taken out of a spec
+// that changes: the agent would apply it again. The error names a manifest that cannot be
+// decoded.
+func EndingOf(stored *workv1.ManifestWork, e Ending) (spec *workv1.ManifestWorkSpec, same bool, err error) {
+	spec = stored.Spec.DeepCopy()
+	marked := stored.Annotations[contract.OnWithdrawAnnotation] != ""
+	orphans := spec.DeleteOption != nil && spec.DeleteOption.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan
+	if same = marked == e.Orphan && orphans == e.Orphan; !same {
+		spec.DeleteOption = deleteOption(spec, e.Orphan)
+	}
+	for i := range spec.Workload.Manifests {
+		m := &spec.Workload.Manifests[i]
+		id, err := idOf(m.Raw)
+		if err != nil {
+			return nil, false, err
+		}
+		if id.Kind != argocd.ApplicationKind {
+			continue
+		}
+		raw, err := endingManifest(m.Raw, e)
+		if err != nil {
+			return nil, false, fmt.Errorf("delivered Application %s/%s: %w", id.Namespace, id.Name, err)
+		}
+		if same = same && raw == nil; raw == nil {
+			continue
+		}
+		if m.Raw, err = withoutRequestIn(raw); err != nil {
+			return nil, false, fmt.Errorf("delivered Application %s/%s: %w", id.Namespace, id.Name, err)
+		}
+	}
+	return spec, same, nil
+}
+
+// endingManifest returns a delivered Application as it has to be at its end, nil when it is.
+func endingManifest(raw json.RawMessage, e Ending) (json.RawMessage, error) {
+	var app deliveredApplication
+	if err := json.Unmarshal(raw, &app); err != nil {
+		return nil, err
+	}
+	changed := false
+	if !e.Orphan && !slices.Equal(app.Metadata.Finalizers, e.Finalizers) && len(app.Metadata.Finalizers)+len(e.Finalizers) > 0 {
+		app.Metadata.Finalizers, changed = e.Finalizers, true
+	}
+	if e.Orphan && len(e.Spec) > 0 && !bytes.Equal(app.Spec, e.Spec) {
+		app.Spec, changed = e.Spec, true
+	}
+	if e.WithoutAutomation {
+		spec, err := withoutMember(app.Spec, "automated", "syncPolicy")
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(spec, app.Spec) {
+			app.Spec, changed = spec, true
+		}
+	}
+	if !changed {
+		return nil, nil
+	}
+	return encode("Application", app)
+}
+
+// WithoutRequest takes a one-time request that has been out of the Application that a spec
+// delivers, so that the agent does not apply it again.
+func WithoutRequest(spec *workv1.ManifestWorkSpec) (err error) {
+	last := len(spec.Workload.Manifests) - 1
+	if last < 0 {
+		return nil
+	}
+	m := &spec.Workload.Manifests[last]
+	if m.Raw, err = withoutRequestIn(m.Raw); err != nil {
+		return fmt.Errorf("decode the delivered Application: %w", err)
+	}
+	return nil
+}
+
+// withoutRequestIn returns a delivered Application without a one-time request.
+func withoutRequestIn(raw json.RawMessage) (json.RawMessage, error) {
+	var app deliveredApplication
+	if err := json.Unmarshal(raw, &app); err != nil {
+		return nil, err
+	}
+	if len(app.Operation) == 0 && len(app.Status) == 0 && app.Metadata.Annotations[argocd.RefreshAnnotation] == "" {
+		return raw, nil
+	}
+	app.Operation, app.Status = nil, nil
+	delete(app.Metadata.Annotations, argocd.RefreshAnnotation)
+	delete(app.Metadata.Annotations, argocd.HydrateAnnotation)
+	return encode("Application", app)
+}
+
+// EndPatch returns the JSON patch that gives a stored work the spec of [EndingOf] and
+// marks one that orphans.
+func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, orphan bool) (json.RawMessage, error) {
 	patch := []patchOperation{{"replace", "/metadata/resourceVersion", stored.ResourceVersion}}
 	if len(stored.Annotations) == 0 {
 		patch = append(patch, patchOperation{"add", "/metadata/annotations", struct{}{}})
@@ -35,5 +146,5 @@ func OnDeletePatch(stored *workv1.ManifestWork, orphan bool) (json.RawMessage, e
 	} else if _, there := stored.Annotations[contract.OnWithdrawAnnotation]; there {
 		patch = append(patch, patchOperation{"remove", path, nil})
 	}
-	return encode("ManifestWork patch", append(patch, patchOperation{"add", "/spec/deleteOption", deleteOption(&stored.Spec, orphan)}))
+	return encode("ManifestWork patch", append(patch, patchOperation{"replace", "/spec", spec}))
 }

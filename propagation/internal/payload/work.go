@@ -90,7 +90,7 @@ func addShared(spec *workv1.ManifestWorkSpec, p Inputs) error {
 		})
 	}
 	if p.Project != nil {
-		manifest, err := projectManifest(p)
+		manifest, err := projectManifest(p.Project, p.ProjectNamespace, p.Application.Annotations[contract.ClusterAnnotation], p.InstanceLabel)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,328 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// stored returns a work as the API server has it, nil when it is gone.
+func stored(t *testing.T, work *workv1.ManifestWork) *workv1.ManifestWork {
+	t.Helper()
+	live := &workv1.ManifestWork{}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), live); err != nil {
+		if client.IgnoreNotFound(err) != nil {
+			t.Fatalf("get ManifestWork: %v", err)
+		}
+		return nil
+	}
+	return live
+}
+
+// applicationIn returns the Application's manifest, the last of a work.
+func applicationIn(work *workv1.ManifestWork) string {
+	return string(work.Spec.Workload.Manifests[len(work.Spec.Workload.Manifests)-1].Raw)
+}
+
+// appliedBeforeItsEnd waits for a work to be deleted and returns the last version of it. It
+// fails when the agent had not applied that.
+func appliedBeforeItsEnd(t *testing.T, work *workv1.ManifestWork) (last *workv1.ManifestWork) {
+	t.Helper()
+	testkit.Eventually(t, "the work to be deleted", func() error {
+		if last = stored(t, work); last == nil || last.DeletionTimestamp == nil {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	pruned(t, work)
+	applied := int64(0)
+	for _, c := range last.Status.Conditions {
+		if c.Type == workv1.WorkApplied && c.Status == metav1.ConditionTrue {
+			applied = c.ObservedGeneration
+		}
+	}
+	if applied < last.Generation-1 { // the deletion itself counts as one
+		t.Errorf("generation %d is deleted, its agent has applied %d: agents ignore the spec of a work that is being deleted", last.Generation, applied)
+	}
+	return last
+}
+
+// waitsForAgent waits until a work carries text, and fails when it is deleted before its
+// agent has applied that.
+func waitsForAgent(t *testing.T, work *workv1.ManifestWork, carries func(string) bool) {
+	t.Helper()
+	testkit.Eventually(t, "the last write", func() error {
+		live := stored(t, work)
+		if live == nil || live.DeletionTimestamp != nil {
+			t.Fatal("the work is deleted before its agent has applied how it ends")
+		}
+		if !carries(applicationIn(live)) {
+			return errors.New("not yet: " + applicationIn(live))
+		}
+		return nil
+	})
+	another(t)
+	if live := stored(t, work); live == nil || live.DeletionTimestamp != nil {
+		t.Fatal("the work is deleted before its agent has applied how it ends")
+	}
+}
+
+// What the deletion of an Application means, with or without cascade, reaches its cluster
+// before the work goes, however slow agent or pod are.
+func TestDelete_clusterAppliesFinalizersFirst(t *testing.T) {
+	cascade := func(raw string) bool { return strings.Contains(raw, argocd.ResourcesFinalizer) }
+	for name, c := range map[string]struct {
+		before, last []string
+		want         bool // cascade
+	}{
+		"without cascade": {before: []string{argocd.ResourcesFinalizer}},
+		"with cascade":    {last: []string{argocd.ResourcesFinalizer}, want: true},
+	} {
+		for _, down := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, propagation down %t", name, down), func(t *testing.T) {
+				running := start(t, func(o *Options) { o.RecreateGrace = time.Second })
+				p := newPlace(t)
+				app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = c.before })
+				work := delivered(t, app, p.cluster)
+				finalized(t, work)
+				applyWell(t, work)
+				if down {
+					running.stop()
+				}
+				edit(t, app, func(a *argocd.Application) { a.Finalizers = c.last })
+				remove(t, app)
+				if down {
+					start(t, func(o *Options) { o.RecreateGrace = time.Second })
+				}
+				waitsForAgent(t, work, func(raw string) bool { return cascade(raw) == c.want })
+				applyWell(t, work)
+				if last := appliedBeforeItsEnd(t, work); cascade(applicationIn(last)) != c.want {
+					t.Errorf("the last word is %s", applicationIn(last))
+				}
+				testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+			})
+		}
+	}
+}
+
+// One that was to stay and is to go now goes once its agent knows.
+func TestDelete_fromOrphanToPruneWaitsForAgent(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) {
+		a.Finalizers = []string{argocd.ResourcesFinalizer}
+		a.Annotations[contract.OnWithdrawAnnotation] = "orphan"
+	})
+	work := staying(t, app, true)
+	finalized(t, work)
+	applyWell(t, stored(t, work))
+	first.stop()
+	onWithdraw(t, app, "prune")
+	remove(t, app)
+	start(t)
+	says(t, app, policy.WarningCondition, "to apply how it ends")
+	applyWell(t, stored(t, work))
+	if last := appliedBeforeItsEnd(t, work); orphans(last) {
+		t.Error("the last word is that everything stays")
+	}
+}
+
+// An orphan of a paused Application syncs again: nobody could give it its automation back.
+func TestDelete_orphanGetsItsAutomationBack(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", automated, func(a *argocd.Application) {
+		a.Annotations[contract.OnWithdrawAnnotation] = "orphan"
+		a.Finalizers = []string{argocd.ResourcesFinalizer}
+	})
+	work := staying(t, app, true)
+	finalized(t, work)
+	pause(t, namespace(p.namespace), "sync")
+	testkit.Eventually(t, "the pause", func() error {
+		if works(t, app)[0].Annotations[contract.PausedAnnotation] == "" {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	applyWell(t, stored(t, work))
+	first.stop()
+	pause(t, namespace(p.namespace), "")
+	remove(t, app)
+	start(t)
+	waitsForAgent(t, work, func(raw string) bool { return strings.Contains(raw, "automated") })
+	applyWell(t, stored(t, work))
+	appliedBeforeItsEnd(t, work)
+}
+
+func automated(a *argocd.Application) {
+	a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"project"`, `"syncPolicy":{"automated":{"prune":true}},"project"`, 1))
+}
+
+// A tenant's own annotations delay what the tenant does, never what an administrator takes away.
+func TestRevocation_isNotDelayedByTenantOrAgent(t *testing.T) {
+	for name, spoil := range map[string]func(*testing.T, *place, *argocd.Application){
+		"pause of the Application":    func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "delivery") },
+		"pause that is no pause":      func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "x") },
+		"on-withdraw that is none":    func(t *testing.T, _ *place, a *argocd.Application) { onWithdraw(t, a, "x") },
+		"pause of the ManagedCluster": func(t *testing.T, p *place, _ *argocd.Application) { pause(t, clusterObject(p.cluster), "delivery") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			start(t)
+			p := newPlace(t)
+			app := p.deploy("guestbook")
+			delivered(t, app, p.cluster)
+			spoil(t, p, app)
+			p.bind()
+			withdrawn(t, app)
+		})
+	}
+}
+
+// A tenant's orphan counts beside a revocation: what runs stays, and follows no git any more.
+func TestRevocation_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", automated, func(a *argocd.Application) { a.Annotations[contract.OnWithdrawAnnotation] = "orphan" })
+	work := staying(t, app, true)
+	finalized(t, work)
+	applyWell(t, stored(t, work))
+	p.bind()
+	waitsForAgent(t, work, func(raw string) bool { return !strings.Contains(raw, "automated") })
+	applyWell(t, stored(t, work))
+	if last := appliedBeforeItsEnd(t, work); !orphans(last) {
+		t.Error("the last word is that everything goes")
+	}
+}
+
+// An administrator's pause holds a revocation for as long as it says, and no longer.
+func TestRevocation_waitsForPauseOfTheNamespace(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	delivered(t, app, p.cluster)
+	end := time.Now().Add(4 * time.Second)
+	pause(t, namespace(p.namespace), "delivery until "+end.UTC().Format(time.RFC3339))
+	p.bind()
+	says(t, app, policy.WarningCondition, "its withdrawal waits")
+	withdrawn(t, app)
+	if time.Now().Before(end.Truncate(time.Second)) {
+		t.Error("it is withdrawn while the pause lasts")
+	}
+}
+
+// What an agent may write on its own ManagedCluster stops no deletion.
+func TestDelete_isNotDelayedByPauseOfItsCluster(t *testing.T) {
+	for _, abandon := range []string{"false", "true"} {
+		t.Run("abandoned "+abandon, func(t *testing.T) {
+			start(t)
+			p := newPlace(t)
+			app := p.deploy("payments", func(a *argocd.Application) {
+				a.Finalizers = []string{argocd.ResourcesFinalizer}
+				a.Annotations[contract.AbandonAnnotation] = abandon
+			})
+			delivered(t, app, p.cluster)
+			pause(t, clusterObject(p.cluster), "delivery")
+			p.heldBack()
+			remove(t, app)
+			testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+		})
+	}
+}
+
+// A narrowed AppProject reaches each work that stays, whatever keeps the work as it is.
+func TestProject_narrowedReachesWorksThatAreLeftAsTheyAre(t *testing.T) {
+	const wide = `{"sourceNamespaces":["*"],"destinations":[{"namespace":"*","server":"*"}],"sourceRepos":["*"]}`
+	const narrow = `{"sourceNamespaces":["*"],"destinations":[{"namespace":"narrow","server":"https://kubernetes.default.svc"}],"sourceRepos":["*"]}`
+	for name, spoil := range map[string]func(*testing.T, *place, *argocd.Application){
+		"paused": func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "delivery") },
+		"refused for a slip": func(t *testing.T, _ *place, a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.AdoptAnnotation] = "x" })
+		},
+		"too large": func(t *testing.T, _ *place, a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) {
+				a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"guestbook","helm":{"values":"`+strings.Repeat("x", 600*1024)+`"}`, 1))
+			})
+		},
+		"deleted and held by a pause": func(t *testing.T, p *place, a *argocd.Application) {
+			edit(t, a, func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+			pause(t, namespace(p.namespace), "delivery")
+			p.heldBack()
+			remove(t, a)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var argo string
+			start(t, anywhere(t), func(o *Options) { argo = o.ArgoCDNamespace })
+			p := newPlace(t)
+			project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo, Name: "team"}, Spec: []byte(wide)}
+			p.create(project)
+			app := p.deploy("guestbook", func(a *argocd.Application) {
+				a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"project":"default"`, `"project":"team"`, 1))
+			})
+			projectIs := func(text string) {
+				testkit.Eventually(t, "the project to say "+text, func() error {
+					own := works(t, app)
+					if len(own) != 1 {
+						return fmt.Errorf("%d works", len(own))
+					}
+					for _, m := range own[0].Spec.Workload.Manifests {
+						if strings.Contains(string(m.Raw), `"kind":"AppProject"`) && strings.Contains(string(m.Raw), text) {
+							return nil
+						}
+					}
+					return fmt.Errorf("not yet: %v", said(t, app))
+				})
+			}
+			projectIs(`"namespace":"*"`)
+			spoil(t, p, app)
+			edit(t, project, func(a *argocd.AppProject) { a.Spec = []byte(narrow) })
+			projectIs(`"namespace":"narrow"`)
+		})
+	}
+}
+
+// A write that takes the automation out does not have the agent apply an operation again.
+func TestPauseSync_doesNotRunAFinishedOperationAgain(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", automated)
+	m := deliveredTo(t, app, p.cluster)
+	ask(t, app)
+	sent(t, app, m)
+	m.begin()
+	m.report()
+	m.end() // and has not been reported
+	pause(t, app, "sync")
+	another(t)
+	if works(t, app)[0].Annotations[contract.PausedAnnotation] != "" {
+		t.Error("the work is written while its cluster may still be at the operation")
+	}
+	m.report()
+	testkit.Eventually(t, "the automation to go", func() error {
+		if works(t, app)[0].Annotations[contract.PausedAnnotation] == "" {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	m.apply()
+	m.begin()
+	if m.ran != 1 {
+		t.Errorf("%d operations for one request", m.ran)
+	}
+}
