@@ -92,6 +92,7 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	delivered(t, two, p.cluster)
 	says(t, two, policy.ErrorCondition, "")
 	says(t, third, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
+	applying(t, p.cluster) // the former copy goes once the new one is applied
 	edit(t, two, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "argocd-two" })
 	delivered(t, third, p.cluster)
 	says(t, third, policy.ErrorCondition, "")

@@ -4,6 +4,7 @@
 package deliver
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 // it ends the time that the change took.
 func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
-	r := &Reconciler{index: manifestcache.NewIndex(indexer(t)), now: func() time.Time { return now }}
+	r := &Reconciler{client: pulled{}, index: manifestcache.NewIndex(indexer(t)), now: func() time.Time { return now }}
 	work := func(generation, observed int64, note string) *manifestcache.Work {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Name: "w", Generation: generation, Labels: map[string]string{contract.PullLabel: "true"},
@@ -61,6 +62,14 @@ func TestAppliedIsTimedWithoutWork(t *testing.T) {
 			t.Errorf("%s: %s: timed %d times, want %d", name, c.reason, got, c.timed)
 		}
 	}
+}
+
+// pulled has every Application, and each is pulled.
+type pulled struct{ client.Client }
+
+func (pulled) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	o.SetLabels(map[string]string{contract.PullLabel: "true"})
+	return nil
 }
 
 func observations(t *testing.T) uint64 {
