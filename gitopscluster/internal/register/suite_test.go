@@ -63,13 +63,6 @@ type argo struct {
 	backoff       workqueue.TypedRateLimiter[reconcile.Request]
 }
 
-// in is the same namespace in a part of the test.
-func (a *argo) in(t *testing.T) *argo {
-	part := *a
-	part.t = t
-	return &part
-}
-
 func newArgo(t *testing.T) *argo {
 	t.Helper()
 	a := &argo{t: t, namespace: unique("argocd")}

@@ -185,7 +185,7 @@ func (b *Budget) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection: there is one writer.
+// NeedLeaderElection returns true: there is one writer.
 func (b *Budget) NeedLeaderElection() bool { return true }
 
 // report reports whether decisions can be made at all, and returns the Applications that

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -94,11 +95,11 @@ func (b *Budget) Decision(ctx context.Context, g guard.Group, revocation bool) (
 // read reads an ApplicationSet or Namespace from the cache, nil when it is gone.
 func (b *Budget) read(ctx context.Context, o *metav1.PartialObjectMetadata, key client.ObjectKey) (*metav1.PartialObjectMetadata, error) {
 	err := b.client.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
-	switch {
-	case client.IgnoreNotFound(err) != nil:
-		return nil, fmt.Errorf("get %s %s: %w", o.Kind, key, err)
-	case err != nil:
+	if apierrors.IsNotFound(err) {
 		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s %s: %w", o.Kind, key, err)
 	}
 	return o, nil
 }

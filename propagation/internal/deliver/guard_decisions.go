@@ -59,44 +59,64 @@ func (r *Reconciler) observeSet(o client.Object) {
 // decided takes up what has changed between two states of an ApplicationSet or Namespace.
 func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	changed := func(key string) bool { return before.GetAnnotations()[key] != after.GetAnnotations()[key] }
+	ofSet := after.GetNamespace() != ""
 	if changed(contract.WithdrawalsAnnotation) {
-		if m, ok := after.(*metav1.PartialObjectMetadata); ok {
-			if _, err := guard.Parse(m.Annotations[contract.WithdrawalsAnnotation], "", r.now()); err != nil {
-				r.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error()})
-			}
-		}
 		r.withdrawals.Wake()
 	}
-	if changed(contract.OnWithdrawAnnotation) && after.GetNamespace() != "" {
-		if m, ok := after.(*metav1.PartialObjectMetadata); ok {
-			if w := policy.ParseOnWithdraw(m.Annotations[contract.OnWithdrawAnnotation], m.Kind+" "+m.Namespace+"/"+m.Name); w.Problem != "" {
-				r.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: "nothing of it is delivered or withdrawn until this is corrected: " + w.Problem})
-			}
-		}
-	} else if ofNamespace := after.GetNamespace() == ""; !changed(contract.PauseAnnotation) && !(ofNamespace && changed(contract.WithdrawalsAnnotation)) {
-		return // an approval on a Namespace ends the pause of an ApplicationSet that is gone
+	if m, ok := after.(*metav1.PartialObjectMetadata); ok {
+		r.recordInvalid(m, changed)
 	}
-	if m, ok := after.(*metav1.PartialObjectMetadata); ok && changed(contract.PauseAnnotation) {
+	switch {
+	case changed(contract.PauseAnnotation), ofSet && changed(contract.OnWithdrawAnnotation):
+	case !ofSet && changed(contract.WithdrawalsAnnotation): // an approval ends the pause of an ApplicationSet that is gone
+	default:
+		return
+	}
+	switch {
+	case ofSet:
+		r.enqueueGroup(ctx, after.GetNamespace(), after.GetName(), q)
+	case after.GetName() == r.options.HubNamespace:
+		r.enqueueGroup(ctx, "", "", q)
+	default:
+		r.enqueueGroup(ctx, after.GetName(), "", q)
+	}
+}
+
+// recordInvalid records on an ApplicationSet or Namespace which changed annotation cannot be
+// followed.
+func (r *Reconciler) recordInvalid(m *metav1.PartialObjectMetadata, changed func(key string) bool) {
+	record := func(text string) {
+		r.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
+	}
+	if changed(contract.WithdrawalsAnnotation) {
+		if _, err := guard.Parse(m.Annotations[contract.WithdrawalsAnnotation], "", r.now()); err != nil {
+			record("nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error())
+		}
+	}
+	if changed(contract.OnWithdrawAnnotation) && m.Namespace != "" {
+		if w := policy.ParseOnWithdraw(m.Annotations[contract.OnWithdrawAnnotation], m.Kind+" "+m.Namespace+"/"+m.Name); w.Problem != "" {
+			record("nothing of it is delivered or withdrawn until this is corrected: " + w.Problem)
+		}
+	}
+	if changed(contract.PauseAnnotation) {
 		r.recordBadPause(budget.Reference(m), m)
 	}
-	namespace := after.GetNamespace()
-	if namespace == "" && after.GetName() != r.options.HubNamespace {
-		namespace = after.GetName()
-	}
-	if namespace == r.options.HubNamespace && after.GetNamespace() == "" {
-		namespace = "" // the whole hub
-	}
+}
+
+// enqueueGroup enqueues the Applications of an ApplicationSet, with set empty all of a
+// namespace, with both empty all of the hub; those that are gone and have a work among them.
+func (r *Reconciler) enqueueGroup(ctx context.Context, namespace, set string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	var apps argocd.ApplicationList
 	if err := r.client.List(ctx, &apps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", namespace)
 	}
 	for i := range apps.Items {
-		if after.GetNamespace() == "" || apps.Items[i].OwningApplicationSet() == after.GetName() {
+		if set == "" || apps.Items[i].OwningApplicationSet() == set {
 			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
 		}
 	}
-	for _, work := range r.index.All() { // of Applications that are gone, too
-		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) {
+	for _, work := range r.index.All() {
+		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || groupOf(work).Set == set) {
 			q.Add(reconcile.Request{NamespacedName: app})
 		}
 	}

@@ -55,7 +55,7 @@ func TestAppliedIsTimedWithoutWork(t *testing.T) {
 		r.tracker.note(key, now.Add(-2*time.Second))
 		r.tracker.wrote(key, "update", now.Add(-time.Second))
 		before := observations(t)
-		if got := r.workChanged().Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.wakes {
+		if got := r.workChanged(t.Context()).Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.wakes {
 			t.Errorf("%s: %s: wakes is %t", name, c.reason, got)
 		}
 		if got := observations(t) - before; got != c.timed {

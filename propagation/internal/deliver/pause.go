@@ -90,9 +90,7 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	// An operation that the cluster is at, or has yet to report on, would run again by a
-	// write of its Application: that waits.
-	if p.Word == policy.PauseSync && c.current != nil && next.Step != request.StepHold && c.current.Annotations[contract.PausedAnnotation] == "" && c.current.Annotations[contract.ObservedAnnotation] == "" {
+	if p.Word == policy.PauseSync && next.Step != request.StepHold && syncs(c.current) {
 		sent := c.current.Annotations[contract.RequestAnnotation]
 		return again, r.pauseSync(ctx, c.current, next.Step == request.StepFinish || next.Request.ID != sent)
 	}
@@ -113,6 +111,13 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 		return again, r.updateConditions(ctx, w.Application, p.Decision(fmt.Sprintf("%d changes wait", n)))
 	}
 	return again, r.updateConditions(ctx, w.Application, policy.Decision{Deliver: true, Warnings: warnings})
+}
+
+// syncs reports whether a work delivers an Application from which no pause has taken the
+// automation. It is taken out once no operation is under way, or yet to be reported on: a
+// write of the Application would have the agent apply that again.
+func syncs(current *manifestcache.Cached) bool {
+	return current != nil && current.Annotations[contract.PausedAnnotation] == "" && current.Annotations[contract.ObservedAnnotation] == ""
 }
 
 // pauseSync takes the automation out of the stored copy: the managed cluster's Argo CD

@@ -104,7 +104,7 @@ func ourConditions(app *argocd.Application) []string {
 
 // workChanged lets through what tells us to write, to go on or to let go, and notes
 // when the agent has applied it. Plain feedback is the mirror's.
-func (r *Reconciler) workChanged() predicate.Predicate {
+func (r *Reconciler) workChanged(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool {
 		if app, named := manifestcache.ClaimantOf(e.Object); named {
 			r.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
@@ -123,7 +123,7 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 		}
 		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
 			r.tracker.applied(app, r.now())
-			if after.Stays() || r.index.Several(app) || r.ends(app) {
+			if after.Stays() || r.index.Several(app) || r.ends(ctx, app) {
 				return true // it, or the others, may go now
 			}
 		}
@@ -136,8 +136,8 @@ func (r *Reconciler) workChanged() predicate.Predicate {
 }
 
 // ends reports whether an Application is gone, on its way out, or not pulled any more.
-func (r *Reconciler) ends(key client.ObjectKey) bool {
-	app, err := r.application(context.Background(), key) // from the cache
+func (r *Reconciler) ends(ctx context.Context, key client.ObjectKey) bool {
+	app, err := r.application(ctx, key) // from the cache
 	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels))
 }
 

@@ -80,7 +80,7 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager) error {
 		WatchesRawSource(r.withdrawals.Source()).
 		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(rivalChanged())).
-		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOf), builder.WithPredicates(r.workChanged())).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOf), builder.WithPredicates(r.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			r.recordBadPause(&corev1.ObjectReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "ManagedCluster", Name: o.GetName(), UID: o.GetUID()}, o)
 			return append(r.applications(ctx, applicationsByCluster, "", o.GetName()), r.on(ctx, "", o.GetName())...)

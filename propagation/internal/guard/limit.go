@@ -9,10 +9,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-// Percent and Limit are those of package limit.
 type (
+	// Percent is that of package limit.
 	Percent = limit.Percent
-	Limit   = limit.Limit
+	// Limit is that of package limit.
+	Limit = limit.Limit
 )
 
 // Settings say when withdrawals are held.

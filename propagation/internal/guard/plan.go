@@ -220,8 +220,7 @@ func (l *Ledger) allow(p *Plan, verdicts map[Group]verdict, hub Hub, now time.Ti
 		if !known || w.allowed || !w.due {
 			continue
 		}
-		held := p.Records[w.group].Held
-		free := hub.unlimited() || verdicts[Group{}] == allowed && (held == nil || !held.Hub)
+		free := hub.unlimited() || verdicts[Group{}] == allowed && !p.Records[w.group].heldByHub()
 		switch {
 		case d.Word == Approve && free:
 		case d.Word == None && free && verdicts[w.group] == allowed:
@@ -240,6 +239,8 @@ func (l *Ledger) allow(p *Plan, verdicts map[Group]verdict, hub Hub, now time.Ti
 		p.Records[g], p.Changed = p.Records[g].adding(n, l.settings.Window, now), true
 	}
 }
+
+func (r Record) heldByHub() bool { return r.Held != nil && r.Held.Hub }
 
 // Carry carries a plan out and returns the Applications that have to be reconciled: what
 // holds them has changed, or they may go on.

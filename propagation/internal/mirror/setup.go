@@ -70,7 +70,7 @@ func (o Options) withDefaults() Options {
 // Setup adds the controller to mgr, whose scheme must know Applications,
 // ManifestWorks and ManagedClusters. Its cache of ManifestWorks, of which index is, has
 // package manifestcache's transform.
-func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
+func Setup(_ context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{client: mgr.GetClient(), works: index.Of, options: options, now: time.Now}
 	clusters := &clusterHandler{applications: index.On, lost: map[string]bool{}}
