@@ -46,7 +46,9 @@ func wants(view string) (func(types.NamespacedName) bool, error) {
 }
 
 // currentRights are what an open stream may tell, while they are reviewed again.
-type currentRights struct{ allowed atomic.Pointer[func(string) bool] }
+type currentRights struct {
+	allowed atomic.Pointer[func(string) bool]
+}
 
 func (c *currentRights) allow(namespace string) bool { return (*c.allowed.Load())(namespace) }
 
