@@ -137,7 +137,9 @@ func (r *Reconciler) allowed(ctx context.Context, w withdrawal, app *argocd.Appl
 	}
 	if stays {
 		d, err := r.decisionOn(ctx, groupOf(work), revokes(w.reason))
-		return d.Word != guard.Hold && d.Word != guard.Undo, err
+		if err != nil || d.Word != guard.Hold && d.Word != guard.Undo {
+			return err == nil, err
+		}
 	}
 	cluster, err := getCluster(ctx, r.client, work.Namespace)
 	if err != nil || cluster != nil && cluster.DeletionTimestamp != nil {

@@ -92,6 +92,7 @@ func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 				}
 			})
 			first := delivered(t, app, p.cluster)
+			edit(t, first, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
 			generation := first.Generation
 			if name == "deleted" {
 				generation++
@@ -103,7 +104,7 @@ func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 				t.Errorf("it was written %d times, want %d", work.Generation, generation)
 			}
 			if !strings.HasPrefix(name, "deleted at") {
-				says(t, app, policy.WarningCondition, "to apply annotation "+contract.OnWithdrawAnnotation)
+				says(t, app, policy.WarningCondition, "to apply how it ends")
 			}
 			applyWell(t, work)
 			withdrawn(t, app)
@@ -121,6 +122,9 @@ func unlabel(a *argocd.Application) { delete(a.Labels, contract.PullLabel) }
 func TestOrphanOfAnApplicationSet(t *testing.T) {
 	start(t, func(o *Options) { o.RecreateGrace = 0 })
 	g := generate(t)
+	for _, app := range g.apps[:3] {
+		finalized(t, delivered(t, app, g.cluster))
+	}
 	onWithdraw(t, g.set, "orphan")
 	staying(t, g.apps[0], true)
 	edit(t, g.apps[1], func(a *argocd.Application) { a.Annotations[contract.OnWithdrawAnnotation] = "prune" })
@@ -139,7 +143,8 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	withdrawn(t, g.apps[0])
 
 	edit(t, g.apps[2], func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
-	remove(t, g.apps[1]) // pruned: it waits for nothing
+	applyWell(t, staying(t, g.apps[1], false))
+	remove(t, g.apps[1]) // pruned, which its agent has applied
 	withdrawn(t, g.apps[1])
 	// And back: the set is gone, and the Application says that it is to be pruned.
 	edit(t, g.apps[2], func(a *argocd.Application) { a.Annotations[contract.OnWithdrawAnnotation] = "prune" })
@@ -191,6 +196,7 @@ func TestOrphanOfALostCluster(t *testing.T) {
 		a.Annotations[contract.OnWithdrawAnnotation] = "orphan"
 	})
 	work := staying(t, app, true)
+	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
 	remove(t, app)
 	says(t, app, policy.WarningCondition, contract.AbandonAnnotation)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
