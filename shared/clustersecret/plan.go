@@ -74,18 +74,18 @@ func Plan(is *corev1.Secret, cluster *clusterv1.ManagedCluster, namespace, insta
 	if !want.Registered {
 		return released(is, want.Released)
 	}
-	if (want.KeepShape || !want.Decided) && want.Agent == nil && is != nil && is.Labels[argocd.AgentNameLabel] != "" {
+	if is == nil {
+		return Step{Verb: VerbCreate, Why: "the cluster is to be registered", Secret: secretFor(cluster, namespace, instanceLabel, want)}, nil
+	}
+	if (want.KeepShape || !want.Decided) && want.Agent == nil && is.Labels[argocd.AgentNameLabel] != "" {
 		return Step{}, nil
 	}
-	if !want.Decided && is != nil { // those who have not been heard yet are not forgotten
+	if !want.Decided { // holders that have not decided yet stay
 		want.Holders = slices.Sorted(maps.Keys(union(want.Holders, without(Holders(is), want.Released))))
 	}
 	should := secretFor(cluster, namespace, instanceLabel, want)
-	if is != nil && want.KeepGitOpsClusters {
+	if want.KeepGitOpsClusters {
 		keepGitOpsClusters(is, should)
-	}
-	if is == nil {
-		return Step{Verb: VerbCreate, Why: "the cluster is to be registered", Secret: should}, nil
 	}
 	patch, err := repairPatch(is, should, cluster.Labels)
 	if err != nil || patch == nil {

@@ -32,8 +32,8 @@ func belongs(w *manifestcache.Work) bool {
 }
 
 // maxPrefix is how much of an Application's name is always in that of its work, see
-// [contract.SafeName].
-const maxPrefix = 200
+// [contract.SafeWorkName].
+const maxPrefix = 170
 
 // setOf is the ApplicationSet in whose report the work has a row.
 func setOf(w *manifestcache.Work) types.NamespacedName {

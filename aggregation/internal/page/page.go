@@ -141,12 +141,8 @@ func (p *Page) Start(ctx context.Context) error {
 			close(p.synced)
 		}
 	}()
-	s := &http.Server{
-		Handler: p.server.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, TLSConfig: config,
-		ErrorLog:    slog.NewLogLogger(logr.ToSlogHandler(p.log.V(1)), slog.LevelDebug), // each stranger's handshake
-		BaseContext: func(net.Listener) context.Context { return ctx },                  // open streams end with the process
-	}
+	s := p.httpServer(config)
+	s.BaseContext = func(net.Listener) context.Context { return ctx } // open streams end with the process
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -190,4 +186,13 @@ func (p *Page) tls(ctx context.Context) (*tls.Config, error) {
 	}
 	config.Certificates = []tls.Certificate{pair}
 	return config, nil
+}
+
+// httpServer returns the server of the page, which has no context yet.
+func (p *Page) httpServer(config *tls.Config) *http.Server {
+	return &http.Server{
+		Handler: p.server.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, TLSConfig: config,
+		ErrorLog: slog.NewLogLogger(logr.ToSlogHandler(p.log.V(1)), slog.LevelDebug), // each stranger's handshake
+	}
 }
