@@ -25,12 +25,12 @@ const maxReceipt = 3
 // on clusters: on the Application, which is there no more, and in the log. It asks
 // nobody. The works stay in deletion until their cluster returns and prunes, or is
 // removed.
-func (r *Reconciler) recordAbandoned(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
-	left := strings.Join(r.contents(ctx, app), ", ")
+func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
+	left := strings.Join(rep.contents(ctx, app), ", ")
 	var lines []string
 	for i := range works {
 		work := &works[i]
-		cluster, err := getCluster(ctx, r.client, work.Namespace)
+		cluster, err := getCluster(ctx, rep.client, work.Namespace)
 		if err != nil {
 			return err
 		}
@@ -50,25 +50,25 @@ func (r *Reconciler) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 	if more := len(lines) - maxReceipt; more > 0 {
 		lines = append(lines[:maxReceipt], fmt.Sprintf("and %d more, see the log", more))
 	}
-	r.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf(
+	rep.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf(
 		"released before the cluster confirmed the prune: %s and what they deployed may be left on %s; its ManifestWork stays in deletion, so that a cluster that returns prunes them",
 		left, strings.Join(lines, "; "))})
 	return nil
 }
 
 // contents names what travels with an Application, as far as the cache tells.
-func (r *Reconciler) contents(ctx context.Context, app *argocd.Application) []string {
+func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []string {
 	there := payload.DeliveredName(app)
 	left := []string{"Application " + there.String()}
-	if r.options.Namespace {
+	if rep.options.Namespace {
 		left = append(left, "Namespace "+there.Namespace)
 	}
-	if !r.options.Project || payload.ProjectName(app) == argocd.DefaultProject {
+	if !rep.options.Project || payload.ProjectName(app) == argocd.DefaultProject {
 		return left
 	}
 	// One that cannot be read now may have travelled all the same.
-	if project, err := r.project(ctx, r.client, app); err != nil || project != nil {
-		left = append(left, "AppProject "+payload.ProjectNamespace(app, r.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
+	if project, err := rep.project(ctx, rep.client, app); err != nil || project != nil {
+		left = append(left, "AppProject "+payload.ProjectNamespace(app, rep.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
 	}
 	return left
 }

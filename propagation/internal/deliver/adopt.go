@@ -31,21 +31,21 @@ func (e *existingWorkError) Error() string {
 
 // create writes a new work under the first name that no other work has. The error is
 // an [existingWorkError] when the Application's own work has it.
-func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
+func (wr *writer) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
 	for _, name := range payload.WorkNames(app) {
 		want.Name = name
 		written := want.DeepCopy()
-		err := r.client.Create(ctx, written)
+		err := wr.client.Create(ctx, written)
 		if err == nil {
-			r.tracker.wrote(client.ObjectKeyFromObject(app), "create", r.now())
+			wr.tracker.wrote(client.ObjectKeyFromObject(app), "create", wr.now())
 			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
-			r.lastApplied.remember(written, hash)
+			wr.lastApplied.remember(written, hash)
 			return name, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, name, err)
 		}
-		there, err := r.liveWork(ctx, client.ObjectKeyFromObject(want))
+		there, err := wr.liveWork(ctx, client.ObjectKeyFromObject(want))
 		if err != nil {
 			return "", err
 		}
@@ -67,9 +67,9 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, want *
 }
 
 // liveWork returns a work from the API server, nil when there positively is none.
-func (r *Reconciler) liveWork(ctx context.Context, key client.ObjectKey) (*workv1.ManifestWork, error) {
+func (f *gatherer) liveWork(ctx context.Context, key client.ObjectKey) (*workv1.ManifestWork, error) {
 	work := &workv1.ManifestWork{}
-	err := r.live.Get(ctx, key, work)
+	err := f.live.Get(ctx, key, work)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -88,12 +88,12 @@ func bindToUID(app *argocd.Application, current *manifestcache.Cached, want *wor
 }
 
 // nameTaken warns about a work that could not have its usual name and still cannot.
-func (r *Reconciler) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]policy.Message, error) {
+func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]policy.Message, error) {
 	own := payload.WorkNames(app)
 	if slices.Index(own, name) <= 0 {
 		return nil, nil // it has it, or keeps the name of an earlier life
 	}
-	there, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: own[0]})
+	there, err := wr.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: own[0]})
 	if err != nil || there == nil {
 		return nil, err
 	}

@@ -56,8 +56,8 @@ func addAgentIndexes(ctx context.Context, indexer client.FieldIndexer, options O
 func agentOf(o client.Object) []string { return some(o.GetLabels()[argocd.AgentNameLabel]) }
 
 // watchAgents has Applications looked at when an agent that concerns them comes or goes.
-func (r *Reconciler) watchAgents(b *builder.Builder) *builder.Builder {
-	if len(r.options.AgentNamespaces) == 0 {
+func (wa *watcher) watchAgents(b *builder.Builder) *builder.Builder {
+	if len(wa.options.AgentNamespaces) == 0 {
 		return b
 	}
 	changed := predicate.Funcs{
@@ -68,23 +68,23 @@ func (r *Reconciler) watchAgents(b *builder.Builder) *builder.Builder {
 		},
 	}
 	return b.Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		return append(r.applications(ctx, applicationsByCluster, "", agentOf(o)...), r.applications(ctx, applicationsByDestination, "", agentOf(o)...)...)
+		return append(wa.applications(ctx, applicationsByCluster, "", agentOf(o)...), wa.applications(ctx, applicationsByDestination, "", agentOf(o)...)...)
 	}), builder.WithPredicates(changed))
 }
 
 // readAgents notes which agents an Application has to do with.
-func (r *Reconciler) readAgents(ctx context.Context, from inputReader, w *policy.Inputs) (err error) {
-	if len(r.options.AgentNamespaces) == 0 {
+func (f *gatherer) readAgents(ctx context.Context, from inputReader, w *policy.Inputs) (err error) {
+	if len(f.options.AgentNamespaces) == 0 {
 		return nil
 	}
-	if w.HasAgent, err = r.hasAgent(ctx, from, w.Application.Annotations[contract.ClusterAnnotation]); err != nil {
+	if w.HasAgent, err = f.hasAgent(ctx, from, w.Application.Annotations[contract.ClusterAnnotation]); err != nil {
 		return err
 	}
 	name := payload.HubDestination(w.Application)
 	if w.Application.Labels[argocd.IgnoreSyncLabel] == "true" {
 		return nil
 	}
-	there, err := r.hasAgent(ctx, from, name)
+	there, err := f.hasAgent(ctx, from, name)
 	if there {
 		w.ByAgent = name
 	}
@@ -92,11 +92,11 @@ func (r *Reconciler) readAgents(ctx context.Context, from inputReader, w *policy
 }
 
 // hasAgent reports whether there is an agent of that name.
-func (r *Reconciler) hasAgent(ctx context.Context, from inputReader, name string) (bool, error) {
+func (f *gatherer) hasAgent(ctx context.Context, from inputReader, name string) (bool, error) {
 	if len(validation.IsDNS1123Label(name)) > 0 {
 		return false, nil
 	}
-	for _, namespace := range r.options.AgentNamespaces {
+	for _, namespace := range f.options.AgentNamespaces {
 		n, err := agentSecrets(ctx, from, namespace, name)
 		if err != nil || n > 0 {
 			return n > 0, err

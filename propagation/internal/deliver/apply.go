@@ -31,22 +31,22 @@ type applyResult struct {
 
 // applyWork makes the work on the hub the wanted one. Nothing is written when it is, or
 // while the managed cluster is at the request in it.
-func (r *Reconciler) applyWork(ctx context.Context, app *argocd.Application, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
+func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
 	c, err := payload.HashesOf(&want.Spec, p.Request)
 	if err != nil {
 		return applyResult{}, err
 	}
 	if current == nil {
-		name, err := r.create(ctx, app, want, c.Spec)
+		name, err := wr.create(ctx, app, want, c.Spec)
 		return applyResult{name: name}, err
 	}
 	result := applyResult{name: current.Name}
 	c = payload.KeepRefresh(current, want, c)
-	same := r.lastApplied.same(current, c.Spec)
+	same := wr.lastApplied.same(current, c.Spec)
 	withSpec := !same || payload.Polls(current)
 	wanted := c.Spec
 	if p.Step == request.StepHold && withSpec {
-		if withSpec, c, result.warnings, err = r.hold(ctx, current, want, p, c); err != nil {
+		if withSpec, c, result.warnings, err = wr.hold(ctx, current, want, p, c); err != nil {
 			return result, err
 		}
 	}
@@ -58,19 +58,19 @@ func (r *Reconciler) applyWork(ctx context.Context, app *argocd.Application, cur
 		return result, err
 	}
 	if patch == nil {
-		r.tracker.unchanged(key, &current.ManifestWork, r.now())
+		wr.tracker.unchanged(key, &current.ManifestWork, wr.now())
 		return result, nil
 	}
-	written, err := r.patchWork(ctx, current, patch)
+	written, err := wr.patchWork(ctx, current, patch)
 	if err != nil {
 		return result, err
 	}
-	r.tracker.wrote(key, "update", r.now())
+	wr.tracker.wrote(key, "update", wr.now())
 	ctrl.LoggerFrom(ctx).V(1).Info("updated ManifestWork", "cluster", written.Namespace, "work", written.Name, "generation", written.Generation)
 	if !withSpec {
 		return result, nil
 	}
-	r.lastApplied.remember(written, c.Spec)
+	wr.lastApplied.remember(written, c.Spec)
 	return result, nil
 }
 
@@ -82,10 +82,10 @@ func isRejected(err error) bool {
 
 // patchWork sends a patch that was made for current and returns the new metadata.
 // When current is out of date the error is a conflict.
-func (r *Reconciler) patchWork(ctx context.Context, current *manifestcache.Cached, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
+func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Cached, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
 	written := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
 	written.SetGroupVersionKind(appcache.WorkKind)
-	err := r.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, patch))
+	err := wr.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, patch))
 	if err == nil {
 		return written, nil
 	}
@@ -95,7 +95,7 @@ func (r *Reconciler) patchWork(ctx context.Context, current *manifestcache.Cache
 	case apierrors.IsInvalid(err):
 		// A step may have failed only because the map or key it is about has gone.
 		now := &workv1.ManifestWork{}
-		if live := r.live.Get(ctx, client.ObjectKeyFromObject(&current.ManifestWork), now); live == nil && now.ResourceVersion != current.ResourceVersion {
+		if live := wr.live.Get(ctx, client.ObjectKeyFromObject(&current.ManifestWork), now); live == nil && now.ResourceVersion != current.ResourceVersion {
 			err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
 		}
 	}

@@ -157,7 +157,7 @@ func places(works []manifestcache.Cached) []string {
 }
 
 // release removes Argo CD's finalizers, and only those.
-func (r *Reconciler) release(ctx context.Context, app *argocd.Application, kept []string) error {
+func (wr *writer) release(ctx context.Context, app *argocd.Application, kept []string) error {
 	if kept == nil {
 		kept = []string{}
 	}
@@ -167,7 +167,7 @@ func (r *Reconciler) release(ctx context.Context, app *argocd.Application, kept 
 	if err != nil {
 		return fmt.Errorf("encode finalizer patch: %w", err)
 	}
-	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+	if err := wr.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("release Application %s/%s: %w", app.Namespace, app.Name, err)
 	}
 	ctrl.LoggerFrom(ctx).Info("released a deleted Application", "cluster", app.Annotations[contract.ClusterAnnotation])

@@ -77,8 +77,8 @@ func (o outcome) of(proven []manifestcache.Cached) outcome {
 // withdraw ends works as they were seen: one that has changed since is looked at again. It
 // returns what is kept and what waits for its agent; the guard enqueues the Application
 // again for what it keeps.
-func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (o outcome, err error) {
-	app, err := r.application(ctx, w.app)
+func (en *ender) withdraw(ctx context.Context, w withdrawal) (o outcome, err error) {
+	app, err := en.application(ctx, w.app)
 	if err != nil {
 		return o, err
 	}
@@ -88,15 +88,15 @@ func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (o outcome, err
 		if work.DeletionTimestamp != nil {
 			continue
 		}
-		pause, err := r.pauseOn(ctx, app, groupOf(work), work.Namespace, policy.ActOf(w.reason))
+		pause, err := en.pauseOn(ctx, app, groupOf(work), work.Namespace, policy.ActOf(w.reason))
 		if err != nil {
 			return o, err
 		}
 		if pause.Word != "" {
-			o.held, o.pause, o.after = true, policy.StrongestPause(o.pause, pause), sooner(o.after, pause.Left(r.now()))
+			o.held, o.pause, o.after = true, policy.StrongestPause(o.pause, pause), sooner(o.after, pause.Left(en.now()))
 			continue
 		}
-		if may, err := r.allowed(ctx, w, app, work); err != nil || !may {
+		if may, err := en.allowed(ctx, w, app, work); err != nil || !may {
 			o.held = true
 			if err != nil {
 				return o, err
@@ -114,7 +114,7 @@ func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (o outcome, err
 		}
 	}
 	for _, work := range free {
-		if err := r.end(ctx, w, app, work, &o); err != nil {
+		if err := en.end(ctx, w, app, work, &o); err != nil {
 			return o, err
 		}
 	}
@@ -127,37 +127,37 @@ func (r *Reconciler) withdraw(ctx context.Context, w withdrawal) (o outcome, err
 // allowed reports whether the limit on withdrawals lets a work go. It is not asked when
 // nothing is lost, or when OCM removes the works of a leaving cluster whatever we do. A
 // cluster that is not there at all may only have not been restored yet.
-func (r *Reconciler) allowed(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
+func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
 	if w.shared || w.abandoned {
 		return true, nil
 	}
-	stays, err := r.stays(ctx, app, work)
+	stays, err := en.stays(ctx, app, work)
 	if err != nil {
 		return false, err
 	}
 	if stays {
-		d, err := r.decisionOn(ctx, groupOf(work), revokes(w.reason))
+		d, err := en.decisionOn(ctx, groupOf(work), revokes(w.reason))
 		if err != nil || d.Word != guard.Hold && d.Word != guard.Undo {
 			return err == nil, err
 		}
 	}
-	cluster, err := getCluster(ctx, r.client, work.Namespace)
+	cluster, err := getCluster(ctx, en.client, work.Namespace)
 	if err != nil || cluster != nil && cluster.DeletionTimestamp != nil {
 		return err == nil, err
 	}
-	return r.withdrawals.note(w.app, work, true, revokes(w.reason), r.now()), nil
+	return en.withdrawals.note(w.app, work, true, revokes(w.reason), en.now()), nil
 }
 
 // end does the next step of the end of a work that may go, and adds to o what it waits for.
-func (r *Reconciler) end(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached, o *outcome) error {
+func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached, o *outcome) error {
 	if w.shared {
-		return r.deleteWork(ctx, work, w.reason, false)
+		return en.deleteWork(ctx, work, w.reason, false)
 	}
-	cluster, err := getCluster(ctx, r.client, work.Namespace)
+	cluster, err := getCluster(ctx, en.client, work.Namespace)
 	if err != nil {
 		return err
 	}
-	e, problem, err := r.endingOf(ctx, w, app, work)
+	e, problem, err := en.endingOf(ctx, w, app, work)
 	if err != nil {
 		return err
 	}
@@ -173,9 +173,9 @@ func (r *Reconciler) end(ctx context.Context, w withdrawal, app *argocd.Applicat
 		Abandoned:      w.abandoned,
 	}
 	if ending.Next(facts) == ending.Delete {
-		return r.deleteWork(ctx, work, w.reason, facts.Leaves) // whatever the API server has of it
+		return en.deleteWork(ctx, work, w.reason, facts.Leaves) // whatever the API server has of it
 	}
-	live, err := r.liveWork(ctx, client.ObjectKeyFromObject(work))
+	live, err := en.liveWork(ctx, client.ObjectKeyFromObject(work))
 	if err != nil || live == nil {
 		return err
 	}
@@ -186,9 +186,9 @@ func (r *Reconciler) end(ctx context.Context, w withdrawal, app *argocd.Applicat
 	facts.Finalized, facts.Says, facts.Applied = slices.Contains(live.Finalizers, workv1.ManifestWorkFinalizer), says, appliedAt(live)
 	switch ending.Next(facts) {
 	case ending.Delete:
-		return r.deleteWork(ctx, work, w.reason, facts.Leaves)
+		return en.deleteWork(ctx, work, w.reason, facts.Leaves)
 	case ending.Write:
-		if err := r.writeEnding(ctx, live, spec, e); err != nil {
+		if err := en.writeEnding(ctx, live, spec, e); err != nil {
 			return err
 		}
 	case ending.Wait:
@@ -202,9 +202,9 @@ func (r *Reconciler) end(ctx context.Context, w withdrawal, app *argocd.Applicat
 
 // endingOf returns how a work has to end: as its Application, its ApplicationSet, or what
 // they said last has it. problem names an annotation that cannot be followed.
-func (r *Reconciler) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (e payload.Ending, problem string, err error) {
+func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (e payload.Ending, problem string, err error) {
 	act := policy.ActOf(w.reason)
-	wish, err := r.onWithdraw(ctx, app, groupOf(work))
+	wish, err := en.onWithdraw(ctx, app, groupOf(work))
 	if err != nil {
 		return e, "", err
 	}
@@ -221,7 +221,7 @@ func (r *Reconciler) endingOf(ctx context.Context, w withdrawal, app *argocd.App
 	case e.Orphan && act == policy.Revoke:
 		e.WithoutAutomation = true
 	case e.Orphan && app != nil && work.Annotations[contract.PausedAnnotation] != "" && manifestcache.OmittedSpec(app.Spec) == 0:
-		pause, err := r.pauseOf(ctx, app)
+		pause, err := en.pauseOf(ctx, app)
 		if err != nil || pause.Word == policy.PauseSync {
 			return e, "", err
 		}
@@ -233,12 +233,12 @@ func (r *Reconciler) endingOf(ctx context.Context, w withdrawal, app *argocd.App
 }
 
 // writeEnding writes into a work how it ends.
-func (r *Reconciler) writeEnding(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e payload.Ending) error {
+func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e payload.Ending) error {
 	patch, err := payload.EndPatch(live, spec, e.Orphan)
 	if err != nil {
 		return err
 	}
-	if _, err := r.patchWork(ctx, appcache.Compact(live), patch); err != nil {
+	if _, err := wr.patchWork(ctx, appcache.Compact(live), patch); err != nil {
 		return err
 	}
 	worksWritten.WithLabelValues("update").Inc()
@@ -246,8 +246,8 @@ func (r *Reconciler) writeEnding(ctx context.Context, live *workv1.ManifestWork,
 	return nil
 }
 
-func (r *Reconciler) deleteWork(ctx context.Context, work *manifestcache.Cached, reason string, leaves bool) error {
-	err := r.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
+func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Cached, reason string, leaves bool) error {
+	err := wr.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
@@ -258,7 +258,7 @@ func (r *Reconciler) deleteWork(ctx context.Context, work *manifestcache.Cached,
 
 // onWithdraw returns what an Application, which is nil when it is gone, or else its
 // ApplicationSet says about the end of its delivery.
-func (r *Reconciler) onWithdraw(ctx context.Context, app *argocd.Application, g guard.Group) (policy.OnWithdraw, error) {
+func (f *gatherer) onWithdraw(ctx context.Context, app *argocd.Application, g guard.Group) (policy.OnWithdraw, error) {
 	if app != nil {
 		if w := policy.ParseOnWithdraw(app.Annotations[contract.OnWithdrawAnnotation], "Application "+app.Namespace+"/"+app.Name); w.Says() {
 			return w, nil
@@ -268,7 +268,7 @@ func (r *Reconciler) onWithdraw(ctx context.Context, app *argocd.Application, g 
 		return policy.OnWithdraw{}, nil
 	}
 	set := argocd.ApplicationSetMetadata()
-	if err := r.decisionObject(ctx, set, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}); err != nil {
+	if err := f.decisionObject(ctx, set, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}); err != nil {
 		return policy.OnWithdraw{}, err
 	}
 	if set.UID == "" { // its Applications are about to go with it
@@ -279,11 +279,11 @@ func (r *Reconciler) onWithdraw(ctx context.Context, app *argocd.Application, g 
 
 // stays reports whether what a work delivers is to stay when it is withdrawn; app is nil
 // when it is gone.
-func (r *Reconciler) stays(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
+func (f *gatherer) stays(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
 	if work.Annotations[contract.ObservedAnnotation] != "" {
 		return true, nil
 	}
-	wish, err := r.onWithdraw(ctx, app, groupOf(work))
+	wish, err := f.onWithdraw(ctx, app, groupOf(work))
 	return wish.Problem == "" && cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.WithdrawOrphan, err
 }
 
@@ -306,22 +306,22 @@ func (o outcome) decision() policy.Decision {
 
 // recordOrphansPending records that an Application was released before its clusters applied
 // that what they run stays: the works go once they have, which the sweep sees to.
-func (r *Reconciler) recordOrphansPending(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) {
+func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) {
 	names := places(works)
 	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters applied that what they run stays", "works", names)
 	if more := len(names) - maxReceipt; more > 0 {
 		names = append(names[:maxReceipt], fmt.Sprintf("%d more, see the log", more))
 	}
-	r.recordWarning(app, policy.Message{Reason: policy.ReasonOrphanPending, Text: fmt.Sprintf(
+	rep.recordWarning(app, policy.Message{Reason: policy.ReasonOrphanPending, Text: fmt.Sprintf(
 		"released before %s applied that what it runs stays; propagation deletes the ManifestWork once it has: do not delete it earlier, or the cluster prunes everything", strings.Join(names, ", "))})
 }
 
 // foresee notes works that will have to be withdrawn unless something comes back in time,
 // so that the guard counts the whole damage when the first has to.
-func (r *Reconciler) foresee(app types.NamespacedName, works []manifestcache.Cached, reason string) {
+func (en *ender) foresee(app types.NamespacedName, works []manifestcache.Cached, reason string) {
 	for i := range works {
 		if works[i].DeletionTimestamp == nil && works[i].Annotations[contract.OnWithdrawAnnotation] == "" {
-			r.withdrawals.note(app, &works[i], false, revokes(reason), r.now())
+			en.withdrawals.note(app, &works[i], false, revokes(reason), en.now())
 		}
 	}
 }

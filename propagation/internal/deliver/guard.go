@@ -41,18 +41,18 @@ func (w withdrawals) held(app types.NamespacedName) (guard.HeldBack, bool) { ret
 func groupOf(work metav1.Object) guard.Group { return budget.GroupOf(work) }
 
 // decisionOn returns what operators have decided about a group.
-func (r *Reconciler) decisionOn(ctx context.Context, g guard.Group, revocation bool) (guard.Decision, error) {
-	return r.withdrawals.Decision(ctx, g, revocation)
+func (f *gatherer) decisionOn(ctx context.Context, g guard.Group, revocation bool) (guard.Decision, error) {
+	return f.withdrawals.Decision(ctx, g, revocation)
 }
 
 // wordsOfSet returns the annotations of an ApplicationSet. When it is gone they are those
 // that outlive it, unless an administrator has approved that its deliveries go.
-func (r *Reconciler) wordsOfSet(ctx context.Context, namespace, set string) (annotations map[string]string, gone bool, err error) {
-	annotations, gone, err = r.withdrawals.SetAnnotations(ctx, namespace, set)
+func (f *gatherer) wordsOfSet(ctx context.Context, namespace, set string) (annotations map[string]string, gone bool, err error) {
+	annotations, gone, err = f.withdrawals.SetAnnotations(ctx, namespace, set)
 	if err != nil || !gone || len(annotations) == 0 {
 		return annotations, gone, err
 	}
-	d, err := r.decisionOn(ctx, guard.Group{Namespace: namespace}, false)
+	d, err := f.decisionOn(ctx, guard.Group{Namespace: namespace}, false)
 	if d.Word == guard.Approve {
 		annotations = nil
 	}
@@ -60,12 +60,12 @@ func (r *Reconciler) wordsOfSet(ctx context.Context, namespace, set string) (ann
 }
 
 // withHeld adds to a decision that what it withdraws is held.
-func (r *Reconciler) withHeld(app *argocd.Application, v policy.Decision) policy.Decision {
-	why, held := r.withdrawals.held(client.ObjectKeyFromObject(app))
+func (rep *reporter) withHeld(app *argocd.Application, v policy.Decision) policy.Decision {
+	why, held := rep.withdrawals.held(client.ObjectKeyFromObject(app))
 	if !held {
 		return v
 	}
-	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: r.withdrawals.HeldText(why)}
+	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: rep.withdrawals.HeldText(why)}
 	switch {
 	case v.Deliver:
 		v.Warnings = append(slices.Clip(v.Warnings), m)
@@ -77,6 +77,6 @@ func (r *Reconciler) withHeld(app *argocd.Application, v policy.Decision) policy
 	return v
 }
 
-func (r *Reconciler) recordOn(ref *corev1.ObjectReference, m policy.Message) {
-	budget.Record(r.events, ref, m)
+func (rep *reporter) recordOn(ref *corev1.ObjectReference, m policy.Message) {
+	budget.Record(rep.events, ref, m)
 }

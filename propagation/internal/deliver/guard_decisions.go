@@ -28,43 +28,43 @@ import (
 )
 
 // watchDecisions makes a decision reach the guard at once.
-func (r *Reconciler) watchDecisions(b *builder.Builder) *builder.Builder {
+func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
 	changed := builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
 	}})
 	decided := handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			r.observeSet(e.Object)
-			r.decided(ctx, &metav1.PartialObjectMetadata{}, e.Object, q)
+			wa.observeSet(e.Object)
+			wa.decided(ctx, &metav1.PartialObjectMetadata{}, e.Object, q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			r.observeSet(e.ObjectNew)
-			r.decided(ctx, e.ObjectOld, e.ObjectNew, q)
+			wa.observeSet(e.ObjectNew)
+			wa.decided(ctx, e.ObjectOld, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			r.observeSet(e.Object)
-			r.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
+			wa.observeSet(e.Object)
+			wa.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
 		},
 	}
 	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(appcache.NamespaceMetadata(), decided, changed)
 }
 
 // observeSet has the budget remember what an ApplicationSet says.
-func (r *Reconciler) observeSet(o client.Object) {
+func (wa *watcher) observeSet(o client.Object) {
 	if set, ok := o.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
-		r.withdrawals.Observe(set)
+		wa.withdrawals.Observe(set)
 	}
 }
 
 // decided takes up what has changed between two states of an ApplicationSet or Namespace.
-func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (wa *watcher) decided(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	changed := func(key string) bool { return before.GetAnnotations()[key] != after.GetAnnotations()[key] }
 	ofSet := after.GetNamespace() != ""
 	if changed(contract.WithdrawalsAnnotation) {
-		r.withdrawals.Wake()
+		wa.withdrawals.Wake()
 	}
 	if m, ok := after.(*metav1.PartialObjectMetadata); ok {
-		r.recordInvalid(m, changed)
+		wa.recordInvalid(m, changed)
 	}
 	switch {
 	case changed(contract.PauseAnnotation), ofSet && changed(contract.OnWithdrawAnnotation):
@@ -74,22 +74,22 @@ func (r *Reconciler) decided(ctx context.Context, before, after client.Object, q
 	}
 	switch {
 	case ofSet:
-		r.enqueueGroup(ctx, after.GetNamespace(), after.GetName(), q)
-	case after.GetName() == r.options.HubNamespace:
-		r.enqueueGroup(ctx, "", "", q)
+		wa.enqueueGroup(ctx, after.GetNamespace(), after.GetName(), q)
+	case after.GetName() == wa.options.HubNamespace:
+		wa.enqueueGroup(ctx, "", "", q)
 	default:
-		r.enqueueGroup(ctx, after.GetName(), "", q)
+		wa.enqueueGroup(ctx, after.GetName(), "", q)
 	}
 }
 
 // recordInvalid records on an ApplicationSet or Namespace which changed annotation cannot be
 // followed.
-func (r *Reconciler) recordInvalid(m *metav1.PartialObjectMetadata, changed func(key string) bool) {
+func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func(key string) bool) {
 	record := func(text string) {
-		r.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
+		rep.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
 	}
 	if changed(contract.WithdrawalsAnnotation) {
-		if _, err := guard.Parse(m.Annotations[contract.WithdrawalsAnnotation], "", r.now()); err != nil {
+		if _, err := guard.Parse(m.Annotations[contract.WithdrawalsAnnotation], "", rep.now()); err != nil {
 			record("nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error())
 		}
 	}
@@ -99,15 +99,15 @@ func (r *Reconciler) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 		}
 	}
 	if changed(contract.PauseAnnotation) {
-		r.recordBadPause(budget.Reference(m), m)
+		rep.recordBadPause(budget.Reference(m), m)
 	}
 }
 
 // enqueueGroup enqueues the Applications of an ApplicationSet, with set empty all of a
 // namespace, with both empty all of the hub; those that are gone and have a work among them.
-func (r *Reconciler) enqueueGroup(ctx context.Context, namespace, set string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	var apps argocd.ApplicationList
-	if err := r.client.List(ctx, &apps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := wa.client.List(ctx, &apps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", namespace)
 	}
 	for i := range apps.Items {
@@ -115,7 +115,7 @@ func (r *Reconciler) enqueueGroup(ctx context.Context, namespace, set string, q 
 			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
 		}
 	}
-	for _, work := range r.index.All() {
+	for _, work := range wa.index.All() {
 		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || groupOf(work).Set == set) {
 			q.Add(reconcile.Request{NamespacedName: app})
 		}
@@ -123,16 +123,16 @@ func (r *Reconciler) enqueueGroup(ctx context.Context, namespace, set string, q 
 }
 
 // recordBadPause records on an object that the value of its pause is invalid.
-func (r *Reconciler) recordBadPause(ref *corev1.ObjectReference, o client.Object) {
-	if p := policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], "", r.now()); p.Problem != "" {
-		r.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused until the value is corrected: annotation " + contract.KeyPrefix + p.Problem})
+func (rep *reporter) recordBadPause(ref *corev1.ObjectReference, o client.Object) {
+	if p := policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], "", rep.now()); p.Problem != "" {
+		rep.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused until the value is corrected: annotation " + contract.KeyPrefix + p.Problem})
 	}
 }
 
 // decisionObject reads an ApplicationSet or Namespace from the cache; one that is not
 // there stays empty.
-func (r *Reconciler) decisionObject(ctx context.Context, o *metav1.PartialObjectMetadata, key client.ObjectKey) error {
-	err := r.client.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
+func (f *gatherer) decisionObject(ctx context.Context, o *metav1.PartialObjectMetadata, key client.ObjectKey) error {
+	err := f.client.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get %s %s: %w", o.Kind, key, err)
 	}

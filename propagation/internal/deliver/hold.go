@@ -22,7 +22,7 @@ import (
 // hold makes want, which differs from current, a work that leaves alone what the
 // managed cluster is at: of the stored spec only the AppProjects change. It returns
 // whether they do, and what waits.
-func (r *Reconciler) hold(ctx context.Context, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
+func (wr *writer) hold(ctx context.Context, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
 	waits := func(what string) []policy.Message {
 		return []policy.Message{{Reason: policy.ReasonRequestWaiting, Text: fmt.Sprintf(
 			"%s until cluster %q has finished %s: wait for it, or terminate the operation", what, current.Namespace, p.Request.ID)}}
@@ -34,7 +34,7 @@ func (r *Reconciler) hold(ctx context.Context, current *manifestcache.Cached, wa
 	if payload.CachedBase(current) == c.Base {
 		return false, c, waiting, nil // only the request differs, and that is replaced later
 	}
-	stored, err := r.storedWork(ctx, current)
+	stored, err := wr.storedWork(ctx, current)
 	if err != nil {
 		return false, c, waiting, err
 	}
@@ -49,7 +49,7 @@ func (r *Reconciler) hold(ctx context.Context, current *manifestcache.Cached, wa
 	if kept.Base != c.Base {
 		waiting = waits("changes wait")
 	}
-	if !changed || r.lastApplied.same(current, kept.Spec) {
+	if !changed || wr.lastApplied.same(current, kept.Spec) {
 		return false, c, waiting, nil
 	}
 	want.Spec = stored.Spec
@@ -58,8 +58,8 @@ func (r *Reconciler) hold(ctx context.Context, current *manifestcache.Cached, wa
 }
 
 // withCarriedRequest puts the request that a work carries in the place of q's.
-func (r *Reconciler) withCarriedRequest(ctx context.Context, current *manifestcache.Cached, q request.Request) (request.Request, error) {
-	stored, err := r.storedWork(ctx, current)
+func (op *operations) withCarriedRequest(ctx context.Context, current *manifestcache.Cached, q request.Request) (request.Request, error) {
+	stored, err := op.storedWork(ctx, current)
 	if err != nil {
 		return q, err
 	}
@@ -72,9 +72,9 @@ func (r *Reconciler) withCarriedRequest(ctx context.Context, current *manifestca
 
 // storedWork returns a cached work with its spec, which the cache does not keep, as it
 // was when it was cached.
-func (r *Reconciler) storedWork(ctx context.Context, cached *manifestcache.Cached) (*workv1.ManifestWork, error) {
+func (f *gatherer) storedWork(ctx context.Context, cached *manifestcache.Cached) (*workv1.ManifestWork, error) {
 	stored := &workv1.ManifestWork{}
-	err := r.live.Get(ctx, client.ObjectKeyFromObject(&cached.ManifestWork), stored)
+	err := f.live.Get(ctx, client.ObjectKeyFromObject(&cached.ManifestWork), stored)
 	if apierrors.IsNotFound(err) || err == nil && stored.ResourceVersion != cached.ResourceVersion {
 		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), cached.Name, err) // the cache is behind
 	}
@@ -87,16 +87,16 @@ func (r *Reconciler) storedWork(ctx context.Context, cached *manifestcache.Cache
 // updateProjects gives the AppProjects in a work that stays as it is otherwise what the hub
 // has of them now: each work carries its own copy, and one that stayed wide would be applied
 // in turns with the others'. Every path that leaves a work standing passes through here.
-func (r *Reconciler) updateProjects(ctx context.Context, work *manifestcache.Cached) error {
-	if work == nil || !r.options.Project || work.DeletionTimestamp != nil {
+func (wr *writer) updateProjects(ctx context.Context, work *manifestcache.Cached) error {
+	if work == nil || !wr.options.Project || work.DeletionTimestamp != nil {
 		return nil
 	}
-	stored, err := r.storedWork(ctx, work)
+	stored, err := wr.storedWork(ctx, work)
 	if err != nil {
 		return err
 	}
-	changed, err := payload.UpdateProjects(&stored.Spec, work.Namespace, r.options.InstanceLabel, func(name string) (*argocd.AppProject, error) {
-		return r.namedProject(ctx, r.client, name)
+	changed, err := payload.UpdateProjects(&stored.Spec, work.Namespace, wr.options.InstanceLabel, func(name string) (*argocd.AppProject, error) {
+		return wr.namedProject(ctx, wr.client, name)
 	})
 	if err != nil || !changed {
 		return err
@@ -105,7 +105,7 @@ func (r *Reconciler) updateProjects(ctx context.Context, work *manifestcache.Cac
 	if err != nil {
 		return err
 	}
-	if _, err = r.patchWork(ctx, work, patch); err != nil {
+	if _, err = wr.patchWork(ctx, work, patch); err != nil {
 		return err
 	}
 	worksWritten.WithLabelValues("update").Inc()

@@ -70,8 +70,8 @@ func precedes(a, b contender) bool {
 
 // holderOf returns the contender to which what app wants to be on its cluster
 // belongs, nil when that is app.
-func (r *Reconciler) holderOf(ctx context.Context, app *argocd.Application, c copies) (*contender, error) {
-	others, err := r.contenders(ctx, app, c)
+func (ids *identities) holderOf(ctx context.Context, app *argocd.Application, c copies) (*contender, error) {
+	others, err := ids.contenders(ctx, app, c)
 	if err != nil || len(others) == 0 {
 		return nil, err
 	}
@@ -86,13 +86,13 @@ func (r *Reconciler) holderOf(ctx context.Context, app *argocd.Application, c co
 }
 
 // contenders returns who else wants, or delivers, what app wants to be on its cluster.
-func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c copies) ([]contender, error) {
+func (ids *identities) contenders(ctx context.Context, app *argocd.Application, c copies) ([]contender, error) {
 	cluster := app.Annotations[contract.ClusterAnnotation]
-	works, err := r.index.Delivering(cluster, payload.DeliveredName(app))
+	works, err := ids.index.Delivering(cluster, payload.DeliveredName(app))
 	if err != nil {
 		return nil, err
 	}
-	rivals, err := r.wanting(ctx, cluster, payload.DeliveredName(app))
+	rivals, err := ids.wanting(ctx, cluster, payload.DeliveredName(app))
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +112,11 @@ func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c 
 		if o == nil {
 			o = &contender{key: key}
 			// Without a copy it has a claim only if it can have one.
-			if o.copy, err = r.firstCopy(ctx, rival, c); err != nil {
+			if o.copy, err = ids.firstCopy(ctx, rival, c); err != nil {
 				return nil, err
 			}
 			if o.copy == "" {
-				w, err := r.readInputs(ctx, r.cached(), rival)
+				w, err := ids.readInputs(ctx, ids.cached(), rival)
 				if err != nil {
 					return nil, err
 				}
@@ -137,12 +137,12 @@ func (r *Reconciler) contenders(ctx context.Context, app *argocd.Application, c 
 
 // firstCopy returns the name of the copy that a rival has got and the cache has not
 // seen yet. It matters only while c, the asking Application's, has none.
-func (r *Reconciler) firstCopy(ctx context.Context, rival *argocd.Application, c copies) (string, error) {
+func (ids *identities) firstCopy(ctx context.Context, rival *argocd.Application, c copies) (string, error) {
 	if c.current != nil {
 		return "", nil
 	}
 	name := payload.WorkNames(rival)[0]
-	work, err := r.liveWork(ctx, client.ObjectKey{Namespace: rival.Annotations[contract.ClusterAnnotation], Name: name})
+	work, err := ids.liveWork(ctx, client.ObjectKey{Namespace: rival.Annotations[contract.ClusterAnnotation], Name: name})
 	if err != nil || work == nil || payload.DeliveredBy(&work.Spec) != payload.DeliveredName(rival) {
 		return "", err
 	}
@@ -150,9 +150,9 @@ func (r *Reconciler) firstCopy(ctx context.Context, rival *argocd.Application, c
 }
 
 // wanting returns the cached Applications that are to be on a cluster as app.
-func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.NamespacedName) ([]*argocd.Application, error) {
+func (ids *identities) wanting(ctx context.Context, cluster string, app types.NamespacedName) ([]*argocd.Application, error) {
 	var list argocd.ApplicationList
-	err := r.client.List(ctx, &list, client.MatchingFields{applicationsByIdentity: identityKey(cluster, app)}, client.UnsafeDisableDeepCopy)
+	err := ids.client.List(ctx, &list, client.MatchingFields{applicationsByIdentity: identityKey(cluster, app)}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list Applications that are to be %s on cluster %s: %w", app, cluster, err)
 	}
@@ -160,7 +160,7 @@ func (r *Reconciler) wanting(ctx context.Context, cluster string, app types.Name
 	for i := range list.Items {
 		found = append(found, &list.Items[i])
 	}
-	same, err := r.application(ctx, app)
+	same, err := ids.application(ctx, app)
 	if err != nil {
 		return nil, err
 	}
@@ -185,8 +185,8 @@ func identityKey(cluster string, app types.NamespacedName) string {
 }
 
 // contend returns the requests of the Applications that want an identity.
-func (r *Reconciler) contend(ctx context.Context, cluster string, app types.NamespacedName) []reconcile.Request {
-	apps, err := r.wanting(ctx, cluster, app)
+func (ids *identities) contend(ctx context.Context, cluster string, app types.NamespacedName) []reconcile.Request {
+	apps, err := ids.wanting(ctx, cluster, app)
 	if err != nil {
 		return nil // the cache answers always once it is there
 	}

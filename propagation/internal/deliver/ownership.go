@@ -48,14 +48,14 @@ const (
 	own                          // proven
 )
 
-func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (relation, error) {
+func (f *gatherer) relation(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (relation, error) {
 	if payload.IsOwnWork(app, work) {
 		return own, nil
 	}
 	if there, ok := work.Kept.Delivers(); payload.Delivers(app, work, there, ok) {
 		return adoptable, nil
 	}
-	owner, err := r.ownerByName(ctx, work)
+	owner, err := f.ownerByName(ctx, work)
 	if err != nil || owner {
 		return ownedByOther, err
 	}
@@ -64,9 +64,9 @@ func (r *Reconciler) relation(ctx context.Context, app *argocd.Application, work
 
 // ownerByName reports whether a work's name is that of a pulled Application which is
 // to be on the work's cluster: that one repairs what was changed on it.
-func (r *Reconciler) ownerByName(ctx context.Context, work *manifestcache.Cached) (bool, error) {
+func (f *gatherer) ownerByName(ctx context.Context, work *manifestcache.Cached) (bool, error) {
 	var list argocd.ApplicationList
-	err := r.client.List(ctx, &list, client.MatchingFields{applicationsByCluster: work.Namespace}, client.UnsafeDisableDeepCopy)
+	err := f.client.List(ctx, &list, client.MatchingFields{applicationsByCluster: work.Namespace}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return false, fmt.Errorf("list Applications of cluster %s: %w", work.Namespace, err)
 	}
@@ -104,7 +104,7 @@ func (c *copies) standing() *manifestcache.Cached {
 
 // copiesOf sorts the works that name an Application; [payload.CurrentWork] says which
 // of several on the target is the current one.
-func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (copies, error) {
+func (f *gatherer) copiesOf(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (copies, error) {
 	var c copies
 	staying := make([]*manifestcache.Cached, 0, len(works))
 	for i := range works {
@@ -117,7 +117,7 @@ func (r *Reconciler) copiesOf(ctx context.Context, app *argocd.Application, work
 	}
 	for i := range works {
 		work := &works[i]
-		is, err := r.relation(ctx, app, work)
+		is, err := f.relation(ctx, app, work)
 		if err != nil {
 			return c, err
 		}
@@ -149,10 +149,10 @@ func current(app *argocd.Application, work *manifestcache.Cached) bool {
 
 // unowned returns the works that no living Application has by its name: the works
 // of an Application that is gone.
-func (r *Reconciler) unowned(ctx context.Context, works []manifestcache.Cached) ([]manifestcache.Cached, error) {
+func (f *gatherer) unowned(ctx context.Context, works []manifestcache.Cached) ([]manifestcache.Cached, error) {
 	var list []manifestcache.Cached
 	for i := range works {
-		owned, err := r.ownerByName(ctx, &works[i])
+		owned, err := f.ownerByName(ctx, &works[i])
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ import (
 // pauseOn returns what pauses an act on the ManifestWorks of an Application, which is nil
 // when it is gone, on a cluster: an annotation of one who may delay that, see
 // [policy.MayDelay]. When the ManagedCluster is leaving nothing is paused.
-func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g guard.Group, name string, act policy.Act) (policy.Pause, error) {
+func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g guard.Group, name string, act policy.Act) (policy.Pause, error) {
 	var pauses []policy.Pause
 	add := func(speaker policy.Speaker, o client.Object, kind string) {
 		if !policy.MayDelay(speaker, act) {
@@ -33,9 +33,9 @@ func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g gua
 		if o.GetNamespace() != "" {
 			on = kind + " " + o.GetNamespace() + "/" + o.GetName()
 		}
-		pauses = append(pauses, policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], on, r.now()))
+		pauses = append(pauses, policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], on, f.now()))
 	}
-	cluster, err := getCluster(ctx, r.client, name)
+	cluster, err := getCluster(ctx, f.client, name)
 	switch {
 	case err != nil:
 		return policy.Pause{}, err
@@ -48,7 +48,7 @@ func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g gua
 		add(policy.OnApplication, app, "Application")
 	}
 	if g.Set != "" {
-		words, gone, err := r.wordsOfSet(ctx, g.Namespace, g.Set)
+		words, gone, err := f.wordsOfSet(ctx, g.Namespace, g.Set)
 		if err != nil {
 			return policy.Pause{}, err
 		}
@@ -59,12 +59,12 @@ func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g gua
 		}
 		add(policy.OnApplicationSet, set, argocd.ApplicationSetKind)
 	}
-	for name, speaker := range map[string]policy.Speaker{g.Namespace: policy.OnNamespace, r.options.HubNamespace: policy.OnHubNamespace} {
+	for name, speaker := range map[string]policy.Speaker{g.Namespace: policy.OnNamespace, f.options.HubNamespace: policy.OnHubNamespace} {
 		if name == "" {
 			continue
 		}
 		namespace := appcache.NamespaceMetadata()
-		if err := r.decisionObject(ctx, namespace, client.ObjectKey{Name: name}); err != nil {
+		if err := f.decisionObject(ctx, namespace, client.ObjectKey{Name: name}); err != nil {
 			return policy.Pause{}, err
 		}
 		namespace.SetName(name)
@@ -74,8 +74,8 @@ func (r *Reconciler) pauseOn(ctx context.Context, app *argocd.Application, g gua
 }
 
 // pauseOf returns what pauses an Application on its target.
-func (r *Reconciler) pauseOf(ctx context.Context, app *argocd.Application) (policy.Pause, error) {
-	return r.pauseOn(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}, app.Annotations[contract.ClusterAnnotation], policy.Deliver)
+func (f *gatherer) pauseOf(ctx context.Context, app *argocd.Application) (policy.Pause, error) {
+	return f.pauseOn(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}, app.Annotations[contract.ClusterAnnotation], policy.Deliver)
 }
 
 // pausedDelivery leaves what is on the target as it is, but for what pause itself asks
@@ -123,8 +123,8 @@ func syncs(current *manifestcache.Cached) bool {
 // pauseSync takes the automation out of the stored copy: the managed cluster's Argo CD
 // goes on comparing and reporting, and does not act by itself. With over, the request in the
 // copy has been, and the write must not apply it again.
-func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cached, over bool) error {
-	stored, err := r.storedWork(ctx, current)
+func (wr *writer) pauseSync(ctx context.Context, current *manifestcache.Cached, over bool) error {
+	stored, err := wr.storedWork(ctx, current)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cache
 	if err != nil {
 		return err
 	}
-	if _, err := r.patchWork(ctx, current, patch); err != nil {
+	if _, err := wr.patchWork(ctx, current, patch); err != nil {
 		return err
 	}
 	worksWritten.WithLabelValues("update").Inc()
@@ -149,7 +149,7 @@ func (r *Reconciler) pauseSync(ctx context.Context, current *manifestcache.Cache
 
 // waiting counts what waits for the end of a pause: copies that are not wanted any more,
 // a request, and a ManifestWork that would be made or changed.
-func (r *Reconciler) waiting(w policy.Inputs, c copies, plan request.Plan) (n int, err error) {
+func (wr *writer) waiting(w policy.Inputs, c copies, plan request.Plan) (n int, err error) {
 	for _, old := range [][]manifestcache.Cached{c.elsewhere, c.former} {
 		for i := range old {
 			if old[i].DeletionTimestamp == nil {
@@ -166,7 +166,7 @@ func (r *Reconciler) waiting(w policy.Inputs, c copies, plan request.Plan) (n in
 		n++
 		plan.Request = request.Request{}
 	}
-	changed, err := r.wouldChange(w, c.current, plan.Request, another)
+	changed, err := wr.wouldChange(w, c.current, plan.Request, another)
 	if changed {
 		n++
 	}
@@ -175,8 +175,8 @@ func (r *Reconciler) waiting(w policy.Inputs, c copies, plan request.Plan) (n in
 
 // wouldChange reports whether a delivery with a request would write the current work; when
 // another request waits only what else is in the work is compared.
-func (r *Reconciler) wouldChange(w policy.Inputs, current *manifestcache.Cached, q request.Request, another bool) (bool, error) {
-	want, err := payload.ManifestWork(r.payloadInputs(w, current, q))
+func (wr *writer) wouldChange(w policy.Inputs, current *manifestcache.Cached, q request.Request, another bool) (bool, error) {
+	want, err := payload.ManifestWork(wr.payloadInputs(w, current, q))
 	if err != nil {
 		return false, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}
@@ -192,7 +192,7 @@ func (r *Reconciler) wouldChange(w policy.Inputs, current *manifestcache.Cached,
 		return false, err
 	}
 	hashes = payload.KeepRefresh(current, want, hashes)
-	same := r.lastApplied.same(current, hashes.Spec)
+	same := wr.lastApplied.same(current, hashes.Spec)
 	if another {
 		return !same && hashes.Base != payload.CachedBase(current), nil
 	}

@@ -26,11 +26,11 @@ import (
 
 // applicationChanged lets through what can change a decision or a payload, and
 // notes when it was seen. A status that others write is neither.
-func (r *Reconciler) applicationChanged() predicate.Predicate {
+func (wa *watcher) applicationChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			if !e.IsInInitialList && e.Object.GetLabels()[contract.PullLabel] != "" {
-				r.tracker.note(client.ObjectKeyFromObject(e.Object), r.now())
+				wa.tracker.note(client.ObjectKeyFromObject(e.Object), wa.now())
 			}
 			return true
 		},
@@ -42,7 +42,7 @@ func (r *Reconciler) applicationChanged() predicate.Predicate {
 			}
 			wished := desiredChanged(before, after)
 			if wished && after.Labels[contract.PullLabel] != "" {
-				r.tracker.note(client.ObjectKeyFromObject(after), r.now())
+				wa.tracker.note(client.ObjectKeyFromObject(after), wa.now())
 			}
 			return wished || ourStatusChanged(before, after) || refreshSays(before, after)
 		},
@@ -104,15 +104,15 @@ func ourConditions(app *argocd.Application) []string {
 
 // workChanged lets through what tells us to write, to go on or to let go, and notes
 // when the agent has applied it. Plain feedback is the mirror's.
-func (r *Reconciler) workChanged(ctx context.Context) predicate.Predicate {
+func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool {
 		if app, named := manifestcache.ClaimantOf(e.Object); named {
-			r.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
+			wa.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
 		}
 		return true
 	}, DeleteFunc: func(e event.DeleteEvent) bool {
 		if app, named := manifestcache.ClaimantOf(e.Object); named && e.Object.GetDeletionTimestamp() == nil {
-			r.unlabelled.note(app, client.ObjectKeyFromObject(e.Object))
+			wa.unlabelled.note(app, client.ObjectKeyFromObject(e.Object))
 		}
 		return true
 	}, UpdateFunc: func(e event.UpdateEvent) bool {
@@ -122,8 +122,8 @@ func (r *Reconciler) workChanged(ctx context.Context) predicate.Predicate {
 			return true
 		}
 		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
-			r.tracker.applied(app, r.now())
-			if after.Stays() || r.index.Several(app) || r.ends(ctx, app) {
+			wa.tracker.applied(app, wa.now())
+			if after.Stays() || wa.index.Several(app) || wa.ends(ctx, app) {
 				return true // it, or the others, may go now
 			}
 		}
@@ -136,8 +136,8 @@ func (r *Reconciler) workChanged(ctx context.Context) predicate.Predicate {
 }
 
 // ends reports whether an Application is gone, on its way out, or not pulled any more.
-func (r *Reconciler) ends(ctx context.Context, key client.ObjectKey) bool {
-	app, err := r.application(ctx, key) // from the cache
+func (wa *watcher) ends(ctx context.Context, key client.ObjectKey) bool {
+	app, err := wa.application(ctx, key) // from the cache
 	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels))
 }
 

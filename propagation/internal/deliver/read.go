@@ -23,9 +23,9 @@ import (
 
 // application returns the cached Application, nil when the cache has none. It is
 // borrowed from the cache.
-func (r *Reconciler) application(ctx context.Context, key client.ObjectKey) (*argocd.Application, error) {
+func (f *gatherer) application(ctx context.Context, key client.ObjectKey) (*argocd.Application, error) {
 	app := &argocd.Application{}
-	err := r.client.Get(ctx, key, app, client.UnsafeDisableDeepCopy)
+	err := f.client.Get(ctx, key, app, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -37,8 +37,8 @@ func (r *Reconciler) application(ctx context.Context, key client.ObjectKey) (*ar
 
 // works returns our ManifestWorks for an Application on all clusters. They are
 // borrowed from the cache, which knows of their spec only what it hashes to.
-func (r *Reconciler) works(key client.ObjectKey) ([]manifestcache.Cached, error) {
-	found, err := r.index.Of(key)
+func (f *gatherer) works(key client.ObjectKey) ([]manifestcache.Cached, error) {
+	found, err := f.index.Of(key)
 	list := make([]manifestcache.Cached, len(found))
 	for i, work := range found {
 		list[i] = *work.Cached()
@@ -53,12 +53,12 @@ type inputReader struct {
 	indexed bool
 }
 
-func (r *Reconciler) cached() inputReader   { return inputReader{r.client, true} }
-func (r *Reconciler) uncached() inputReader { return inputReader{r.live, false} }
+func (f *gatherer) cached() inputReader   { return inputReader{f.client, true} }
+func (f *gatherer) uncached() inputReader { return inputReader{f.live, false} }
 
 // readInputs reads what a decision rests on.
-func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argocd.Application) (policy.Inputs, error) {
-	w := policy.Inputs{Application: app, Bound: r.options.Binding == BindingNone, ArgoCDNamespace: r.options.ArgoCDNamespace, AppNamespaces: r.options.AppNamespaces}
+func (f *gatherer) readInputs(ctx context.Context, from inputReader, app *argocd.Application) (policy.Inputs, error) {
+	w := policy.Inputs{Application: app, Bound: f.options.Binding == BindingNone, ArgoCDNamespace: f.options.ArgoCDNamespace, AppNamespaces: f.options.AppNamespaces}
 	name := app.Annotations[contract.ClusterAnnotation]
 	if !policy.IsClusterName(name) || !contract.IsPulled(app.Labels) {
 		return w, nil
@@ -68,7 +68,7 @@ func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argo
 		return w, err
 	}
 	w.Cluster = cluster
-	if w.OnWithdraw, err = r.onWithdraw(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}); err != nil {
+	if w.OnWithdraw, err = f.onWithdraw(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}); err != nil {
 		return w, err
 	}
 	if !w.Bound {
@@ -76,18 +76,18 @@ func (r *Reconciler) readInputs(ctx context.Context, from inputReader, app *argo
 			return w, err
 		}
 	}
-	if w.HubProject, err = r.project(ctx, from, app); err != nil {
+	if w.HubProject, err = f.project(ctx, from, app); err != nil {
 		return w, err
 	}
-	if err := r.readAgents(ctx, from, &w); err != nil {
+	if err := f.readAgents(ctx, from, &w); err != nil {
 		return w, err
 	}
 	switch {
-	case !r.options.Project:
+	case !f.options.Project:
 	case payload.ProjectName(app) != argocd.DefaultProject:
 		w.Project = w.HubProject
 	case from.indexed: // windows are spoken of, nothing rests on them
-		w.Windows, err = r.namedProject(ctx, from, argocd.DefaultProject)
+		w.Windows, err = f.namedProject(ctx, from, argocd.DefaultProject)
 	}
 	return w, err
 }
@@ -128,21 +128,21 @@ func bound(ctx context.Context, from inputReader, namespace, cluster string) (bo
 // project returns the hub's AppProject that app names, nil when there positively is
 // none. The one of an Application in the Argo CD namespace is not read when it
 // neither travels nor has a say.
-func (r *Reconciler) project(ctx context.Context, from client.Reader, app *argocd.Application) (*argocd.AppProject, error) {
+func (f *gatherer) project(ctx context.Context, from client.Reader, app *argocd.Application) (*argocd.AppProject, error) {
 	name := payload.ProjectName(app)
-	if app.Namespace == r.options.ArgoCDNamespace && (name == argocd.DefaultProject || !r.options.Project) {
+	if app.Namespace == f.options.ArgoCDNamespace && (name == argocd.DefaultProject || !f.options.Project) {
 		return nil, nil
 	}
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return nil, nil // nothing can be called that, and the API server is not asked
 	}
-	return r.namedProject(ctx, from, name)
+	return f.namedProject(ctx, from, name)
 }
 
 // namedProject returns the hub's AppProject of a name, nil when there positively is none.
-func (r *Reconciler) namedProject(ctx context.Context, from client.Reader, name string) (*argocd.AppProject, error) {
+func (f *gatherer) namedProject(ctx context.Context, from client.Reader, name string) (*argocd.AppProject, error) {
 	project := &argocd.AppProject{}
-	err := from.Get(ctx, client.ObjectKey{Namespace: r.options.ArgoCDNamespace, Name: name}, project, client.UnsafeDisableDeepCopy)
+	err := from.Get(ctx, client.ObjectKey{Namespace: f.options.ArgoCDNamespace, Name: name}, project, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil // the managed cluster may have its own
 	}

@@ -39,24 +39,35 @@ const (
 	afterRefusal  = 30 * time.Second   // an admission webhook or a missing namespace may come round
 )
 
-// Reconciler delivers one Application at a time.
+// Reconciler delivers one Application at a time: it gathers what is known, has policy decide,
+// and has its parts carry that out.
 type Reconciler struct {
-	// client reads from the cache and writes; live reads from the API server, for
-	// everything that a deletion rests on.
-	client  client.Client
-	live    client.Reader
-	index   *manifestcache.Index
-	events  events.EventRecorder
-	options Options
-	now     func() time.Time
+	*gatherer
+	*identities
+	*unlabelledWorks
+	*writer
+	*operations
+	*reporter
+	*ender
+}
 
-	lastApplied  lastApplied
-	tracker      tracker
-	gracePeriods gracePeriods
-	unlabelled   unlabelled
-	refreshes    *refreshes.Memory
-	withdrawals  withdrawals
-	swept        chan event.GenericEvent
+// newReconciler puts the parts together.
+func newReconciler(g *gatherer, recorder events.EventRecorder, sent *refreshes.Memory) *Reconciler {
+	timing := &tracker{}
+	r := &Reconciler{
+		gatherer: g, identities: &identities{g}, unlabelledWorks: &unlabelledWorks{gatherer: g}, writer: &writer{gatherer: g, tracker: timing},
+		operations: &operations{gatherer: g, refreshes: sent}, reporter: &reporter{gatherer: g, events: recorder, tracker: timing},
+	}
+	r.ender = &ender{gatherer: g, writer: r.writer, reporter: r.reporter}
+	return r
+}
+
+// newWatcher returns what leads changes to r.
+func newWatcher(r *Reconciler) *watcher {
+	return &watcher{
+		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelledWorks.unlabelled,
+		lastApplied: &r.writer.lastApplied, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
+	}
 }
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -73,22 +84,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, se
 	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options)); err != nil {
 		return err
 	}
-	r := &Reconciler{
-		client:  mgr.GetClient(),
-		live:    mgr.GetAPIReader(),
-		index:   index,
-		events:  mgr.GetEventRecorder("propagation"),
-		options: options,
-		now:     time.Now,
-
-		refreshes: sent,
-		swept:     make(chan event.GenericEvent),
-	}
-	r.withdrawals = withdrawals{budget.New(r.client, r.live, index, r.events, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})}
-	if err := r.watch(ctx, mgr); err != nil {
+	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
+	recorder := mgr.GetEventRecorder("propagation")
+	g.withdrawals = withdrawals{budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})}
+	r := newReconciler(g, recorder, sent)
+	changes := newWatcher(r)
+	if err := changes.watch(ctx, mgr, r); err != nil {
 		return err
 	}
-	if err := errors.Join(mgr.Add(manager.RunnableFunc(r.sweep)), mgr.Add(r.withdrawals.Budget)); err != nil {
+	if err := errors.Join(mgr.Add(manager.RunnableFunc(changes.sweep)), mgr.Add(g.withdrawals.Budget)); err != nil {
 		return fmt.Errorf("add sweep and budget: %w", err)
 	}
 	return nil
@@ -254,25 +258,25 @@ func (r *Reconciler) tooLarge(size int) delivery {
 }
 
 // payloadInputs collects what goes into the work, which is current unless that is nil.
-func (r *Reconciler) payloadInputs(w policy.Inputs, current *manifestcache.Cached, q request.Request) payload.Inputs {
-	p := payload.Inputs{Application: w.Application, CreateNamespace: r.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan, HasAgent: w.HasAgent, InstanceLabel: r.options.InstanceLabel}
+func (f *gatherer) payloadInputs(w policy.Inputs, current *manifestcache.Cached, q request.Request) payload.Inputs {
+	p := payload.Inputs{Application: w.Application, CreateNamespace: f.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan, HasAgent: w.HasAgent, InstanceLabel: f.options.InstanceLabel}
 	if w.OnWithdraw.AsBefore && current != nil {
 		p.Orphan = current.Annotations[contract.OnWithdrawAnnotation] != ""
 	}
 	if w.Project != nil {
 		p.Project = w.Project
-		p.ProjectNamespace = payload.ProjectNamespace(w.Application, r.options.ArgoCDNamespace)
+		p.ProjectNamespace = payload.ProjectNamespace(w.Application, f.options.ArgoCDNamespace)
 	}
 	return p
 }
 
 // recordEvent records a message on the Application.
-func (r *Reconciler) recordEvent(app *argocd.Application, f policy.Message, kind string) {
-	r.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Text)
+func (rep *reporter) recordEvent(app *argocd.Application, f policy.Message, kind string) {
+	rep.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Text)
 }
 
-func (r *Reconciler) recordWarning(app *argocd.Application, f policy.Message) {
-	r.recordEvent(app, f, corev1.EventTypeWarning)
+func (rep *reporter) recordWarning(app *argocd.Application, f policy.Message) {
+	rep.recordEvent(app, f, corev1.EventTypeWarning)
 }
 
 // full returns a cached work as a ManifestWork, nil for none.

@@ -34,17 +34,17 @@ func mirrored(w policy.Inputs, current *manifestcache.Cached) bool {
 
 // endRefresh takes a refresh that came alone, and has been, off the Application. Where
 // the status changes with it the mirror does.
-func (r *Reconciler) endRefresh(ctx context.Context, app *argocd.Application, id string) error {
+func (op *operations) endRefresh(ctx context.Context, app *argocd.Application, id string) error {
 	key := client.ObjectKeyFromObject(app)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "annotations": withoutRefresh()}})
 	if err != nil {
 		return fmt.Errorf("encode Application patch: %w", err)
 	}
-	if err := r.refreshes.End(key, id, app.ResourceVersion); err != nil {
+	if err := op.refreshes.End(key, id, app.ResourceVersion); err != nil {
 		return err
 	}
-	err = r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
-	r.refreshes.Ended(key, id, app.ResourceVersion, err)
+	err = op.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
+	op.refreshes.Ended(key, id, app.ResourceVersion, err)
 	if err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("end %s of Application %s: %w", id, key, err))
 	}

@@ -33,13 +33,13 @@ type step struct {
 }
 
 // plan says what is next about the Application's one-time request, whose work current is.
-func (r *Reconciler) plan(w policy.Inputs, current *manifestcache.Cached) (s step, err error) {
+func (op *operations) plan(w policy.Inputs, current *manifestcache.Cached) (s step, err error) {
 	if s.conditions, err = appstatus.Conditions(w.Application.Status); err != nil {
 		return s, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
 	}
 	claim, made := request.ClaimOf(s.conditions)
 	k := request.Known{Claim: claim, Unseen: request.NeverSeen(w.Cluster, made)}
-	if k.Refreshing, k.Refreshed, err = r.refreshes.Of(w.Application); err != nil {
+	if k.Refreshing, k.Refreshed, err = op.refreshes.Of(w.Application); err != nil {
 		return s, err
 	}
 	s.Plan, s.claim = request.PlanFor(w.Application, full(current), k), claim
@@ -47,7 +47,7 @@ func (r *Reconciler) plan(w policy.Inputs, current *manifestcache.Cached) (s ste
 		return s, nil
 	}
 	// Argo CD's clients take the status for the answer when the refresh is off.
-	done, known := r.refreshes.DoneFor(client.ObjectKeyFromObject(w.Application), s.Request.ID, r.now())
+	done, known := op.refreshes.DoneFor(client.ObjectKeyFromObject(w.Application), s.Request.ID, op.now())
 	if known && done < afterMirror {
 		s.Plan, s.after = request.Plan{Request: s.Request}, afterMirror-done
 	}
@@ -56,24 +56,24 @@ func (r *Reconciler) plan(w policy.Inputs, current *manifestcache.Cached) (s ste
 
 // request sees the Application's one-time request through; written tells that the
 // Application was changed, whose event leads to the next step.
-func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (s step, written bool, err error) {
-	if s, err = r.plan(w, current); err != nil {
+func (op *operations) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (s step, written bool, err error) {
+	if s, err = op.plan(w, current); err != nil {
 		return s, false, err
 	}
 	switch s.Step {
 	case request.StepClaim:
-		return s, true, r.claim(ctx, w.Application, s.conditions, s.Request.ID)
+		return s, true, op.claim(ctx, w.Application, s.conditions, s.Request.ID)
 	case request.StepFinish, request.StepDrop:
 		if s.claim == "" {
-			return s, true, r.endRefresh(ctx, w.Application, s.Request.ID)
+			return s, true, op.endRefresh(ctx, w.Application, s.Request.ID)
 		}
-		return s, true, r.finish(ctx, w.Application, s.conditions, s.Request.ID, s.Done)
+		return s, true, op.finish(ctx, w.Application, s.conditions, s.Request.ID, s.Done)
 	case request.StepSend:
 		if s.claim == "" && s.after == 0 && request.IsRefresh(s.Request.ID) {
-			r.refreshes.Send(client.ObjectKeyFromObject(w.Application), s.Request.ID)
+			op.refreshes.Send(client.ObjectKeyFromObject(w.Application), s.Request.ID)
 		}
 		if s.Replaced {
-			s.Request, err = r.withCarriedRequest(ctx, current, s.Request)
+			s.Request, err = op.withCarriedRequest(ctx, current, s.Request)
 		}
 	case request.StepHold:
 	}
@@ -83,15 +83,15 @@ func (r *Reconciler) request(ctx context.Context, w policy.Inputs, current *mani
 func isClaimCondition(conditionType string) bool { return conditionType == request.ClaimCondition }
 
 // claim gives the Application's request an identity.
-func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
+func (op *operations) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
 	merged, _ := appstatus.Merge(current, isClaimCondition, []appstatus.Condition{{
 		Type: request.ClaimCondition, Message: request.ClaimMessage(id, app.Annotations[contract.ClusterAnnotation]),
-	}}, r.now())
+	}}, op.now())
 	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
 	if err != nil || patch == nil {
 		return err
 	}
-	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := op.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("claim %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))
 	}
 	return nil
@@ -99,8 +99,8 @@ func (r *Reconciler) claim(ctx context.Context, app *argocd.Application, current
 
 // finish removes the kinds of request that are done together with their claim: one
 // write, so that there is no moment in which they could be taken for new.
-func (r *Reconciler) finish(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string, kinds []string) error {
-	merged, _ := appstatus.Merge(current, isClaimCondition, nil, r.now())
+func (op *operations) finish(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string, kinds []string) error {
+	merged, _ := appstatus.Merge(current, isClaimCondition, nil, op.now())
 	metadata := map[string]any{"resourceVersion": app.ResourceVersion}
 	patch := map[string]any{"metadata": metadata, "status": conditionsField(merged)}
 	for _, kind := range kinds {
@@ -115,7 +115,7 @@ func (r *Reconciler) finish(ctx context.Context, app *argocd.Application, curren
 	if err != nil {
 		return fmt.Errorf("encode Application patch: %w", err)
 	}
-	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, raw)); err != nil {
+	if err := op.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, raw)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("finish %s of Application %s/%s: %w", id, app.Namespace, app.Name, err))
 	}
 	ctrl.LoggerFrom(ctx).Info("request ended", "request", id, "done", kinds)

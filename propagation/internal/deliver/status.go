@@ -41,10 +41,10 @@ func conditionsOf(v policy.Decision) []appstatus.Condition {
 
 // updateConditions writes a decision to the Application's conditions and, when it is news, into
 // an Event. Conditions of others stay.
-func (r *Reconciler) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision) error {
-	v = r.withHeld(app, v)
+func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision) error {
+	v = rep.withHeld(app, v)
 	state, reason := stateOf(v)
-	r.tracker.count(client.ObjectKeyFromObject(app), state, reason)
+	rep.tracker.count(client.ObjectKeyFromObject(app), state, reason)
 	current, err := appstatus.Conditions(app.Status)
 	if err != nil {
 		return fmt.Errorf("read status of Application %s/%s: %w", app.Namespace, app.Name, err)
@@ -53,7 +53,7 @@ func (r *Reconciler) updateConditions(ctx context.Context, app *argocd.Applicati
 	if v.Withdrawn {
 		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // whoever gets it next starts anew
 	}
-	merged, changed := appstatus.Merge(current, mine, conditionsOf(v), r.now())
+	merged, changed := appstatus.Merge(current, mine, conditionsOf(v), rep.now())
 	if !changed {
 		return nil
 	}
@@ -61,12 +61,12 @@ func (r *Reconciler) updateConditions(ctx context.Context, app *argocd.Applicati
 	if err != nil || patch == nil {
 		return err
 	}
-	if err := r.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := rep.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("patch conditions of Application %s/%s: %w", app.Namespace, app.Name, err))
 	}
 	for _, f := range append([]policy.Message{v.Refusal}, v.Warnings...) {
 		if f.Text != "" {
-			r.recordWarning(app, f)
+			rep.recordWarning(app, f)
 			ctrl.LoggerFrom(ctx).V(1).Info("updated the conditions of the Application", "reason", f.Reason)
 		}
 	}

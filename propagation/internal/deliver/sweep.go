@@ -22,12 +22,12 @@ import (
 // sweep looks, at start and then now and again, for works and Applications that do
 // not belong together and sends them through Reconcile, which reads again before it
 // acts. Events should leave it nothing to find.
-func (r *Reconciler) sweep(ctx context.Context) error {
-	tick := time.NewTicker(r.options.SweepInterval)
+func (wa *watcher) sweep(ctx context.Context) error {
+	tick := time.NewTicker(wa.options.SweepInterval)
 	defer tick.Stop()
 	for {
-		if err := r.sweepOnce(ctx); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "cannot check all ManifestWorks for missed events", "again", r.options.SweepInterval.String())
+		if err := wa.sweepOnce(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot check all ManifestWorks for missed events", "again", wa.options.SweepInterval.String())
 		}
 		select {
 		case <-ctx.Done():
@@ -37,20 +37,20 @@ func (r *Reconciler) sweep(ctx context.Context) error {
 	}
 }
 
-func (r *Reconciler) sweepOnce(ctx context.Context) error {
+func (wa *watcher) sweepOnce(ctx context.Context) error {
 	var apps argocd.ApplicationList
-	if err := r.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
+	if err := wa.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Applications: %w", err)
 	}
-	works := r.index.All()
+	works := wa.index.All()
 	there := make(map[types.UID]bool, len(works))
 	for _, work := range works {
 		there[work.GetUID()] = true
 	}
-	r.lastApplied.prune(there)
+	wa.lastApplied.prune(there)
 	for _, key := range mismatched(apps.Items, works) {
 		select {
-		case r.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
+		case wa.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
 		case <-ctx.Done():
 			return nil
 		}

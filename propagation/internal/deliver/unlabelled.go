@@ -74,23 +74,23 @@ func afterUncached(works ...manifestcache.Cached) time.Duration {
 
 // withUnlabelled adds an Application's works whose label is gone to the cached ones.
 // wish is the Application, nil when it is gone.
-func (r *Reconciler) withUnlabelled(ctx context.Context, app types.NamespacedName, wish *argocd.Application, works []manifestcache.Cached) ([]manifestcache.Cached, error) {
+func (u *unlabelledWorks) withUnlabelled(ctx context.Context, app types.NamespacedName, wish *argocd.Application, works []manifestcache.Cached) ([]manifestcache.Cached, error) {
 	if wish != nil {
-		if err := r.searchUnlabelled(ctx, wish, works); err != nil {
+		if err := u.searchUnlabelled(ctx, wish, works); err != nil {
 			return nil, err
 		}
 	}
-	for _, key := range r.unlabelled.of(app) {
-		live, err := r.liveWork(ctx, key)
+	for _, key := range u.unlabelled.of(app) {
+		live, err := u.liveWork(ctx, key)
 		if err != nil {
 			return nil, err
 		}
 		if live == nil || live.Labels[contract.PullLabel] == "true" {
-			r.unlabelled.forget(app, key) // gone, or the cache has it or will
+			u.unlabelled.forget(app, key) // gone, or the cache has it or will
 			continue
 		}
 		if claimant, named := manifestcache.ClaimantOf(live); !named || claimant != app {
-			r.unlabelled.forget(app, key)
+			u.unlabelled.forget(app, key)
 			continue
 		}
 		works = append(works, *appcache.Compact(live))
@@ -106,31 +106,31 @@ const notPulled = contract.PullLabel + "!=true"
 // when they are of an earlier life. It asks the API server once for each cluster, and
 // only when an Application has no work there that the cache knows: a restart over a
 // settled fleet asks nothing.
-func (r *Reconciler) searchUnlabelled(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
+func (u *unlabelledWorks) searchUnlabelled(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
 	cluster := app.Annotations[contract.ClusterAnnotation]
 	abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
 	switch {
-	case !contract.IsPulled(app.Labels) || !policy.IsClusterName(cluster) || r.unlabelled.wasSearched(cluster),
+	case !contract.IsPulled(app.Labels) || !policy.IsClusterName(cluster) || u.unlabelled.wasSearched(cluster),
 		abandon && app.DeletionTimestamp != nil,
 		slices.ContainsFunc(works, func(w manifestcache.Cached) bool { return w.Namespace == cluster }):
 		return nil
 	}
 	// A name that no cluster has is a tenant's word: it costs no request and no memory.
-	if there, err := getCluster(ctx, r.client, cluster); err != nil || there == nil {
+	if there, err := getCluster(ctx, u.client, cluster); err != nil || there == nil {
 		return err
 	}
-	_, err, _ := r.unlabelled.searches.Do(cluster, func() (any, error) { return nil, r.searchCluster(ctx, cluster) })
+	_, err, _ := u.unlabelled.searches.Do(cluster, func() (any, error) { return nil, u.searchCluster(ctx, cluster) })
 	return err
 }
 
 // searchCluster notes the works on a cluster that lost their label.
-func (r *Reconciler) searchCluster(ctx context.Context, cluster string) error {
-	if r.unlabelled.wasSearched(cluster) {
+func (u *unlabelledWorks) searchCluster(ctx context.Context, cluster string) error {
+	if u.unlabelled.wasSearched(cluster) {
 		return nil // since the caller looked
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appcache.WorkKind.GroupVersion().WithKind(appcache.WorkKind.Kind + "List"))
-	if err := r.live.List(ctx, list, &client.ListOptions{Namespace: cluster, Raw: &metav1.ListOptions{LabelSelector: notPulled}}); err != nil {
+	if err := u.live.List(ctx, list, &client.ListOptions{Namespace: cluster, Raw: &metav1.ListOptions{LabelSelector: notPulled}}); err != nil {
 		return fmt.Errorf("list ManifestWorks of cluster %s without label %s: %w", cluster, contract.PullLabel, err)
 	}
 	for i := range list.Items {
@@ -138,15 +138,15 @@ func (r *Reconciler) searchCluster(ctx context.Context, cluster string) error {
 		if !ours {
 			continue
 		}
-		work, err := r.liveWork(ctx, client.ObjectKeyFromObject(&list.Items[i]))
+		work, err := u.liveWork(ctx, client.ObjectKeyFromObject(&list.Items[i]))
 		if err != nil {
 			return err
 		}
 		if work != nil && payload.DeliveredBy(&work.Spec).Name == named.Name { // not one that only carries our annotations
-			r.unlabelled.note(named, client.ObjectKeyFromObject(work))
+			u.unlabelled.note(named, client.ObjectKeyFromObject(work))
 		}
 	}
-	r.unlabelled.noteSearched(cluster)
+	u.unlabelled.noteSearched(cluster)
 	return nil
 }
 

@@ -73,27 +73,27 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespac
 
 // watch makes every change that may change a decision reach the Applications that
 // it concerns, and no others.
-func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager) error {
-	err := r.watchAgents(r.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
+func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) error {
+	err := wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
 		Named("deliver").
-		For(&argocd.Application{}, builder.WithPredicates(r.applicationChanged())).
-		WatchesRawSource(r.withdrawals.Source()).
-		WatchesRawSource(source.Channel(r.swept, &handler.EnqueueRequestForObject{})).
-		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(rivalChanged())).
-		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOf), builder.WithPredicates(r.workChanged(ctx))).
+		For(&argocd.Application{}, builder.WithPredicates(wa.applicationChanged())).
+		WatchesRawSource(wa.withdrawals.Source()).
+		WatchesRawSource(source.Channel(wa.swept, &handler.EnqueueRequestForObject{})).
+		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(wa.rivals), builder.WithPredicates(rivalChanged())).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(wa.applicationsOf), builder.WithPredicates(wa.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			r.recordBadPause(&corev1.ObjectReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "ManagedCluster", Name: o.GetName(), UID: o.GetUID()}, o)
-			return append(r.applications(ctx, applicationsByCluster, "", o.GetName()), r.on(ctx, "", o.GetName())...)
+			wa.recordBadPause(&corev1.ObjectReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "ManagedCluster", Name: o.GetName(), UID: o.GetUID()}, o)
+			return append(wa.applications(ctx, applicationsByCluster, "", o.GetName()), wa.on(ctx, "", o.GetName())...)
 		}), builder.WithPredicates(clusterChanged())).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			d, ok := o.(*clusterv1beta1.PlacementDecision)
 			if !ok {
 				return nil
 			}
-			return append(r.applications(ctx, applicationsByCluster, d.Namespace, chosen(d)...), r.on(ctx, d.Namespace, chosen(d)...)...)
+			return append(wa.applications(ctx, applicationsByCluster, d.Namespace, chosen(d)...), wa.on(ctx, d.Namespace, chosen(d)...)...)
 		})).
-		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject)).
-		WithOptions(r.controllerOptions()).
+		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(wa.ofProject)).
+		WithOptions(wa.controllerOptions()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("watch Applications: %w", err)
@@ -101,13 +101,13 @@ func (r *Reconciler) watch(ctx context.Context, mgr ctrl.Manager) error {
 	return nil
 }
 
-func (r *Reconciler) controllerOptions() controller.Options {
-	return controller.Options{MaxConcurrentReconciles: r.options.Concurrency, RateLimiter: boot.Backoff()}
+func (wa *watcher) controllerOptions() controller.Options {
+	return controller.Options{MaxConcurrentReconciles: wa.options.Concurrency, RateLimiter: boot.Backoff()}
 }
 
 // applicationsOf maps a work to the Application that it names and to those that want to be
 // what it delivers.
-func (r *Reconciler) applicationsOf(ctx context.Context, o client.Object) []reconcile.Request {
+func (wa *watcher) applicationsOf(ctx context.Context, o client.Object) []reconcile.Request {
 	key, ok := manifestcache.ApplicationOf(o)
 	if !ok {
 		return nil
@@ -115,32 +115,32 @@ func (r *Reconciler) applicationsOf(ctx context.Context, o client.Object) []reco
 	requests := []reconcile.Request{{NamespacedName: key}}
 	if work, ok := o.(*manifestcache.Work); ok {
 		if there, ok := work.Delivers(); ok {
-			requests = append(requests, r.contend(ctx, o.GetNamespace(), there)...)
+			requests = append(requests, wa.contend(ctx, o.GetNamespace(), there)...)
 		}
 	}
 	return requests
 }
 
 // rivals maps an Application to those that want to be the same on its cluster.
-func (r *Reconciler) rivals(ctx context.Context, o client.Object) []reconcile.Request {
+func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Request {
 	app, ok := o.(*argocd.Application)
 	if !ok || app.Annotations[contract.ClusterAnnotation] == "" {
 		return nil
 	}
-	return r.contend(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
+	return wa.contend(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
 }
 
 // ofProject maps an AppProject to its Applications. Those of the default project in the
 // Argo CD namespace, which it may only have to say something of its sync windows, are
 // looked for: an index of them would cost more.
-func (r *Reconciler) ofProject(ctx context.Context, o client.Object) []reconcile.Request {
-	requests := r.applications(ctx, applicationsByProject, "", o.GetName())
-	if o.GetName() != argocd.DefaultProject || !r.options.Project {
+func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.Request {
+	requests := wa.applications(ctx, applicationsByProject, "", o.GetName())
+	if o.GetName() != argocd.DefaultProject || !wa.options.Project {
 		return requests
 	}
 	var list argocd.ApplicationList
-	if err := r.client.List(ctx, &list, client.InNamespace(r.options.ArgoCDNamespace), client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", r.options.ArgoCDNamespace)
+	if err := wa.client.List(ctx, &list, client.InNamespace(wa.options.ArgoCDNamespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", wa.options.ArgoCDNamespace)
 		return requests
 	}
 	for i := range list.Items {
@@ -153,10 +153,10 @@ func (r *Reconciler) ofProject(ctx context.Context, o client.Object) []reconcile
 
 // on returns the Applications that have works on clusters, of one namespace unless
 // that is empty: a cluster that is not their target any more concerns them, too.
-func (r *Reconciler) on(ctx context.Context, namespace string, clusters ...string) []reconcile.Request {
+func (wa *watcher) on(ctx context.Context, namespace string, clusters ...string) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, cluster := range clusters {
-		apps, err := r.index.On(cluster)
+		apps, err := wa.index.On(cluster)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot list ManifestWorks from the cache", "cluster", cluster)
 			continue
@@ -172,11 +172,11 @@ func (r *Reconciler) on(ctx context.Context, namespace string, clusters ...strin
 
 // applications returns the Applications that an index has under the values, of one
 // namespace unless that is empty.
-func (r *Reconciler) applications(ctx context.Context, name, namespace string, values ...string) []reconcile.Request {
+func (wa *watcher) applications(ctx context.Context, name, namespace string, values ...string) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, value := range values {
 		var list argocd.ApplicationList
-		if err := r.client.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy); err != nil {
+		if err := wa.client.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "index", name)
 			continue
 		}

@@ -85,7 +85,7 @@ func (r *Reconciler) stillRefused(ctx context.Context, app *argocd.Application) 
 }
 
 // changed is the error of a look that found the cache to be behind.
-func (r *Reconciler) changed(app *argocd.Application) error {
+func (en *ender) changed(app *argocd.Application) error {
 	return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
 }
 
@@ -145,7 +145,7 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 // reconcileMissing withdraws the works of an Application that is gone, and stays so: one
 // that is made again at once keeps what it runs.
 func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []manifestcache.Cached) (ctrl.Result, error) {
-	r.tracker.forget(key)
+	r.reporter.tracker.forget(key)
 	r.refreshes.Forget(key)
 	works, err := r.unowned(ctx, works)
 	if err != nil {
@@ -177,10 +177,10 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 // an Application that waits, or is refused, keeps its copy on a former target, so that
 // there is no gap, unless its namespace may not use that cluster any more.
 // It returns when to look again, 0 for not by the clock.
-func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
+func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
 	if state == progressDone && len(c.elsewhere)+len(c.former)+len(c.surplus) > 0 {
-		if applied, err := r.currentApplied(ctx, c); err != nil || applied {
-			return 0, errors.Join(err, r.withdrawFormer(ctx, app, c, applied))
+		if applied, err := en.currentApplied(ctx, c); err != nil || applied {
+			return 0, errors.Join(err, en.withdrawFormer(ctx, app, c, applied))
 		}
 	}
 	var unbound []manifestcache.Cached
@@ -189,7 +189,7 @@ func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c
 		if c.elsewhere[i].DeletionTimestamp != nil {
 			continue
 		}
-		lost, left, err := r.lostBinding(ctx, app, c.elsewhere[i].Namespace)
+		lost, left, err := en.lostBinding(ctx, app, c.elsewhere[i].Namespace)
 		if err != nil {
 			return 0, err
 		}
@@ -197,69 +197,69 @@ func (r *Reconciler) withdrawOld(ctx context.Context, app *argocd.Application, c
 		case lost:
 			unbound = append(unbound, c.elsewhere[i])
 		case left > 0:
-			r.foresee(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1], policy.ReasonNotBound)
+			en.foresee(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1], policy.ReasonNotBound)
 		}
 		wait = sooner(wait, left)
 	}
-	return wait, r.withdrawVerified(ctx, app, withdrawal{app: client.ObjectKeyFromObject(app), works: unbound, reason: policy.ReasonNotBound})
+	return wait, en.withdrawVerified(ctx, app, withdrawal{app: client.ObjectKeyFromObject(app), works: unbound, reason: policy.ReasonNotBound})
 }
 
 // lostBinding reports whether an Application's namespace has not been bound to a
 // cluster for the whole grace period, by the cache and by the API server; left is what
 // remains of the grace period.
-func (r *Reconciler) lostBinding(ctx context.Context, app *argocd.Application, cluster string) (lost bool, left time.Duration, err error) {
-	if r.options.Binding == BindingNone {
+func (en *ender) lostBinding(ctx context.Context, app *argocd.Application, cluster string) (lost bool, left time.Duration, err error) {
+	if en.options.Binding == BindingNone {
 		return false, 0, nil
 	}
 	key := client.ObjectKeyFromObject(app)
-	if yes, err := bound(ctx, r.cached(), app.Namespace, cluster); err != nil || yes {
-		r.gracePeriods.found(key, cluster)
+	if yes, err := bound(ctx, en.cached(), app.Namespace, cluster); err != nil || yes {
+		en.gracePeriods.found(key, cluster)
 		return false, 0, err
 	}
-	if left := r.options.BindingGrace - r.gracePeriods.missing(key, cluster, r.now()); left > 0 {
+	if left := en.options.BindingGrace - en.gracePeriods.missing(key, cluster, en.now()); left > 0 {
 		return false, left, nil
 	}
-	yes, err := bound(ctx, r.uncached(), app.Namespace, cluster)
+	yes, err := bound(ctx, en.uncached(), app.Namespace, cluster)
 	return !yes, 0, err
 }
 
 // withdrawFormer withdraws all but the current work, which is applied.
-func (r *Reconciler) withdrawFormer(ctx context.Context, app *argocd.Application, c copies, applied bool) error {
+func (en *ender) withdrawFormer(ctx context.Context, app *argocd.Application, c copies, applied bool) error {
 	if !applied {
 		return nil
 	}
 	key := client.ObjectKeyFromObject(app)
 	return errors.Join(
-		r.withdrawVerified(ctx, app, withdrawal{app: key, works: c.elsewhere, reason: withdrawnRetargeted}),
-		r.withdrawVerified(ctx, app, withdrawal{app: key, works: c.former, reason: withdrawnRetargeted, renamed: true}),
-		r.withdrawVerified(ctx, app, withdrawal{app: key, works: c.surplus, reason: withdrawnReplaced, shared: true}),
+		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.elsewhere, reason: withdrawnRetargeted}),
+		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.former, reason: withdrawnRetargeted, renamed: true}),
+		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.surplus, reason: withdrawnReplaced, shared: true}),
 	)
 }
 
 // currentApplied reports whether the agent has applied the current work, by the cache and
 // by the API server. The agent takes an object away with the last work that has applied it.
-func (r *Reconciler) currentApplied(ctx context.Context, c copies) (bool, error) {
+func (f *gatherer) currentApplied(ctx context.Context, c copies) (bool, error) {
 	if c.current == nil || !c.current.Kept.Applied() {
 		return false, nil // its event leads back here
 	}
-	live, err := r.liveWork(ctx, client.ObjectKeyFromObject(c.current))
+	live, err := f.liveWork(ctx, client.ObjectKeyFromObject(c.current))
 	return err == nil && live != nil && live.DeletionTimestamp == nil && appliedAt(live) == metav1.ConditionTrue, err
 }
 
 // withdrawVerified withdraws works on account of an Application as the cache has it, once
 // the API server has it so, too.
-func (r *Reconciler) withdrawVerified(ctx context.Context, app *argocd.Application, w withdrawal) error {
+func (en *ender) withdrawVerified(ctx context.Context, app *argocd.Application, w withdrawal) error {
 	w.confirm = func(ctx context.Context) (bool, error) {
 		fresh := &argocd.Application{}
-		if err := r.live.Get(ctx, w.app, fresh); err != nil {
+		if err := en.live.Get(ctx, w.app, fresh); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
 		if fresh.ResourceVersion != app.ResourceVersion {
-			return false, r.changed(app)
+			return false, en.changed(app)
 		}
 		return true, nil
 	}
-	_, err := r.withdraw(ctx, w)
+	_, err := en.withdraw(ctx, w)
 	return err
 }
 

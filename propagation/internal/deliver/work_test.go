@@ -224,7 +224,7 @@ func TestTriesAgain(t *testing.T) {
 
 // After an outage, however long, nobody waits for longer than half a minute.
 func TestTriesAgainSoon(t *testing.T) {
-	r := &Reconciler{options: Options{Concurrency: 1}}
+	r := &watcher{gatherer: &gatherer{options: Options{Concurrency: 1}}}
 	limiter := r.controllerOptions().RateLimiter
 	if limiter == nil {
 		t.Fatal("controller-runtime's own rate limiter waits up to 1000 seconds")
