@@ -54,15 +54,20 @@ func shortLeases() map[string][]string {
 }
 
 // approveRemovals approves, or no longer does, that any number of Applications of the
-// Argo CD namespace is withdrawn: together the tests remove more than the guard lets go.
+// Argo CD namespace is withdrawn: together the tests remove more than a group or the hub may.
 func approveRemovals(ctx context.Context, approved bool) error {
 	value := "null"
 	if approved {
 		value = fmt.Sprintf("%q", "approve until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.WithdrawalsAnnotation, value)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: env.ArgoCDNamespace}}
-	return fleet.Hub.Client.Patch(ctx, namespace, client.RawPatch("application/merge-patch+json", []byte(patch)))
+	for _, name := range []string{env.ArgoCDNamespace, env.ProductNamespace} {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := fleet.Hub.Client.Patch(ctx, namespace, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // await is [scenario.View.Expect] on the view of the fleet.

@@ -58,7 +58,7 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 	start(t)
 	remove(t, app)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
-	applyWell(t, work)
+	applying(t, evil.cluster)
 	testkit.Eventually(t, "the leftover to be withdrawn", func() error {
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), work); err != nil {
 			return err

@@ -240,6 +240,7 @@ func TestPauseCountsWhatWaits(t *testing.T) {
 	says(t, app, policy.WarningCondition, ": 2 changes wait")
 	elsewhere := newCluster(t)
 	p.bind(p.cluster, elsewhere)
+	applying(t, elsewhere)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = elsewhere })
 	says(t, app, policy.WarningCondition, ": 2 changes wait") // one to make, one to withdraw
 	pause(t, namespace(p.namespace), "")
