@@ -102,18 +102,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.GitOpsClusters && !slices.Contains(o.Product, GitOpsCluster) {
 		o.Product = append(slices.Clone(o.Product), GitOpsCluster)
 	}
-	for _, name := range o.Product {
-		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode}, name) {
-			return o, fmt.Errorf("no binary is called %q", name)
-		}
-	}
-	if o.HubOnly && len(o.Clusters) > 0 {
-		return o, fmt.Errorf("a hub only, and %d managed clusters: choose one", len(o.Clusters))
-	}
-	for _, name := range o.Old {
-		if !slices.Contains(o.Clusters, name) {
-			return o, fmt.Errorf("%s is to run the oldest parts, but no managed cluster is called so", name)
-		}
+	if err := o.check(); err != nil {
+		return o, err
 	}
 	if o.ArgoCDCRDs == "" {
 		o.ArgoCDCRDs = newest.crds("argocd")
@@ -129,6 +119,24 @@ func (o Options) withDefaults() (Options, error) {
 		o.Progress = func(string) {}
 	}
 	return o, nil
+}
+
+// check returns what is wrong with the names in o.
+func (o Options) check() error {
+	for _, name := range o.Product {
+		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode}, name) {
+			return fmt.Errorf("no binary is called %q", name)
+		}
+	}
+	if o.HubOnly && len(o.Clusters) > 0 {
+		return fmt.Errorf("a hub only, and %d managed clusters: choose one", len(o.Clusters))
+	}
+	for _, name := range o.Old {
+		if !slices.Contains(o.Clusters, name) {
+			return fmt.Errorf("%s is to run the oldest parts, but no managed cluster is called so", name)
+		}
+	}
+	return nil
 }
 
 // part returns the path of a real part, or an error that says how to build it.

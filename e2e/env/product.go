@@ -187,38 +187,48 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 		binary, "--kubeconfig=" + kubeconfig,
 		"--metrics-bind-address=" + local(ports[0]), "--health-probe-bind-address=" + local(ports[1]),
 	}
-	if name != ResourceSync {
-		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
+	own, err := f.arguments(name, intermediate)
+	if err != nil {
+		return err
 	}
-	if name == ResourceSync || name == Aggregation {
-		args = append(args, "--intermediate-dir="+intermediate)
-	}
-	if name == Aggregation && f.options.Rendered {
-		args = append(args, "--rendered")
-	}
-	if name == Aggregation && f.options.Page {
-		page, err := f.pageArguments()
-		if err != nil {
-			return err
-		}
-		args = append(args, page...)
-	}
-	if name == Propagation && f.options.GitOpsClusters {
-		args = append(args, "--register=false")
-	}
-	if name == GitOpsCluster {
-		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", f.options.Agents))
-	}
-	if name == ResourceSync {
-		args = append(args, f.searchArguments(tokenFile(f.Hub, name))...)
-	}
-	args = append(append(args, f.options.Arguments[name]...), more...)
+	args = append(append(append(args, own...), f.options.Arguments[name]...), more...)
 	p, err := f.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args})
 	if err != nil {
 		return err
 	}
 	p.health = "http://" + local(ports[1]) + "/readyz"
 	return p.AwaitReady(ctx)
+}
+
+// arguments returns what the binary called name is started with by the fleet's options.
+func (f *Fleet) arguments(name, intermediate string) ([]string, error) {
+	var args []string
+	if name != ResourceSync {
+		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
+	}
+	switch name {
+	case Propagation:
+		if f.options.GitOpsClusters {
+			args = append(args, "--register=false")
+		}
+	case ResourceSync:
+		args = append(append(args, "--intermediate-dir="+intermediate), f.searchArguments(tokenFile(f.Hub, name))...)
+	case Aggregation:
+		args = append(args, "--intermediate-dir="+intermediate)
+		if f.options.Rendered {
+			args = append(args, "--rendered")
+		}
+		if f.options.Page {
+			page, err := f.pageArguments()
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, page...)
+		}
+	case GitOpsCluster:
+		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", f.options.Agents))
+	}
+	return args, nil
 }
 
 // IntermediateDir returns the folder that resourcesync and aggregation of one

@@ -166,7 +166,7 @@ func TestRemember_withoutAnyFile(t *testing.T) {
 				expect(t, "nothing has changed", told(), map[types.NamespacedName]int{})
 				expect(t, "held", x.sets[guestbook].remembered != nil, test.kept)
 				x.Forget(guestbook)
-				time.Sleep(remembers)
+				<-time.After(remembers)
 			})
 		})
 	}

@@ -141,7 +141,7 @@ func (p *Page) Start(ctx context.Context) error {
 			close(p.synced)
 		}
 	}()
-	s := p.httpServer(config)
+	s := p.httpServer(config)                                         //nolint:contextcheck // each request has its own
 	s.BaseContext = func(net.Listener) context.Context { return ctx } // open streams end with the process
 	closed := make(chan struct{})
 	go func() {

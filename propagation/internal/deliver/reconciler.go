@@ -65,8 +65,8 @@ func newReconciler(g *gatherer, recorder events.EventRecorder, sent *refreshes.M
 // newWatcher returns what leads changes to r.
 func newWatcher(r *Reconciler) *watcher {
 	return &watcher{
-		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelledWorks.unlabelled,
-		lastApplied: &r.writer.lastApplied, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
+		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelled,
+		lastApplied: &r.lastApplied, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
 	}
 }
 

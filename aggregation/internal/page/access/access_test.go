@@ -246,7 +246,7 @@ func TestAllowed_oneReviewOfANamespaceAMinute(t *testing.T) {
 							t.Fatalf("tenant %d sees %v", n, got)
 						}
 					}
-					time.Sleep(time.Until(seconds.Add(time.Duration(i+1) * time.Second)))
+					<-time.After(time.Until(seconds.Add(time.Duration(i+1) * time.Second)))
 				}
 				// The last ones of many tenants wait for their turn, so a minute may be over for the first.
 				if _, rights := through.take(); rights > 2*test.tenants*(test.namespaces+1) || test.tenants == 1 && rights != test.namespaces+1 {
@@ -277,7 +277,7 @@ func TestAnswersCountForAMinute(t *testing.T) {
 			{"after a minute all", remembered, false, seen, 1, 3},
 			{"after a login the rights", 0, true, seen, 0, 3},
 		} {
-			time.Sleep(step.after)
+			<-time.After(step.after)
 			if step.forget {
 				v, err := a.Authenticate(t.Context(), token)
 				if err != nil {

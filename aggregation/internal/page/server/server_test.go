@@ -213,7 +213,7 @@ func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 		s := &Server{limits: newLimits(), Options: Options{Log: logr.Discard(), Applications: pagetest.New()}}
 		handler := s.built(func(v *visit) {
 			most.Store(max(most.Load(), building.Add(1)))
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			_, _ = v.w.Write(make([]byte, maxSending/4))
 			building.Add(-1)
 		})
@@ -228,12 +228,12 @@ func TestLimits_answersAreMadeFewAtATime(t *testing.T) {
 		for range userBurst {
 			ask("greedy")
 		}
-		time.Sleep(5 * time.Second)
+		<-time.After(5 * time.Second)
 		if most.Load() > maxUserAnswers || building.Load() != 0 {
 			t.Errorf("%d answers of one viewer were made at once, %d still are", most.Load(), building.Load())
 		}
 		other := ask("other")
-		time.Sleep(turnTimeout + 2*time.Second)
+		<-time.After(turnTimeout + 2*time.Second)
 		close(release)
 		all.Wait()
 		if most.Load() > maxBuilding {
