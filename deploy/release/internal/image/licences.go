@@ -26,7 +26,7 @@ var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([
 // module without any text is refused.
 func licences(ctx context.Context, t *source.Tree, c source.Container, architecture string) (map[string][]byte, error) {
 	const format = `{{if .Standard}}std {{.Root}} {{.Dir}}{{else}}{{with .Module}}{{.Path}} {{.Dir}}{{end}} {{.Dir}}{{end}}`
-	arguments := []string{"list", "-deps", "-f", format}
+	arguments := append(make([]string, 0, 4+len(c.Programs)), "list", "-deps", "-f", format)
 	for _, p := range c.Programs {
 		arguments = append(arguments, p.Package)
 	}
