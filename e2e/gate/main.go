@@ -1,0 +1,255 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command gate fails when the code outgrows what one reader can hold: a type with too many
+// methods, files of a package that use each other in circles, and declared names that the
+// field does not have. Arguments are module folders; -allowed names a file with the
+// exceptions that are left, one a line, and one that is no longer needed fails, too.
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/tools/go/packages"
+)
+
+const (
+	mostMethods = 25 // functions whose first parameter is the type count
+	mostUpward  = 8  // arrows between files that use each other, directly or not
+)
+
+// words are not used for declared identifiers: they are of no API that our readers know.
+var words = strings.Fields(`
+	doom doomed lull calm ruling carry foresee judge yield contender elder unheard spoken asked
+	tell told hear heard roster kick handed survey dear company spare begun sighting bare looker
+	lookers struck somebody nobody barge lately`)
+
+func main() {
+	allowed := flag.String("allowed", "", "file with the exceptions that are left")
+	flag.Parse()
+	left, err := exceptions(*allowed)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	failed := false
+	for _, module := range flag.Args() {
+		found, err := look(module)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		for _, f := range found {
+			if most, there := left[f.what]; there {
+				delete(left, f.what)
+				if f.n <= most {
+					continue
+				}
+			}
+			failed = true
+			fmt.Printf("%s: %d, at most %d\n", f.what, f.n, f.most)
+		}
+		for what := range left {
+			if strings.Contains(what, " "+filepath.Base(module)+"/") {
+				failed = true
+				fmt.Printf("%s: an exception that is not needed any more; take it out of %s\n", what, *allowed)
+				delete(left, what)
+			}
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// finding is one that is over its limit.
+type finding struct {
+	what    string
+	n, most int
+}
+
+// exceptions reads lines of "<number> <what>".
+func exceptions(path string) (map[string]int, error) {
+	left := map[string]int{}
+	if path == "" {
+		return left, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		number, what, ok := strings.Cut(strings.TrimSpace(lines.Text()), " ")
+		if number == "" || strings.HasPrefix(number, "#") {
+			continue
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || !ok {
+			return nil, fmt.Errorf("%s: %q: want a number and what it is allowed for", path, lines.Text())
+		}
+		left[what] = n
+	}
+	return left, nil
+}
+
+// look returns what is over its limit in a module.
+func look(module string) ([]finding, error) {
+	list, err := packages.Load(&packages.Config{Dir: module, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps}, "./...")
+	if err != nil {
+		return nil, fmt.Errorf("load %s: %w", module, err)
+	}
+	root, err := filepath.Abs(module)
+	if err != nil {
+		return nil, err
+	}
+	var found []finding
+	for _, p := range list {
+		if len(p.Errors) > 0 {
+			return nil, fmt.Errorf("load %s: %v", p.PkgPath, p.Errors[0])
+		}
+		if len(p.GoFiles) == 0 {
+			continue
+		}
+		folder, err := filepath.Rel(filepath.Dir(root), filepath.Dir(p.GoFiles[0]))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, ofPackage(p, filepath.ToSlash(folder))...)
+	}
+	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.what, b.what) })
+	return found, nil
+}
+
+func ofPackage(p *packages.Package, folder string) []finding {
+	methods, named := map[string]int{}, map[string]int{}
+	for _, file := range p.Syntax {
+		if generated(p.Fset, file) {
+			continue
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				if name := firstType(p, f); name != "" {
+					methods[name]++
+				}
+			}
+		}
+		for id, object := range p.TypesInfo.Defs {
+			if object == nil || p.Fset.File(id.Pos()) != p.Fset.File(file.Pos()) {
+				continue
+			}
+			for _, word := range wordsOf(id.Name) {
+				if slices.Contains(words, word) {
+					named[word]++
+				}
+			}
+		}
+	}
+	var found []finding
+	for name, n := range methods {
+		if n > mostMethods {
+			found = append(found, finding{"methods of " + folder + "." + name, n, mostMethods})
+		}
+	}
+	for word, n := range named {
+		found = append(found, finding{fmt.Sprintf("names with %q in %s", word, folder), n, 0})
+	}
+	if n := upward(p); n > mostUpward {
+		found = append(found, finding{"arrows upward between files of " + folder, n, mostUpward})
+	}
+	return found
+}
+
+func generated(fset *token.FileSet, file *ast.File) bool {
+	return ast.IsGenerated(file) || strings.HasSuffix(fset.Position(file.Pos()).Filename, "_test.go")
+}
+
+// firstType returns the type of the package that a function is about, "" for none.
+func firstType(p *packages.Package, f *ast.FuncDecl) string {
+	fields := f.Type.Params
+	if f.Recv != nil {
+		fields = f.Recv
+	}
+	if len(fields.List) == 0 {
+		return ""
+	}
+	t := p.TypesInfo.TypeOf(fields.List[0].Type)
+	if pointer, ok := t.(*types.Pointer); ok {
+		t = pointer.Elem()
+	}
+	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() == p.Types {
+		return named.Obj().Name()
+	}
+	return ""
+}
+
+// wordsOf splits an identifier at its capitals.
+func wordsOf(name string) []string {
+	var list []string
+	for i, r := range name {
+		if i == 0 || unicode.IsUpper(r) || r == '_' {
+			list = append(list, "")
+		}
+		list[len(list)-1] += string(unicode.ToLower(r))
+	}
+	return list
+}
+
+// upward counts the arrows between files of a package that lie on a circle.
+func upward(p *packages.Package) (n int) {
+	arrows := map[string]map[string]bool{}
+	for id, object := range p.TypesInfo.Uses {
+		if object.Pkg() != p.Types || object.Pos() == token.NoPos {
+			continue
+		}
+		if _, field := object.(*types.Var); field && object.Parent() != p.Types.Scope() {
+			continue
+		}
+		from, to := p.Fset.Position(id.Pos()).Filename, p.Fset.Position(object.Pos()).Filename
+		if from == to {
+			continue
+		}
+		if arrows[from] == nil {
+			arrows[from] = map[string]bool{}
+		}
+		arrows[from][to] = true
+	}
+	for from, targets := range arrows {
+		for to := range targets {
+			if reaches(arrows, to, from) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func reaches(arrows map[string]map[string]bool, from, to string) bool {
+	seen := map[string]bool{from: true}
+	for next := []string{from}; len(next) > 0; {
+		file := next[0]
+		next = next[1:]
+		if file == to {
+			return true
+		}
+		for _, target := range slices.Sorted(maps.Keys(arrows[file])) {
+			if !seen[target] {
+				seen[target] = true
+				next = append(next, target)
+			}
+		}
+	}
+	return false
+}
