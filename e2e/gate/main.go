@@ -210,6 +210,7 @@ func wordsOf(name string) []string {
 // upward counts the arrows between files of a package that lie on a circle.
 func upward(p *packages.Package) (n int) {
 	arrows := map[string]map[string]bool{}
+	uses := map[string][]string{}
 	for id, object := range p.TypesInfo.Uses {
 		if object.Pkg() != p.Types || object.Pos() == token.NoPos {
 			continue
@@ -225,11 +226,15 @@ func upward(p *packages.Package) (n int) {
 			arrows[from] = map[string]bool{}
 		}
 		arrows[from][to] = true
+		uses[from+to] = append(uses[from+to], id.Name)
 	}
 	for from, targets := range arrows {
 		for to := range targets {
 			if reaches(arrows, to, from) {
 				n++
+				if os.Getenv("V") != "" {
+					fmt.Println("   ", filepath.Base(from), "->", filepath.Base(to), uses[from+to])
+				}
 			}
 		}
 	}

@@ -9,16 +9,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -54,56 +47,6 @@ func addAgentIndexes(ctx context.Context, indexer client.FieldIndexer, options O
 }
 
 func agentOf(o client.Object) []string { return some(o.GetLabels()[argocd.AgentNameLabel]) }
-
-// watchAgents has Applications looked at when an agent that concerns them comes or goes.
-func (wa *watcher) watchAgents(b *builder.Builder) *builder.Builder {
-	if len(wa.options.AgentNamespaces) == 0 {
-		return b
-	}
-	changed := predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return len(agentOf(e.Object)) > 0 },
-		DeleteFunc: func(e event.DeleteEvent) bool { return len(agentOf(e.Object)) > 0 },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectOld.GetLabels()[argocd.AgentNameLabel] != e.ObjectNew.GetLabels()[argocd.AgentNameLabel]
-		},
-	}
-	return b.Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		return append(wa.applications(ctx, applicationsByCluster, "", agentOf(o)...), wa.applications(ctx, applicationsByDestination, "", agentOf(o)...)...)
-	}), builder.WithPredicates(changed))
-}
-
-// readAgents notes which agents an Application has to do with.
-func (f *gatherer) readAgents(ctx context.Context, from inputReader, w *policy.Inputs) (err error) {
-	if len(f.options.AgentNamespaces) == 0 {
-		return nil
-	}
-	if w.HasAgent, err = f.hasAgent(ctx, from, w.Application.Annotations[contract.ClusterAnnotation]); err != nil {
-		return err
-	}
-	name := payload.HubDestination(w.Application)
-	if w.Application.Labels[argocd.IgnoreSyncLabel] == "true" {
-		return nil
-	}
-	there, err := f.hasAgent(ctx, from, name)
-	if there {
-		w.ByAgent = name
-	}
-	return err
-}
-
-// hasAgent reports whether there is an agent of that name.
-func (f *gatherer) hasAgent(ctx context.Context, from inputReader, name string) (bool, error) {
-	if len(validation.IsDNS1123Label(name)) > 0 {
-		return false, nil
-	}
-	for _, namespace := range f.options.AgentNamespaces {
-		n, err := agentSecrets(ctx, from, namespace, name)
-		if err != nil || n > 0 {
-			return n > 0, err
-		}
-	}
-	return false, nil
-}
 
 // agentSecrets counts the cluster Secrets that name an agent. Past the cache their
 // metadata is read, no key.

@@ -5,12 +5,10 @@ package deliver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -145,38 +143,4 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 		}
 	}
 	return found, nil
-}
-
-// places names works for people.
-func places(works []manifestcache.Cached) []string {
-	names := make([]string, 0, len(works))
-	for i := range works {
-		names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", works[i].Namespace, works[i].Name))
-	}
-	return names
-}
-
-// release removes Argo CD's finalizers, and only those.
-func (wr *writer) release(ctx context.Context, app *argocd.Application, kept []string) error {
-	if kept == nil {
-		kept = []string{}
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": app.ResourceVersion, "finalizers": kept,
-	}})
-	if err != nil {
-		return fmt.Errorf("encode finalizer patch: %w", err)
-	}
-	if err := wr.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("release Application %s/%s: %w", app.Namespace, app.Name, err)
-	}
-	ctrl.LoggerFrom(ctx).Info("released a deleted Application", "cluster", app.Annotations[contract.ClusterAnnotation])
-	return nil
-}
-
-// isArgoFinalizer reports whether Argo CD of the managed cluster, not the hub's,
-// does what a finalizer asks for.
-func isArgoFinalizer(f string) bool {
-	base, _, _ := strings.Cut(f, "/")
-	return base == argocd.ResourcesFinalizer || base == argocd.PostDeleteFinalizer
 }

@@ -6,19 +6,20 @@ package deliver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
@@ -232,61 +233,6 @@ func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Applica
 	return e, "", nil
 }
 
-// writeEnding writes into a work how it ends.
-func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e payload.Ending) error {
-	patch, err := payload.EndPatch(live, spec, e.Orphan)
-	if err != nil {
-		return err
-	}
-	if _, err := wr.patchWork(ctx, appcache.Compact(live), patch); err != nil {
-		return err
-	}
-	worksWritten.WithLabelValues("update").Inc()
-	ctrl.LoggerFrom(ctx).Info("wrote into a ManifestWork how it ends", "cluster", live.Namespace, "work", live.Name, "orphan", e.Orphan, "finalizers", e.Finalizers)
-	return nil
-}
-
-func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Cached, reason string, leaves bool) error {
-	err := wr.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
-	}
-	worksWithdrawn.WithLabelValues(reason).Inc()
-	ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", reason, "stays", leaves)
-	return nil
-}
-
-// onWithdraw returns what an Application, which is nil when it is gone, or else its
-// ApplicationSet says about the end of its delivery.
-func (f *gatherer) onWithdraw(ctx context.Context, app *argocd.Application, g guard.Group) (policy.OnWithdraw, error) {
-	if app != nil {
-		if w := policy.ParseOnWithdraw(app.Annotations[contract.OnWithdrawAnnotation], "Application "+app.Namespace+"/"+app.Name); w.Says() {
-			return w, nil
-		}
-	}
-	if g.Set == "" {
-		return policy.OnWithdraw{}, nil
-	}
-	set := argocd.ApplicationSetMetadata()
-	if err := f.decisionObject(ctx, set, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}); err != nil {
-		return policy.OnWithdraw{}, err
-	}
-	if set.UID == "" { // its Applications are about to go with it
-		return policy.OnWithdraw{AsBefore: true}, nil
-	}
-	return policy.ParseOnWithdraw(set.Annotations[contract.OnWithdrawAnnotation], argocd.ApplicationSetKind+" "+g.Namespace+"/"+g.Set), nil
-}
-
-// stays reports whether what a work delivers is to stay when it is withdrawn; app is nil
-// when it is gone.
-func (f *gatherer) stays(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
-	if work.Annotations[contract.ObservedAnnotation] != "" {
-		return true, nil
-	}
-	wish, err := f.onWithdraw(ctx, app, groupOf(work))
-	return wish.Problem == "" && cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.WithdrawOrphan, err
-}
-
 func revokes(reason string) bool { return policy.ActOf(reason) == policy.Revoke }
 
 // decision is what is reported of a withdrawal that waits for agents.
@@ -304,18 +250,6 @@ func (o outcome) decision() policy.Decision {
 	return v
 }
 
-// recordOrphansPending records that an Application was released before its clusters applied
-// that what they run stays: the works go once they have, which the sweep sees to.
-func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) {
-	names := places(works)
-	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters applied that what they run stays", "works", names)
-	if more := len(names) - maxReceipt; more > 0 {
-		names = append(names[:maxReceipt], fmt.Sprintf("%d more, see the log", more))
-	}
-	rep.recordWarning(app, policy.Message{Reason: policy.ReasonOrphanPending, Text: fmt.Sprintf(
-		"released before %s applied that what it runs stays; propagation deletes the ManifestWork once it has: do not delete it earlier, or the cluster prunes everything", strings.Join(names, ", "))})
-}
-
 // foresee notes works that will have to be withdrawn unless something comes back in time,
 // so that the guard counts the whole damage when the first has to.
 func (en *ender) foresee(app types.NamespacedName, works []manifestcache.Cached, reason string) {
@@ -324,4 +258,97 @@ func (en *ender) foresee(app types.NamespacedName, works []manifestcache.Cached,
 			en.withdrawals.note(app, &works[i], false, revokes(reason), en.now())
 		}
 	}
+}
+
+// ender ends ManifestWorks, see [ender.withdraw].
+type ender struct {
+	*gatherer
+	*writer
+	*reporter
+	gracePeriods gracePeriods
+}
+
+// changed is the error of a look that found the cache to be behind.
+func (en *ender) changed(app *argocd.Application) error {
+	return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
+}
+
+// withdrawOld withdraws what an earlier wish left behind once the present one is applied:
+// an Application that waits, or is refused, keeps its copy on a former target, so that
+// there is no gap, unless its namespace may not use that cluster any more.
+// It returns when to look again, 0 for not by the clock.
+func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
+	if state == progressDone && len(c.elsewhere)+len(c.former)+len(c.surplus) > 0 {
+		if applied, err := en.currentApplied(ctx, c); err != nil || applied {
+			return 0, errors.Join(err, en.withdrawFormer(ctx, app, c, applied))
+		}
+	}
+	var unbound []manifestcache.Cached
+	var wait time.Duration
+	for i := range c.elsewhere {
+		if c.elsewhere[i].DeletionTimestamp != nil {
+			continue
+		}
+		lost, left, err := en.lostBinding(ctx, app, c.elsewhere[i].Namespace)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case lost:
+			unbound = append(unbound, c.elsewhere[i])
+		case left > 0:
+			en.foresee(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1], policy.ReasonNotBound)
+		}
+		wait = sooner(wait, left)
+	}
+	return wait, en.withdrawVerified(ctx, app, withdrawal{app: client.ObjectKeyFromObject(app), works: unbound, reason: policy.ReasonNotBound})
+}
+
+// lostBinding reports whether an Application's namespace has not been bound to a
+// cluster for the whole grace period, by the cache and by the API server; left is what
+// remains of the grace period.
+func (en *ender) lostBinding(ctx context.Context, app *argocd.Application, cluster string) (lost bool, left time.Duration, err error) {
+	if en.options.Binding == BindingNone {
+		return false, 0, nil
+	}
+	key := client.ObjectKeyFromObject(app)
+	if yes, err := bound(ctx, en.cached(), app.Namespace, cluster); err != nil || yes {
+		en.gracePeriods.found(key, cluster)
+		return false, 0, err
+	}
+	if left := en.options.BindingGrace - en.gracePeriods.missing(key, cluster, en.now()); left > 0 {
+		return false, left, nil
+	}
+	yes, err := bound(ctx, en.uncached(), app.Namespace, cluster)
+	return !yes, 0, err
+}
+
+// withdrawFormer withdraws all but the current work, which is applied.
+func (en *ender) withdrawFormer(ctx context.Context, app *argocd.Application, c copies, applied bool) error {
+	if !applied {
+		return nil
+	}
+	key := client.ObjectKeyFromObject(app)
+	return errors.Join(
+		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.elsewhere, reason: withdrawnRetargeted}),
+		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.former, reason: withdrawnRetargeted, renamed: true}),
+		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.surplus, reason: withdrawnReplaced, shared: true}),
+	)
+}
+
+// withdrawVerified withdraws works on account of an Application as the cache has it, once
+// the API server has it so, too.
+func (en *ender) withdrawVerified(ctx context.Context, app *argocd.Application, w withdrawal) error {
+	w.confirm = func(ctx context.Context) (bool, error) {
+		fresh := &argocd.Application{}
+		if err := en.live.Get(ctx, w.app, fresh); err != nil {
+			return false, client.IgnoreNotFound(err)
+		}
+		if fresh.ResourceVersion != app.ResourceVersion {
+			return false, en.changed(app)
+		}
+		return true, nil
+	}
+	_, err := en.withdraw(ctx, w)
+	return err
 }

@@ -4,19 +4,13 @@
 package deliver
 
 import (
-	"context"
-	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -39,44 +33,3 @@ func (w withdrawals) held(app types.NamespacedName) (guard.HeldBack, bool) { ret
 
 // groupOf returns the group that a work is judged with.
 func groupOf(work metav1.Object) guard.Group { return budget.GroupOf(work) }
-
-// decisionOn returns what operators have decided about a group.
-func (f *gatherer) decisionOn(ctx context.Context, g guard.Group, revocation bool) (guard.Decision, error) {
-	return f.withdrawals.Decision(ctx, g, revocation)
-}
-
-// wordsOfSet returns the annotations of an ApplicationSet. When it is gone they are those
-// that outlive it, unless an administrator has approved that its deliveries go.
-func (f *gatherer) wordsOfSet(ctx context.Context, namespace, set string) (annotations map[string]string, gone bool, err error) {
-	annotations, gone, err = f.withdrawals.SetAnnotations(ctx, namespace, set)
-	if err != nil || !gone || len(annotations) == 0 {
-		return annotations, gone, err
-	}
-	d, err := f.decisionOn(ctx, guard.Group{Namespace: namespace}, false)
-	if d.Word == guard.Approve {
-		annotations = nil
-	}
-	return annotations, gone, err
-}
-
-// withHeld adds to a decision that what it withdraws is held.
-func (rep *reporter) withHeld(app *argocd.Application, v policy.Decision) policy.Decision {
-	why, held := rep.withdrawals.held(client.ObjectKeyFromObject(app))
-	if !held {
-		return v
-	}
-	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: rep.withdrawals.HeldText(why)}
-	switch {
-	case v.Deliver:
-		v.Warnings = append(slices.Clip(v.Warnings), m)
-	case v.Refusal.Text == "" || v.Refusal.Reason == policy.ReasonDeleting:
-		v.Refusal, v.Severity = m, policy.SeverityWarning
-	default:
-		v.Refusal.Text += "; " + m.Text
-	}
-	return v
-}
-
-func (rep *reporter) recordOn(ref *corev1.ObjectReference, m policy.Message) {
-	budget.Record(rep.events, ref, m)
-}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -17,7 +16,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // A cluster, and namespace and name of the Application there, are one delivered
@@ -170,20 +168,6 @@ func (ids *identities) wanting(ctx context.Context, cluster string, app types.Na
 	return found, nil
 }
 
-// identityOf indexes pulled Applications that are called otherwise on their cluster
-// than on the hub; the others are found by their name.
-func identityOf(o client.Object) []string {
-	app, ok := o.(*argocd.Application)
-	if !ok || !contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] == "" || payload.DeliveredNamespace(app) == app.Namespace {
-		return nil
-	}
-	return []string{identityKey(app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))}
-}
-
-func identityKey(cluster string, app types.NamespacedName) string {
-	return cluster + "/" + app.String()
-}
-
 // contend returns the requests of the Applications that want an identity.
 func (ids *identities) contend(ctx context.Context, cluster string, app types.NamespacedName) []reconcile.Request {
 	apps, err := ids.wanting(ctx, cluster, app)
@@ -197,26 +181,5 @@ func (ids *identities) contend(ctx context.Context, cluster string, app types.Na
 	return requests
 }
 
-// yield refuses an Application whose delivered identity belongs to another, and
-// withdraws a copy that it has all the same once the other's is applied.
-func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copies, to *contender) (delivery, error) {
-	cluster, there := app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)
-	if !to.wants {
-		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonWaitingForOld,
-			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
-	}
-	d := delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTaken,
-		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
-		to.key, there, cluster, contract.AppNamespaceAnnotation)}
-	if c.current == nil {
-		return d, nil
-	}
-	d.after = afterRefusal
-	theirs, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: to.copy})
-	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || appliedAt(theirs) != metav1.ConditionTrue {
-		return d, err
-	}
-	return d, r.withdrawVerified(ctx, app, withdrawal{
-		app: client.ObjectKeyFromObject(app), works: append([]manifestcache.Cached{*c.current}, c.surplus...), reason: policy.ReasonTaken, shared: true,
-	})
-}
+// identities finds out to whom a delivered identity belongs.
+type identities struct{ *gatherer }

@@ -165,3 +165,9 @@ func (b *tracker) forget(key types.NamespacedName) {
 	b.count(key, "", "")
 	b.edit(key, func(e *entry) { *e = entry{} })
 }
+
+// isRejected reports whether the API server will say the same again.
+func isRejected(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) ||
+		apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsNotFound(err)
+}

@@ -4,16 +4,11 @@
 package deliver
 
 import (
-	"context"
 	"fmt"
-	"slices"
-
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -48,36 +43,6 @@ const (
 	own                          // proven
 )
 
-func (f *gatherer) relation(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (relation, error) {
-	if payload.IsOwnWork(app, work) {
-		return own, nil
-	}
-	if there, ok := work.Kept.Delivers(); payload.Delivers(app, work, there, ok) {
-		return adoptable, nil
-	}
-	owner, err := f.ownerByName(ctx, work)
-	if err != nil || owner {
-		return ownedByOther, err
-	}
-	return leftover, nil
-}
-
-// ownerByName reports whether a work's name is that of a pulled Application which is
-// to be on the work's cluster: that one repairs what was changed on it.
-func (f *gatherer) ownerByName(ctx context.Context, work *manifestcache.Cached) (bool, error) {
-	var list argocd.ApplicationList
-	err := f.client.List(ctx, &list, client.MatchingFields{applicationsByCluster: work.Namespace}, client.UnsafeDisableDeepCopy)
-	if err != nil {
-		return false, fmt.Errorf("list Applications of cluster %s: %w", work.Namespace, err)
-	}
-	for i := range list.Items {
-		if contract.IsPulled(list.Items[i].Labels) && slices.Contains(payload.WorkNames(&list.Items[i]), work.Name) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // copies are the works of one Application.
 type copies struct {
 	// current carries the Application to its target; nil when none does.
@@ -102,63 +67,23 @@ func (c *copies) standing() *manifestcache.Cached {
 	return &c.former[0]
 }
 
-// copiesOf sorts the works that name an Application; [payload.CurrentWork] says which
-// of several on the target is the current one.
-func (f *gatherer) copiesOf(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (copies, error) {
-	var c copies
-	staying := make([]*manifestcache.Cached, 0, len(works))
-	for i := range works {
-		if works[i].DeletionTimestamp == nil {
-			staying = append(staying, &works[i])
-		}
-	}
-	if i := payload.CurrentWork(app, staying, func(w *manifestcache.Cached) (types.NamespacedName, bool) { return w.Kept.Delivers() }); i >= 0 {
-		c.current = staying[i]
-	}
-	for i := range works {
-		work := &works[i]
-		is, err := f.relation(ctx, app, work)
-		if err != nil {
-			return c, err
-		}
-		if is == ownedByOther {
-			continue
-		}
-		c.all = append(c.all, *work)
-		if is != leftover {
-			c.proven = append(c.proven, *work)
-		}
-		switch {
-		case work.Namespace != app.Annotations[contract.ClusterAnnotation]:
-			c.elsewhere = append(c.elsewhere, *work)
-		case !current(app, work):
-			c.former = append(c.former, *work)
-		case work.DeletionTimestamp != nil:
-			c.terminating = work
-		case work != c.current:
-			c.surplus = append(c.surplus, *work)
-		}
-	}
-	return c, nil
-}
-
 func current(app *argocd.Application, work *manifestcache.Cached) bool {
 	there, ok := work.Kept.Delivers()
 	return payload.IsCurrent(app, work, there, ok)
 }
 
-// unowned returns the works that no living Application has by its name: the works
-// of an Application that is gone.
-func (f *gatherer) unowned(ctx context.Context, works []manifestcache.Cached) ([]manifestcache.Cached, error) {
-	var list []manifestcache.Cached
+// places names works for people.
+func places(works []manifestcache.Cached) []string {
+	names := make([]string, 0, len(works))
 	for i := range works {
-		owned, err := f.ownerByName(ctx, &works[i])
-		if err != nil {
-			return nil, err
-		}
-		if !owned {
-			list = append(list, works[i])
-		}
+		names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", works[i].Namespace, works[i].Name))
 	}
-	return list, nil
+	return names
+}
+
+// isArgoFinalizer reports whether Argo CD of the managed cluster, not the hub's,
+// does what a finalizer asks for.
+func isArgoFinalizer(f string) bool {
+	base, _, _ := strings.Cut(f, "/")
+	return base == argocd.ResourcesFinalizer || base == argocd.PostDeleteFinalizer
 }

@@ -5,15 +5,10 @@ package deliver
 
 import (
 	"bytes"
-	"context"
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -23,31 +18,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
-
-// applicationChanged lets through what can change a decision or a payload, and
-// notes when it was seen. A status that others write is neither.
-func (wa *watcher) applicationChanged() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool {
-			if !e.IsInInitialList && e.Object.GetLabels()[contract.PullLabel] != "" {
-				wa.tracker.note(client.ObjectKeyFromObject(e.Object), wa.now())
-			}
-			return true
-		},
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, ok := e.ObjectOld.(*argocd.Application)
-			after, ok2 := e.ObjectNew.(*argocd.Application)
-			if !ok || !ok2 {
-				return true
-			}
-			wished := desiredChanged(before, after)
-			if wished && after.Labels[contract.PullLabel] != "" {
-				wa.tracker.note(client.ObjectKeyFromObject(after), wa.now())
-			}
-			return wished || ourStatusChanged(before, after) || refreshSays(before, after)
-		},
-	}
-}
 
 // refreshSays: what a refresh has found may be on the hub, see [Reconciler.endRefresh].
 func refreshSays(before, after *argocd.Application) bool {
@@ -102,45 +72,6 @@ func ourConditions(app *argocd.Application) []string {
 	return ours
 }
 
-// workChanged lets through what tells us to write, to go on or to let go, and notes
-// when the agent has applied it. Plain feedback is the mirror's.
-func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
-	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool {
-		if app, named := manifestcache.ClaimantOf(e.Object); named {
-			wa.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
-		}
-		return true
-	}, DeleteFunc: func(e event.DeleteEvent) bool {
-		if app, named := manifestcache.ClaimantOf(e.Object); named && e.Object.GetDeletionTimestamp() == nil {
-			wa.unlabelled.note(app, client.ObjectKeyFromObject(e.Object))
-		}
-		return true
-	}, UpdateFunc: func(e event.UpdateEvent) bool {
-		before, ok := e.ObjectOld.(*manifestcache.Work)
-		after, ok2 := e.ObjectNew.(*manifestcache.Work)
-		if !ok || !ok2 {
-			return true
-		}
-		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
-			wa.tracker.applied(app, wa.now())
-			if after.Stays() || wa.index.Several(app) || wa.ends(ctx, app) {
-				return true // it, or the others, may go now
-			}
-		}
-		// What is only read, or was not to be taken over, is spoken of.
-		if after.Observed() || before.Refusal() != after.Refusal() {
-			return true
-		}
-		return answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
-	}}
-}
-
-// ends reports whether an Application is gone, on its way out, or not pulled any more.
-func (wa *watcher) ends(ctx context.Context, key client.ObjectKey) bool {
-	app, err := wa.application(ctx, key) // from the cache
-	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels))
-}
-
 // answered: the agent may have said something of the request that the work carries.
 func answered(before, after *manifestcache.Work) bool {
 	switch id := after.Request(); {
@@ -151,16 +82,6 @@ func answered(before, after *manifestcache.Work) bool {
 			before.Said(contract.FeedbackRefresh) != after.Said(contract.FeedbackRefresh)
 	}
 	return true
-}
-
-// appliedAt returns the status of the condition Applied at a work's generation, empty while
-// its agent has not reported on that.
-func appliedAt(work *workv1.ManifestWork) metav1.ConditionStatus {
-	c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
-	if c == nil || c.ObservedGeneration < work.Generation {
-		return ""
-	}
-	return c.Status
 }
 
 // clusterChanged lets through what a decision reads of a cluster; its heartbeat is

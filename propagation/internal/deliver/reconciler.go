@@ -7,96 +7,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
-
-// How long to wait before another look, by what is waited for. Changes of what we
-// watch are seen at once; these are for the rest.
-const (
-	afterConflict = boot.ConflictDelay // another controller wrote first; the cache will have it
-	afterUnseen   = 5 * time.Second    // a work that the cache does not have
-	afterPending  = time.Minute        // an agent to apply how a work ends; its event comes first
-	afterMirror   = 10 * time.Second   // the hub's status to say what a refresh has found
-	afterRefusal  = 30 * time.Second   // an admission webhook or a missing namespace may come round
-)
-
-// Reconciler delivers one Application at a time: it gathers what is known, has policy decide,
-// and has its parts carry that out.
-type Reconciler struct {
-	*gatherer
-	*identities
-	*unlabelledWorks
-	*writer
-	*operations
-	*reporter
-	*ender
-}
-
-// newReconciler puts the parts together.
-func newReconciler(g *gatherer, recorder events.EventRecorder, sent *refreshes.Memory) *Reconciler {
-	timing := &tracker{}
-	r := &Reconciler{
-		gatherer: g, identities: &identities{g}, unlabelledWorks: &unlabelledWorks{gatherer: g}, writer: &writer{gatherer: g, tracker: timing},
-		operations: &operations{gatherer: g, refreshes: sent}, reporter: &reporter{gatherer: g, events: recorder, tracker: timing},
-	}
-	r.ender = &ender{gatherer: g, writer: r.writer, reporter: r.reporter}
-	return r
-}
-
-// newWatcher returns what leads changes to r.
-func newWatcher(r *Reconciler) *watcher {
-	return &watcher{
-		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelled,
-		lastApplied: &r.lastApplied, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
-	}
-}
-
-// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,verbs=get;list;watch
-// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placementdecisions,verbs=list;watch
-// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
-// +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
-
-// Setup adds delivery to mgr, of whose cache index is. It notes the refreshes that it sends in sent.
-func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, sent *refreshes.Memory, options Options) error {
-	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options)); err != nil {
-		return err
-	}
-	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
-	recorder := mgr.GetEventRecorder("propagation")
-	g.withdrawals = withdrawals{budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})}
-	r := newReconciler(g, recorder, sent)
-	changes := newWatcher(r)
-	if err := changes.watch(ctx, mgr, r); err != nil {
-		return err
-	}
-	if err := errors.Join(mgr.Add(manager.RunnableFunc(changes.sweep)), mgr.Add(g.withdrawals.Budget)); err != nil {
-		return fmt.Errorf("add sweep and budget: %w", err)
-	}
-	return nil
-}
 
 // Reconcile brings one Application's ManifestWork to what the Application, its
 // cluster and its namespace's placements ask for.
@@ -151,25 +74,6 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return r.deliver(ctx, w, works, v.Warnings)
 }
 
-// progress is how far a delivery has got.
-type progress int
-
-const (
-	progressWaiting progress = iota // for something that ends by itself
-	progressRefused                 // until the Application or the hub is changed
-	progressDone                    // the wanted work is on the hub
-)
-
-// delivery is what came of an attempt.
-type delivery struct {
-	state progress
-	// decision is to be said, unless silent.
-	decision policy.Decision
-	silent   bool
-	// after is when to try again, 0 for not by the clock.
-	after time.Duration
-}
-
 // deliver makes the hub's ManifestWork the wanted one and withdraws what an earlier
 // wish left elsewhere, whatever becomes of the first.
 func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, warnings []policy.Message) (ctrl.Result, error) {
@@ -216,12 +120,6 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 	return r.write(ctx, w, own.work, warnings)
 }
 
-// waitFor is the delivery that waits for a terminating work.
-func waitFor(work *manifestcache.Cached) delivery {
-	return delivery{after: afterUncached(*work), decision: policy.Refuse(policy.ReasonWaitingForOld,
-		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
-}
-
 // write makes current, or a new work, the wanted one.
 func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (delivery, error) {
 	if size := manifestcache.OmittedSpec(w.Application.Spec); size > 0 {
@@ -257,32 +155,26 @@ func (r *Reconciler) tooLarge(size int) delivery {
 		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}
 }
 
-// payloadInputs collects what goes into the work, which is current unless that is nil.
-func (f *gatherer) payloadInputs(w policy.Inputs, current *manifestcache.Cached, q request.Request) payload.Inputs {
-	p := payload.Inputs{Application: w.Application, CreateNamespace: f.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan, HasAgent: w.HasAgent, InstanceLabel: f.options.InstanceLabel}
-	if w.OnWithdraw.AsBefore && current != nil {
-		p.Orphan = current.Annotations[contract.OnWithdrawAnnotation] != ""
+// yield refuses an Application whose delivered identity belongs to another, and
+// withdraws a copy that it has all the same once the other's is applied.
+func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copies, to *contender) (delivery, error) {
+	cluster, there := app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)
+	if !to.wants {
+		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonWaitingForOld,
+			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
 	}
-	if w.Project != nil {
-		p.Project = w.Project
-		p.ProjectNamespace = payload.ProjectNamespace(w.Application, f.options.ArgoCDNamespace)
+	d := delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTaken,
+		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
+		to.key, there, cluster, contract.AppNamespaceAnnotation)}
+	if c.current == nil {
+		return d, nil
 	}
-	return p
-}
-
-// recordEvent records a message on the Application.
-func (rep *reporter) recordEvent(app *argocd.Application, f policy.Message, kind string) {
-	rep.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Text)
-}
-
-func (rep *reporter) recordWarning(app *argocd.Application, f policy.Message) {
-	rep.recordEvent(app, f, corev1.EventTypeWarning)
-}
-
-// full returns a cached work as a ManifestWork, nil for none.
-func full(work *manifestcache.Cached) *workv1.ManifestWork {
-	if work == nil {
-		return nil
+	d.after = afterRefusal
+	theirs, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: to.copy})
+	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || appliedAt(theirs) != metav1.ConditionTrue {
+		return d, err
 	}
-	return &work.ManifestWork
+	return d, r.withdrawVerified(ctx, app, withdrawal{
+		app: client.ObjectKeyFromObject(app), works: append([]manifestcache.Cached{*c.current}, c.surplus...), reason: policy.ReasonTaken, shared: true,
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/singleflight"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,17 +58,6 @@ func (u *unlabelled) of(app types.NamespacedName) []types.NamespacedName {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return slices.Collect(maps.Keys(u.works[app]))
-}
-
-// afterUncached returns when to look again at works of which an end is awaited: no
-// event tells of one that has no label, 0 when all have it.
-func afterUncached(works ...manifestcache.Cached) time.Duration {
-	for i := range works {
-		if works[i].Labels[contract.PullLabel] != "true" {
-			return afterUnseen
-		}
-	}
-	return 0
 }
 
 // withUnlabelled adds an Application's works whose label is gone to the cached ones.
@@ -163,4 +151,10 @@ func (u *unlabelled) noteSearched(cluster string) {
 		u.searched = map[string]bool{}
 	}
 	u.searched[cluster] = true
+}
+
+// unlabelledWorks finds works that the cache does not select.
+type unlabelledWorks struct {
+	*gatherer
+	unlabelled unlabelled
 }

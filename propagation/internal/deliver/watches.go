@@ -6,8 +6,14 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"maps"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -15,61 +21,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
-
-// Indexes of the cache. A key that an object does not have is not indexed.
-const (
-	// applicationsByCluster: Applications by the cluster they name.
-	applicationsByCluster = "deliver.cluster"
-	// applicationsByProject: pulled Applications by project.
-	applicationsByProject = "deliver.project"
-	// applicationsByIdentity: see identityOf.
-	applicationsByIdentity = "deliver.identity"
-	// decisionsByCluster: PlacementDecisions by the clusters that they select.
-	decisionsByCluster = "deliver.decision"
-)
-
-func addIndexes(ctx context.Context, indexer client.FieldIndexer, argocdNamespace string) error {
-	for _, i := range []struct {
-		object client.Object
-		name   string
-		keys   client.IndexerFunc
-	}{
-		{&argocd.Application{}, applicationsByCluster, func(o client.Object) []string { return some(o.GetAnnotations()[contract.ClusterAnnotation]) }},
-		{&argocd.Application{}, applicationsByProject, func(o client.Object) []string {
-			app, ok := o.(*argocd.Application)
-			if !ok || app.Annotations[contract.ClusterAnnotation] == "" {
-				return nil
-			}
-			name := payload.ProjectName(app)
-			if name == argocd.DefaultProject && app.Namespace == argocdNamespace {
-				return nil // which does not travel, see ofProject
-			}
-			return []string{name}
-		}},
-		{&argocd.Application{}, applicationsByIdentity, identityOf},
-		{&clusterv1beta1.PlacementDecision{}, decisionsByCluster, func(o client.Object) []string {
-			if d, ok := o.(*clusterv1beta1.PlacementDecision); ok {
-				return chosen(d)
-			}
-			return nil
-		}},
-	} {
-		if err := indexer.IndexField(ctx, i.object, i.name, i.keys); err != nil {
-			return fmt.Errorf("index %s: %w", i.name, err)
-		}
-	}
-	return nil
-}
 
 // watch makes every change that may change a decision reach the Applications that
 // it concerns, and no others.
@@ -187,18 +151,236 @@ func (wa *watcher) applications(ctx context.Context, name, namespace string, val
 	return requests
 }
 
-// chosen returns the clusters that a decision selects.
-func chosen(d *clusterv1beta1.PlacementDecision) []string {
-	clusters := make([]string, 0, len(d.Status.Decisions))
-	for _, decision := range d.Status.Decisions {
-		clusters = append(clusters, decision.ClusterName)
-	}
-	return clusters
+// watcher leads every change to the Applications that it concerns.
+type watcher struct {
+	*gatherer
+	*identities
+	*reporter
+	unlabelled  *unlabelled
+	lastApplied *lastApplied
+	tracker     *tracker
+	swept       chan event.GenericEvent
 }
 
-func some(s string) []string {
-	if s == "" {
-		return nil
+// watchAgents has Applications looked at when an agent that concerns them comes or goes.
+func (wa *watcher) watchAgents(b *builder.Builder) *builder.Builder {
+	if len(wa.options.AgentNamespaces) == 0 {
+		return b
 	}
-	return []string{s}
+	changed := predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return len(agentOf(e.Object)) > 0 },
+		DeleteFunc: func(e event.DeleteEvent) bool { return len(agentOf(e.Object)) > 0 },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetLabels()[argocd.AgentNameLabel] != e.ObjectNew.GetLabels()[argocd.AgentNameLabel]
+		},
+	}
+	return b.Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return append(wa.applications(ctx, applicationsByCluster, "", agentOf(o)...), wa.applications(ctx, applicationsByDestination, "", agentOf(o)...)...)
+	}), builder.WithPredicates(changed))
+}
+
+// watchDecisions makes a decision reach the guard at once.
+func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
+	changed := builder.WithPredicates(predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return !maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
+	}})
+	decided := handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wa.observeSet(e.Object)
+			wa.decided(ctx, &metav1.PartialObjectMetadata{}, e.Object, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wa.observeSet(e.ObjectNew)
+			wa.decided(ctx, e.ObjectOld, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			wa.observeSet(e.Object)
+			wa.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
+		},
+	}
+	return b.Watches(argocd.ApplicationSetMetadata(), decided, changed).Watches(appcache.NamespaceMetadata(), decided, changed)
+}
+
+// observeSet has the budget remember what an ApplicationSet says.
+func (wa *watcher) observeSet(o client.Object) {
+	if set, ok := o.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
+		wa.withdrawals.Observe(set)
+	}
+}
+
+// decided takes up what has changed between two states of an ApplicationSet or Namespace.
+func (wa *watcher) decided(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	changed := func(key string) bool { return before.GetAnnotations()[key] != after.GetAnnotations()[key] }
+	ofSet := after.GetNamespace() != ""
+	if changed(contract.WithdrawalsAnnotation) {
+		wa.withdrawals.Wake()
+	}
+	if m, ok := after.(*metav1.PartialObjectMetadata); ok {
+		wa.recordInvalid(m, changed)
+	}
+	switch {
+	case changed(contract.PauseAnnotation), ofSet && changed(contract.OnWithdrawAnnotation):
+	case !ofSet && changed(contract.WithdrawalsAnnotation): // an approval ends the pause of an ApplicationSet that is gone
+	default:
+		return
+	}
+	switch {
+	case ofSet:
+		wa.enqueueGroup(ctx, after.GetNamespace(), after.GetName(), q)
+	case after.GetName() == wa.options.HubNamespace:
+		wa.enqueueGroup(ctx, "", "", q)
+	default:
+		wa.enqueueGroup(ctx, after.GetName(), "", q)
+	}
+}
+
+// enqueueGroup enqueues the Applications of an ApplicationSet, with set empty all of a
+// namespace, with both empty all of the hub; those that are gone and have a work among them.
+func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	var apps argocd.ApplicationList
+	if err := wa.client.List(ctx, &apps, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", namespace)
+	}
+	for i := range apps.Items {
+		if set == "" || apps.Items[i].OwningApplicationSet() == set {
+			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
+		}
+	}
+	for _, work := range wa.index.All() {
+		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || groupOf(work).Set == set) {
+			q.Add(reconcile.Request{NamespacedName: app})
+		}
+	}
+}
+
+// applicationChanged lets through what can change a decision or a payload, and
+// notes when it was seen. A status that others write is neither.
+func (wa *watcher) applicationChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool {
+			if !e.IsInInitialList && e.Object.GetLabels()[contract.PullLabel] != "" {
+				wa.tracker.note(client.ObjectKeyFromObject(e.Object), wa.now())
+			}
+			return true
+		},
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*argocd.Application)
+			after, ok2 := e.ObjectNew.(*argocd.Application)
+			if !ok || !ok2 {
+				return true
+			}
+			wished := desiredChanged(before, after)
+			if wished && after.Labels[contract.PullLabel] != "" {
+				wa.tracker.note(client.ObjectKeyFromObject(after), wa.now())
+			}
+			return wished || ourStatusChanged(before, after) || refreshSays(before, after)
+		},
+	}
+}
+
+// workChanged lets through what tells us to write, to go on or to let go, and notes
+// when the agent has applied it. Plain feedback is the mirror's.
+func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool {
+		if app, named := manifestcache.ClaimantOf(e.Object); named {
+			wa.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
+		}
+		return true
+	}, DeleteFunc: func(e event.DeleteEvent) bool {
+		if app, named := manifestcache.ClaimantOf(e.Object); named && e.Object.GetDeletionTimestamp() == nil {
+			wa.unlabelled.note(app, client.ObjectKeyFromObject(e.Object))
+		}
+		return true
+	}, UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*manifestcache.Work)
+		after, ok2 := e.ObjectNew.(*manifestcache.Work)
+		if !ok || !ok2 {
+			return true
+		}
+		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
+			wa.tracker.applied(app, wa.now())
+			if after.Stays() || wa.index.Several(app) || wa.ends(ctx, app) {
+				return true // it, or the others, may go now
+			}
+		}
+		// What is only read, or was not to be taken over, is spoken of.
+		if after.Observed() || before.Refusal() != after.Refusal() {
+			return true
+		}
+		return answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
+	}}
+}
+
+// ends reports whether an Application is gone, on its way out, or not pulled any more.
+func (wa *watcher) ends(ctx context.Context, key client.ObjectKey) bool {
+	app, err := wa.application(ctx, key) // from the cache
+	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels))
+}
+
+// sweep looks, at start and then now and again, for works and Applications that do
+// not belong together and sends them through Reconcile, which reads again before it
+// acts. Events should leave it nothing to find.
+func (wa *watcher) sweep(ctx context.Context) error {
+	tick := time.NewTicker(wa.options.SweepInterval)
+	defer tick.Stop()
+	for {
+		if err := wa.sweepOnce(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot check all ManifestWorks for missed events", "again", wa.options.SweepInterval.String())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (wa *watcher) sweepOnce(ctx context.Context) error {
+	var apps argocd.ApplicationList
+	if err := wa.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list Applications: %w", err)
+	}
+	works := wa.index.All()
+	there := make(map[types.UID]bool, len(works))
+	for _, work := range works {
+		there[work.GetUID()] = true
+	}
+	wa.lastApplied.prune(there)
+	for _, key := range mismatched(apps.Items, works) {
+		select {
+		case wa.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// mismatched returns the Applications whose works are not where their annotation
+// says, Applications that are gone but have works among them.
+func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.NamespacedName {
+	wanted := make(map[types.NamespacedName]string, len(apps))
+	for i := range apps {
+		if contract.IsPulled(apps[i].Labels) && apps[i].DeletionTimestamp == nil {
+			wanted[client.ObjectKeyFromObject(&apps[i])] = apps[i].Annotations[contract.ClusterAnnotation]
+		}
+	}
+	var keys []types.NamespacedName
+	found := make(map[types.NamespacedName]bool, len(works))
+	for _, work := range works {
+		key, ours := work.Application()
+		if !ours {
+			continue
+		}
+		if cluster, there := wanted[key]; !there || cluster != work.Namespace {
+			keys = append(keys, key)
+		}
+		found[key] = true
+	}
+	for key, cluster := range wanted {
+		if cluster != "" && !found[key] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }

@@ -6,7 +6,6 @@ package deliver
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -18,13 +17,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
-)
-
-// Reasons of withdrawals that are no refusals, as in metrics.
-const (
-	withdrawnGone       = "ApplicationGone"
-	withdrawnRetargeted = "Retargeted"
-	withdrawnReplaced   = "Replaced"
 )
 
 // bindingQuiet is how long a lost binding is not spoken of: the placement controller
@@ -82,11 +74,6 @@ func (r *Reconciler) stillRefused(ctx context.Context, app *argocd.Application) 
 		return v, false, r.changed(app) // the cache is behind
 	}
 	return v, true, nil
-}
-
-// changed is the error of a look that found the cache to be behind.
-func (en *ender) changed(app *argocd.Application) error {
-	return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, nil)
 }
 
 // reportNotWithdrawn says why a withdrawal has not come about: it waits for an agent, is held or
@@ -171,102 +158,4 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		return true, nil
 	}})
 	return ctrl.Result{RequeueAfter: o.after}, err
-}
-
-// withdrawOld withdraws what an earlier wish left behind once the present one is applied:
-// an Application that waits, or is refused, keeps its copy on a former target, so that
-// there is no gap, unless its namespace may not use that cluster any more.
-// It returns when to look again, 0 for not by the clock.
-func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
-	if state == progressDone && len(c.elsewhere)+len(c.former)+len(c.surplus) > 0 {
-		if applied, err := en.currentApplied(ctx, c); err != nil || applied {
-			return 0, errors.Join(err, en.withdrawFormer(ctx, app, c, applied))
-		}
-	}
-	var unbound []manifestcache.Cached
-	var wait time.Duration
-	for i := range c.elsewhere {
-		if c.elsewhere[i].DeletionTimestamp != nil {
-			continue
-		}
-		lost, left, err := en.lostBinding(ctx, app, c.elsewhere[i].Namespace)
-		if err != nil {
-			return 0, err
-		}
-		switch {
-		case lost:
-			unbound = append(unbound, c.elsewhere[i])
-		case left > 0:
-			en.foresee(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1], policy.ReasonNotBound)
-		}
-		wait = sooner(wait, left)
-	}
-	return wait, en.withdrawVerified(ctx, app, withdrawal{app: client.ObjectKeyFromObject(app), works: unbound, reason: policy.ReasonNotBound})
-}
-
-// lostBinding reports whether an Application's namespace has not been bound to a
-// cluster for the whole grace period, by the cache and by the API server; left is what
-// remains of the grace period.
-func (en *ender) lostBinding(ctx context.Context, app *argocd.Application, cluster string) (lost bool, left time.Duration, err error) {
-	if en.options.Binding == BindingNone {
-		return false, 0, nil
-	}
-	key := client.ObjectKeyFromObject(app)
-	if yes, err := bound(ctx, en.cached(), app.Namespace, cluster); err != nil || yes {
-		en.gracePeriods.found(key, cluster)
-		return false, 0, err
-	}
-	if left := en.options.BindingGrace - en.gracePeriods.missing(key, cluster, en.now()); left > 0 {
-		return false, left, nil
-	}
-	yes, err := bound(ctx, en.uncached(), app.Namespace, cluster)
-	return !yes, 0, err
-}
-
-// withdrawFormer withdraws all but the current work, which is applied.
-func (en *ender) withdrawFormer(ctx context.Context, app *argocd.Application, c copies, applied bool) error {
-	if !applied {
-		return nil
-	}
-	key := client.ObjectKeyFromObject(app)
-	return errors.Join(
-		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.elsewhere, reason: withdrawnRetargeted}),
-		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.former, reason: withdrawnRetargeted, renamed: true}),
-		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.surplus, reason: withdrawnReplaced, shared: true}),
-	)
-}
-
-// currentApplied reports whether the agent has applied the current work, by the cache and
-// by the API server. The agent takes an object away with the last work that has applied it.
-func (f *gatherer) currentApplied(ctx context.Context, c copies) (bool, error) {
-	if c.current == nil || !c.current.Kept.Applied() {
-		return false, nil // its event leads back here
-	}
-	live, err := f.liveWork(ctx, client.ObjectKeyFromObject(c.current))
-	return err == nil && live != nil && live.DeletionTimestamp == nil && appliedAt(live) == metav1.ConditionTrue, err
-}
-
-// withdrawVerified withdraws works on account of an Application as the cache has it, once
-// the API server has it so, too.
-func (en *ender) withdrawVerified(ctx context.Context, app *argocd.Application, w withdrawal) error {
-	w.confirm = func(ctx context.Context) (bool, error) {
-		fresh := &argocd.Application{}
-		if err := en.live.Get(ctx, w.app, fresh); err != nil {
-			return false, client.IgnoreNotFound(err)
-		}
-		if fresh.ResourceVersion != app.ResourceVersion {
-			return false, en.changed(app)
-		}
-		return true, nil
-	}
-	_, err := en.withdraw(ctx, w)
-	return err
-}
-
-// sooner returns the shorter of two waits, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return min(a, b)
 }

@@ -15,21 +15,53 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// step is what is next about an Application's one-time request.
-type step struct {
-	request.Plan
-	conditions []appstatus.Condition
-	// claim is that on the Application; a refresh alone has none.
-	claim string
-	// after is when to look again, 0 for not by the clock.
-	after time.Duration
+// operations sees one-time requests of Applications through.
+type operations struct {
+	*gatherer
+	refreshes *refreshes.Memory
+}
+
+// withCarriedRequest puts the request that a work carries in the place of q's.
+func (op *operations) withCarriedRequest(ctx context.Context, current *manifestcache.Cached, q request.Request) (request.Request, error) {
+	stored, err := op.storedWork(ctx, current)
+	if err != nil {
+		return q, err
+	}
+	kept, err := payload.CarriedRequest(&stored.Spec, q)
+	if err != nil {
+		return q, fmt.Errorf("decode the Application in ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
+	}
+	return kept, nil
+}
+
+// endRefresh takes a refresh that came alone, and has been, off the Application. Where
+// the status changes with it the mirror does.
+func (op *operations) endRefresh(ctx context.Context, app *argocd.Application, id string) error {
+	key := client.ObjectKeyFromObject(app)
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "annotations": withoutRefresh()}})
+	if err != nil {
+		return fmt.Errorf("encode Application patch: %w", err)
+	}
+	if err := op.refreshes.End(key, id, app.ResourceVersion); err != nil {
+		return err
+	}
+	err = op.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
+	op.refreshes.Ended(key, id, app.ResourceVersion, err)
+	if err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("end %s of Application %s: %w", id, key, err))
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("refresh ended", "request", id)
+	return nil
 }
 
 // plan says what is next about the Application's one-time request, whose work current is.
@@ -80,8 +112,6 @@ func (op *operations) request(ctx context.Context, w policy.Inputs, current *man
 	return s, false, err
 }
 
-func isClaimCondition(conditionType string) bool { return conditionType == request.ClaimCondition }
-
 // claim gives the Application's request an identity.
 func (op *operations) claim(ctx context.Context, app *argocd.Application, current []appstatus.Condition, id string) error {
 	merged, _ := appstatus.Merge(current, isClaimCondition, []appstatus.Condition{{
@@ -120,4 +150,36 @@ func (op *operations) finish(ctx context.Context, app *argocd.Application, curre
 	}
 	ctrl.LoggerFrom(ctx).Info("request ended", "request", id, "done", kinds)
 	return nil
+}
+
+// step is what is next about an Application's one-time request.
+type step struct {
+	request.Plan
+	conditions []appstatus.Condition
+	// claim is that on the Application; a refresh alone has none.
+	claim string
+	// after is when to look again, 0 for not by the clock.
+	after time.Duration
+}
+
+// mirrored reports whether the Application's status has the sync status and revision that
+// its work reports.
+func mirrored(w policy.Inputs, current *manifestcache.Cached) bool {
+	observed := status.Work(&current.ManifestWork, status.ClusterOf(current.Namespace, w.Cluster))
+	var is struct {
+		Sync struct{ Status, Revision string } `json:"sync"`
+	}
+	if !observed.Reported || json.Unmarshal(w.Application.Status, &is) != nil {
+		return !observed.Reported
+	}
+	return is.Sync.Status == observed.Sync && (is.Sync.Revision == observed.Revision || observed.Revision == "")
+}
+
+// withoutRefresh is what a merge patch says of the annotations of a refresh that has been.
+func withoutRefresh() map[string]any {
+	annotations := map[string]any{}
+	for _, name := range request.RefreshAnnotations() {
+		annotations[name] = nil
+	}
+	return annotations
 }

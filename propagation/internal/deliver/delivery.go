@@ -1,0 +1,95 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// applyResult is what came of writing a work.
+type applyResult struct {
+	name     string
+	warnings []policy.Message
+}
+
+// notApplied returns what becomes of an Application whose work could not be written: one
+// that the API server rejects is refused, the rest is tried again. what begins the message.
+func notApplied(what string, current *manifestcache.Cached, err error) (delivery, error) {
+	switch {
+	case current != nil && apierrors.IsNotFound(err):
+		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
+	case isRejected(err):
+		errorsTotal.WithLabelValues(errorKind(err)).Inc()
+		return delivery{state: progressRefused, after: afterRefusal, decision: policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err)}, nil
+	}
+	return delivery{}, err
+}
+
+// How long to wait before another look, by what is waited for. Changes of what we
+// watch are seen at once; these are for the rest.
+const (
+	afterConflict = boot.ConflictDelay // another controller wrote first; the cache will have it
+	afterUnseen   = 5 * time.Second    // a work that the cache does not have
+	afterPending  = time.Minute        // an agent to apply how a work ends; its event comes first
+	afterMirror   = 10 * time.Second   // the hub's status to say what a refresh has found
+	afterRefusal  = 30 * time.Second   // an admission webhook or a missing namespace may come round
+)
+
+// sooner returns the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
+}
+
+// afterUncached returns when to look again at works of which an end is awaited: no
+// event tells of one that has no label, 0 when all have it.
+func afterUncached(works ...manifestcache.Cached) time.Duration {
+	for i := range works {
+		if works[i].Labels[contract.PullLabel] != "true" {
+			return afterUnseen
+		}
+	}
+	return 0
+}
+
+// Reasons of withdrawals that are no refusals, as in metrics.
+const (
+	withdrawnGone       = "ApplicationGone"
+	withdrawnRetargeted = "Retargeted"
+	withdrawnReplaced   = "Replaced"
+)
+
+// progress is how far a delivery has got.
+type progress int
+
+const (
+	progressWaiting progress = iota // for something that ends by itself
+	progressRefused                 // until the Application or the hub is changed
+	progressDone                    // the wanted work is on the hub
+)
+
+// delivery is what came of an attempt.
+type delivery struct {
+	state progress
+	// decision is to be said, unless silent.
+	decision policy.Decision
+	silent   bool
+	// after is when to try again, 0 for not by the clock.
+	after time.Duration
+}
+
+// waitFor is the delivery that waits for a terminating work.
+func waitFor(work *manifestcache.Cached) delivery {
+	return delivery{after: afterUncached(*work), decision: policy.Refuse(policy.ReasonWaitingForOld,
+		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
+}

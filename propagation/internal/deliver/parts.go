@@ -1,0 +1,33 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"k8s.io/client-go/tools/events"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
+)
+
+// Reconciler delivers one Application at a time: it gathers what is known, has policy decide,
+// and has its parts carry that out.
+type Reconciler struct {
+	*gatherer
+	*identities
+	*unlabelledWorks
+	*writer
+	*operations
+	*reporter
+	*ender
+}
+
+// newReconciler puts the parts together.
+func newReconciler(g *gatherer, recorder events.EventRecorder, sent *refreshes.Memory) *Reconciler {
+	timing := &tracker{}
+	r := &Reconciler{
+		gatherer: g, identities: &identities{g}, unlabelledWorks: &unlabelledWorks{gatherer: g}, writer: &writer{gatherer: g, tracker: timing},
+		operations: &operations{gatherer: g, refreshes: sent}, reporter: &reporter{gatherer: g, events: recorder, tracker: timing},
+	}
+	r.ender = &ender{gatherer: g, writer: r.writer, reporter: r.reporter}
+	return r
+}

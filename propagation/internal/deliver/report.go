@@ -1,0 +1,198 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// reporter writes conditions and Events, and counts them.
+type reporter struct {
+	*gatherer
+	events  events.EventRecorder
+	tracker *tracker
+}
+
+// recordAbandoned leaves a receipt of what an Application that is let go may have left
+// on clusters: on the Application, which is there no more, and in the log. It asks
+// nobody. The works stay in deletion until their cluster returns and prunes, or is
+// removed.
+func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
+	left := strings.Join(rep.contents(ctx, app), ", ")
+	var lines []string
+	for i := range works {
+		work := &works[i]
+		cluster, err := getCluster(ctx, rep.client, work.Namespace)
+		if err != nil {
+			return err
+		}
+		heard := "is available"
+		if state := status.ClusterOf(work.Namespace, cluster); !state.Available {
+			heard = "has not been available"
+			if !state.Since.IsZero() {
+				heard += " since " + state.Since.UTC().Format(time.RFC3339)
+			}
+		}
+		lines = append(lines, fmt.Sprintf("cluster %q, which %s (ManifestWork %s)", work.Namespace, heard, work.Name))
+		ctrl.LoggerFrom(ctx).Info("released an Application before its cluster confirmed the prune", "cluster", work.Namespace, "work", work.Name, "left", left, "state", heard)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if more := len(lines) - maxReceipt; more > 0 {
+		lines = append(lines[:maxReceipt], fmt.Sprintf("and %d more, see the log", more))
+	}
+	rep.recordWarning(app, policy.Message{Reason: "Abandoned", Text: fmt.Sprintf(
+		"released before the cluster confirmed the prune: %s and what they deployed may be left on %s; its ManifestWork stays in deletion, so that a cluster that returns prunes them",
+		left, strings.Join(lines, "; "))})
+	return nil
+}
+
+// contents names what travels with an Application, as far as the cache tells.
+func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []string {
+	there := payload.DeliveredName(app)
+	left := []string{"Application " + there.String()}
+	if rep.options.Namespace {
+		left = append(left, "Namespace "+there.Namespace)
+	}
+	if !rep.options.Project || payload.ProjectName(app) == argocd.DefaultProject {
+		return left
+	}
+	// One that cannot be read now may have travelled all the same.
+	if project, err := rep.project(ctx, rep.client, app); err != nil || project != nil {
+		left = append(left, "AppProject "+payload.ProjectNamespace(app, rep.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
+	}
+	return left
+}
+
+// recordOrphansPending records that an Application was released before its clusters applied
+// that what they run stays: the works go once they have, which the sweep sees to.
+func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) {
+	names := places(works)
+	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters applied that what they run stays", "works", names)
+	if more := len(names) - maxReceipt; more > 0 {
+		names = append(names[:maxReceipt], fmt.Sprintf("%d more, see the log", more))
+	}
+	rep.recordWarning(app, policy.Message{Reason: policy.ReasonOrphanPending, Text: fmt.Sprintf(
+		"released before %s applied that what it runs stays; propagation deletes the ManifestWork once it has: do not delete it earlier, or the cluster prunes everything", strings.Join(names, ", "))})
+}
+
+// withHeld adds to a decision that what it withdraws is held.
+func (rep *reporter) withHeld(app *argocd.Application, v policy.Decision) policy.Decision {
+	why, held := rep.withdrawals.held(client.ObjectKeyFromObject(app))
+	if !held {
+		return v
+	}
+	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: rep.withdrawals.HeldText(why)}
+	switch {
+	case v.Deliver:
+		v.Warnings = append(slices.Clip(v.Warnings), m)
+	case v.Refusal.Text == "" || v.Refusal.Reason == policy.ReasonDeleting:
+		v.Refusal, v.Severity = m, policy.SeverityWarning
+	default:
+		v.Refusal.Text += "; " + m.Text
+	}
+	return v
+}
+
+func (rep *reporter) recordOn(ref *corev1.ObjectReference, m policy.Message) {
+	budget.Record(rep.events, ref, m)
+}
+
+// recordInvalid records on an ApplicationSet or Namespace which changed annotation cannot be
+// followed.
+func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func(key string) bool) {
+	record := func(text string) {
+		rep.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
+	}
+	if changed(contract.WithdrawalsAnnotation) {
+		if _, err := guard.Parse(m.Annotations[contract.WithdrawalsAnnotation], "", rep.now()); err != nil {
+			record("nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error())
+		}
+	}
+	if changed(contract.OnWithdrawAnnotation) && m.Namespace != "" {
+		if w := policy.ParseOnWithdraw(m.Annotations[contract.OnWithdrawAnnotation], m.Kind+" "+m.Namespace+"/"+m.Name); w.Problem != "" {
+			record("nothing of it is delivered or withdrawn until this is corrected: " + w.Problem)
+		}
+	}
+	if changed(contract.PauseAnnotation) {
+		rep.recordBadPause(budget.Reference(m), m)
+	}
+}
+
+// recordBadPause records on an object that the value of its pause is invalid.
+func (rep *reporter) recordBadPause(ref *corev1.ObjectReference, o client.Object) {
+	if p := policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], "", rep.now()); p.Problem != "" {
+		rep.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused until the value is corrected: annotation " + contract.KeyPrefix + p.Problem})
+	}
+}
+
+// recordEvent records a message on the Application.
+func (rep *reporter) recordEvent(app *argocd.Application, f policy.Message, kind string) {
+	rep.events.Eventf(app, nil, kind, f.Reason, "Deliver", "%s", f.Text)
+}
+
+func (rep *reporter) recordWarning(app *argocd.Application, f policy.Message) {
+	rep.recordEvent(app, f, corev1.EventTypeWarning)
+}
+
+// updateConditions writes a decision to the Application's conditions and, when it is news, into
+// an Event. Conditions of others stay.
+func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision) error {
+	v = rep.withHeld(app, v)
+	state, reason := stateOf(v)
+	rep.tracker.count(client.ObjectKeyFromObject(app), state, reason)
+	current, err := appstatus.Conditions(app.Status)
+	if err != nil {
+		return fmt.Errorf("read status of Application %s/%s: %w", app.Namespace, app.Name, err)
+	}
+	mine := isOurCondition
+	if v.Withdrawn {
+		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // whoever gets it next starts anew
+	}
+	merged, changed := appstatus.Merge(current, mine, conditionsOf(v), rep.now())
+	if !changed {
+		return nil
+	}
+	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, conditionsField(merged))
+	if err != nil || patch == nil {
+		return err
+	}
+	if err := rep.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return client.IgnoreNotFound(fmt.Errorf("patch conditions of Application %s/%s: %w", app.Namespace, app.Name, err))
+	}
+	for _, f := range append([]policy.Message{v.Refusal}, v.Warnings...) {
+		if f.Text != "" {
+			rep.recordWarning(app, f)
+			ctrl.LoggerFrom(ctx).V(1).Info("updated the conditions of the Application", "reason", f.Reason)
+		}
+	}
+	return nil
+}
+
+// maxReceipt is how many works one receipt speaks of; an Event's note has 1 kB.
+const maxReceipt = 3

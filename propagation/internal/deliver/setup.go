@@ -1,0 +1,55 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placementdecisions,verbs=list;watch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
+
+// newWatcher returns what leads changes to r.
+func newWatcher(r *Reconciler) *watcher {
+	return &watcher{
+		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelled,
+		lastApplied: &r.lastApplied, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
+	}
+}
+
+// Setup adds delivery to mgr, of whose cache index is. It notes the refreshes that it sends in sent.
+func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, sent *refreshes.Memory, options Options) error {
+	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options)); err != nil {
+		return err
+	}
+	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
+	recorder := mgr.GetEventRecorder("propagation")
+	g.withdrawals = withdrawals{budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})}
+	r := newReconciler(g, recorder, sent)
+	changes := newWatcher(r)
+	if err := changes.watch(ctx, mgr, r); err != nil {
+		return err
+	}
+	if err := errors.Join(mgr.Add(manager.RunnableFunc(changes.sweep)), mgr.Add(g.withdrawals.Budget)); err != nil {
+		return fmt.Errorf("add sweep and budget: %w", err)
+	}
+	return nil
+}

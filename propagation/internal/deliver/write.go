@@ -1,0 +1,362 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// writer writes ManifestWorks.
+type writer struct {
+	*gatherer
+	lastApplied lastApplied
+	tracker     *tracker
+}
+
+// create writes a new work under the first name that no other work has. The error is
+// an [existingWorkError] when the Application's own work has it.
+func (wr *writer) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
+	for _, name := range payload.WorkNames(app) {
+		want.Name = name
+		written := want.DeepCopy()
+		err := wr.client.Create(ctx, written)
+		if err == nil {
+			wr.tracker.wrote(client.ObjectKeyFromObject(app), "create", wr.now())
+			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
+			wr.lastApplied.remember(written, hash)
+			return name, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, name, err)
+		}
+		there, err := wr.liveWork(ctx, client.ObjectKeyFromObject(want))
+		if err != nil {
+			return "", err
+		}
+		if there == nil {
+			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // deleted in between
+		}
+		delivers := payload.DeliveredBy(&there.Spec)
+		if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
+			if delivers.Name != "" && delivers != payload.DeliveredName(app) {
+				continue // a former one, which ends once this one is applied
+			}
+			return "", apierrors.NewConflict(workv1.Resource("manifestworks"), name, nil) // the cache is behind
+		}
+		if delivers == payload.DeliveredName(app) {
+			return "", &existingWorkError{appcache.Compact(there)}
+		}
+	}
+	return "", fmt.Errorf("create ManifestWork for Application %s/%s: all its names are taken on cluster %s", app.Namespace, app.Name, want.Namespace)
+}
+
+// nameTaken warns about a work that could not have its usual name and still cannot.
+func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluster, name string) ([]policy.Message, error) {
+	own := payload.WorkNames(app)
+	if slices.Index(own, name) <= 0 {
+		return nil, nil // it has it, or keeps the name of an earlier life
+	}
+	there, err := wr.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: own[0]})
+	if err != nil || there == nil {
+		return nil, err
+	}
+	if claimant, named := manifestcache.ClaimantOf(there); named && claimant == client.ObjectKeyFromObject(app) {
+		return nil, nil // its own of before a move within the cluster, which is on its way out
+	}
+	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(
+		"delivered as ManifestWork %s/%s, since another ManifestWork has the name %s: remove or rename that one", cluster, name, own[0])}}, nil
+}
+
+// applyWork makes the work on the hub the wanted one. Nothing is written when it is, or
+// while the managed cluster is at the request in it.
+func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
+	c, err := payload.HashesOf(&want.Spec, p.Request)
+	if err != nil {
+		return applyResult{}, err
+	}
+	if current == nil {
+		name, err := wr.create(ctx, app, want, c.Spec)
+		return applyResult{name: name}, err
+	}
+	result := applyResult{name: current.Name}
+	c = payload.KeepRefresh(current, want, c)
+	same := wr.lastApplied.same(current, c.Spec)
+	withSpec := !same || payload.Polls(current)
+	wanted := c.Spec
+	if p.Step == request.StepHold && withSpec {
+		if withSpec, c, result.warnings, err = wr.hold(ctx, current, want, p, c); err != nil {
+			return result, err
+		}
+	}
+	payload.MarkGeneration(current, want, withSpec, c.Base)
+	payload.MarkStored(current, want, wanted, same, withSpec)
+	key := client.ObjectKeyFromObject(app)
+	patch, err := payload.Patch(current, want, withSpec)
+	if err != nil {
+		return result, err
+	}
+	if patch == nil {
+		wr.tracker.unchanged(key, &current.ManifestWork, wr.now())
+		return result, nil
+	}
+	written, err := wr.patchWork(ctx, current, patch)
+	if err != nil {
+		return result, err
+	}
+	wr.tracker.wrote(key, "update", wr.now())
+	ctrl.LoggerFrom(ctx).V(1).Info("updated ManifestWork", "cluster", written.Namespace, "work", written.Name, "generation", written.Generation)
+	if !withSpec {
+		return result, nil
+	}
+	wr.lastApplied.remember(written, c.Spec)
+	return result, nil
+}
+
+// patchWork sends a patch that was made for current and returns the new metadata.
+// When current is out of date the error is a conflict.
+func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Cached, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
+	written := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
+	written.SetGroupVersionKind(appcache.WorkKind)
+	err := wr.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, patch))
+	if err == nil {
+		return written, nil
+	}
+	switch {
+	case apierrors.IsNotFound(err): // deleted since
+		err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
+	case apierrors.IsInvalid(err):
+		// A step may have failed only because the map or key it is about has gone.
+		now := &workv1.ManifestWork{}
+		if live := wr.live.Get(ctx, client.ObjectKeyFromObject(&current.ManifestWork), now); live == nil && now.ResourceVersion != current.ResourceVersion {
+			err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
+		}
+	}
+	return nil, fmt.Errorf("patch ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
+}
+
+// release removes Argo CD's finalizers, and only those.
+func (wr *writer) release(ctx context.Context, app *argocd.Application, kept []string) error {
+	if kept == nil {
+		kept = []string{}
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": app.ResourceVersion, "finalizers": kept,
+	}})
+	if err != nil {
+		return fmt.Errorf("encode finalizer patch: %w", err)
+	}
+	if err := wr.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("release Application %s/%s: %w", app.Namespace, app.Name, err)
+	}
+	ctrl.LoggerFrom(ctx).Info("released a deleted Application", "cluster", app.Annotations[contract.ClusterAnnotation])
+	return nil
+}
+
+// writeEnding writes into a work how it ends.
+func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e payload.Ending) error {
+	patch, err := payload.EndPatch(live, spec, e.Orphan)
+	if err != nil {
+		return err
+	}
+	if _, err := wr.patchWork(ctx, appcache.Compact(live), patch); err != nil {
+		return err
+	}
+	worksWritten.WithLabelValues("update").Inc()
+	ctrl.LoggerFrom(ctx).Info("wrote into a ManifestWork how it ends", "cluster", live.Namespace, "work", live.Name, "orphan", e.Orphan, "finalizers", e.Finalizers)
+	return nil
+}
+
+func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Cached, reason string, leaves bool) error {
+	err := wr.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	}
+	worksWithdrawn.WithLabelValues(reason).Inc()
+	ctrl.LoggerFrom(ctx).Info("withdrew ManifestWork", "cluster", work.Namespace, "work", work.Name, "reason", reason, "stays", leaves)
+	return nil
+}
+
+// hold makes want, which differs from current, a work that leaves alone what the
+// managed cluster is at: of the stored spec only the AppProjects change. It returns
+// whether they do, and what waits.
+func (wr *writer) hold(ctx context.Context, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
+	waits := func(what string) []policy.Message {
+		return []policy.Message{{Reason: policy.ReasonRequestWaiting, Text: fmt.Sprintf(
+			"%s until cluster %q has finished %s: wait for it, or terminate the operation", what, current.Namespace, p.Request.ID)}}
+	}
+	var waiting []policy.Message
+	if p.Replaced {
+		waiting = waits("the new operation or refresh waits")
+	}
+	if payload.CachedBase(current) == c.Base {
+		return false, c, waiting, nil // only the request differs, and that is replaced later
+	}
+	stored, err := wr.storedWork(ctx, current)
+	if err != nil {
+		return false, c, waiting, err
+	}
+	changed, err := payload.TakeProjects(&stored.Spec, &want.Spec)
+	if err != nil {
+		return false, c, waiting, err
+	}
+	kept, err := payload.HashesOf(&stored.Spec, p.Request)
+	if err != nil {
+		return false, c, waiting, err
+	}
+	if kept.Base != c.Base {
+		waiting = waits("changes wait")
+	}
+	if !changed || wr.lastApplied.same(current, kept.Spec) {
+		return false, c, waiting, nil
+	}
+	want.Spec = stored.Spec
+	payload.KeepApplicationSpec(current, want)
+	return true, kept, waiting, nil
+}
+
+// updateProjects gives the AppProjects in a work that stays as it is otherwise what the hub
+// has of them now: each work carries its own copy, and one that stayed wide would be applied
+// in turns with the others'. Every path that leaves a work standing passes through here.
+func (wr *writer) updateProjects(ctx context.Context, work *manifestcache.Cached) error {
+	if work == nil || !wr.options.Project || work.DeletionTimestamp != nil {
+		return nil
+	}
+	stored, err := wr.storedWork(ctx, work)
+	if err != nil {
+		return err
+	}
+	changed, err := payload.UpdateProjects(&stored.Spec, work.Namespace, wr.options.InstanceLabel, func(name string) (*argocd.AppProject, error) {
+		return wr.namedProject(ctx, wr.client, name)
+	})
+	if err != nil || !changed {
+		return err
+	}
+	patch, err := payload.SpecPatch(stored)
+	if err != nil {
+		return err
+	}
+	if _, err = wr.patchWork(ctx, work, patch); err != nil {
+		return err
+	}
+	worksWritten.WithLabelValues("update").Inc()
+	ctrl.LoggerFrom(ctx).Info("updated the AppProject in a ManifestWork that is left as it is otherwise", "cluster", work.Namespace, "work", work.Name)
+	return nil
+}
+
+// pauseSync takes the automation out of the stored copy: the managed cluster's Argo CD
+// goes on comparing and reporting, and does not act by itself. With over, the request in the
+// copy has been, and the write must not apply it again.
+func (wr *writer) pauseSync(ctx context.Context, current *manifestcache.Cached, over bool) error {
+	stored, err := wr.storedWork(ctx, current)
+	if err != nil {
+		return err
+	}
+	err = payload.WithoutAutomation(&stored.Spec)
+	if err == nil && over {
+		err = payload.WithoutRequest(&stored.Spec)
+	}
+	if err != nil {
+		return fmt.Errorf("pause ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
+	}
+	patch, err := payload.PausePatch(current, &stored.Spec)
+	if err != nil {
+		return err
+	}
+	if _, err := wr.patchWork(ctx, current, patch); err != nil {
+		return err
+	}
+	worksWritten.WithLabelValues("update").Inc()
+	ctrl.LoggerFrom(ctx).Info("paused syncs", "cluster", current.Namespace, "work", current.Name)
+	return nil
+}
+
+// waiting counts what waits for the end of a pause: copies that are not wanted any more,
+// a request, and a ManifestWork that would be made or changed.
+func (wr *writer) waiting(w policy.Inputs, c copies, plan request.Plan) (n int, err error) {
+	for _, old := range [][]manifestcache.Cached{c.elsewhere, c.former} {
+		for i := range old {
+			if old[i].DeletionTimestamp == nil {
+				n++
+			}
+		}
+	}
+	n += len(c.surplus)
+	if c.current == nil {
+		return n + 1, nil
+	}
+	another := plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced
+	if another {
+		n++
+		plan.Request = request.Request{}
+	}
+	changed, err := wr.wouldChange(w, c.current, plan.Request, another)
+	if changed {
+		n++
+	}
+	return n, err
+}
+
+// wouldChange reports whether a delivery with a request would write the current work; when
+// another request waits only what else is in the work is compared.
+func (wr *writer) wouldChange(w policy.Inputs, current *manifestcache.Cached, q request.Request, another bool) (bool, error) {
+	want, err := payload.ManifestWork(wr.payloadInputs(w, current, q))
+	if err != nil {
+		return false, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
+	}
+	bindToUID(w.Application, current, want)
+	if mark := current.Annotations[contract.PausedAnnotation]; mark != "" {
+		want.Annotations[contract.PausedAnnotation] = mark
+		if err := payload.WithoutAutomation(&want.Spec); err != nil {
+			return false, err
+		}
+	}
+	hashes, err := payload.HashesOf(&want.Spec, q)
+	if err != nil {
+		return false, err
+	}
+	hashes = payload.KeepRefresh(current, want, hashes)
+	same := wr.lastApplied.same(current, hashes.Spec)
+	if another {
+		return !same && hashes.Base != payload.CachedBase(current), nil
+	}
+	payload.MarkGeneration(current, want, !same, hashes.Base)
+	payload.MarkStored(current, want, hashes.Spec, same, !same)
+	patch, err := payload.Patch(current, want, !same)
+	return patch != nil, err
+}
+
+// existingWorkError is the error of a create that found the Application's own work, which
+// the cache does not have: its pull label is gone, or its annotations were changed.
+type existingWorkError struct{ work *manifestcache.Cached }
+
+func (e *existingWorkError) Error() string {
+	return fmt.Sprintf("ManifestWork %s/%s exists and is not in the cache", e.work.Namespace, e.work.Name)
+}
+
+// bindToUID marks the wanted work with the Application's UID when the name that it
+// keeps does not prove whose it is.
+func bindToUID(app *argocd.Application, current *manifestcache.Cached, want *workv1.ManifestWork) {
+	if current != nil && !slices.Contains(payload.WorkNames(app), current.Name) {
+		want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
+	}
+}
