@@ -266,7 +266,7 @@ func (b *Budget) decide(ctx context.Context) ([]types.NamespacedName, time.Durat
 		}
 	}
 	b.mu.Lock()
-	concerned := b.ledger.Carry(plan)
+	concerned := b.ledger.Apply(plan)
 	holds := b.ledger.Holds()
 	b.mu.Unlock()
 	b.reporter.report(ctx, holds)

@@ -137,8 +137,8 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 		if work == nil {
 			continue
 		}
-		claimant, named := manifestcache.ClaimantOf(work)
-		if named && claimant == client.ObjectKeyFromObject(app) || payload.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
+		candidate, named := manifestcache.ClaimantOf(work)
+		if named && candidate == client.ObjectKeyFromObject(app) || payload.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
 			found = append(found, *appcache.Compact(work))
 		}
 	}

@@ -250,9 +250,9 @@ func (o outcome) decision() policy.Decision {
 	return v
 }
 
-// foresee notes works that will have to be withdrawn unless something comes back in time,
+// noteUpcoming notes works that will have to be withdrawn unless something comes back in time,
 // so that the guard counts the whole damage when the first has to.
-func (en *ender) foresee(app types.NamespacedName, works []manifestcache.Cached, reason string) {
+func (en *ender) noteUpcoming(app types.NamespacedName, works []manifestcache.Cached, reason string) {
 	for i := range works {
 		if works[i].DeletionTimestamp == nil && works[i].Annotations[contract.OnWithdrawAnnotation] == "" {
 			en.withdrawals.note(app, &works[i], false, revokes(reason), en.now())
@@ -297,7 +297,7 @@ func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c cop
 		case lost:
 			unbound = append(unbound, c.elsewhere[i])
 		case left > 0:
-			en.foresee(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1], policy.ReasonNotBound)
+			en.noteUpcoming(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1], policy.ReasonNotBound)
 		}
 		wait = sooner(wait, left)
 	}

@@ -22,8 +22,8 @@ import (
 // identity. It belongs to one hub Application: two would take turns in overwriting
 // each other's, and either's end would prune what both deploy.
 
-// contender is a hub Application, or what is left of one, for a delivered identity.
-type contender struct {
+// claimant is a hub Application, or what is left of one, for a delivered identity.
+type claimant struct {
 	key     types.NamespacedName
 	uid     types.UID
 	created time.Time
@@ -33,20 +33,20 @@ type contender struct {
 	wants bool
 }
 
-// elder reports whether a came before b; of two of the same second the UID decides.
-func elder(a, b contender) bool {
+// isOlder reports whether a came before b; of two of the same second the UID decides.
+func isOlder(a, b claimant) bool {
 	if a.created.Equal(b.created) {
 		return a.uid < b.uid
 	}
 	return a.created.Before(b.created)
 }
 
-// holder returns the contender to which the identity belongs instead of me. One with
-// a copy wins over one without, else the elder. What is only a copy is waited for.
-func holder(me contender, others []contender) (best contender, taken bool) {
+// holder returns the claimant to which the identity belongs instead of me. One with
+// a copy wins over one without, else the older. What is only a copy is waited for.
+func holder(me claimant, others []claimant) (best claimant, taken bool) {
 	for _, o := range others {
 		holds := o.copy != "" && me.copy == "" ||
-			o.wants && (o.copy != "") == (me.copy != "") && elder(o, me)
+			o.wants && (o.copy != "") == (me.copy != "") && isOlder(o, me)
 		if holds && (!taken || precedes(o, best)) {
 			best, taken = o, true
 		}
@@ -54,26 +54,26 @@ func holder(me contender, others []contender) (best contender, taken bool) {
 	return best, taken
 }
 
-// precedes reports whether a is named before b to one that has to yield to both: one
-// that asks before what is only left, then one with a copy, then the elder.
-func precedes(a, b contender) bool {
+// precedes reports whether a is named before b to one that is refused for both: one
+// that asks before what is only left, then one with a copy, then the older.
+func precedes(a, b claimant) bool {
 	if a.wants != b.wants {
 		return a.wants
 	}
 	if (a.copy != "") != (b.copy != "") {
 		return a.copy != ""
 	}
-	return elder(a, b)
+	return isOlder(a, b)
 }
 
-// holderOf returns the contender to which what app wants to be on its cluster
+// holderOf returns the claimant to which what app wants to be on its cluster
 // belongs, nil when that is app.
-func (ids *identities) holderOf(ctx context.Context, app *argocd.Application, c copies) (*contender, error) {
-	others, err := ids.contenders(ctx, app, c)
+func (ids *identities) holderOf(ctx context.Context, app *argocd.Application, c copies) (*claimant, error) {
+	others, err := ids.claimants(ctx, app, c)
 	if err != nil || len(others) == 0 {
 		return nil, err
 	}
-	me := contender{key: client.ObjectKeyFromObject(app), uid: app.UID, created: app.CreationTimestamp.Time, wants: true}
+	me := claimant{key: client.ObjectKeyFromObject(app), uid: app.UID, created: app.CreationTimestamp.Time, wants: true}
 	if c.current != nil {
 		me.copy = c.current.Name
 	}
@@ -83,8 +83,8 @@ func (ids *identities) holderOf(ctx context.Context, app *argocd.Application, c 
 	return nil, nil
 }
 
-// contenders returns who else wants, or delivers, what app wants to be on its cluster.
-func (ids *identities) contenders(ctx context.Context, app *argocd.Application, c copies) ([]contender, error) {
+// claimants returns who else wants, or delivers, what app wants to be on its cluster.
+func (ids *identities) claimants(ctx context.Context, app *argocd.Application, c copies) ([]claimant, error) {
 	cluster := app.Annotations[contract.ClusterAnnotation]
 	works, err := ids.index.Delivering(cluster, payload.DeliveredName(app))
 	if err != nil {
@@ -94,11 +94,11 @@ func (ids *identities) contenders(ctx context.Context, app *argocd.Application, 
 	if err != nil {
 		return nil, err
 	}
-	found := map[types.NamespacedName]*contender{}
+	found := map[types.NamespacedName]*claimant{}
 	for _, work := range works {
-		claimant, named := work.Claimant()
-		if named && claimant != client.ObjectKeyFromObject(app) {
-			found[claimant] = &contender{key: claimant, copy: work.Name}
+		candidate, named := work.Claimant()
+		if named && candidate != client.ObjectKeyFromObject(app) {
+			found[candidate] = &claimant{key: candidate, copy: work.Name}
 		}
 	}
 	for _, rival := range rivals {
@@ -108,7 +108,7 @@ func (ids *identities) contenders(ctx context.Context, app *argocd.Application, 
 		}
 		o := found[key]
 		if o == nil {
-			o = &contender{key: key}
+			o = &claimant{key: key}
 			// Without a copy it has a claim only if it can have one.
 			if o.copy, err = ids.firstCopy(ctx, rival, c); err != nil {
 				return nil, err
@@ -126,7 +126,7 @@ func (ids *identities) contenders(ctx context.Context, app *argocd.Application, 
 		}
 		o.uid, o.created, o.wants = rival.UID, rival.CreationTimestamp.Time, rival.DeletionTimestamp == nil
 	}
-	list := make([]contender, 0, len(found))
+	list := make([]claimant, 0, len(found))
 	for _, o := range found {
 		list = append(list, *o)
 	}
@@ -168,8 +168,8 @@ func (ids *identities) wanting(ctx context.Context, cluster string, app types.Na
 	return found, nil
 }
 
-// contend returns the requests of the Applications that want an identity.
-func (ids *identities) contend(ctx context.Context, cluster string, app types.NamespacedName) []reconcile.Request {
+// claimantRequests returns the requests of the Applications that want an identity.
+func (ids *identities) claimantRequests(ctx context.Context, cluster string, app types.NamespacedName) []reconcile.Request {
 	apps, err := ids.wanting(ctx, cluster, app)
 	if err != nil {
 		return nil // the cache answers always once it is there

@@ -24,29 +24,29 @@ import (
 func TestHolder(t *testing.T) {
 	early, late := time.Unix(1000, 0), time.Unix(2000, 0)
 	named := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "other", Name: name} }
-	me := contender{key: named("me"), uid: "m", created: time.Unix(1500, 0), wants: true}
+	me := claimant{key: named("me"), uid: "m", created: time.Unix(1500, 0), wants: true}
 	mine := me
 	mine.copy = "me-1"
 	cases := map[string]struct {
 		reason string
-		me     contender
-		others []contender
+		me     claimant
+		others []claimant
 		want   string // "" is me
 	}{
 		"alone":         {reason: "nobody else asks", me: me},
-		"younger":       {reason: "the elder has it", me: me, others: []contender{{key: named("a"), created: late, wants: true}}},
-		"elder":         {reason: "an elder one takes precedence", me: me, others: []contender{{key: named("a"), created: early, wants: true}}, want: "a"},
-		"sameSecond":    {reason: "the UID decides", me: me, others: []contender{{key: named("a"), uid: "a", created: me.created, wants: true}}, want: "a"},
-		"sameSecondZ":   {reason: "the UID decides, the other way", me: me, others: []contender{{key: named("z"), uid: "z", created: me.created, wants: true}}},
-		"running":       {reason: "a copy that runs wins over an elder newcomer", me: me, others: []contender{{key: named("a"), created: late, wants: true, copy: "a-1"}}, want: "a"},
-		"mineRuns":      {reason: "mine, too", me: mine, others: []contender{{key: named("a"), created: early, wants: true}}},
-		"bothRun":       {reason: "of two copies the elder's stays", me: mine, others: []contender{{key: named("a"), created: early, wants: true, copy: "a-1"}}, want: "a"},
-		"bothRunMine":   {reason: "which may be mine", me: mine, others: []contender{{key: named("a"), created: late, wants: true, copy: "a-1"}}},
-		"left":          {reason: "what somebody left behind has to go first", me: me, others: []contender{{key: named("a"), copy: "a-1"}}, want: "a"},
-		"leftBeside":    {reason: "what somebody left beside mine goes by itself", me: mine, others: []contender{{key: named("a"), copy: "a-1"}}},
-		"leftAndWanted": {reason: "one that asks is named before one that has left", me: me, others: []contender{{key: named("a"), copy: "a-1"}, {key: named("b"), created: late, wants: true, copy: "b-1"}}, want: "b"},
-		"runsBeside":    {reason: "the one that runs is named, not an elder one that waits as well", me: me, others: []contender{{key: named("a"), created: early, wants: true}, {key: named("b"), created: late, wants: true, copy: "b-1"}}, want: "b"},
-		"eldest":        {reason: "the eldest of several is named, in whatever order they come", me: me, others: []contender{{key: named("b"), created: early.Add(1), wants: true}, {key: named("a"), created: early, wants: true}, {key: named("c"), created: early.Add(2), wants: true}}, want: "a"},
+		"younger":       {reason: "the older has it", me: me, others: []claimant{{key: named("a"), created: late, wants: true}}},
+		"elder":         {reason: "an older one takes precedence", me: me, others: []claimant{{key: named("a"), created: early, wants: true}}, want: "a"},
+		"sameSecond":    {reason: "the UID decides", me: me, others: []claimant{{key: named("a"), uid: "a", created: me.created, wants: true}}, want: "a"},
+		"sameSecondZ":   {reason: "the UID decides, the other way", me: me, others: []claimant{{key: named("z"), uid: "z", created: me.created, wants: true}}},
+		"running":       {reason: "a copy that runs wins over an older newcomer", me: me, others: []claimant{{key: named("a"), created: late, wants: true, copy: "a-1"}}, want: "a"},
+		"mineRuns":      {reason: "mine, too", me: mine, others: []claimant{{key: named("a"), created: early, wants: true}}},
+		"bothRun":       {reason: "of two copies the older's stays", me: mine, others: []claimant{{key: named("a"), created: early, wants: true, copy: "a-1"}}, want: "a"},
+		"bothRunMine":   {reason: "which may be mine", me: mine, others: []claimant{{key: named("a"), created: late, wants: true, copy: "a-1"}}},
+		"left":          {reason: "what somebody left behind has to go first", me: me, others: []claimant{{key: named("a"), copy: "a-1"}}, want: "a"},
+		"leftBeside":    {reason: "what somebody left beside mine goes by itself", me: mine, others: []claimant{{key: named("a"), copy: "a-1"}}},
+		"leftAndWanted": {reason: "one that asks is named before one that has left", me: me, others: []claimant{{key: named("a"), copy: "a-1"}, {key: named("b"), created: late, wants: true, copy: "b-1"}}, want: "b"},
+		"runsBeside":    {reason: "the one that runs is named, not an older one that waits as well", me: me, others: []claimant{{key: named("a"), created: early, wants: true}, {key: named("b"), created: late, wants: true, copy: "b-1"}}, want: "b"},
+		"eldest":        {reason: "the eldest of several is named, in whatever order they come", me: me, others: []claimant{{key: named("b"), created: early.Add(1), wants: true}, {key: named("a"), created: early, wants: true}, {key: named("c"), created: early.Add(2), wants: true}}, want: "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestIdentityBelongsToOne(t *testing.T) {
 	says(t, third, policy.ErrorCondition, "")
 }
 
-// An Application that needs no annotation for its place is a contender as well, and
+// An Application that needs no annotation for its place is a claimant as well, and
 // both of one moment come to the same end.
 func TestIdentityOfBothAtOnce(t *testing.T) {
 	p := newPlace(t)
@@ -119,14 +119,14 @@ func TestIdentityOfBothAtOnce(t *testing.T) {
 	withdrawn(t, one)
 	delivered(t, two, p.cluster)
 	says(t, two, policy.ErrorCondition, "")
-	// and does not get it back from one that runs, although it is the elder
+	// and does not get it back from one that runs, although it is the older
 	(&place{t: t, namespace: one.Namespace}).bind(p.cluster)
 	says(t, one, policy.ErrorCondition, "not delivered: Application "+two.Namespace+"/shop")
 	delivered(t, two, p.cluster)
 }
 
 // Two copies of one identity, as an earlier version made them: the younger's goes,
-// once the elder's is applied.
+// once the older's is applied.
 func TestIdentityThatTwoHave(t *testing.T) {
 	p := newPlace(t)
 	q := newNamespace(t, p)
@@ -147,7 +147,7 @@ func TestIdentityThatTwoHave(t *testing.T) {
 	start(t, free)
 	says(t, two, policy.ErrorCondition, "not delivered: Application "+one.Namespace+"/shop")
 	if len(works(t, two)) != 1 {
-		t.Fatal("the younger's copy went before the elder's was applied")
+		t.Fatal("the younger's copy went before the older's was applied")
 	}
 	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), work); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestIdentityThatTwoHave(t *testing.T) {
 	edit(t, two, func(a *argocd.Application) { a.Labels["wake"] = "up" })
 	withdrawn(t, two)
 	if after := delivered(t, one, p.cluster); after.UID != work.UID {
-		t.Error("the elder's work was replaced")
+		t.Error("the older's work was replaced")
 	}
 }
 
@@ -187,6 +187,6 @@ func TestIdentityOfAnUnseenCopy(t *testing.T) {
 		t.Error("the copy was replaced")
 	}
 	if own := works(t, elder); len(own) > 0 {
-		t.Errorf("the elder newcomer has %d works", len(own))
+		t.Errorf("the older newcomer has %d works", len(own))
 	}
 }

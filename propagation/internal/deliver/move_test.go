@@ -71,7 +71,7 @@ func TestMove_formerCopyStaysUntilTheNewOneIsApplied(t *testing.T) {
 	}
 }
 
-// Who is refused for a taken identity keeps what runs, and so does its owner: the elder has
+// Who is refused for a taken identity keeps what runs, and so does its owner: the older has
 // no claim to what it does not run.
 func TestMove_toATakenIdentityCostsTheMoveOnly(t *testing.T) {
 	start(t, anywhere(t, "argocd"))

@@ -104,7 +104,7 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 		return delivery{}, err
 	}
 	if other != nil {
-		return r.yield(ctx, w.Application, c, other)
+		return r.refuseTaken(ctx, w.Application, c, other)
 	}
 	if c.current == nil && c.terminating != nil {
 		return waitFor(c.terminating), nil
@@ -155,9 +155,9 @@ func (r *Reconciler) tooLarge(size int) delivery {
 		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}
 }
 
-// yield refuses an Application whose delivered identity belongs to another, and
+// refuseTaken refuses an Application whose delivered identity belongs to another, and
 // withdraws a copy that it has all the same once the other's is applied.
-func (r *Reconciler) yield(ctx context.Context, app *argocd.Application, c copies, to *contender) (delivery, error) {
+func (r *Reconciler) refuseTaken(ctx context.Context, app *argocd.Application, c copies, to *claimant) (delivery, error) {
 	cluster, there := app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)
 	if !to.wants {
 		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonWaitingForOld,

@@ -33,7 +33,7 @@ func TestRenderedWorksAreLeftAlone(t *testing.T) {
 	theirs := map[string]*workv1.ManifestWork{
 		"plain":    {ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.RenderedApplicationAnnotation: "payments"}}},
 		"orphan":   {ObjectMeta: metav1.ObjectMeta{Annotations: claims("nobody")}},
-		"claimant": {ObjectMeta: metav1.ObjectMeta{Annotations: claims("payments")}},
+		"candidate": {ObjectMeta: metav1.ObjectMeta{Annotations: claims("payments")}},
 		"no boolean": {ObjectMeta: metav1.ObjectMeta{
 			Annotations: claims("nobody"), Labels: map[string]string{contract.PullLabel: "false", contract.ApplicationSetLabel: "true"},
 		}},

@@ -50,15 +50,15 @@ func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 		if err != nil {
 			return err
 		}
-		heard := "is available"
+		availability := "is available"
 		if state := status.ClusterOf(work.Namespace, cluster); !state.Available {
-			heard = "has not been available"
+			availability = "has not been available"
 			if !state.Since.IsZero() {
-				heard += " since " + state.Since.UTC().Format(time.RFC3339)
+				availability += " since " + state.Since.UTC().Format(time.RFC3339)
 			}
 		}
-		lines = append(lines, fmt.Sprintf("cluster %q, which %s (ManifestWork %s)", work.Namespace, heard, work.Name))
-		ctrl.LoggerFrom(ctx).Info("released an Application before its cluster confirmed the prune", "cluster", work.Namespace, "work", work.Name, "left", left, "state", heard)
+		lines = append(lines, fmt.Sprintf("cluster %q, which %s (ManifestWork %s)", work.Namespace, availability, work.Name))
+		ctrl.LoggerFrom(ctx).Info("released an Application before its cluster confirmed the prune", "cluster", work.Namespace, "work", work.Name, "left", left, "state", availability)
 	}
 	if len(lines) == 0 {
 		return nil

@@ -77,7 +77,7 @@ func (u *unlabelledWorks) withUnlabelled(ctx context.Context, app types.Namespac
 			u.unlabelled.forget(app, key) // gone, or the cache has it or will
 			continue
 		}
-		if claimant, named := manifestcache.ClaimantOf(live); !named || claimant != app {
+		if candidate, named := manifestcache.ClaimantOf(live); !named || candidate != app {
 			u.unlabelled.forget(app, key)
 			continue
 		}

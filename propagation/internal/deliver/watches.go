@@ -79,7 +79,7 @@ func (wa *watcher) applicationsOf(ctx context.Context, o client.Object) []reconc
 	requests := []reconcile.Request{{NamespacedName: key}}
 	if work, ok := o.(*manifestcache.Work); ok {
 		if there, ok := work.Delivers(); ok {
-			requests = append(requests, wa.contend(ctx, o.GetNamespace(), there)...)
+			requests = append(requests, wa.claimantRequests(ctx, o.GetNamespace(), there)...)
 		}
 	}
 	return requests
@@ -91,7 +91,7 @@ func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Requ
 	if !ok || app.Annotations[contract.ClusterAnnotation] == "" {
 		return nil
 	}
-	return wa.contend(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
+	return wa.claimantRequests(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
 }
 
 // ofProject maps an AppProject to its Applications. Those of the default project in the

@@ -117,7 +117,7 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 		return ctrl.Result{}, err
 	}
 	if standing := c.standing(); standing != nil {
-		r.foresee(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*standing}, c.surplus...), v.Refusal.Reason)
+		r.noteUpcoming(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*standing}, c.surplus...), v.Refusal.Reason)
 	}
 	if err := r.updateProjects(ctx, c.standing()); err != nil {
 		return ctrl.Result{}, err
@@ -143,7 +143,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		return ctrl.Result{}, nil
 	}
 	if left := r.options.RecreateGrace - r.gracePeriods.missing(key, applicationGone, r.now()); left > 0 {
-		r.foresee(key, works, withdrawnGone)
+		r.noteUpcoming(key, works, withdrawnGone)
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
 	o, err := r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {

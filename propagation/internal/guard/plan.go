@@ -87,7 +87,7 @@ const (
 	denied
 )
 
-// Plan decides on all that is to be withdrawn. It changes nothing: see [Ledger.Carry].
+// Plan decides on all that is to be withdrawn. It changes nothing: see [Ledger.Record].
 func (l *Ledger) Plan(hub Hub, now time.Time) Plan {
 	p := Plan{Records: l.records.current(l.settings.Window, now), decided: map[lane]Decision{}}
 	groups := map[Group]*tallies{}
@@ -242,9 +242,9 @@ func (l *Ledger) allow(p *Plan, verdicts map[Group]verdict, hub Hub, now time.Ti
 
 func (r Record) heldByHub() bool { return r.Held != nil && r.Held.Hub }
 
-// Carry carries a plan out and returns the Applications that have to be reconciled: what
+// Apply carries a plan out and returns the Applications that have to be reconciled: what
 // holds them has changed, or they may go on.
-func (l *Ledger) Carry(p Plan) []types.NamespacedName {
+func (l *Ledger) Apply(p Plan) []types.NamespacedName {
 	before := map[lane]HeldBack{}
 	for _, w := range l.pending {
 		before[w.lane], _ = l.held(w.lane)

@@ -82,7 +82,7 @@ func TestPlan(t *testing.T) {
 			w.doom(set, 1, true)
 			w.now = w.now.Add(2 * time.Second)
 			p := w.ledger.Plan(w.hub(), w.now)
-			w.ledger.Carry(p)
+			w.ledger.Apply(p)
 			w.decide(set, Hold, time.Hour)
 			w.pass(time.Minute)
 		}, held: true},
@@ -230,7 +230,7 @@ func TestGroupWithoutDecisionWaits(t *testing.T) {
 	hub := w.hub()
 	w.doom(set, 1, true)
 	w.decide(set, Hold, time.Hour)
-	if concerned := w.ledger.Carry(w.ledger.Plan(hub, w.now)); len(concerned) > 0 {
+	if concerned := w.ledger.Apply(w.ledger.Plan(hub, w.now)); len(concerned) > 0 {
 		t.Errorf("%v may go", concerned)
 	}
 	w.pass(time.Minute)

@@ -22,7 +22,7 @@ func TestHoldSaysTheSame(t *testing.T) {
 	before, _ := w.ledger.held(lane{group: set})
 	w.doom(set, 20, true)
 	p := w.ledger.Plan(w.hub(), w.now)
-	concerned := w.ledger.Carry(p)
+	concerned := w.ledger.Apply(p)
 	after, held := w.ledger.held(lane{group: set})
 	if !held || p.Changed || len(concerned) > 0 || after != before {
 		t.Errorf("held %t, to be stored %t, %d concerned, %+v became %+v", held, p.Changed, len(concerned), before, after)

@@ -126,7 +126,7 @@ func (w *world) plan() time.Duration {
 			w.t.Fatal(err)
 		}
 	}
-	for _, app := range w.ledger.Carry(p) {
+	for _, app := range w.ledger.Apply(p) {
 		w.look(types.UID(app.Name))
 	}
 	return p.After

@@ -35,11 +35,11 @@ func HashesOf(spec *workv1.ManifestWorkSpec, r request.Request) (Hashes, error) 
 
 // BaseHash is the [SpecHash] of a spec without its request.
 func BaseHash(spec *workv1.ManifestWorkSpec) (string, error) {
-	bare, err := withoutRequest(spec)
+	stripped, err := withoutRequest(spec)
 	if err != nil {
 		return "", err
 	}
-	return SpecHash(bare)
+	return SpecHash(stripped)
 }
 
 // SpecHash identifies a work's spec. The scrape types are left out: an older CRD
@@ -68,13 +68,13 @@ func SpecHash(spec *workv1.ManifestWorkSpec) (string, error) {
 
 // withoutRequest returns a spec of ours as it is without its request.
 func withoutRequest(spec *workv1.ManifestWorkSpec) (*workv1.ManifestWorkSpec, error) {
-	bare := spec.DeepCopy()
-	last := len(bare.Workload.Manifests) - 1
-	if last < 0 || len(bare.ManifestConfigs) == 0 {
-		return bare, nil
+	stripped := spec.DeepCopy()
+	last := len(stripped.Workload.Manifests) - 1
+	if last < 0 || len(stripped.ManifestConfigs) == 0 {
+		return stripped, nil
 	}
 	var app deliveredApplication
-	if err := json.Unmarshal(bare.Workload.Manifests[last].Raw, &app); err != nil {
+	if err := json.Unmarshal(stripped.Workload.Manifests[last].Raw, &app); err != nil {
 		return nil, fmt.Errorf("decode delivered Application: %w", err)
 	}
 	app.Operation, app.Status = nil, nil
@@ -85,12 +85,12 @@ func withoutRequest(spec *workv1.ManifestWorkSpec) (*workv1.ManifestWorkSpec, er
 	if err != nil {
 		return nil, err
 	}
-	bare.Workload.Manifests[last].Raw = raw
-	for i := range bare.ManifestConfigs[len(bare.ManifestConfigs)-1].FeedbackRules {
-		rule := &bare.ManifestConfigs[len(bare.ManifestConfigs)-1].FeedbackRules[i]
+	stripped.Workload.Manifests[last].Raw = raw
+	for i := range stripped.ManifestConfigs[len(stripped.ManifestConfigs)-1].FeedbackRules {
+		rule := &stripped.ManifestConfigs[len(stripped.ManifestConfigs)-1].FeedbackRules[i]
 		rule.JsonPaths = slices.DeleteFunc(rule.JsonPaths, func(p workv1.JsonPath) bool {
 			return slices.Contains(contract.RequestPaths(), p)
 		})
 	}
-	return bare, nil
+	return stripped, nil
 }

@@ -57,7 +57,7 @@ func changes(path string, there bool, current, want map[string]string, keys []st
 	if !there {
 		patch = append(patch, patchOperation{"add", path, struct{}{}})
 	}
-	begun := len(patch)
+	start := len(patch)
 	for _, key := range keys {
 		value, wanted := want[key]
 		is, there := current[key]
@@ -68,7 +68,7 @@ func changes(path string, there bool, current, want map[string]string, keys []st
 			patch = append(patch, patchOperation{"remove", path + "/" + pointer.Replace(key), nil})
 		}
 	}
-	if len(patch) == begun {
+	if len(patch) == start {
 		return nil
 	}
 	return patch
