@@ -5,6 +5,7 @@ package payload
 
 import (
 	"encoding/json"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,4 +30,43 @@ func DeliveredBy(spec *workv1.ManifestWorkSpec) types.NamespacedName {
 		}
 	}
 	return types.NamespacedName{}
+}
+
+// The delivered objects, fields in the order in which the API server stores them:
+// what we write is what we read back.
+type (
+	deliveredApplication struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   deliveredMetadata `json:"metadata"`
+		Operation  json.RawMessage   `json:"operation,omitempty"`
+		Spec       json.RawMessage   `json:"spec"`
+		Status     json.RawMessage   `json:"status,omitempty"`
+	}
+	deliveredObject struct {
+		APIVersion string            `json:"apiVersion"`
+		Kind       string            `json:"kind"`
+		Metadata   deliveredMetadata `json:"metadata"`
+		Spec       json.RawMessage   `json:"spec,omitempty"`
+	}
+	deliveredMetadata struct {
+		Annotations map[string]string `json:"annotations,omitempty"`
+		Finalizers  []string          `json:"finalizers,omitempty"`
+		Labels      map[string]string `json:"labels,omitempty"`
+		Name        string            `json:"name"`
+		Namespace   string            `json:"namespace,omitempty"`
+	}
+)
+
+// deliveredID tells the manifests of a work apart.
+type deliveredID struct {
+	Kind, Namespace, Name string
+}
+
+func idOf(manifest json.RawMessage) (deliveredID, error) {
+	var o deliveredObject
+	if err := json.Unmarshal(manifest, &o); err != nil {
+		return deliveredID{}, fmt.Errorf("decode a manifest: %w", err)
+	}
+	return deliveredID{o.Kind, o.Metadata.Namespace, o.Metadata.Name}, nil
 }

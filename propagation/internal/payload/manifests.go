@@ -4,7 +4,6 @@
 package payload
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,43 +54,8 @@ func isHubOnly(key, instanceLabel string) bool {
 	return hubOnlyKeys[key] || key == instanceLabel || strings.HasPrefix(key, argocd.NotifiedAnnotationPrefix)
 }
 
-// argoCDFinalizers are those that the Argo CD of a managed cluster removes when it
-// has done what they ask for (v2.14 and v3, pkg/apis/application/v1alpha1). Another
-// one, of a controller of the hub or with a suffix that Argo CD does not know, would
-// not be removed by any controller there, and the Application would hang in its deletion.
-var argoCDFinalizers = []string{
-	argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer,
-	argocd.PostDeleteFinalizer, argocd.PostDeleteCleanupFinalizer,
-}
-
 // errNoSpec tells that an Application has nothing to deliver.
 var errNoSpec = errors.New("the Application has no spec")
-
-// The delivered objects, fields in the order in which the API server stores them:
-// what we write is what we read back.
-type (
-	deliveredApplication struct {
-		APIVersion string            `json:"apiVersion"`
-		Kind       string            `json:"kind"`
-		Metadata   deliveredMetadata `json:"metadata"`
-		Operation  json.RawMessage   `json:"operation,omitempty"`
-		Spec       json.RawMessage   `json:"spec"`
-		Status     json.RawMessage   `json:"status,omitempty"`
-	}
-	deliveredObject struct {
-		APIVersion string            `json:"apiVersion"`
-		Kind       string            `json:"kind"`
-		Metadata   deliveredMetadata `json:"metadata"`
-		Spec       json.RawMessage   `json:"spec,omitempty"`
-	}
-	deliveredMetadata struct {
-		Annotations map[string]string `json:"annotations,omitempty"`
-		Finalizers  []string          `json:"finalizers,omitempty"`
-		Labels      map[string]string `json:"labels,omitempty"`
-		Name        string            `json:"name"`
-		Namespace   string            `json:"namespace,omitempty"`
-	}
-)
 
 // applicationManifest returns the Application as the managed cluster gets it: the
 // hub's, byte for byte, but for spec.destination, without what only the hub reads
@@ -184,26 +148,6 @@ func Redirect(spec json.RawMessage, annotations map[string]string) (json.RawMess
 		return nil, err
 	}
 	return encode("spec", fields)
-}
-
-// members splits a JSON object into its members; nothing and null are none.
-func members(raw json.RawMessage) (map[string]json.RawMessage, error) {
-	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
-		return nil, nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, fmt.Errorf("not a JSON object: %w", err)
-	}
-	return fields, nil
-}
-
-func encode(what string, value any) (json.RawMessage, error) {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", what, err)
-	}
-	return raw, nil
 }
 
 // withoutHubOnly returns a copy of labels or annotations without those that are not delivered.

@@ -14,20 +14,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Values of the adopt annotation: what becomes of an Application that is on the managed
-// cluster already. Without it, it is taken over.
-const (
-	// AdoptNever applies only what nobody else has set otherwise.
-	AdoptNever = "never"
-	// AdoptObserve delivers nothing and reads what is there.
-	AdoptObserve = "observe"
-)
-
-// Observes reports whether an Application is read on its managed cluster, not delivered.
-func Observes(app *argocd.Application) bool {
-	return app.Annotations[contract.AdoptAnnotation] == AdoptObserve
-}
-
 // KnowsAdoption reports whether the adopt annotation can be followed.
 func KnowsAdoption(app *argocd.Application) bool {
 	switch app.Annotations[contract.AdoptAnnotation] {
@@ -35,11 +21,6 @@ func KnowsAdoption(app *argocd.Application) bool {
 		return true
 	}
 	return false
-}
-
-// takesOver reports whether fields that others have set become the hub's.
-func takesOver(app *argocd.Application) bool {
-	return app.Annotations[contract.AdoptAnnotation] != AdoptNever
 }
 
 // observe makes a work one that reads the Application on the managed cluster and never

@@ -6,7 +6,6 @@ package payload
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -18,13 +17,6 @@ var (
 	workLabelKeys      = []string{contract.PullLabel, contract.ApplicationSetLabel, contract.ApplicationSetHashLabel}
 	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation}
 )
-
-// patchOperation is one operation of a JSON patch (RFC 6902).
-type patchOperation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
 
 // Patch returns the JSON patch that makes current the wanted work, nil when it
 // is. The hash of the Application's spec goes with the spec: a work is not written only to
@@ -73,6 +65,3 @@ func changes(path string, there bool, current, want map[string]string, keys []st
 	}
 	return patch
 }
-
-// pointer escapes a key for a JSON pointer (RFC 6901).
-var pointer = strings.NewReplacer("~", "~0", "/", "~1")

@@ -33,31 +33,6 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) error {
 	return nil
 }
 
-// withoutMember returns a JSON object without the member called name of the object at
-// a path in it; the other members are not decoded.
-func withoutMember(raw json.RawMessage, name string, path ...string) (json.RawMessage, error) {
-	fields, err := members(raw)
-	if err != nil {
-		return nil, err
-	}
-	next := name
-	if len(path) > 0 {
-		next = path[0]
-	}
-	value, there := fields[next]
-	switch {
-	case !there:
-		return raw, nil
-	case len(path) == 0:
-		delete(fields, name)
-		return encode(name, fields)
-	}
-	if fields[next], err = withoutMember(value, name, path[1:]...); err != nil {
-		return nil, fmt.Errorf("%s: %w", next, err)
-	}
-	return encode(next, fields)
-}
-
 // PausePatch returns the JSON patch that gives a work the spec and marks it as one
 // whose Application does not sync by itself.
 func PausePatch(current *manifestcache.Cached, spec *workv1.ManifestWorkSpec) (json.RawMessage, error) {

@@ -6,7 +6,6 @@ package payload
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -89,17 +88,4 @@ func SpecPatch(work *workv1.ManifestWork) (json.RawMessage, error) {
 	return encode("ManifestWork patch", []patchOperation{
 		{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"replace", "/spec", &work.Spec},
 	})
-}
-
-// deliveredID tells the manifests of a work apart.
-type deliveredID struct {
-	Kind, Namespace, Name string
-}
-
-func idOf(manifest json.RawMessage) (deliveredID, error) {
-	var o deliveredObject
-	if err := json.Unmarshal(manifest, &o); err != nil {
-		return deliveredID{}, fmt.Errorf("decode a manifest: %w", err)
-	}
-	return deliveredID{o.Kind, o.Metadata.Namespace, o.Metadata.Name}, nil
 }

@@ -15,12 +15,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Words of the on-withdraw annotation.
-const (
-	WithdrawPrune  = "prune"  // what is delivered goes, as without the annotation
-	WithdrawOrphan = "orphan" // it stays and is nobody's of the hub
-)
-
 // Ending is what the last version of a ManifestWork says about its end. The work agent
 // ignores a work that is being deleted: how it ends must be in the work, and applied,
 // before.
@@ -35,11 +29,6 @@ type Ending struct {
 	// Spec of the delivered Application, where a pause of syncs has left another one in
 	// the work; empty to leave it as it is.
 	Spec json.RawMessage
-}
-
-// DeliveredFinalizers returns those finalizers of an Application that travel with it.
-func DeliveredFinalizers(app *argocd.Application) []string {
-	return slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(argoCDFinalizers, f) })
 }
 
 // EndingOf returns a stored ManifestWork's spec as it has to be before the work is deleted,

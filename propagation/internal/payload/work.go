@@ -4,35 +4,12 @@
 package payload
 
 import (
-	"encoding/json"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
-
-// Inputs is everything that goes into one ManifestWork.
-type Inputs struct {
-	Application *argocd.Application
-	// Project travels with the Application unless nil.
-	Project *argocd.AppProject
-	// ProjectNamespace is where the project goes on the managed cluster.
-	ProjectNamespace string
-	// CreateNamespace tells whether the Application's namespace travels too.
-	CreateNamespace bool
-	// Orphan tells that what is delivered stays when the work is deleted.
-	Orphan bool
-	// HasAgent: an agent of argocd-agent on the managed cluster is to leave the copy alone.
-	HasAgent bool
-	// InstanceLabel is the label key that the hub's Argo CD is configured to track resources
-	// by, empty for its default.
-	InstanceLabel string
-	Request       request.Request
-}
 
 // ManifestWork returns the wanted work, without its name. Every field that the
 // API server would default is set, so that the stored spec is the wanted one. An
@@ -115,37 +92,6 @@ func OnDelete(work *workv1.ManifestWork, orphan bool) {
 		work.Annotations[contract.OnWithdrawAnnotation] = WithdrawOrphan
 	}
 	work.Spec.DeleteOption = deleteOption(&work.Spec, orphan)
-}
-
-func deleteOption(spec *workv1.ManifestWorkSpec, orphan bool) *workv1.DeleteOption {
-	if orphan {
-		return &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
-	}
-	var orphans []workv1.OrphaningRule
-	for i := range spec.ManifestConfigs {
-		if id := spec.ManifestConfigs[i].ResourceIdentifier; id.Resource != argocd.ApplicationPlural {
-			orphans = append(orphans, workv1.OrphaningRule(id))
-		}
-	}
-	if len(orphans) == 0 {
-		return &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
-	}
-	return &workv1.DeleteOption{
-		PropagationPolicy: workv1.DeletePropagationPolicyTypeSelectivelyOrphan,
-		SelectivelyOrphan: &workv1.SelectivelyOrphan{OrphaningRules: orphans},
-	}
-}
-
-func serverSideApply(force bool, ignore []workv1.IgnoreField) *workv1.UpdateStrategy {
-	return &workv1.UpdateStrategy{
-		Type:            workv1.UpdateStrategyTypeServerSideApply,
-		ServerSideApply: &workv1.ServerSideApplyConfig{Force: force, FieldManager: workv1.DefaultFieldManager, IgnoreFields: ignore},
-	}
-}
-
-func add(spec *workv1.ManifestWorkSpec, manifest json.RawMessage, config workv1.ManifestConfigOption) {
-	spec.Workload.Manifests = append(spec.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: manifest}})
-	spec.ManifestConfigs = append(spec.ManifestConfigs, config)
 }
 
 func workLabels(app *argocd.Application) map[string]string {
