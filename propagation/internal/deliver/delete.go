@@ -42,7 +42,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	if len(kept) == len(app.Finalizers) {
 		return ctrl.Result{}, nil // nothing of Argo CD's holds it
 	}
-	if why, held := r.withdrawals.held(key); held && why.Decision.Word == guard.Undo {
+	if why, held := r.budget.Held(key); held && why.Decision.Word == guard.Undo {
 		ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it", "decision", why.Decision.On)
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}

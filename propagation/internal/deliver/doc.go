@@ -8,6 +8,10 @@
 //
 // What it decides and writes comes from pure packages: policy says whether an
 // Application may be delivered, payload makes the ManifestWork, request sees an
-// operation or refresh through. reconciler.go leads through them; read.go reads their
-// inputs, apply.go writes, delete.go and withdraw.go take away, status.go tells.
+// operation or refresh through, ending how a work ends, budget how many may at a time.
+// reconciler.go leads through them, with delete.go, withdraw.go, pause.go and observe.go
+// for an Application that is not simply delivered. Its parts: gather.go reads what a
+// decision rests on, identity.go who a place on a cluster belongs to, write.go writes works,
+// end.go ends them, operation.go sees operations through, report.go writes conditions and
+// Events, watches.go leads changes to the Applications that they concern.
 package deliver

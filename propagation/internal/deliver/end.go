@@ -20,6 +20,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
@@ -89,7 +90,7 @@ func (en *ender) withdraw(ctx context.Context, w withdrawal) (o outcome, err err
 		if work.DeletionTimestamp != nil {
 			continue
 		}
-		pause, err := en.pauseOn(ctx, app, groupOf(work), work.Namespace, policy.ActOf(w.reason))
+		pause, err := en.pauseOn(ctx, app, budget.GroupOf(work), work.Namespace, policy.ActOf(w.reason))
 		if err != nil {
 			return o, err
 		}
@@ -137,7 +138,7 @@ func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Applicat
 		return false, err
 	}
 	if stays {
-		d, err := en.decisionOn(ctx, groupOf(work), revokes(w.reason))
+		d, err := en.decisionOn(ctx, budget.GroupOf(work), revokes(w.reason))
 		if err != nil || d.Word != guard.Hold && d.Word != guard.Undo {
 			return err == nil, err
 		}
@@ -146,7 +147,7 @@ func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Applicat
 	if err != nil || cluster != nil && cluster.DeletionTimestamp != nil {
 		return err == nil, err
 	}
-	return en.withdrawals.note(w.app, work, true, revokes(w.reason), en.now()), nil
+	return en.budget.Note(w.app, work.UID, budget.GroupOf(work), true, revokes(w.reason), en.now()), nil
 }
 
 // end does the next step of the end of a work that may go, and adds to o what it waits for.
@@ -205,7 +206,7 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 // they said last has it. problem names an annotation that cannot be followed.
 func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (e payload.Ending, problem string, err error) {
 	act := policy.ActOf(w.reason)
-	wish, err := en.onWithdraw(ctx, app, groupOf(work))
+	wish, err := en.onWithdraw(ctx, app, budget.GroupOf(work))
 	if err != nil {
 		return e, "", err
 	}
@@ -255,7 +256,7 @@ func (o outcome) decision() policy.Decision {
 func (en *ender) noteUpcoming(app types.NamespacedName, works []manifestcache.Cached, reason string) {
 	for i := range works {
 		if works[i].DeletionTimestamp == nil && works[i].Annotations[contract.OnWithdrawAnnotation] == "" {
-			en.withdrawals.note(app, &works[i], false, revokes(reason), en.now())
+			en.budget.Note(app, works[i].UID, budget.GroupOf(&works[i]), false, revokes(reason), en.now())
 		}
 	}
 }

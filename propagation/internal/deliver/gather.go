@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -38,8 +39,9 @@ type gatherer struct {
 	index   *manifestcache.Index
 	options Options
 	now     func() time.Time
-	// withdrawals knows the words of ApplicationSets that are gone.
-	withdrawals withdrawals
+	// budget limits how many works are withdrawn at a time, and keeps the annotations of
+	// ApplicationSets that are gone.
+	budget *budget.Budget
 }
 
 // liveWork returns a work from the API server, nil when there positively is none.
@@ -115,19 +117,19 @@ func (f *gatherer) stays(ctx context.Context, app *argocd.Application, work *man
 	if work.Annotations[contract.ObservedAnnotation] != "" {
 		return true, nil
 	}
-	wish, err := f.onWithdraw(ctx, app, groupOf(work))
+	wish, err := f.onWithdraw(ctx, app, budget.GroupOf(work))
 	return wish.Problem == "" && cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.WithdrawOrphan, err
 }
 
 // decisionOn returns what operators have decided about a group.
 func (f *gatherer) decisionOn(ctx context.Context, g guard.Group, revocation bool) (guard.Decision, error) {
-	return f.withdrawals.Decision(ctx, g, revocation)
+	return f.budget.Decision(ctx, g, revocation)
 }
 
 // wordsOfSet returns the annotations of an ApplicationSet. When it is gone they are those
 // that outlive it, unless an administrator has approved that its deliveries go.
 func (f *gatherer) wordsOfSet(ctx context.Context, namespace, set string) (annotations map[string]string, gone bool, err error) {
-	annotations, gone, err = f.withdrawals.SetAnnotations(ctx, namespace, set)
+	annotations, gone, err = f.budget.SetAnnotations(ctx, namespace, set)
 	if err != nil || !gone || len(annotations) == 0 {
 		return annotations, gone, err
 	}

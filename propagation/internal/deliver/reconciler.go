@@ -24,9 +24,9 @@ import (
 // Reconcile brings one Application's ManifestWork to what the Application, its
 // cluster and its namespace's placements ask for.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	r.withdrawals.begin(req.NamespacedName)
+	r.budget.Begin(req.NamespacedName)
 	result, err := r.reconcile(ctx, req)
-	r.withdrawals.end(req.NamespacedName, err)
+	r.budget.End(req.NamespacedName, err)
 	if err != nil {
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
 	}

@@ -31,8 +31,8 @@ func TestRenderedWorksAreLeftAlone(t *testing.T) {
 		return map[string]string{contract.HubNamespaceAnnotation: p.namespace, contract.HubNameAnnotation: name, contract.HostingAnnotation: p.namespace + "/set"}
 	}
 	theirs := map[string]*workv1.ManifestWork{
-		"plain":    {ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.RenderedApplicationAnnotation: "payments"}}},
-		"orphan":   {ObjectMeta: metav1.ObjectMeta{Annotations: claims("nobody")}},
+		"plain":     {ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.RenderedApplicationAnnotation: "payments"}}},
+		"orphan":    {ObjectMeta: metav1.ObjectMeta{Annotations: claims("nobody")}},
 		"candidate": {ObjectMeta: metav1.ObjectMeta{Annotations: claims("payments")}},
 		"no boolean": {ObjectMeta: metav1.ObjectMeta{
 			Annotations: claims("nobody"), Labels: map[string]string{contract.PullLabel: "false", contract.ApplicationSetLabel: "true"},

@@ -103,11 +103,11 @@ func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Appli
 
 // withHeld adds to a decision that what it withdraws is held.
 func (rep *reporter) withHeld(app *argocd.Application, v policy.Decision) policy.Decision {
-	why, held := rep.withdrawals.held(client.ObjectKeyFromObject(app))
+	why, held := rep.budget.Held(client.ObjectKeyFromObject(app))
 	if !held {
 		return v
 	}
-	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: rep.withdrawals.HeldText(why)}
+	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: rep.budget.HeldText(why)}
 	switch {
 	case v.Deliver:
 		v.Warnings = append(slices.Clip(v.Warnings), m)

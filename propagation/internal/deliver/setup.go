@@ -10,8 +10,6 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
@@ -31,7 +29,7 @@ import (
 func newWatcher(r *Reconciler) *watcher {
 	return &watcher{
 		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelled,
-		lastApplied: &r.lastApplied, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
+		lastApplied: &r.lastApplied, tracker: r.reporter.tracker,
 	}
 }
 
@@ -42,14 +40,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, se
 	}
 	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
 	recorder := mgr.GetEventRecorder("propagation")
-	g.withdrawals = withdrawals{budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})}
+	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})
 	r := newReconciler(g, recorder, sent)
 	changes := newWatcher(r)
 	if err := changes.watch(ctx, mgr, r); err != nil {
 		return err
 	}
-	if err := errors.Join(mgr.Add(manager.RunnableFunc(changes.sweep)), mgr.Add(g.withdrawals.Budget)); err != nil {
-		return fmt.Errorf("add sweep and budget: %w", err)
+	if err := mgr.Add(g.budget); err != nil {
+		return fmt.Errorf("add the budget: %w", err)
 	}
 	return nil
 }

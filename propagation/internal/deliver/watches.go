@@ -7,12 +7,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -41,8 +42,8 @@ func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) e
 	err := wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(wa.applicationChanged())).
-		WatchesRawSource(wa.withdrawals.Source()).
-		WatchesRawSource(source.Channel(wa.swept, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(wa.budget.Source()).
+		WatchesRawSource(source.Func(wa.sweep)).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(wa.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(wa.applicationsOf), builder.WithPredicates(wa.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
@@ -159,7 +160,6 @@ type watcher struct {
 	unlabelled  *unlabelled
 	lastApplied *lastApplied
 	tracker     *tracker
-	swept       chan event.GenericEvent
 }
 
 // watchAgents has Applications looked at when an agent that concerns them comes or goes.
@@ -204,7 +204,7 @@ func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
 // observeSet has the budget remember what an ApplicationSet says.
 func (wa *watcher) observeSet(o client.Object) {
 	if set, ok := o.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
-		wa.withdrawals.Observe(set)
+		wa.budget.Observe(set)
 	}
 }
 
@@ -213,7 +213,7 @@ func (wa *watcher) decided(ctx context.Context, before, after client.Object, q w
 	changed := func(key string) bool { return before.GetAnnotations()[key] != after.GetAnnotations()[key] }
 	ofSet := after.GetNamespace() != ""
 	if changed(contract.WithdrawalsAnnotation) {
-		wa.withdrawals.Wake()
+		wa.budget.Wake()
 	}
 	if m, ok := after.(*metav1.PartialObjectMetadata); ok {
 		wa.recordInvalid(m, changed)
@@ -247,7 +247,7 @@ func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q wo
 		}
 	}
 	for _, work := range wa.index.All() {
-		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || groupOf(work).Set == set) {
+		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || budget.GroupOf(work).Set == set) {
 			q.Add(reconcile.Request{NamespacedName: app})
 		}
 	}
@@ -319,23 +319,18 @@ func (wa *watcher) ends(ctx context.Context, key client.ObjectKey) bool {
 
 // sweep looks, at start and then now and again, for works and Applications that do
 // not belong together and sends them through Reconcile, which reads again before it
-// acts. Events should leave it nothing to find.
-func (wa *watcher) sweep(ctx context.Context) error {
-	tick := time.NewTicker(wa.options.SweepInterval)
-	defer tick.Stop()
-	for {
-		if err := wa.sweepOnce(ctx); err != nil && ctx.Err() == nil {
+// acts. Events should leave it nothing to find. A controller's sources start when the
+// caches have synced.
+func (wa *watcher) sweep(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	go wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if err := wa.sweepOnce(ctx, queue); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot check all ManifestWorks for missed events", "again", wa.options.SweepInterval.String())
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
+	}, wa.options.SweepInterval)
+	return nil
 }
 
-func (wa *watcher) sweepOnce(ctx context.Context) error {
+func (wa *watcher) sweepOnce(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	var apps argocd.ApplicationList
 	if err := wa.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list Applications: %w", err)
@@ -347,11 +342,7 @@ func (wa *watcher) sweepOnce(ctx context.Context) error {
 	}
 	wa.lastApplied.prune(there)
 	for _, key := range mismatched(apps.Items, works) {
-		select {
-		case wa.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
-		case <-ctx.Done():
-			return nil
-		}
+		queue.Add(reconcile.Request{NamespacedName: key})
 	}
 	return nil
 }

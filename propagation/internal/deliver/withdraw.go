@@ -88,7 +88,7 @@ func (r *Reconciler) reportNotWithdrawn(ctx context.Context, app *argocd.Applica
 	if o.pause.Word != "" {
 		return r.updateConditions(ctx, app, o.pause.Decision("its withdrawal waits until then"))
 	}
-	if _, held := r.withdrawals.held(client.ObjectKeyFromObject(app)); !held {
+	if _, held := r.budget.Held(client.ObjectKeyFromObject(app)); !held {
 		return nil
 	}
 	return r.updateConditions(ctx, app, v)
