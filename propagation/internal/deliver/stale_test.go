@@ -193,6 +193,8 @@ func TestStaleTargetWithdrawsNothing(t *testing.T) {
 	}})
 	app := p.deploy("back")
 	work := delivered(t, app, p.cluster)
+	applying(t, p.cluster)
+	applying(t, other)
 	hold.Store(true)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	// the cache has the new target once the move is tried; and nothing later

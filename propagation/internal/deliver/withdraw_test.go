@@ -105,6 +105,7 @@ func TestRetarget(t *testing.T) {
 	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
 	old := delivered(t, app, p.cluster)
 	finalized(t, old)
+	applying(t, other)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	testkit.Eventually(t, "both works", func() error {
 		own := works(t, app)
@@ -138,6 +139,7 @@ func TestWithdrawsWhatWentWhileDown(t *testing.T) {
 	remove(t, deleted)
 	edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	edit(t, unlabelled, func(a *argocd.Application) { a.Labels = nil })
+	applying(t, other)
 	start(t)
 	withdrawn(t, deleted)
 	withdrawn(t, unlabelled)

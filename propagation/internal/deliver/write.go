@@ -80,7 +80,7 @@ func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluste
 	if err != nil || there == nil {
 		return nil, err
 	}
-	if candidate, named := manifestcache.ClaimantOf(there); named && candidate == client.ObjectKeyFromObject(app) {
+	if owner, ours := manifestcache.ApplicationOf(there); ours && owner == client.ObjectKeyFromObject(app) {
 		return nil, nil // its own of before a move within the cluster, which is on its way out
 	}
 	return []policy.Message{{Reason: policy.ReasonNameTaken, Text: fmt.Sprintf(

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -77,8 +76,7 @@ func workHandler(r *Reconciler) handler.EventHandler {
 // and counts the lost ones.
 type clusterHandler struct {
 	applications func(cluster string) ([]types.NamespacedName, error)
-
-	mu   sync.Mutex
+	// lost needs no lock: an informer calls a handler with one event at a time.
 	lost map[string]bool
 }
 
@@ -113,8 +111,6 @@ func (h *clusterHandler) Generic(context.Context, event.GenericEvent, queue) {}
 
 func (h *clusterHandler) count(o client.Object, gone bool) {
 	cluster, ok := o.(*clusterv1.ManagedCluster)
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	if ok && !gone && cluster.Spec.HubAcceptsClient && !clusterOf(o).Available {
 		h.lost[o.GetName()] = true
 	} else {
