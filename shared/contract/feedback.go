@@ -6,6 +6,7 @@ package contract
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -71,6 +72,38 @@ func RequestPaths() []workv1.JsonPath {
 		{Name: FeedbackOperationOwner, Path: ".metadata.managedFields[?(@.fieldsV1['f:operation'])].manager"},
 		{Name: FeedbackRefresh, Path: ".metadata.annotations['" + escape.Replace(argocd.RefreshAnnotation) + "']"},
 	}
+}
+
+// cascading are the finalizers with which Argo CD prunes what a deleted Application
+// deployed. Source: pkg/apis/application/v1alpha1 of Argo CD v2.
+var cascading = []string{argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, argocd.BackgroundFinalizer}
+
+const feedbackFinalizerPrefix = "finalizer"
+
+// EndingPaths returns the JSON paths that a work asks for when its Application is to go
+// without what it deployed. All come from the same state of the same object, see [Cascades].
+func EndingPaths() []workv1.JsonPath {
+	paths := RequestPaths()[:1]
+	for i, f := range cascading {
+		paths = append(paths, workv1.JsonPath{Name: feedbackFinalizerPrefix + strconv.Itoa(i), Path: `.metadata.finalizers[?(@=="` + f + `")]`})
+	}
+	return paths
+}
+
+// Cascades returns what an agent has reported of the paths of [EndingPaths]: the finalizer
+// with which Argo CD would still prune, empty for none. It is known once the Application
+// with that request has been read.
+func Cascades(values []workv1.FeedbackValue, request string) (finalizer string, known bool) {
+	for i := range values {
+		switch v := values[i].Value.String; {
+		case v == nil:
+		case values[i].Name == FeedbackRequest:
+			known = *v == request
+		case strings.HasPrefix(values[i].Name, feedbackFinalizerPrefix) && slices.Contains(cascading, *v):
+			finalizer = *v
+		}
+	}
+	return finalizer, known
 }
 
 // FeedbackCondition returns the name of the feedback value with the first message of

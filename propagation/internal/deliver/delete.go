@@ -40,7 +40,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	o = o.of(c.proven)
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), isArgoFinalizer)
 	if len(kept) == len(app.Finalizers) {
-		return ctrl.Result{}, nil // nothing of Argo CD's holds it
+		return ctrl.Result{RequeueAfter: o.after}, nil // nothing of Argo CD's holds it
 	}
 	if why, held := r.budget.Held(key); held && why.Decision.Word == guard.Undo {
 		ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it", "decision", why.Decision.On)

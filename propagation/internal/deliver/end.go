@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -186,6 +189,8 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 		return fmt.Errorf("end ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
 	facts.Finalized, facts.Says, facts.Applied = slices.Contains(live.Finalizers, workv1.ManifestWorkFinalizer), says, appliedAt(live)
+	finalizer, known := payload.Cascades(live, e)
+	facts.Proven = known && finalizer == ""
 	switch ending.Next(facts) {
 	case ending.Delete:
 		return en.deleteWork(ctx, work, w.reason, facts.Leaves)
@@ -196,6 +201,13 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 	case ending.Wait:
 		if facts.Applied == metav1.ConditionFalse {
 			o.refusal = cmp.Or(o.refusal, meta.FindStatusCondition(live.Status.Conditions, workv1.WorkApplied).Message)
+		} else if known && finalizer != "" {
+			text := fmt.Sprintf("Application %s on cluster %q has finalizer %s of another field manager, with which Argo CD would prune what is to stay: remove it there, and the ManifestWork goes",
+				payload.DeliveredBy(&live.Spec), live.Namespace, finalizer)
+			ctrl.LoggerFrom(ctx).Info("cannot delete a ManifestWork yet", "cluster", live.Namespace, "work", live.Name, "cause", text)
+			en.reporter.recordOn(&corev1.ObjectReference{APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork", Namespace: live.Namespace, Name: live.Name, UID: live.UID},
+				policy.Message{Reason: policy.ReasonOrphanPending, Text: text}) // its Application may be gone
+			o.refusal = cmp.Or(o.refusal, text)
 		}
 	}
 	o.pending = append(o.pending, *work)

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -119,6 +121,49 @@ func TestDelete_clusterAppliesFinalizersFirst(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Server-side apply does not remove a finalizer that another field manager has set, too, as
+// with an Application that was on its cluster before: Argo CD would prune what is to stay.
+func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = []string{"example.com/kept"} })
+	testkit.Eventually(t, "the finalizer to be taken off", func() error {
+		if strings.Contains(applicationIn(stored(t, work)), argocd.ResourcesFinalizer) {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	remove(t, app)
+	waitsForAgent(t, work, func(raw string) bool { return strings.Contains(raw, "end-without-cascade") })
+	values := map[string]string{"finalizer0": argocd.ResourcesFinalizer}
+	answer(t, client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", values)
+	testkit.Eventually(t, "an Event on the ManifestWork", func() error {
+		var list eventsv1.EventList
+		if err := hub.client.List(t.Context(), &list, client.InNamespace(p.cluster)); err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if e.Regarding.Name == work.Name && strings.Contains(e.Note, "has finalizer "+argocd.ResourcesFinalizer+" of another field manager") {
+				return nil
+			}
+		}
+		return errors.New("not yet")
+	})
+	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
+	another(t)
+	if live := stored(t, work); live == nil || live.DeletionTimestamp != nil {
+		t.Fatal("the work went while Argo CD would prune what is to stay")
+	}
+	applyWell(t, stored(t, work)) // an operator has removed it there
+	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "again" })
+	appliedBeforeItsEnd(t, work)
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 }
 
 // One that was to stay and is to go now goes once its agent knows.

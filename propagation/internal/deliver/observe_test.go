@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -50,6 +51,14 @@ func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, 
 		}
 		there := payload.DeliveredBy(&work.Spec)
 		var feedback []workv1.FeedbackValue
+		var app argocd.Application
+		if n := len(work.Spec.Workload.Manifests); n > 0 && json.Unmarshal(work.Spec.Workload.Manifests[n-1].Raw, &app) == nil && app.Annotations[contract.RequestAnnotation] != "" {
+			values = maps.Clone(values)
+			if values == nil {
+				values = map[string]string{}
+			}
+			values[contract.FeedbackRequest] = app.Annotations[contract.RequestAnnotation]
+		}
 		for name, value := range values {
 			feedback = append(feedback, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
 		}

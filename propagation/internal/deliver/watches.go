@@ -307,7 +307,9 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 		if after.Observed() || before.Refusal() != after.Refusal() {
 			return true
 		}
-		return answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
+		// an end without cascade waits for it
+		reported := before.Said(contract.FeedbackRequest) != after.Said(contract.FeedbackRequest)
+		return reported || answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
 	}}
 }
 

@@ -22,6 +22,10 @@ type Facts struct {
 	Abandoned bool
 	// Says: the stored work says how it ends.
 	Says bool
+	// Proven: the cluster has reported that its Application has no finalizer with which Argo
+	// CD would prune what has to stay, or nothing has to. One that another field manager has
+	// set, too, is not removed by the agent's server-side apply.
+	Proven bool
 	// Applied is the status of the condition Applied at the work's generation, empty while
 	// the agent has not reported on that generation.
 	Applied metav1.ConditionStatus
@@ -46,7 +50,7 @@ func Next(f Facts) Step {
 		return Delete
 	case !f.Says:
 		return Write
-	case f.Applied == metav1.ConditionTrue:
+	case f.Applied == metav1.ConditionTrue && f.Proven:
 		return Delete
 	case f.Applied == metav1.ConditionFalse && !f.Leaves:
 		return Delete // waiting would not have it pruned any better

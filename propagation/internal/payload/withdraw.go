@@ -31,6 +31,41 @@ type Ending struct {
 	Spec json.RawMessage
 }
 
+// endRequest is the request of an Application that is to go without what it deployed.
+const endRequest = "end-without-cascade"
+
+// keepsDeployed reports whether the Application goes and what it deployed stays.
+func (e Ending) keepsDeployed() bool {
+	return !e.Orphan && len(e.Finalizers) == 0
+}
+
+// Cascades returns the finalizer with which Argo CD would prune what has to stay, once the
+// agent has reported on the Application as [EndingOf] has it; known is false until then.
+// An end that keeps nothing is always known.
+func Cascades(work *workv1.ManifestWork, e Ending) (finalizer string, known bool) {
+	if !e.keepsDeployed() {
+		return "", true
+	}
+	for i := range work.Status.ResourceStatus.Manifests {
+		if m := &work.Status.ResourceStatus.Manifests[i]; m.ResourceMeta.Group == argocd.Group && m.ResourceMeta.Resource == argocd.ApplicationPlural {
+			return contract.Cascades(m.StatusFeedbacks.Values, endRequest)
+		}
+	}
+	return "", false
+}
+
+// askForFinalizers adds the feedback that [Cascades] reads.
+func askForFinalizers(spec *workv1.ManifestWorkSpec) {
+	for i := range spec.ManifestConfigs {
+		c := &spec.ManifestConfigs[i]
+		if c.ResourceIdentifier.Group != argocd.Group || c.ResourceIdentifier.Resource != argocd.ApplicationPlural {
+			continue
+		}
+		rules := slices.DeleteFunc(c.FeedbackRules, func(r workv1.FeedbackRule) bool { return r.Type == workv1.JSONPathsType })
+		c.FeedbackRules = append(rules, workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(), contract.EndingPaths()...)})
+	}
+}
+
 // EndingOf returns a stored ManifestWork's spec as it has to be before the work is deleted,
 // and whether it is so already. A request that is still in the work is taken out of a spec
 // that changes: the agent would apply it again. The error names a manifest that cannot be
@@ -61,6 +96,9 @@ func EndingOf(stored *workv1.ManifestWork, e Ending) (spec *workv1.ManifestWorkS
 		if m.Raw, err = withoutRequestIn(raw); err != nil {
 			return nil, false, fmt.Errorf("delivered Application %s/%s: %w", id.Namespace, id.Name, err)
 		}
+		if e.keepsDeployed() {
+			askForFinalizers(spec)
+		}
 	}
 	return spec, same, nil
 }
@@ -74,6 +112,12 @@ func endingManifest(raw json.RawMessage, e Ending) (json.RawMessage, error) {
 	changed := false
 	if !e.Orphan && !slices.Equal(app.Metadata.Finalizers, e.Finalizers) && len(app.Metadata.Finalizers)+len(e.Finalizers) > 0 {
 		app.Metadata.Finalizers, changed = e.Finalizers, true
+	}
+	if e.keepsDeployed() && app.Metadata.Annotations[contract.RequestAnnotation] != endRequest {
+		if app.Metadata.Annotations == nil {
+			app.Metadata.Annotations = map[string]string{}
+		}
+		app.Metadata.Annotations[contract.RequestAnnotation], changed = endRequest, true
 	}
 	if e.Orphan && len(e.Spec) > 0 && !bytes.Equal(app.Spec, e.Spec) {
 		app.Spec, changed = e.Spec, true

@@ -63,14 +63,15 @@ func TestEndingOf(t *testing.T) {
 		want       string // of the delivered Application in what is written, "" for no write
 	}{
 		"as it is":             {"nothing is written for an end that the work says already", cascade, false, false, Ending{Finalizers: cascade}, ""},
-		"without cascade":      {"a finalizer that the hub has taken off is taken off", cascade, false, false, Ending{}, `"metadata":{"name":"shop"`},
+		"without cascade":      {"a finalizer that the hub has taken off is taken off", cascade, false, false, Ending{}, `"metadata":{"annotations":{"apps.open-cluster-management.io/request":"end-without-cascade"},"name":"shop"`},
+		"without, as before":   {"a former manager may have set one: the cluster is to report", nil, false, false, Ending{}, `request":"end-without-cascade"`},
 		"with cascade":         {"one that was set a moment before the deletion is delivered", nil, false, false, Ending{Finalizers: cascade}, `"finalizers":["` + argocd.ResourcesFinalizer + `"]`},
 		"orphan":               {"an orphan keeps its finalizers: nothing is deleted", cascade, false, false, Ending{Orphan: true}, `"finalizers":["` + argocd.ResourcesFinalizer + `"]`},
 		"orphan already":       {"no second write", cascade, true, false, Ending{Orphan: true}, ""},
 		"from orphan to prune": {"it prunes again", cascade, true, false, Ending{Finalizers: cascade}, `"finalizers"`},
 		"orphan of a tenant whose binding is revoked": {"it runs on and does not follow its git any more", cascade, true, false, Ending{Orphan: true, WithoutAutomation: true}, `"syncPolicy":{}`},
 		"orphan after a pause of syncs":               {"what pause took out is back", cascade, true, false, Ending{Orphan: true, Spec: json.RawMessage(`{"project":"other"}`)}, `"spec":{"project":"other"}`},
-		"with a request":                              {"an operation is not applied a second time by the last write", cascade, false, true, Ending{}, `request":"operation-1"},"name":"shop"`},
+		"with a request":                              {"an operation is not applied a second time by the last write", cascade, false, true, Ending{}, `request":"end-without-cascade"},"name":"shop"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			app := adopting("", automated)
