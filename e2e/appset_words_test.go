@@ -247,13 +247,13 @@ func TestDeleteConfirm(t *testing.T) {
 	})
 }
 
-// on-withdraw on an ApplicationSet counts when the ApplicationSet is deleted, and with it,
+// deletion-policy on an ApplicationSet counts when the ApplicationSet is deleted, and with it,
 // by Kubernetes' garbage collector, all of its Applications.
 func TestHandOverOfAnApplicationSet(t *testing.T) {
 	alongside(t)
 	onEachCluster(t, func(t *testing.T, cluster string) {
 		s := newWordedSet(t, "released", cluster, "{}", "one", "two")
-		s.annotations = map[string]string{contract.OnWithdrawAnnotation: "orphan"}
+		s.annotations = map[string]string{contract.DeletionPolicyAnnotation: "orphan"}
 		s.apply(3, "one", "two")
 		before := fmt.Sprint(s.awaitRuns("one"), s.awaitRuns("two"))
 		if err := s.delete(t.Context()); err != nil {

@@ -45,7 +45,7 @@ func handOver(t *testing.T, cluster string) {
 	}
 
 	// Annotated and deleted in one breath: the agent has to be waited for.
-	patch(t, a, fmt.Sprintf(`{"metadata":{"annotations":{%q:"orphan"}}}`, contract.OnWithdrawAnnotation))
+	patch(t, a, fmt.Sprintf(`{"metadata":{"annotations":{%q:"orphan"}}}`, contract.DeletionPolicyAnnotation))
 	if err := remove(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}

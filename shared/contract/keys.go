@@ -22,19 +22,18 @@ const (
 	DestinationNameAnnotation = group + "destination-name"
 	// DestinationServerAnnotation overrides spec.destination.server in the delivered copy.
 	DestinationServerAnnotation = group + "destination-server"
-	// AbandonAnnotation with a true boolean releases a deleted hub Application
-	// without waiting for the managed cluster to prove the prune.
-	AbandonAnnotation = group + "abandon-on-delete"
+	// DeletionPolicyAnnotation on an Application, ApplicationSet or GitOpsCluster says what
+	// becomes of what is delivered when its delivery ends: "prune", as without it, or "orphan",
+	// which leaves it running. "abandon", alone or after a comma, releases a deleted Application
+	// or GitOpsCluster without waiting for its clusters.
+	DeletionPolicyAnnotation = group + "deletion-policy"
 	// AdoptAnnotation says what becomes of an Application that is on the managed cluster
 	// already: without it, it is taken over; "never" leaves it to whoever wrote it, and
 	// "observe" does not deliver at all, but says how it is.
 	AdoptAnnotation = group + "adopt"
 )
 
-// OnWithdrawAnnotation on an Application or ApplicationSet says what becomes of what is
-// delivered when it is withdrawn: "prune", which is what becomes of it without, or
-// "orphan": it goes on running and is nobody's of the hub. On a work "orphan" says that its
-// spec asks for that.
+// OnWithdrawAnnotation is "orphan" on a work whose spec has what it delivers stay.
 const OnWithdrawAnnotation = group + "on-withdraw"
 
 // ObservedAnnotation is "true" on a work that only reads its Application.

@@ -197,8 +197,14 @@ func badManifests(manifests [][]byte) *Problem {
 // One that cannot be read stops everything: what it was to prevent must not happen.
 func (in *Intent) annotations(annotations map[string]string) *Problem {
 	in.DryRun, _ = contract.IsTrue(annotations[contract.DryRunAnnotation])
-	in.Abandon, _ = contract.IsTrue(annotations[contract.AbandonAnnotation])
-	for _, key := range []string{contract.DryRunAnnotation, contract.AbandonAnnotation, contract.LiveViewAnnotation, contract.RestartPrincipalAnnotation} {
+	switch annotations[contract.DeletionPolicyAnnotation] {
+	case "", "prune":
+	case "abandon":
+		in.Abandon = true
+	default:
+		return &Problem{ReasonBadAnnotation, fmt.Sprintf(`annotation %s is neither "prune" nor "abandon"; correct or remove it`, contract.DeletionPolicyAnnotation)}
+	}
+	for _, key := range []string{contract.DryRunAnnotation, contract.LiveViewAnnotation, contract.RestartPrincipalAnnotation} {
 		if _, ok := contract.IsTrue(annotations[key]); !ok {
 			return &Problem{ReasonBadAnnotation, fmt.Sprintf(`annotation %s is neither "true" nor "false"; correct or remove it`, key)}
 		}

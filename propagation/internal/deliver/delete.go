@@ -31,7 +31,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	if !mustRelease(app) && len(c.proven) == 0 {
 		return ctrl.Result{}, nil
 	}
-	abandon, known := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
+	abandon := policy.ParseDeletionPolicy(app.Annotations[contract.DeletionPolicyAnnotation], "", false).Abandon
 	key := client.ObjectKeyFromObject(app)
 	o, err := r.withdraw(ctx, withdrawal{app: key, works: c.all, reason: policy.ReasonDeleting, abandoned: abandon})
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 		}
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	return r.awaitProof(ctx, app, c.proven, kept, known)
+	return r.awaitProof(ctx, app, c.proven, kept)
 }
 
 // notWithdrawn says why the works of a deleted Application are still there. One that is
@@ -69,8 +69,8 @@ func (r *Reconciler) notWithdrawn(ctx context.Context, app *argocd.Application, 
 }
 
 // awaitProof lets a deleted Application go once its clusters have proven that nothing of it
-// is left. known: its abandon annotation is a boolean.
-func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, proven []manifestcache.Cached, kept []string, known bool) (ctrl.Result, error) {
+// is left.
+func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, proven []manifestcache.Cached, kept []string) (ctrl.Result, error) {
 	remaining, err := r.remaining(ctx, app, proven)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -78,10 +78,7 @@ func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, pr
 	if len(remaining) == 0 {
 		return ctrl.Result{}, r.release(ctx, app, kept)
 	}
-	hint := fmt.Sprintf("if the cluster will not come back, set annotation %s to \"true\" to delete the Application all the same", contract.AbandonAnnotation)
-	if !known {
-		hint += fmt.Sprintf(" (it is %.100q, which is no boolean)", app.Annotations[contract.AbandonAnnotation])
-	}
+	hint := fmt.Sprintf("if the cluster will not come back, set annotation %s to %s to delete the Application all the same", contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
 	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.updateConditions(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
 		"not deleted yet: waiting for %s to confirm that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}})
 }

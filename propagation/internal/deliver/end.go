@@ -218,7 +218,7 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 // they said last has it. problem names an annotation that cannot be followed.
 func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (e payload.Ending, problem string, err error) {
 	act := policy.ActOf(w.reason)
-	wish, err := en.onWithdraw(ctx, app, budget.GroupOf(work))
+	wish, err := en.deletionPolicy(ctx, app, budget.GroupOf(work))
 	if err != nil {
 		return e, "", err
 	}
@@ -226,9 +226,9 @@ func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Applica
 		if policy.MayDelay(policy.OnApplication, act) {
 			return e, wish.Problem, nil
 		}
-		wish = policy.OnWithdraw{} // a slip of the tenant does not stop a revocation
+		wish = policy.DeletionPolicy{} // a slip of the tenant does not stop a revocation
 	}
-	e.Orphan = cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.WithdrawOrphan
+	e.Orphan = cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.DeletionOrphan
 	switch {
 	case !e.Orphan && app != nil && !w.renamed:
 		e.Finalizers = payload.DeliveredFinalizers(app)
@@ -254,8 +254,8 @@ func (o outcome) decision() policy.Decision {
 		return policy.Refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", o.problem)
 	}
 	v := policy.Refuse(policy.ReasonOrphanPending,
-		"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, set annotation %s to \"true\"",
-		strings.Join(places(o.pending), ", "), contract.OnWithdrawAnnotation, contract.AbandonAnnotation)
+		"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, add %s to that annotation",
+		strings.Join(places(o.pending), ", "), contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
 	if o.refusal != "" {
 		v.Refusal.Text += fmt.Sprintf("; it reports: %.300s", o.refusal)
 	}

@@ -172,13 +172,13 @@ func TestDelete_fromOrphanToPruneWaitsForAgent(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("guestbook", func(a *argocd.Application) {
 		a.Finalizers = []string{argocd.ResourcesFinalizer}
-		a.Annotations[contract.OnWithdrawAnnotation] = "orphan"
+		a.Annotations[contract.DeletionPolicyAnnotation] = "orphan"
 	})
 	work := staying(t, app, true)
 	finalized(t, work)
 	applyWell(t, stored(t, work))
 	first.stop()
-	onWithdraw(t, app, "prune")
+	deletionPolicy(t, app, "prune")
 	remove(t, app)
 	start(t)
 	says(t, app, policy.WarningCondition, "to apply how it ends")
@@ -193,7 +193,7 @@ func TestDelete_orphanGetsItsAutomationBack(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)
 	app := p.deploy("guestbook", automated, func(a *argocd.Application) {
-		a.Annotations[contract.OnWithdrawAnnotation] = "orphan"
+		a.Annotations[contract.DeletionPolicyAnnotation] = "orphan"
 		a.Finalizers = []string{argocd.ResourcesFinalizer}
 	})
 	work := staying(t, app, true)
@@ -222,10 +222,10 @@ func automated(a *argocd.Application) {
 // A tenant's own annotations delay what the tenant does, never what an administrator takes away.
 func TestRevocation_isNotDelayedByTenantOrAgent(t *testing.T) {
 	for name, spoil := range map[string]func(*testing.T, *place, *argocd.Application){
-		"pause of the Application":    func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "delivery") },
-		"pause that is no pause":      func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "x") },
-		"on-withdraw that is none":    func(t *testing.T, _ *place, a *argocd.Application) { onWithdraw(t, a, "x") },
-		"pause of the ManagedCluster": func(t *testing.T, p *place, _ *argocd.Application) { pause(t, clusterObject(p.cluster), "delivery") },
+		"pause of the Application":     func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "delivery") },
+		"pause that is no pause":       func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "x") },
+		"deletion policy that is none": func(t *testing.T, _ *place, a *argocd.Application) { deletionPolicy(t, a, "x") },
+		"pause of the ManagedCluster":  func(t *testing.T, p *place, _ *argocd.Application) { pause(t, clusterObject(p.cluster), "delivery") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			start(t)
@@ -243,7 +243,7 @@ func TestRevocation_isNotDelayedByTenantOrAgent(t *testing.T) {
 func TestRevocation_ofAnOrphanLeavesItWithoutAutomation(t *testing.T) {
 	start(t)
 	p := newPlace(t)
-	app := p.deploy("guestbook", automated, func(a *argocd.Application) { a.Annotations[contract.OnWithdrawAnnotation] = "orphan" })
+	app := p.deploy("guestbook", automated, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "orphan" })
 	work := staying(t, app, true)
 	finalized(t, work)
 	applyWell(t, stored(t, work))
@@ -273,13 +273,13 @@ func TestRevocation_waitsForPauseOfTheNamespace(t *testing.T) {
 
 // What an agent may write on its own ManagedCluster stops no deletion.
 func TestDelete_isNotDelayedByPauseOfItsCluster(t *testing.T) {
-	for _, abandon := range []string{"false", "true"} {
-		t.Run("abandoned "+abandon, func(t *testing.T) {
+	for _, word := range []string{"prune", "abandon"} {
+		t.Run(word, func(t *testing.T) {
 			start(t)
 			p := newPlace(t)
 			app := p.deploy("payments", func(a *argocd.Application) {
 				a.Finalizers = []string{argocd.ResourcesFinalizer}
-				a.Annotations[contract.AbandonAnnotation] = abandon
+				a.Annotations[contract.DeletionPolicyAnnotation] = word
 			})
 			delivered(t, app, p.cluster)
 			pause(t, clusterObject(p.cluster), "delivery")

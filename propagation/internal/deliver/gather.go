@@ -90,25 +90,26 @@ func (f *gatherer) hasAgent(ctx context.Context, from inputReader, name string) 
 	return false, nil
 }
 
-// onWithdraw returns what an Application, which is nil when it is gone, or else its
+// deletionPolicy returns what an Application, which is nil when it is gone, or else its
 // ApplicationSet says about the end of its delivery.
-func (f *gatherer) onWithdraw(ctx context.Context, app *argocd.Application, g guard.Group) (policy.OnWithdraw, error) {
+func (f *gatherer) deletionPolicy(ctx context.Context, app *argocd.Application, g guard.Group) (own policy.DeletionPolicy, err error) {
 	if app != nil {
-		if w := policy.ParseOnWithdraw(app.Annotations[contract.OnWithdrawAnnotation], "Application "+app.Namespace+"/"+app.Name); w.Says() {
-			return w, nil
-		}
+		own = policy.ParseDeletionPolicy(app.Annotations[contract.DeletionPolicyAnnotation], "Application "+app.Namespace+"/"+app.Name, false)
 	}
-	if g.Set == "" {
-		return policy.OnWithdraw{}, nil
+	if own.Word != "" || own.Problem != "" || g.Set == "" {
+		return own, nil
 	}
 	set := argocd.ApplicationSetMetadata()
 	if err := f.decisionObject(ctx, set, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}); err != nil {
-		return policy.OnWithdraw{}, err
+		return own, err
 	}
 	if set.UID == "" { // its Applications are about to go with it
-		return policy.OnWithdraw{AsBefore: true}, nil
+		own.AsBefore = true
+		return own, nil
 	}
-	return policy.ParseOnWithdraw(set.Annotations[contract.OnWithdrawAnnotation], argocd.ApplicationSetKind+" "+g.Namespace+"/"+g.Set), nil
+	p := policy.ParseDeletionPolicy(set.Annotations[contract.DeletionPolicyAnnotation], argocd.ApplicationSetKind+" "+g.Namespace+"/"+g.Set, true)
+	p.Abandon = own.Abandon
+	return p, nil
 }
 
 // stays reports whether what a work delivers is to stay when it is withdrawn; app is nil
@@ -117,8 +118,8 @@ func (f *gatherer) stays(ctx context.Context, app *argocd.Application, work *man
 	if work.Annotations[contract.ObservedAnnotation] != "" {
 		return true, nil
 	}
-	wish, err := f.onWithdraw(ctx, app, budget.GroupOf(work))
-	return wish.Problem == "" && cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.WithdrawOrphan, err
+	wish, err := f.deletionPolicy(ctx, app, budget.GroupOf(work))
+	return wish.Problem == "" && cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.DeletionOrphan, err
 }
 
 // decisionOn returns what operators have decided about a group.
@@ -349,7 +350,7 @@ func (f *gatherer) readInputs(ctx context.Context, from inputReader, app *argocd
 		return w, err
 	}
 	w.Cluster = cluster
-	if w.OnWithdraw, err = f.onWithdraw(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}); err != nil {
+	if w.DeletionPolicy, err = f.deletionPolicy(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}); err != nil {
 		return w, err
 	}
 	if !w.Bound {
@@ -402,8 +403,8 @@ func (f *gatherer) namedProject(ctx context.Context, from client.Reader, name st
 
 // payloadInputs collects what goes into the work, which is current unless that is nil.
 func (f *gatherer) payloadInputs(w policy.Inputs, current *manifestcache.Cached, q request.Request) payload.Inputs {
-	p := payload.Inputs{Application: w.Application, CreateNamespace: f.options.Namespace, Request: q, Orphan: w.OnWithdraw.Word == payload.WithdrawOrphan, HasAgent: w.HasAgent, InstanceLabel: f.options.InstanceLabel}
-	if w.OnWithdraw.AsBefore && current != nil {
+	p := payload.Inputs{Application: w.Application, CreateNamespace: f.options.Namespace, Request: q, Orphan: w.DeletionPolicy.Word == payload.DeletionOrphan, HasAgent: w.HasAgent, InstanceLabel: f.options.InstanceLabel}
+	if w.DeletionPolicy.AsBefore && current != nil {
 		p.Orphan = current.Annotations[contract.OnWithdrawAnnotation] != ""
 	}
 	if w.Project != nil {

@@ -227,14 +227,14 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 	}
 }
 
-// abandon-on-delete needs no answer of anybody.
+// An abandoned Application needs no read of what may not answer.
 func TestAbandonReadsNothing(t *testing.T) {
 	var silent atomic.Bool
 	startReading(t, func(c client.Client) client.Client { return unreadable{c, &silent} })
 	p := newPlace(t)
 	abandoned := func(a *argocd.Application) {
 		a.Finalizers = []string{argocd.ResourcesFinalizer}
-		a.Annotations[contract.AbandonAnnotation] = "true"
+		a.Annotations[contract.DeletionPolicyAnnotation] = "abandon"
 	}
 	app := p.deploy("guestbook", abandoned)
 	work := delivered(t, app, p.cluster)

@@ -184,7 +184,7 @@ func TestGuardCounts(t *testing.T) {
 	t.Run("abandoned", func(t *testing.T) {
 		g := generate(t, argocd.ResourcesFinalizer)
 		g.each(many, func(a *argocd.Application) {
-			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
+			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "abandon" })
 			remove(t, a)
 		})
 		g.awaitLeft(0)

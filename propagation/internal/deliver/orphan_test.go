@@ -25,13 +25,13 @@ import (
 
 // onWithdraw annotates an object with what becomes of what is delivered, or takes that away
 // for "".
-func onWithdraw(t *testing.T, o client.Object, value string) {
+func deletionPolicy(t *testing.T, o client.Object, value string) {
 	t.Helper()
 	text := "null"
 	if value != "" {
 		text = fmt.Sprintf("%q", value)
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.OnWithdrawAnnotation, text)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.DeletionPolicyAnnotation, text)
 	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func stillThere(t *testing.T, app *argocd.Application) {
 // and is deleted only once its agent has applied that.
 func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 	start(t)
-	late := func(t *testing.T, app *argocd.Application) { onWithdraw(t, app, "orphan"); remove(t, app) }
+	late := func(t *testing.T, app *argocd.Application) { deletionPolicy(t, app, "orphan"); remove(t, app) }
 	for name, end := range map[string]func(*testing.T, *place, *argocd.Application){
 		"deleted":          func(t *testing.T, _ *place, app *argocd.Application) { late(t, app) },
 		"label removed":    func(t *testing.T, _ *place, app *argocd.Application) { edit(t, app, unlabel) },
@@ -88,7 +88,7 @@ func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
 					a.Finalizers = nil
 				}
 				if name != "deleted" {
-					a.Annotations[contract.OnWithdrawAnnotation] = "orphan"
+					a.Annotations[contract.DeletionPolicyAnnotation] = "orphan"
 				}
 			})
 			first := delivered(t, app, p.cluster)
@@ -125,9 +125,9 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	for _, app := range g.apps[:3] {
 		finalized(t, delivered(t, app, g.cluster))
 	}
-	onWithdraw(t, g.set, "orphan")
+	deletionPolicy(t, g.set, "orphan")
 	staying(t, g.apps[0], true)
-	edit(t, g.apps[1], func(a *argocd.Application) { a.Annotations[contract.OnWithdrawAnnotation] = "prune" })
+	edit(t, g.apps[1], func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "prune" })
 	staying(t, g.apps[1], false)
 
 	remove(t, g.set)
@@ -147,7 +147,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	remove(t, g.apps[1]) // pruned, which its agent has applied
 	withdrawn(t, g.apps[1])
 	// And back: the set is gone, and the Application says that it is to be pruned.
-	edit(t, g.apps[2], func(a *argocd.Application) { a.Annotations[contract.OnWithdrawAnnotation] = "prune" })
+	edit(t, g.apps[2], func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "prune" })
 	remove(t, g.apps[2])
 	testkit.Eventually(t, "what is to be pruned not to stay", func() error {
 		for _, w := range works(t, g.apps[2]) {
@@ -169,7 +169,7 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 func TestOrphansAreNotCounted(t *testing.T) {
 	start(t, func(o *Options) { o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0 })
 	g := generate(t, argocd.ResourcesFinalizer)
-	onWithdraw(t, g.set, "orphan")
+	deletionPolicy(t, g.set, "orphan")
 	for _, app := range g.apps {
 		applyWell(t, staying(t, app, true))
 	}
@@ -193,13 +193,13 @@ func TestOrphanOfALostCluster(t *testing.T) {
 	p := newPlace(t)
 	app := p.deploy("shop", func(a *argocd.Application) {
 		a.Finalizers = []string{argocd.ResourcesFinalizer}
-		a.Annotations[contract.OnWithdrawAnnotation] = "orphan"
+		a.Annotations[contract.DeletionPolicyAnnotation] = "orphan"
 	})
 	work := staying(t, app, true)
 	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
 	remove(t, app)
-	says(t, app, policy.WarningCondition, contract.AbandonAnnotation)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
+	says(t, app, policy.WarningCondition, "add abandon to that annotation")
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "orphan, abandon" })
 	testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
 	stillThere(t, app)
 	testkit.Eventually(t, "the receipt", func() error {
@@ -219,15 +219,15 @@ func TestOrphanOfALostCluster(t *testing.T) {
 }
 
 // A word that cannot be followed costs nothing: what is delivered stays as it is.
-func TestOnWithdrawThatCannotBeFollowed(t *testing.T) {
+func TestDeletionPolicy_invalidValueWithdrawsNothing(t *testing.T) {
 	start(t)
 	g := generate(t, argocd.ResourcesFinalizer)
-	onWithdraw(t, g.set, "orphans")
-	says(t, g.apps[0], policy.ErrorCondition, "want orphan or prune")
+	deletionPolicy(t, g.set, "orphans")
+	says(t, g.apps[0], policy.ErrorCondition, "want prune or orphan")
 	remove(t, g.apps[0])
-	says(t, g.apps[0], policy.ErrorCondition, "nothing is withdrawn: annotation "+contract.OnWithdrawAnnotation)
+	says(t, g.apps[0], policy.ErrorCondition, "nothing is withdrawn: annotation "+contract.DeletionPolicyAnnotation)
 	stillThere(t, g.apps[0])
-	onWithdraw(t, g.set, "")
+	deletionPolicy(t, g.set, "")
 	withdrawn(t, g.apps[0])
 	says(t, g.apps[1], policy.ErrorCondition, "")
 }

@@ -134,8 +134,8 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 			record("nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error())
 		}
 	}
-	if changed(contract.OnWithdrawAnnotation) && m.Namespace != "" {
-		if w := policy.ParseOnWithdraw(m.Annotations[contract.OnWithdrawAnnotation], m.Kind+" "+m.Namespace+"/"+m.Name); w.Problem != "" {
+	if changed(contract.DeletionPolicyAnnotation) && m.Namespace != "" {
+		if w := policy.ParseDeletionPolicy(m.Annotations[contract.DeletionPolicyAnnotation], m.Kind+" "+m.Namespace+"/"+m.Name, true); w.Problem != "" {
 			record("nothing of it is delivered or withdrawn until this is corrected: " + w.Problem)
 		}
 	}

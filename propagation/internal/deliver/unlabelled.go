@@ -96,7 +96,7 @@ const notPulled = contract.PullLabel + "!=true"
 // settled fleet asks nothing.
 func (u *unlabelledWorks) searchUnlabelled(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
 	cluster := app.Annotations[contract.ClusterAnnotation]
-	abandon, _ := contract.IsTrue(app.Annotations[contract.AbandonAnnotation])
+	abandon := policy.ParseDeletionPolicy(app.Annotations[contract.DeletionPolicyAnnotation], "", false).Abandon
 	switch {
 	case !contract.IsPulled(app.Labels) || !policy.IsClusterName(cluster) || u.unlabelled.wasSearched(cluster),
 		abandon && app.DeletionTimestamp != nil,

@@ -219,7 +219,7 @@ func (wa *watcher) decided(ctx context.Context, before, after client.Object, q w
 		wa.recordInvalid(m, changed)
 	}
 	switch {
-	case changed(contract.PauseAnnotation), ofSet && changed(contract.OnWithdrawAnnotation):
+	case changed(contract.PauseAnnotation), ofSet && changed(contract.DeletionPolicyAnnotation):
 	case !ofSet && changed(contract.WithdrawalsAnnotation): // an approval ends the pause of an ApplicationSet that is gone
 	default:
 		return

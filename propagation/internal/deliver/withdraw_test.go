@@ -175,8 +175,8 @@ func TestAbandon(t *testing.T) {
 	finalized(t, work)
 	available(t, p.cluster, metav1.ConditionUnknown, time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	remove(t, app)
-	says(t, app, policy.WarningCondition, contract.AbandonAnnotation)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AbandonAnnotation] = "true" })
+	says(t, app, policy.WarningCondition, contract.DeletionPolicyAnnotation)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "abandon" })
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
 	testkit.Eventually(t, "the receipt", func() error {
 		return errors.Join(recorded(app, `cluster "`+p.cluster+`", which has not been available since 2026-11-21T12:00:00Z`),

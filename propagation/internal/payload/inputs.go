@@ -28,10 +28,11 @@ type Inputs struct {
 	Request       request.Request
 }
 
-// Words of the on-withdraw annotation.
+// Words of the deletion-policy annotation.
 const (
-	WithdrawPrune  = "prune"  // what is delivered goes, as without the annotation
-	WithdrawOrphan = "orphan" // it stays and is nobody's of the hub
+	DeletionPrune   = "prune"   // what is delivered goes, as without the annotation
+	DeletionOrphan  = "orphan"  // it stays, and the hub has no part in it any more
+	DeletionAbandon = "abandon" // a deleted Application does not wait for its clusters
 )
 
 // Values of the adopt annotation: what becomes of an Application that is on the managed

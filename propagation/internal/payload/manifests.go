@@ -34,7 +34,7 @@ var hubOnlyKeys = map[string]bool{
 	contract.AppNamespaceAnnotation:      true,
 	contract.DestinationNameAnnotation:   true,
 	contract.DestinationServerAnnotation: true,
-	contract.AbandonAnnotation:           true,
+	contract.DeletionPolicyAnnotation:    true,
 	contract.AdoptAnnotation:             true,
 	contract.OnWithdrawAnnotation:        true,
 	contract.PauseAnnotation:             true,

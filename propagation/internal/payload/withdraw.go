@@ -175,7 +175,7 @@ func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, orphan
 	}
 	path := "/metadata/annotations/" + pointer.Replace(contract.OnWithdrawAnnotation)
 	if orphan {
-		patch = append(patch, patchOperation{"add", path, WithdrawOrphan})
+		patch = append(patch, patchOperation{"add", path, DeletionOrphan})
 	} else if _, there := stored.Annotations[contract.OnWithdrawAnnotation]; there {
 		patch = append(patch, patchOperation{"remove", path, nil})
 	}

@@ -36,7 +36,7 @@ func TestOnDelete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stays.Annotations[contract.OnWithdrawAnnotation] != WithdrawOrphan || goes.Annotations[contract.OnWithdrawAnnotation] != "" {
+		if stays.Annotations[contract.OnWithdrawAnnotation] != DeletionOrphan || goes.Annotations[contract.OnWithdrawAnnotation] != "" {
 			t.Errorf("stays: %+v, goes: %+v", stays.Spec.DeleteOption, goes.Spec.DeleteOption)
 		}
 		changed := goes.DeepCopy()
@@ -116,7 +116,7 @@ func TestEndPatch(t *testing.T) {
 	} {
 		work := stored.DeepCopy()
 		if c.marked {
-			work.Annotations = map[string]string{contract.OnWithdrawAnnotation: WithdrawOrphan}
+			work.Annotations = map[string]string{contract.OnWithdrawAnnotation: DeletionOrphan}
 		}
 		got, err := EndPatch(work, &workv1.ManifestWorkSpec{}, c.orphan)
 		if err != nil || !strings.HasPrefix(string(got), c.want) {

@@ -89,7 +89,7 @@ func OnDelete(work *workv1.ManifestWork, orphan bool) {
 		if work.Annotations == nil {
 			work.Annotations = map[string]string{}
 		}
-		work.Annotations[contract.OnWithdrawAnnotation] = WithdrawOrphan
+		work.Annotations[contract.OnWithdrawAnnotation] = DeletionOrphan
 	}
 	work.Spec.DeleteOption = deleteOption(&work.Spec, orphan)
 }

@@ -28,8 +28,8 @@ type Inputs struct {
 	// Windows is the hub's AppProject when its sync windows were to hold on the managed
 	// cluster, too, and do not, since it stays on the hub.
 	Windows *argocd.AppProject
-	// OnWithdraw is what the Application, or else its ApplicationSet, says.
-	OnWithdraw OnWithdraw
+	// DeletionPolicy is what the Application, or else its ApplicationSet, says.
+	DeletionPolicy DeletionPolicy
 	// ByAgent is the agent of argocd-agent that the Application goes to by way of its
 	// principal, "" for none.
 	ByAgent string
@@ -106,8 +106,8 @@ func wellFormed(in Inputs) *Decision {
 	if namespace := in.Application.Annotations[contract.AppNamespaceAnnotation]; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
 		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %q, which cannot be the name of a namespace; correct or remove it", contract.AppNamespaceAnnotation, namespace)
 	}
-	if in.OnWithdraw.Problem != "" {
-		return refuseAndKeep(ReasonInvalidTarget, "not delivered: %s", in.OnWithdraw.Problem)
+	if in.DeletionPolicy.Problem != "" {
+		return refuseAndKeep(ReasonInvalidTarget, "not delivered: %s", in.DeletionPolicy.Problem)
 	}
 	if !payload.KnowsAdoption(in.Application) {
 		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %.100q: want %s or %s, or remove it",
@@ -143,19 +143,11 @@ func clusterBound(in Inputs) *Decision {
 		in.Application.Namespace, in.Application.Annotations[contract.ClusterAnnotation])
 }
 
-func isBoolean(value string) bool {
-	_, ok := contract.IsTrue(value)
-	return ok
-}
-
 func warnings(in Inputs) []Message {
 	var found []Message
 	if !argocd.SkipsReconcile(in.Application.Annotations) {
 		found = append(found, Message{ReasonSkipReconcile, fmt.Sprintf(
 			"delivered, but the hub's own Argo CD may deploy it too: set annotation %s to \"true\"", argocd.SkipReconcileAnnotation)})
-	}
-	if value := in.Application.Annotations[contract.AbandonAnnotation]; !isBoolean(value) {
-		found = append(found, Message{ReasonInvalidTarget, fmt.Sprintf("delivered, but annotation %s is %.100q, which is no boolean and counts as \"false\": correct or remove it", contract.AbandonAnnotation, value)})
 	}
 	if in.Project != nil && !projectAllows(in.Project.Spec, in.Application.Spec, in.Application.Annotations) {
 		name, server := payload.Destination(in.Application.Annotations)

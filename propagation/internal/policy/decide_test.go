@@ -66,7 +66,6 @@ func TestDecide(t *testing.T) {
 		"unknownFirst": {reason: "that there is no cluster helps more than that it is not bound", change: func(in *Inputs) { in.Cluster, in.Bound = nil, false }, want: ReasonUnknownCluster},
 		"noSkip":       {reason: "two controllers would fight: a warning", change: func(in *Inputs) { delete(in.Application.Annotations, argocd.SkipReconcileAnnotation) }, want: ReasonSkipReconcile, text: "set annotation"},
 		"badAdoption":  {reason: "what cannot be followed might take over what it must not", change: func(in *Inputs) { in.Application.Annotations[contract.AdoptAnnotation] = "yes" }, want: ReasonInvalidTarget, text: "want never or observe", keep: true},
-		"badAbandon":   {reason: "what will not help when it is needed is said in time", change: func(in *Inputs) { in.Application.Annotations[contract.AbandonAnnotation] = "yes" }, want: ReasonInvalidTarget, text: "no boolean"},
 		"byAgent":      {reason: "two would deliver it", change: func(in *Inputs) { in.ByAgent = "cluster2" }, want: ReasonAlsoByAgent, text: "remove label", keep: true},
 		"agentUnbound": {reason: "that it is delivered otherwise keeps nothing that may not be there", change: func(in *Inputs) { in.ByAgent, in.Bound = "cluster1", false }, want: ReasonNotBound},
 		"besideAgent":  {reason: "an agent on the cluster is in nobody's way", change: func(in *Inputs) { in.HasAgent = true }, want: ReasonDelivered},

@@ -1,0 +1,47 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package policy
+
+import (
+	"fmt"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// DeletionPolicy is what becomes of what is delivered when its delivery ends.
+type DeletionPolicy struct {
+	// Word is [payload.DeletionPrune], [payload.DeletionOrphan], or empty where neither is said.
+	Word string
+	// Abandon: a deleted Application is released without waiting for its clusters.
+	Abandon bool
+	// AsBefore: the object that said it is gone, so that what the work says counts.
+	AsBefore bool
+	// Problem says what is wrong with a value that cannot be followed; nothing is withdrawn then.
+	Problem string
+}
+
+// ParseDeletionPolicy reads the value of the annotation of an Application, which on names,
+// or of an ApplicationSet, which cannot abandon.
+func ParseDeletionPolicy(value, on string, ofSet bool) (p DeletionPolicy) {
+	if value == "" {
+		return p
+	}
+	for word := range strings.SplitSeq(value, ",") {
+		switch word = strings.TrimSpace(word); {
+		case word == payload.DeletionAbandon && !p.Abandon && !ofSet:
+			p.Abandon = true
+		case (word == payload.DeletionPrune || word == payload.DeletionOrphan) && p.Word == "":
+			p.Word = word
+		default:
+			want := payload.DeletionPrune + " or " + payload.DeletionOrphan
+			if !ofSet {
+				want += ", or one of them with " + payload.DeletionAbandon + " after a comma"
+			}
+			return DeletionPolicy{Problem: fmt.Sprintf("annotation %s of %s is %.100q: want %s, or remove it", contract.DeletionPolicyAnnotation, on, value, want)}
+		}
+	}
+	return p
+}
