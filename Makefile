@@ -64,11 +64,13 @@ test-release: test-parts
 test-e2e: test-fleet-parts
 	$(call each,e2e,$(GO_TEST) -count=1 -p 2 -timeout 45m . ./deploytest ./upgrade ./rendered ./hubmove ./push ./search/integration ./...)
 
-lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows
+lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over the workflows, e2e/gate
 	@$(TOOLS) lint
 	@$(BIN)/actionlint -shellcheck= -pyflakes=
 	$(call each,$(MODULES),$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
 	$(call each,deploy/release,GOWORK=off $(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
+	@echo '--- e2e/gate: methods of a type, arrows between files, words in names'
+	@cd e2e && go run ./gate -allowed $(CURDIR)/.ci/gate-allowed $(addprefix ../,$(MODULES))
 
 generate: build ## Write again what is generated: deepcopy, CRD, roles, install.yaml, flags in docs
 	@$(TOOLS) generate

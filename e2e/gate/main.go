@@ -36,6 +36,8 @@ var words = strings.Fields(`
 	tell told hear heard roster kick handed survey dear company spare begun sighting bare looker
 	lookers struck somebody nobody barge lately`)
 
+var verbose = flag.Bool("v", false, "list the arrows")
+
 func main() {
 	allowed := flag.String("allowed", "", "file with the exceptions that are left")
 	flag.Parse()
@@ -107,7 +109,7 @@ func exceptions(path string) (map[string]int, error) {
 
 // look returns what is over its limit in a module.
 func look(module string) ([]finding, error) {
-	list, err := packages.Load(&packages.Config{Dir: module, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps}, "./...")
+	list, err := packages.Load(&packages.Config{Dir: module, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile}, "./...")
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", module, err)
 	}
@@ -166,8 +168,11 @@ func ofPackage(p *packages.Package, folder string) []finding {
 	for word, n := range named {
 		found = append(found, finding{fmt.Sprintf("names with %q in %s", word, folder), n, 0})
 	}
-	if n := upward(p); n > mostUpward {
+	if n := len(upward(p)); n > mostUpward {
 		found = append(found, finding{"arrows upward between files of " + folder, n, mostUpward})
+		if *verbose {
+			fmt.Println(strings.Join(upward(p), "\n"))
+		}
 	}
 	return found
 }
@@ -207,10 +212,9 @@ func wordsOf(name string) []string {
 	return list
 }
 
-// upward counts the arrows between files of a package that lie on a circle.
-func upward(p *packages.Package) (n int) {
+// upward returns the arrows between files of a package that lie on a circle.
+func upward(p *packages.Package) (found []string) {
 	arrows := map[string]map[string]bool{}
-	uses := map[string][]string{}
 	for id, object := range p.TypesInfo.Uses {
 		if object.Pkg() != p.Types || object.Pos() == token.NoPos {
 			continue
@@ -226,19 +230,16 @@ func upward(p *packages.Package) (n int) {
 			arrows[from] = map[string]bool{}
 		}
 		arrows[from][to] = true
-		uses[from+to] = append(uses[from+to], id.Name)
 	}
 	for from, targets := range arrows {
 		for to := range targets {
 			if reaches(arrows, to, from) {
-				n++
-				if os.Getenv("V") != "" {
-					fmt.Println("   ", filepath.Base(from), "->", filepath.Base(to), uses[from+to])
-				}
+				found = append(found, filepath.Base(from)+" -> "+filepath.Base(to))
 			}
 		}
 	}
-	return n
+	slices.Sort(found)
+	return found
 }
 
 func reaches(arrows map[string]map[string]bool, from, to string) bool {
