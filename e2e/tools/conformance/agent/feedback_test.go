@@ -196,3 +196,38 @@ func read(t *testing.T, status string) ([]workv1.FeedbackValue, error) {
 	rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: contract.FeedbackPaths()}
 	return statusfeedback.NewStatusReader().GetValuesByRule(&unstructured.Unstructured{Object: object}, rule)
 }
+
+// What an end without cascade waits for: a finalizer that would prune, and none.
+func TestAgentReadsFinalizersAtAnEnd(t *testing.T) {
+	cases := map[string]struct {
+		metadata, want string
+		known          bool
+	}{
+		"not applied yet":      {metadata: `{"finalizers":["resources-finalizer.argocd.argoproj.io"]}`, want: "resources-finalizer.argocd.argoproj.io"},
+		"a former manager's":   {metadata: `{"annotations":{"%s":"end"},"finalizers":["example.com/x","resources-finalizer.argocd.argoproj.io/background"]}`, want: "resources-finalizer.argocd.argoproj.io/background", known: true},
+		"none":                 {metadata: `{"annotations":{"%s":"end"}}`, known: true},
+		"another controller's": {metadata: `{"annotations":{"%s":"end"},"finalizers":["example.com/x"]}`, known: true},
+		"an earlier request":   {metadata: `{"annotations":{"%s":"r1"}}`},
+	}
+	for _, gate := range []bool{false, true} {
+		if err := features.SpokeMutableFeatureGate.SetFromMap(map[string]bool{string(ocmfeature.RawFeedbackJsonString): gate}); err != nil {
+			t.Fatal(err)
+		}
+		for name, c := range cases {
+			t.Run(fmt.Sprintf("%s/gate=%t", name, gate), func(t *testing.T) {
+				var object map[string]any
+				if err := json.Unmarshal([]byte(`{"metadata":`+strings.ReplaceAll(c.metadata, "%s", contract.RequestAnnotation)+`}`), &object); err != nil {
+					t.Fatal(err)
+				}
+				rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: contract.EndingPaths()}
+				values, err := statusfeedback.NewStatusReader().GetValuesByRule(&unstructured.Unstructured{Object: object}, rule)
+				if err != nil {
+					t.Fatalf("the agent says %v", err)
+				}
+				if got, known := contract.Cascades(values, "end"); got != c.want || known != c.known {
+					t.Errorf("got %q, known %t", got, known)
+				}
+			})
+		}
+	}
+}
