@@ -125,6 +125,7 @@ func TestWaitsForATerminatingCopy(t *testing.T) {
 	app := p.deploy("again")
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
+	applying(t, p.cluster)
 	remove(t, app)
 	testkit.Eventually(t, "the withdrawal", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {

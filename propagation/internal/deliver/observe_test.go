@@ -52,7 +52,7 @@ func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, 
 		there := payload.DeliveredBy(&work.Spec)
 		var feedback []workv1.FeedbackValue
 		var app argocd.Application
-		if n := len(work.Spec.Workload.Manifests); n > 0 && json.Unmarshal(work.Spec.Workload.Manifests[n-1].Raw, &app) == nil && app.Annotations[contract.RequestAnnotation] != "" {
+		if n := len(work.Spec.Workload.Manifests); n > 0 && json.Unmarshal(work.Spec.Workload.Manifests[n-1].Raw, &app) == nil && app.Annotations[contract.RequestAnnotation] == "end-without-cascade" {
 			values = maps.Clone(values)
 			if values == nil {
 				values = map[string]string{}

@@ -145,7 +145,9 @@ func TestOrphanOfAnApplicationSet(t *testing.T) {
 	edit(t, g.apps[2], func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
 	applyWell(t, staying(t, g.apps[1], false))
 	remove(t, g.apps[1]) // pruned, which its agent has applied
+	stop := applying(t, g.cluster)
 	withdrawn(t, g.apps[1])
+	stop()
 	// And back: the set is gone, and the Application says that it is to be pruned.
 	edit(t, g.apps[2], func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "prune" })
 	remove(t, g.apps[2])
