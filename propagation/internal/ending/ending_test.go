@@ -21,7 +21,7 @@ func TestNext(t *testing.T) {
 		"the agent cannot apply it, and it prunes: delete":                   {Facts{Finalized: true, Says: true, Applied: metav1.ConditionFalse}, Delete},
 		"the agent cannot apply it, and something stays: wait":               {Facts{Finalized: true, Says: true, Leaves: true, Applied: metav1.ConditionFalse}, Wait},
 		"what stays is written first":                                        {Facts{Finalized: true, Leaves: true}, Write},
-		"what stays waits for a slow agent":                                  {Facts{Finalized: true, Leaves: true, Says: true}, Wait},
+		"what stays waits for a slow agent, or one that is away":             {Facts{Finalized: true, Leaves: true, Says: true}, Wait},
 		"the agent has not begun: delete":                                    {Facts{}, Delete},
 		"the agent has not begun, something would stay: delete":              {Facts{Leaves: true}, Delete},
 		"the cluster is leaving: delete":                                     {Facts{Finalized: true, ClusterLeaving: true}, Delete},
