@@ -3,7 +3,7 @@
 
 // Package writecost measures what one write of an Application or of a ManifestWork costs
 // the hub's API server, for the ways in which a client may write it: side by side, on one
-// server, in turns. Decision 0024 rests on it. It needs kube-apiserver and etcd (make tools):
+// server, in turns. Decision 0008 rests on it. It needs kube-apiserver and etcd (make tools):
 //
 //	go test -run - -bench . -benchtime 25x ./bench/writecost
 //

@@ -22,7 +22,7 @@ func TestNext(t *testing.T) {
 		"the agent cannot apply it, and something stays: wait":               {Facts{Finalized: true, Says: true, Leaves: true, Applied: metav1.ConditionFalse}, Wait},
 		"applied, and a former manager's finalizer would prune: wait":        {Facts{Finalized: true, Says: true, Leaves: true, Applied: metav1.ConditionTrue}, Wait},
 		"what stays is written first":                                        {Facts{Finalized: true, Leaves: true}, Write},
-		"what stays waits for a slow agent":                                  {Facts{Finalized: true, Leaves: true, Says: true}, Wait},
+		"what stays waits for a slow agent, or one that is away":             {Facts{Finalized: true, Leaves: true, Says: true}, Wait},
 		"the agent has not begun: delete":                                    {Facts{}, Delete},
 		"the agent has not begun, something would stay: delete":              {Facts{Leaves: true}, Delete},
 		"the cluster is leaving: delete":                                     {Facts{Finalized: true, ClusterLeaving: true}, Delete},

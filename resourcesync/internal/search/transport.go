@@ -21,7 +21,7 @@ import (
 
 // transport keeps connections to the one server. Its trust follows the file of
 // roots: after a change every connection is made anew.
-// client-go's transport does so within five minutes only, see docs/decisions/0016.
+// client-go's transport does so within five minutes only, see docs/decisions/0006.
 type transport struct {
 	roots roots
 	http  *http.Transport
