@@ -296,6 +296,12 @@ func TestProject_narrowedReachesWorksThatAreLeftAsTheyAre(t *testing.T) {
 	const narrow = `{"sourceNamespaces":["*"],"destinations":[{"namespace":"narrow","server":"https://kubernetes.default.svc"}],"sourceRepos":["*"]}`
 	for name, spoil := range map[string]func(*testing.T, *place, *argocd.Application){
 		"paused": func(t *testing.T, _ *place, a *argocd.Application) { pause(t, a, "delivery") },
+		"on a cluster that the Application has left, paused": func(t *testing.T, p *place, a *argocd.Application) {
+			pause(t, a, "delivery")
+			other := newCluster(t)
+			p.bind(p.cluster, other)
+			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
+		},
 		"refused for a slip": func(t *testing.T, _ *place, a *argocd.Application) {
 			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.AdoptAnnotation] = "x" })
 		},

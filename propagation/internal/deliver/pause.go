@@ -37,7 +37,7 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	again.RequeueAfter = sooner(again.RequeueAfter, next.after)
 	n, err := r.waiting(w, c, next.Plan)
 	if err == nil && n > 0 {
-		err = r.updateProjects(ctx, c.standing())
+		err = r.updateProjects(ctx, c.all)
 	}
 	switch {
 	case err != nil:

@@ -83,7 +83,7 @@ func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []manif
 	}
 	d, failed := r.apply(ctx, w, c, warnings)
 	if failed == nil && d.state != progressDone && !d.silent {
-		failed = r.updateProjects(ctx, c.standing())
+		failed = r.updateProjects(ctx, c.all)
 	}
 	wait, err := r.withdrawOld(ctx, w.Application, c, d.state)
 	switch {

@@ -79,11 +79,11 @@ func (r *Reconciler) stillRefused(ctx context.Context, app *argocd.Application) 
 // reportNotWithdrawn says why a withdrawal has not come about: it waits for an agent, is held or
 // paused; and nothing before that is known.
 func (r *Reconciler) reportNotWithdrawn(ctx context.Context, app *argocd.Application, c copies, o outcome, v policy.Decision) error {
+	if err := r.updateProjects(ctx, c.all); err != nil {
+		return err
+	}
 	if len(o.pending) > 0 {
 		return r.updateConditions(ctx, app, o.decision())
-	}
-	if err := r.updateProjects(ctx, c.standing()); err != nil {
-		return err
 	}
 	if o.pause.Word != "" {
 		return r.updateConditions(ctx, app, o.pause.Decision("its withdrawal waits until then"))
@@ -101,7 +101,7 @@ func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application,
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.updateProjects(ctx, c.standing()); err != nil {
+	if err := r.updateProjects(ctx, c.all); err != nil {
 		return ctrl.Result{}, err
 	}
 	if standing := c.standing(); standing != nil {
@@ -119,7 +119,7 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 	if standing := c.standing(); standing != nil {
 		r.noteUpcoming(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*standing}, c.surplus...), v.Refusal.Reason)
 	}
-	if err := r.updateProjects(ctx, c.standing()); err != nil {
+	if err := r.updateProjects(ctx, c.all); err != nil {
 		return ctrl.Result{}, err
 	}
 	if quiet := bindingQuiet - missing; quiet > 0 {

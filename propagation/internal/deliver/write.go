@@ -234,13 +234,25 @@ func (wr *writer) hold(ctx context.Context, current *manifestcache.Cached, want 
 	return true, kept, waiting, nil
 }
 
-// updateProjects gives the AppProjects in a work that stays as it is otherwise what the hub
+// updateProjects gives the AppProjects in works that stay as they are otherwise what the hub
 // has of them now: each work carries its own copy, and one that stayed wide would be applied
-// in turns with the others'. Every path that leaves a work standing passes through here.
-func (wr *writer) updateProjects(ctx context.Context, work *manifestcache.Cached) error {
-	if work == nil || !wr.options.Project || work.DeletionTimestamp != nil {
+// in turns with the others'. Every path that leaves works standing passes through here.
+func (wr *writer) updateProjects(ctx context.Context, works []manifestcache.Cached) error {
+	if !wr.options.Project {
 		return nil
 	}
+	for i := range works {
+		if works[i].DeletionTimestamp != nil {
+			continue
+		}
+		if err := wr.updateProject(ctx, &works[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Cached) error {
 	stored, err := wr.storedWork(ctx, work)
 	if err != nil {
 		return err
