@@ -116,10 +116,12 @@ func newBench(t *testing.T) *bench {
 		Namespace: guestbook.Namespace, Name: guestbook.Name, UID: "first", Generation: 1, Labels: map[string]string{contract.ReportLabel: labelFor(guestbook)},
 	}
 	b.cache = &lateCache{}
+	pacer := pace.New(pace.Limits{})
 	b.Reconciler = &Reconciler{
-		cached: b.cache, live: b.server, writer: b.server, index: b.index, events: events.NewFakeRecorder(10),
+		cached: b.cache, live: b.server, writer: b.server, index: b.index,
 		pruner: &prune.Pruner{Live: b.server, Writer: b.server},
-		store:  intermediate.NewStore(t.TempDir()), pacer: pace.New(pace.Limits{}), limit: 1 << 20, tracker: newTracker(),
+		store:  intermediate.NewStore(t.TempDir()), pacer: pacer, limit: 1 << 20, tracker: newTracker(),
+		recorder: recorder{events: events.NewFakeRecorder(10), pacer: pacer, limit: 1 << 20},
 	}
 	b.cacheCatchesUp()
 	b.reconcile()

@@ -13,6 +13,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 )
 
+// Waits before a report is tried again after an error.
+const (
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 30 * time.Second
+)
+
 // storedReport is a report as it is on the API server, as far as this process knows.
 type storedReport struct {
 	meta *metav1.PartialObjectMetadata
@@ -88,20 +94,19 @@ func (t *tracker) recordDeletion(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// setForeign takes in whether a report is foreign, and reports whether that is to be
-// said; no UID means that
-// there is none, or that aggregation manages it.
-func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (news bool) {
+// setForeign records whether a report is foreign, and reports whether it became so; no UID
+// means that there is none, or that aggregation manages it.
+func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (became bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	news = uid != "" && t.foreign[key] != uid
+	became = uid != "" && t.foreign[key] != uid
 	if uid == "" {
 		delete(t.foreign, key)
 	} else {
 		t.foreign[key] = uid
 	}
 	foreignGauge.Set(float64(len(t.foreign)))
-	return news
+	return became
 }
 
 // done records that a report is as it should be.
