@@ -16,7 +16,7 @@ func TestErrorsAreGroupedByWhatTheySay(t *testing.T) {
 		setOf("a", "c1 Degraded Synced Failed SyncError: a-c1 exceeded quota by 3", "c2 Degraded Synced Failed SyncError: a-c2 exceeded quota by 41"),
 		setOf("b", "c1 Degraded Synced Failed SyncError: b-c1 exceeded quota by 5", "c3 Healthy Synced Succeeded RepeatedResourceWarning: twice", "c4 Healthy Synced Succeeded RepeatedResourceWarning: twice", "c5 Healthy Synced Succeeded RepeatedResourceWarning: twice",
 			"c6 Healthy Synced Succeeded RepeatedResourceWarning: twice"),
-		setOf("c", "c1 Unknown Unknown  ClusterUnreachable: cluster c1 is not available; last report: health Healthy", "c2 Unknown Unknown  ClusterUnreachable: cluster c2 is not available; nothing was heard"),
+		setOf("c", "c1 Unknown Unknown  ClusterUnreachable: cluster c1 is not available; last report: health Healthy", "c2 Unknown Unknown  ClusterUnreachable: cluster c2 is not available; it has never reported this Application"),
 	})
 	var got []string
 	for _, g := range groups {

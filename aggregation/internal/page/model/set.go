@@ -6,7 +6,6 @@ package model
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -93,14 +92,4 @@ func (s *Set) Revisions() []Revision {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
 	})
 	return all
-}
-
-// Identity is where a row's objects are, from its field app.
-type Identity struct{ Namespace, Name, Cluster, Work string }
-
-// IdentityOf returns what a row is about.
-func IdentityOf(r *merge.Row) Identity {
-	parts := strings.SplitN(r.App, "/", 4)
-	parts = append(parts, make([]string, 4-len(parts))...)
-	return Identity{parts[0], parts[1], parts[2], parts[3]}
 }
