@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
@@ -90,13 +89,4 @@ func accessAdvice(view fleet.View, seen map[string]bool) (advised string, keys [
 			[]any{"hub", names(hub)}
 	}
 	return "", nil
-}
-
-// names lists a few of many.
-func names(list []string) string {
-	const few = 5
-	if len(list) <= few {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
 }
