@@ -67,7 +67,7 @@ func (f *Flags) certFiles() (cert, key string) {
 	return filepath.Join(f.certDir, "tls.crt"), filepath.Join(f.certDir, "tls.key")
 }
 
-// names are those by which the page may be asked for.
+// names are those under which the page is served.
 func (f *Flags) names() []string {
 	host, _, _ := net.SplitHostPort(f.address) // as Validate did
 	var names []string

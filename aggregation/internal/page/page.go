@@ -45,7 +45,7 @@ type Page struct {
 type Options struct {
 	Flags  Flags
 	Source model.Source
-	// WaitForSync returns once the source knows all that was there at start.
+	// WaitForSync returns once the source has all that was there at start.
 	WaitForSync func(context.Context) error
 	Log         logr.Logger
 }
@@ -72,7 +72,7 @@ func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
 	return p, errors.Join(mgr.Add(apps), mgr.Add(p))
 }
 
-// argoCDOf returns what tells the address of a managed cluster's Argo CD, from the
+// argoCDOf returns a function for the address of a managed cluster's Argo CD, from the
 // annotation of its ManagedCluster; "": it has none that may be linked to.
 func argoCDOf(clusters client.Reader) func(ctx context.Context, cluster string) string {
 	return func(ctx context.Context, cluster string) string {
@@ -87,7 +87,7 @@ func argoCDOf(clusters client.Reader) func(ctx context.Context, cluster string) 
 	}
 }
 
-// Changed tells the page that an ApplicationSet is different now. It does not block, and a
+// Changed notifies the page that an ApplicationSet is different now. It does not block, and a
 // page that is off takes it as well.
 func (p *Page) Changed(key types.NamespacedName) {
 	if p != nil {

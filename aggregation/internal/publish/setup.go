@@ -36,7 +36,7 @@ type Options struct {
 	Queue *Queue
 	// Index is what the reports say.
 	Index *index.Index
-	// WaitForSync returns once the index knows all that was there at start.
+	// WaitForSync returns once the index has all that was there at start.
 	WaitForSync func(context.Context) error
 	// Pruner removes the reports of ApplicationSets that are gone.
 	Pruner *prune.Pruner

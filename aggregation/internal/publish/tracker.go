@@ -19,7 +19,7 @@ const (
 	retryMost  = 30 * time.Second
 )
 
-// storedReport is a report as it is on the API server, as far as this process knows.
+// storedReport is a report as it is on the API server, as this process last read or wrote it.
 type storedReport struct {
 	meta *metav1.PartialObjectMetadata
 	// own: aggregation manages the report (see [isOwn]).
@@ -30,12 +30,12 @@ type storedReport struct {
 	rewrite bool
 }
 
-// tracker holds what this process knows of the reports. It is safe for concurrent use.
+// tracker caches the reports as this process last read or wrote them. It is safe for concurrent use.
 type tracker struct {
 	mu      sync.Mutex
 	reports map[types.NamespacedName]*storedReport
 	// loaded are the reports that were looked for once: what is found there from then on
-	// is younger than what this process knows.
+	// is younger than the cache of this process.
 	loaded map[types.NamespacedName]struct{}
 	// deleted are the last reports whose deletion was seen. The answer to a write may
 	// come later than the deletion of what it wrote.

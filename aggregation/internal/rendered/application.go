@@ -28,7 +28,7 @@ type Application struct {
 	said contract.Feedback
 }
 
-// GetObjectMeta tells an informer what it asks for.
+// GetObjectMeta implements metav1.ObjectMetaAccessor for an informer.
 func (a *Application) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.uid, ResourceVersion: a.resourceVersion}
 }

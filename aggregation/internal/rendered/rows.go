@@ -111,7 +111,7 @@ func (r *Rows) SetCluster(state status.Cluster) {
 	})
 }
 
-// update runs change and tells about the ApplicationSets that it touched, after the
+// update runs change and reports the ApplicationSets that it touched, after the
 // lock is free again.
 func (r *Rows) update(change func(touched map[types.NamespacedName]struct{})) {
 	touched := map[types.NamespacedName]struct{}{}

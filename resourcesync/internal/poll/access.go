@@ -38,7 +38,7 @@ func (a *access) due(now time.Time) bool {
 	return a.seen == nil || a.denied || a.wanted || now.Sub(a.at) >= accessEvery
 }
 
-// shows reports whether search may show a cluster, as far as can be told.
+// shows reports whether search may show a cluster, as far as is known.
 func (a *access) shows(cluster string) bool { return a.seen == nil || a.seen[cluster] }
 
 // set takes over which clusters search shows.

@@ -18,7 +18,7 @@ func (s *state) resize(cluster string, st *clusterState, cut translate.Cut) {
 	s.bytes += st.bytes
 }
 
-// lower lowers the level until all fit, with some to spare.
+// lower lowers the level until all fit, with some room.
 func (s *state) lower() {
 	sizes := make([]int, 0, len(s.clusters))
 	for _, st := range s.clusters {

@@ -30,11 +30,11 @@ type budget struct {
 
 // clusterState is what is known of one managed cluster.
 type clusterState struct {
-	translate.Cluster               // what its answers contain, and what is held beside that
+	translate.Cluster               // what its answers contain, and what is held in addition
 	bytes             int           // that its Applications take
 	leftOut           translate.Cut // what of them did not fit
 	readAt            time.Time     // when its last good answer was requested
-	latency           time.Duration // how long that answer took
+	latency           time.Duration // of that answer
 	answer            *answer       // the answer that all of it comes from; nil: the next one is decoded
 	unread            bool          // it existed at the first poll and has not been read since
 	lackingSince      time.Time     // since when its first answers look as if relations failed

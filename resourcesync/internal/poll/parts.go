@@ -95,7 +95,7 @@ type round struct {
 	good      int        // answers to batches
 	bad       int        // batches without one
 	failed    []failure  // batches that a smaller request may succeed for
-	slow      [][]string // batches whose answer took longer than the interval
+	slow      [][]string // batches whose answer was slower than the interval
 	outage    bool       // search fails as a whole
 	odd       []string   // rows left out, the first few
 	oddRows   int

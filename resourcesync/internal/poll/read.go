@@ -126,7 +126,7 @@ func (r *round) probes() (out []string) {
 }
 
 // readApart requests the clusters whose batches failed or were slow, one batch after the
-// other and beside the polls, which do not wait for it.
+// other and concurrently with the polls, which do not wait for it.
 func (p *Poller) readApart(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

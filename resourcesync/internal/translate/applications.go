@@ -115,7 +115,7 @@ func hosting(s string) (intermediate.Key, bool) {
 }
 
 // explained reports whether an Application without any object may be right: it says
-// itself that it misses something, or that it could not tell.
+// itself that it misses something, or that it could not determine that.
 func explained(it *search.Item) bool {
 	if it.Missing != "" || it.Health == "Missing" || it.Sync == "Unknown" || it.Sync == "" {
 		return true

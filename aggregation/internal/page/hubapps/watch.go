@@ -25,7 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
-// Watch knows the Applications once it runs. It is a manager's runnable and works
+// Watch has the Applications once it runs. It is a manager's runnable and works
 // without a lease. The right to list and watch Applications is not in the generated
 // role: only who turns the page on grants it (deploy/components/page).
 type Watch struct {
@@ -89,31 +89,8 @@ func (w *Watch) follow(config *rest.Config, selector labels.Selector, into *stor
 	return nil
 }
 
-// object is an Application as far as it is read, and the little of it that is kept
-// between two events is less still.
-type object struct {
-	metav1.TypeMeta
-	metav1.ObjectMeta
-
-	status   appStatus
-	set      string
-	rendered bool
-}
-
-type appStatus struct {
-	Health     code        `json:"health"`
-	Sync       code        `json:"sync"`
-	Conditions []condition `json:"conditions"`
-}
-
 type code struct {
 	Status string `json:"status"`
-}
-
-type condition struct {
-	Type               string      `json:"type"`
-	Message            string      `json:"message"`
-	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 }
 
 type sent struct {
@@ -128,7 +105,7 @@ func decode(s *sent) *object {
 		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
 		Annotations: map[string]string{},
 	}}
-	// The second is of a bookmark, which tells the end of the first list.
+	// The second is of a bookmark, which marks the end of the first list.
 	for _, key := range []string{contract.ClusterAnnotation, metav1.InitialEventsAnnotationKey} {
 		if value, ok := m.Annotations[key]; ok {
 			o.Annotations[key] = value

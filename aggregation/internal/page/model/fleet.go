@@ -25,8 +25,8 @@ type Source interface {
 	Cluster(name string) status.Cluster
 }
 
-// Fleet is all ApplicationSets. It looks at one when it is asked for and has changed
-// since, and holds nothing until it is asked. It is safe for concurrent use.
+// Fleet is all ApplicationSets. It reads one when a request needs it and it has changed
+// since, and holds nothing before the first request. It is safe for concurrent use.
 type Fleet struct {
 	source Source
 

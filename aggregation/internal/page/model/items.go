@@ -17,7 +17,7 @@ type Item struct {
 	Row *merge.Row
 }
 
-// ID tells the item from every other one, in a few characters.
+// ID identifies the item, in a few characters.
 func (i Item) ID() string { return ID(i.Row.App) }
 
 // ID returns a short name for a long one.

@@ -16,7 +16,7 @@ import (
 // As bytes it is the number of sets and of clusters, each as a big-endian uint32, the
 // length of the names as a third, the names as JSON, and one byte a cell, cluster by
 // cluster: health in bits 0-2 and sync in bits 3-4, as places in [Healths] and [Syncs], an
-// operation under way in bit 5, a cluster that is not heard of in bit 6; [NoCell] where there is no Application.
+// operation under way in bit 5, a cluster that does not report in bit 6; [NoCell] where there is no Application.
 type Matrix struct {
 	Sets     []string `json:"sets"` // namespace/name
 	Clusters []string `json:"clusters"`

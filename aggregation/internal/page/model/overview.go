@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Overview is what ApplicationSets are together. It never changes, so that everybody who
-// sees the same ApplicationSets shares it until one of them changes.
+// Overview is what ApplicationSets are together. It never changes, so that all viewers
+// of the same ApplicationSets share it until one of them changes.
 type Overview struct {
 	// Sets are by name.
 	Sets  []*Set

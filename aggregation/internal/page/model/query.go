@@ -121,7 +121,7 @@ type Page struct {
 	Number, Last int
 	// From and To are the places of the first and last item, from 1; Total is of the list.
 	From, To, Total int
-	// Beyond: a page after the last was asked for.
+	// Beyond: a page after the last was requested.
 	Beyond bool
 }
 

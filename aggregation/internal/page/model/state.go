@@ -46,7 +46,7 @@ func oneOf(values []string, value, otherwise string) string {
 	return otherwise
 }
 
-// Stale reports whether the cluster of a row is not heard of, so that what it last said
+// Stale reports whether the cluster of a row does not report, so that what it last wrote
 // counts no longer.
 func Stale(r *merge.Row) bool {
 	for i := range r.Conditions {

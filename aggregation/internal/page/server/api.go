@@ -209,5 +209,5 @@ func (s *Server) matrix(v *visit) {
 		return
 	}
 	v.w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = v.w.Write(data) // the reader is gone: there is nobody to tell
+	_, _ = v.w.Write(data) // the client is gone: there is nothing to report to
 }

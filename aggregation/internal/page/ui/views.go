@@ -145,7 +145,7 @@ type Apps struct {
 	Heading, Sub string
 	// Only is the ApplicationSet of all rows; empty: they are of several.
 	Only      string
-	Cluster   *Heard
+	Cluster   *ClusterStatus
 	Error     *Said
 	Counts    Counts
 	Legend    bool
@@ -158,8 +158,8 @@ type Apps struct {
 	Resources []Resource
 }
 
-// Heard is what is known about a cluster.
-type Heard struct {
+// ClusterStatus is what OCM reports about a cluster.
+type ClusterStatus struct {
 	Stale   bool
 	Since   *When
 	Message string
