@@ -17,7 +17,8 @@ import (
 
 const (
 	pollGap = time.Second // between the end of a poll and the start of the next
-	// fewStale is how many clusters may be stale while polls succeed. Beyond, a quarter may.
+	// fewStale is how many clusters may be stale while polls succeed, unless they are half of
+	// those with Applications. Beyond, a quarter may.
 	fewStale = 10
 )
 
@@ -73,7 +74,12 @@ func (p *Poller) poll(ctx context.Context) {
 	started := time.Now()
 	view, err := p.Fleet.View(ctx)
 	if err != nil {
-		p.logFailure(err) // the hub cannot be read: nothing is concluded from that
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.round.view.Sets != nil { // what the hub had last stays, and grows old
+			err = errors.Join(err, p.publishStale(started))
+		}
+		p.logFailure(err)
 		return
 	}
 	p.mu.Lock()
@@ -91,16 +97,21 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if dated := p.state.markStale(started); len(dated) > 0 {
-		p.Log.Info("search has not answered for managed clusters for several polls; reports keep their data and show since when it is stale", "clusters", names(dated))
-	}
-	err = errors.Join(err, p.checkStale(), p.publish())
+	err = errors.Join(err, p.publishStale(started), p.checkStale())
 	p.logFailure(err)
 	p.updateMetrics()
 	pollSeconds.Observe(time.Since(started).Seconds())
 	if err == nil {
 		p.recordSuccess(started)
 	}
+}
+
+// publishStale dates what has become stale and writes the reports. The caller holds mu.
+func (p *Poller) publishStale(started time.Time) error {
+	if dated := p.state.markStale(started); len(dated) > 0 {
+		p.Log.Info("search has not answered for managed clusters for several polls; reports keep their data and show since when it is stale", "clusters", names(dated))
+	}
+	return p.publish()
 }
 
 // readSearch reads every cluster that has pulled Applications, had some or was never read.
@@ -186,8 +197,9 @@ func (p *Poller) checkStale() error {
 			}
 		}
 	}
-	if p.round.good == 0 || stale < fewStale || stale*4 <= shown {
+	many := stale >= fewStale && stale*4 > shown || stale > 1 && stale*2 >= shown
+	if p.round.good == 0 || !many {
 		return nil
 	}
-	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf("%d of %d clusters with Applications have given no trustworthy answer lately", stale, shown)}
+	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf("%d of %d clusters with Applications have given no trustworthy answer for several polls", stale, shown)}
 }
