@@ -42,10 +42,14 @@ func NewWatch(config *rest.Config, changed func(namespace string)) (*Watch, erro
 	if err != nil {
 		return nil, fmt.Errorf("select pulled Applications: %w", err)
 	}
+	noPull, err := labels.NewRequirement(contract.PullLabel, selection.DoesNotExist, nil)
+	if err != nil {
+		return nil, fmt.Errorf("select rendered Applications: %w", err)
+	}
 	w := &Watch{changed: changed, pulled: newStore(changed), rest: newStore(changed)}
 	return w, errors.Join(
 		w.follow(config, labels.NewSelector().Add(*pull), w.pulled),
-		w.follow(config, labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"}), w.rest),
+		w.follow(config, labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"}).Add(*noPull), w.rest),
 	)
 }
 
@@ -111,7 +115,7 @@ func decode(s *sent) *object {
 			o.Annotations[key] = value
 		}
 	}
-	o.rendered = m.Labels[contract.RenderedLabel] == "true"
+	o.rendered = m.Labels[contract.RenderedLabel] == "true" && !contract.IsPulled(m.Labels) // propagation has what is pulled
 	o.set = (&argocd.Application{ObjectMeta: *m}).OwningApplicationSet()
 	return o
 }

@@ -4,9 +4,9 @@
 package model
 
 import (
-	"hash/fnv"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 	"unique"
 
@@ -42,9 +42,9 @@ func NewSaid(c v1alpha1.Condition, names ...string) Said {
 		text, _, _ = strings.Cut(text, status.NeverReported)
 	}
 	text = message.Generalize(text, names...)
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(c.Type + "\x00" + text))
-	return Said{unique.Make(said{hash: strconv.FormatUint(h.Sum64(), 36), kind: c.Type, text: text})}
+	// A managed cluster chooses the text: it must not find one with the hash of another.
+	sum := sha256.Sum256([]byte(c.Type + "\x00" + text))
+	return Said{unique.Make(said{hash: hex.EncodeToString(sum[:16]), kind: c.Type, text: text})}
 }
 
 func saidBy(r *merge.Row) []Said {
