@@ -4,7 +4,6 @@
 package page
 
 import (
-	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -40,11 +39,6 @@ func (f *Flags) Validate() error {
 		errs = append(errs, fmt.Errorf("--page-bind-address %q: want host:port or :port", f.address))
 	} else if ip := net.ParseIP(host); !f.secure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		errs = append(errs, fmt.Errorf("--page-secure=false with --page-bind-address %q: tokens would cross the network in the clear; want a loopback address", f.address))
-	}
-	if f.certDir != "" && f.secure {
-		if _, err := tls.LoadX509KeyPair(f.certFiles()); err != nil {
-			errs = append(errs, fmt.Errorf("--page-cert-dir %q: %w", f.certDir, err))
-		}
 	}
 	if f.argocdURL != "" {
 		if !linkable(f.argocdURL) {

@@ -29,6 +29,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/server"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -39,6 +40,7 @@ type Page struct {
 	log    logr.Logger
 	synced chan struct{}
 	wait   func(context.Context) error
+	retry  time.Duration // after an error
 }
 
 // Options of [Setup].
@@ -56,7 +58,7 @@ func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{flags: o.Flags, log: o.Log, synced: make(chan struct{}), wait: o.WaitForSync}
+	p := &Page{flags: o.Flags, log: o.Log, synced: make(chan struct{}), wait: o.WaitForSync, retry: retryAfter}
 	apps, err := hubapps.NewWatch(mgr.GetConfig(), p.applicationChanged)
 	if err != nil {
 		return nil, err
@@ -116,13 +118,39 @@ const (
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 30 * time.Second
 	maxHeader     = 16 << 10
-	// maxConnections is how many there are at once; each costs some 40 KiB before it asks for
-	// anything, and this process writes the reports as well.
+	// maxConnections is how many there are at once; each costs some 40 KiB before its first
+	// request, and this process writes the reports as well.
 	maxConnections = 256
 )
 
-// Start serves until ctx ends.
+const (
+	retryAfter = 10 * time.Second
+	// certLifetime is how long the page is served with one self-signed certificate, which is
+	// valid for a year.
+	certLifetime = 300 * 24 * time.Hour
+)
+
+// Start serves until ctx ends. What keeps it from serving costs the page only, not the
+// process, which writes the reports.
 func (p *Page) Start(ctx context.Context) error {
+	go func() {
+		if p.wait(ctx) == nil { // it ends with ctx, too
+			close(p.synced)
+		}
+	}()
+	for ctx.Err() == nil {
+		if err := p.serve(ctx); err != nil {
+			p.log.Error(err, "cannot serve the page; trying again", "after", p.retry.String())
+			clock.Sleep(ctx, p.retry)
+		}
+	}
+	return nil
+}
+
+// serve serves until ctx ends or it is time for another certificate.
+func (p *Page) serve(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, certLifetime)
+	defer cancel()
 	var config *tls.Config
 	if p.flags.secure {
 		var err error
@@ -136,13 +164,8 @@ func (p *Page) Start(ctx context.Context) error {
 		return fmt.Errorf("--page-bind-address %q: %w", p.flags.address, err)
 	}
 	listener = netutil.LimitListener(listener, maxConnections)
-	go func() {
-		if p.wait(ctx) == nil { // it ends with ctx, too
-			close(p.synced)
-		}
-	}()
 	s := p.httpServer(config)                                         //nolint:contextcheck // each request has its own
-	s.BaseContext = func(net.Listener) context.Context { return ctx } // open streams end with the process
+	s.BaseContext = func(net.Listener) context.Context { return ctx } // open streams end with it
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -154,10 +177,12 @@ func (p *Page) Start(ctx context.Context) error {
 	if s.TLSConfig != nil {
 		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") } // with HTTP/2, in which streams are many to a connection
 	}
-	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	err = serve(listener)
+	cancel()
+	<-closed
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the page: %w", err)
 	}
-	<-closed
 	return nil
 }
 
