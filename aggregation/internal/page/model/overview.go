@@ -30,7 +30,13 @@ func newOverview(sets []*Set) *Overview {
 		Worst:    sync.OnceValue(func() []*Set { return slices.SortedFunc(slices.Values(sets), CompareSets) }),
 		Clusters: sync.OnceValue(func() []Cluster { return Clusters(sets) }),
 		Groups:   sync.OnceValue(func() []Group { return Groups(sets) }),
-		Matrix:   sync.OnceValues(func() ([]byte, error) { return NewMatrix(sets).MarshalBinary() }),
+		Matrix: sync.OnceValues(func() ([]byte, error) {
+			m, err := NewMatrix(sets)
+			if err != nil {
+				return nil, err
+			}
+			return m.MarshalBinary()
+		}),
 	}
 }
 

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -135,5 +136,17 @@ func TestNotSyncedYet(t *testing.T) {
 	a := w.get("/", "all")
 	if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `http-equiv="refresh"`) {
 		t.Errorf("%s: %s", a.Status, a.body)
+	}
+}
+
+func TestMatrix_tooLargeIsRefused(t *testing.T) {
+	w := newWorld(t)
+	for i := range 1500 {
+		name := fmt.Sprintf("s%04d", i)
+		w.fleet.Put(set("team-a", name), pagetest.Row{Name: name, Cluster: name})
+	}
+	a := w.get("/api/v1/matrix", "all")
+	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "table of clusters") {
+		t.Errorf("%s: %.200s", a.Status, a.body)
 	}
 }
