@@ -89,22 +89,22 @@ func classify(o *object) (Application, bool) {
 	switch {
 	case o.rendered:
 		a.State, a.Since = Rendered, time.Time{}
-		a.say(find(conditions, func(t string) bool { return strings.HasSuffix(t, "Error") }))
+		a.setCondition(find(conditions, func(t string) bool { return strings.HasSuffix(t, "Error") }))
 	case failure != nil && o.DeletionTimestamp == nil:
 		a.State = Refused
-		a.say(failure)
+		a.setCondition(failure)
 	case warning != nil && strings.Contains(warning.Message, contract.WithdrawalHeld):
 		a.State = Held
-		a.say(warning)
+		a.setCondition(warning)
 	case warning != nil && strings.HasPrefix(warning.Message, contract.DeliveryPaused):
 		a.State = Paused
-		a.say(warning)
+		a.setCondition(warning)
 	case o.DeletionTimestamp != nil:
 		a.State, a.Since = Deleting, o.DeletionTimestamp.Time
-		a.say(cmp.Or(failure, warning))
+		a.setCondition(cmp.Or(failure, warning))
 	case warning != nil:
 		a.State = Warned
-		a.say(warning)
+		a.setCondition(warning)
 	case a.Health == "" && a.Sync == "":
 		a.State, a.Message = Waiting, "no status yet: propagation has not delivered it, or the managed cluster has not reported"
 	default:
@@ -113,7 +113,7 @@ func classify(o *object) (Application, bool) {
 	return a, true
 }
 
-func (a *Application) say(c *condition) {
+func (a *Application) setCondition(c *condition) {
 	if c == nil {
 		return
 	}

@@ -180,7 +180,7 @@ func (s *store) set(o any, classify func(*object) (Application, bool)) error {
 		return fmt.Errorf("a %T came in the place of an Application", o)
 	}
 	var now *Application
-	if a, says := classify(app); says {
+	if a, ok := classify(app); ok {
 		now = &a
 	}
 	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
@@ -214,7 +214,7 @@ func (s *store) Replace(all []any, _ string) error {
 	s.apps, s.namespaces = map[types.NamespacedName]*Application{}, map[string]int{}
 	for _, o := range all {
 		if app, ok := o.(*object); ok {
-			if a, says := classify(app); says {
+			if a, ok := classify(app); ok {
 				s.put(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &a)
 				namespaces[a.Namespace]++
 			}

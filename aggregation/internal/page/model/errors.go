@@ -10,7 +10,7 @@ import (
 
 // Group is an error and who has it.
 type Group struct {
-	Said
+	Cause
 	// Count is of Applications.
 	Count, Sets, Clusters int
 	// Examples are the first rows, at most [maxExamples].
@@ -26,16 +26,16 @@ func Groups(sets []*Set) []Group {
 		clusters map[string]struct{}
 		last     *Set
 	}
-	all := map[Said]*gathered{}
+	all := map[Cause]*gathered{}
 	for _, set := range sets {
-		if len(set.said) == 0 {
+		if len(set.causes) == 0 {
 			continue
 		}
 		for _, row := range set.Rows {
-			for _, s := range set.said[row] {
+			for _, s := range set.causes[row] {
 				g := all[s]
 				if g == nil {
-					g = &gathered{Group: Group{Said: s}, clusters: map[string]struct{}{}}
+					g = &gathered{Group: Group{Cause: s}, clusters: map[string]struct{}{}}
 					all[s] = g
 				}
 				g.Count++

@@ -48,7 +48,7 @@ func (q Query) miss(i Item) (bits int) {
 	if q.Phase != "" && Phase(i.Row) != q.Phase {
 		bits |= missPhase
 	}
-	if q.Error != "" && !slices.ContainsFunc(i.Set.Said(i.Row), func(s Said) bool { return s.Hash() == q.Error }) {
+	if q.Error != "" && !slices.ContainsFunc(i.Set.Causes(i.Row), func(s Cause) bool { return s.Hash() == q.Error }) {
 		bits |= missError
 	}
 	if q.Revision != "" && i.Row.SyncRevision != q.Revision ||
@@ -74,14 +74,14 @@ type Facets struct {
 
 // ErrorFacet is an error that a list can be narrowed to.
 type ErrorFacet struct {
-	Said
+	Cause
 	Count int
 }
 
 // FacetsOf counts the items of a list that a query is put to.
 func FacetsOf(items []Item, q Query) Facets {
 	var health, sync, phase = make([]int, len(Healths)), make([]int, len(Syncs)), make([]int, len(Phases))
-	said := map[Said]int{}
+	counts := map[Cause]int{}
 	for _, i := range items {
 		miss := q.miss(i)
 		if miss&^missHealth == 0 {
@@ -94,15 +94,15 @@ func FacetsOf(items []Item, q Query) Facets {
 			phase[position(Phases, Phase(i.Row))]++
 		}
 		if miss&^missError == 0 {
-			for _, s := range i.Set.Said(i.Row) {
-				said[s]++
+			for _, s := range i.Set.Causes(i.Row) {
+				counts[s]++
 			}
 		}
 	}
-	return Facets{facets(Healths, health, q.Health), facets(Syncs, sync, q.Sync), facets(Phases, phase, q.Phase), errorFacets(said)}
+	return Facets{facets(Healths, health, q.Health), facets(Syncs, sync, q.Sync), facets(Phases, phase, q.Phase), errorFacets(counts)}
 }
 
-func errorFacets(counts map[Said]int) []ErrorFacet {
+func errorFacets(counts map[Cause]int) []ErrorFacet {
 	all := make([]ErrorFacet, 0, len(counts))
 	for s, n := range counts {
 		all = append(all, ErrorFacet{s, n})

@@ -31,8 +31,8 @@ func (p *pages) appPage(v *visit) (any, error) {
 		view.Since = ui.NewWhen(p.fleet.Cluster(id.Cluster).Since, v.now)
 	}
 	for _, c := range row.Conditions {
-		said := model.NewSaid(c, id.Cluster, id.Namespace, id.Name)
-		view.Conditions = append(view.Conditions, ui.Said{Type: c.Type, Message: c.Message, Warning: said.Warning(), Path: join("errors", said.Hash())})
+		cause := model.NewCause(c, id.Cluster, id.Namespace, id.Name)
+		view.Conditions = append(view.Conditions, ui.Condition{Type: c.Type, Message: c.Message, Warning: cause.Warning(), Path: join("errors", cause.Hash())})
 	}
 	view.Kubectl = []ui.Command{
 		{What: "The Application on the hub, with its conditions and Events", Line: kubectl("describe applications.argoproj.io", id.Name, id.Namespace)},

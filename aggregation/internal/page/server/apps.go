@@ -69,7 +69,7 @@ func (p *pages) errorPage(v *visit) (any, error) {
 	}
 	g := groups[at]
 	view := &ui.Apps{Base: p.base(v, "apps", g.Type(), "errors"), Heading: "Applications with this error"}
-	view.Error = &ui.Said{Type: g.Type(), Message: g.Text(), Warning: g.Warning()}
+	view.Error = &ui.Condition{Type: g.Type(), Message: g.Text(), Warning: g.Warning()}
 	return p.list(v, view, model.Filter(model.Items(p.sets(v), ""), model.Query{Error: hash}), &g)
 }
 
@@ -115,13 +115,13 @@ func (p *pages) row(v *visit, i model.Item, of *model.Group) ui.Row {
 		row.Since = ui.NewWhen(p.fleet.Cluster(i.Row.Cluster).Since, v.now)
 	}
 	for _, c := range i.Row.Conditions {
-		if of != nil && model.NewSaid(c, id.Cluster, id.Namespace, id.Name) != of.Said {
+		if of != nil && model.NewCause(c, id.Cluster, id.Namespace, id.Name) != of.Cause {
 			continue // on the page of an error, the message is that error's
 		}
-		row.Says = &ui.Said{Type: c.Type, Message: c.Message}
+		row.Condition = &ui.Condition{Type: c.Type, Message: c.Message}
 		break
 	}
-	if row.Says != nil {
+	if row.Condition != nil {
 		row.More = len(i.Row.Conditions) - 1
 	}
 	return row

@@ -76,17 +76,17 @@ func (s *Server) events(v *visit) {
 	}
 	v.w.Header().Set("Content-Type", "text/event-stream")
 	v.w.Header().Set("X-Accel-Buffering", "no")
-	say := func(text string) bool {
+	send := func(text string) bool {
 		_, err := v.w.Write([]byte(text))
 		return err == nil && out.Flush() == nil
 	}
 	// What changed after the page was read, or while its last stream was broken, is in no event.
-	if say(fmt.Sprintf("retry: 2000\n\nevent: changed\ndata: {\"version\":%d}\n\n", s.hub.Moment())) {
-		s.stream(v, stream, rights, say)
+	if send(fmt.Sprintf("retry: 2000\n\nevent: changed\ndata: {\"version\":%d}\n\n", s.hub.Moment())) {
+		s.stream(v, stream, rights, send)
 	}
 }
 
-func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, say func(string) bool) {
+func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, send func(string) bool) {
 	recheck := time.NewTicker(s.recheck)
 	defer recheck.Stop()
 	for {
@@ -96,7 +96,7 @@ func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, sa
 		select {
 		case <-recheck.C:
 			if !s.stillAllowed(v, rights) {
-				say("event: logout\ndata: {}\n\n")
+				send("event: logout\ndata: {}\n\n")
 				return
 			}
 		default:
@@ -105,10 +105,10 @@ func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, sa
 		case v.r.Context().Err() != nil:
 			return
 		case err != nil:
-			if !say(": nothing new\n\n") {
+			if !send(": nothing new\n\n") {
 				return
 			}
-		case !say(fmt.Sprintf("event: changed\ndata: {\"version\":%d}\n\n", version)):
+		case !send(fmt.Sprintf("event: changed\ndata: {\"version\":%d}\n\n", version)):
 			return
 		}
 	}

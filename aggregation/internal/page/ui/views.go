@@ -54,12 +54,12 @@ type Row struct {
 	Health, Sync, Phase, Revision                 string
 	Stale                                         bool
 	Since, Started                                *When
-	Says                                          *Said
+	Condition                                     *Condition
 	More                                          int
 }
 
-// Said is a condition.
-type Said struct {
+// Condition is one of a row, or an error and what it has in common.
+type Condition struct {
 	Type, Message, Path string
 	Warning             bool
 }
@@ -146,7 +146,7 @@ type Apps struct {
 	// Only is the ApplicationSet of all rows; empty: they are of several.
 	Only      string
 	Cluster   *ClusterStatus
-	Error     *Said
+	Error     *Condition
 	Counts    Counts
 	Legend    bool
 	Revisions []Link
@@ -207,7 +207,7 @@ type App struct {
 	SearchStale                                  string
 	Stale                                        bool
 	Since, Started                               *When
-	Conditions                                   []Said
+	Conditions                                   []Condition
 	Kubectl                                      []Command
 	Links                                        []Link
 }

@@ -16,25 +16,26 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Said is what an error says, whoever says it. Two with the same text are the same.
-type Said struct{ handle unique.Handle[said] }
+// Cause is a condition without what differs between Applications. Two with the same type
+// and text are the same.
+type Cause struct{ handle unique.Handle[cause] }
 
-type said struct{ hash, kind, text string }
+type cause struct{ hash, kind, text string }
 
 // Hash names it in addresses.
-func (s Said) Hash() string { return s.handle.Value().hash }
+func (s Cause) Hash() string { return s.handle.Value().hash }
 
 // Type is the condition's.
-func (s Said) Type() string { return s.handle.Value().kind }
+func (s Cause) Type() string { return s.handle.Value().kind }
 
 // Text is the message with a gap for all that differs between Applications.
-func (s Said) Text() string { return s.handle.Value().text }
+func (s Cause) Text() string { return s.handle.Value().text }
 
 // Warning reports whether it is one, and no error.
-func (s Said) Warning() bool { return IsWarning(s.Type()) }
+func (s Cause) Warning() bool { return IsWarning(s.Type()) }
 
-// NewSaid returns what a condition says; names are those that do not matter.
-func NewSaid(c v1alpha1.Condition, names ...string) Said {
+// NewCause returns that of a condition; names are those that do not matter.
+func NewCause(c v1alpha1.Condition, names ...string) Cause {
 	text := c.Message
 	if c.Type == string(status.ClusterUnreachable) {
 		// What was last reported differs, and is not what went wrong.
@@ -44,14 +45,14 @@ func NewSaid(c v1alpha1.Condition, names ...string) Said {
 	text = message.Generalize(text, names...)
 	// A managed cluster chooses the text: it must not find one with the hash of another.
 	sum := sha256.Sum256([]byte(c.Type + "\x00" + text))
-	return Said{unique.Make(said{hash: hex.EncodeToString(sum[:16]), kind: c.Type, text: text})}
+	return Cause{unique.Make(cause{hash: hex.EncodeToString(sum[:16]), kind: c.Type, text: text})}
 }
 
-func saidBy(r *merge.Row) []Said {
+func causesOf(r *merge.Row) []Cause {
 	id := IdentityOf(r)
-	all := make([]Said, 0, len(r.Conditions))
+	all := make([]Cause, 0, len(r.Conditions))
 	for _, c := range r.Conditions {
-		if s := NewSaid(c, id.Cluster, id.Namespace, id.Name); !slices.Contains(all, s) {
+		if s := NewCause(c, id.Cluster, id.Namespace, id.Name); !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
