@@ -21,7 +21,7 @@ import (
 )
 
 // A page serves from the start, and says that it is reading until all is read.
-func TestNothingIsShownBeforeAllIsRead(t *testing.T) {
+func TestPage_servesOnceSynced(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,7 @@ func TestOutageKeepsAndDates(t *testing.T) {
 	})
 }
 
-func TestFailuresAreSaidOnce(t *testing.T) {
+func TestPoll_failuresAreLoggedOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.logs = nil
 		w.down = &search.Error{Kind: search.KindDatabase}
@@ -206,7 +206,7 @@ func TestPoll_lossIsHeld(t *testing.T) {
 	}
 }
 
-func TestDoubtEndsWithTheFault(t *testing.T) {
+func TestPoll_nothingGoesWhileRelationsFail(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }
 		success := testutil.ToFloat64(lastSuccess)

@@ -43,7 +43,7 @@ func TestMatrix(t *testing.T) {
 }
 
 // Several Applications of a set on one cluster make the worst one's cell.
-func TestACellIsTheWorst(t *testing.T) {
+func TestNewMatrix_cellOfSeveralIsTheWorst(t *testing.T) {
 	rows := []*merge.Row{
 		merge.NewRow(merge.App{HubNamespace: "n", HubName: "a", Cluster: "c", Work: "1", Health: "Healthy", Sync: "Synced"}, merge.Search{}),
 		merge.NewRow(merge.App{HubNamespace: "n", HubName: "b", Cluster: "c", Work: "2", Health: "Degraded", Sync: "Synced"}, merge.Search{}),

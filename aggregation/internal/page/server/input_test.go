@@ -38,7 +38,7 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 const hostile = `<img src=x onerror=alert(1)>"'&{{.}}</textarea><script>alert(2)</script>`
 
 // Whatever a managed cluster says is shown as text.
-func TestHostileTextIsText(t *testing.T) {
+func TestPages_escapeHostileText(t *testing.T) {
 	w := newWorld(t)
 	w.fleet.Put(set("team-a", "shop"), pagetest.Row{
 		Name: "shop" + hostile, Cluster: "eu-1", Health: "Degraded", Sync: hostile, Revision: hostile, Phase: hostile,
@@ -120,7 +120,7 @@ func TestBadInput(t *testing.T) {
 }
 
 // An API server that cannot be asked shows nothing, and never is a yes.
-func TestNoAnswerShowsNothing(t *testing.T) {
+func TestPages_showNothingWithoutReview(t *testing.T) {
 	w := newWorld(t)
 	w.tokens.Fail(access.ErrUnavailable)
 	for _, path := range []string{"/", "/sets/team-a/shop", "/api/v1/sets"} {
