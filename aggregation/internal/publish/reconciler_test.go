@@ -252,7 +252,7 @@ func TestReconcile_backsOffWhileCacheIsBehind(t *testing.T) {
 }
 
 // After an outage, however long, no report waits for longer than half a minute.
-func TestTriesAgainSoon(t *testing.T) {
+func TestControllerOptions_boundRetries(t *testing.T) {
 	limiter := controllerOptions(&Reconciler{}).RateLimiter
 	if limiter == nil {
 		t.Fatal("controller-runtime's own rate limiter waits up to 1000 seconds")

@@ -135,7 +135,7 @@ func TestPoll_outageSendsNoMoreRequests(t *testing.T) {
 
 // Everything fails on a small fleet: no cluster is to blame, and all are asked about
 // with each poll.
-func TestPoll_shortOutageEndsAtOnce(t *testing.T) {
+func TestPoll_outageOfASmallFleetEndsAtOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func([]string, *search.Result) error { return &search.Error{Kind: search.KindStatement} }
 		success := testutil.ToFloat64(lastSuccess)

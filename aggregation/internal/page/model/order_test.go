@@ -49,7 +49,7 @@ func TestCompareSets_byShareNotHealthy(t *testing.T) {
 	}
 }
 
-func TestOneClusterNeverColoursAnother(t *testing.T) {
+func TestClusters_countOnlyTheirOwnRows(t *testing.T) {
 	sets := []*Set{setOf("a", "c1 Degraded Synced", "c2 Healthy Synced"), setOf("b", "c2 Healthy Synced", "c3 Healthy OutOfSync")}
 	var got []string
 	for _, c := range Clusters(sets) {

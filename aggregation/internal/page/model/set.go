@@ -59,7 +59,7 @@ func (s *Set) On(cluster string) []*merge.Row {
 	return s.Rows[first:last]
 }
 
-// Cause returns the errors of a row, one for each of its conditions.
+// Causes returns the errors of a row, one for each of its conditions.
 func (s *Set) Causes(r *merge.Row) []Cause { return s.causes[r] }
 
 // CompareSets orders ApplicationSets, the worst first, then by size, then by name.
