@@ -173,7 +173,7 @@ func text(s string, limit int, lines bool, rejected *Rejected) string {
 		switch {
 		case c == utf8.RuneError && size == 1:
 			replaced = true
-		case control(c, lines):
+		case IsControl(c, lines):
 			c, replaced = ' ', true
 		}
 		b.WriteRune(c)
@@ -193,15 +193,16 @@ func clean(s string, lines bool) bool {
 		return false
 	}
 	for _, c := range s {
-		if control(c, lines) {
+		if IsControl(c, lines) {
 			return false
 		}
 	}
 	return true
 }
 
-// control reports characters that a terminal or a browser would act on rather than show.
-func control(c rune, lines bool) bool {
+// IsControl reports characters that a terminal or a browser would act on rather than show.
+// With lines, the end of a line and a tab are none of them.
+func IsControl(c rune, lines bool) bool {
 	if c == '\n' || c == '\t' {
 		return !lines
 	}

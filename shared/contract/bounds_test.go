@@ -114,7 +114,7 @@ func FuzzMessage(f *testing.F) {
 		if len(message) > MaxMessage || len(token) > MaxToken || !utf8.ValidString(message) || !utf8.ValidString(token) {
 			t.Errorf("%q became %q and %q", s, message, token)
 		}
-		if strings.ContainsFunc(message, func(r rune) bool { return control(r, true) }) || strings.ContainsFunc(token, func(r rune) bool { return control(r, false) }) {
+		if strings.ContainsFunc(message, func(r rune) bool { return IsControl(r, true) }) || strings.ContainsFunc(token, func(r rune) bool { return IsControl(r, false) }) {
 			t.Errorf("%q became %q and %q", s, message, token)
 		}
 		var none Rejected

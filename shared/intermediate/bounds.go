@@ -5,8 +5,9 @@ package intermediate
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Longest strings of an entry, in bytes: what Kubernetes allows for the names,
@@ -26,7 +27,7 @@ const cutMark = "..."
 // isToken reports whether s can be a name: not empty, not too long, without control
 // characters and in valid UTF-8.
 func isToken(s string, longest int) bool {
-	return s != "" && len(s) <= longest && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+	return s != "" && len(s) <= longest && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return contract.IsControl(r, false) })
 }
 
 func isOptionalToken(s string, longest int) bool { return s == "" || isToken(s, longest) }
@@ -44,7 +45,7 @@ func (a *Application) valid() bool {
 // maxMessage characters, no control character but line breaks and tabs, valid UTF-8.
 func boundMessage(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if contract.IsControl(r, true) {
 			return -1
 		}
 		return r

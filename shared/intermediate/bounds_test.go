@@ -42,6 +42,7 @@ func TestReadLeavesOutWhatIsOutOfBounds(t *testing.T) {
 		"long namespace":        {"the same", func(a *Application) { a.Resources[0].Namespace = strings.Repeat("n", 64) }, without(true, false)},
 		"resource without name": {"nothing can be meant", func(a *Application) { a.Resources[0] = Resource{} }, without(true, false)},
 		"control character":     {"it would act on a terminal", func(a *Application) { a.Resources[0].Name = "ui\x1b[2J" }, without(true, false)},
+		"bidi control":          {"it would turn what is shown around", func(a *Application) { a.Resources[0].Name = "ui\u202e" }, without(true, false)},
 		"condition type":        {"a type is a word", func(a *Application) { a.Conditions[0].Type = long }, without(false, true)},
 		"condition nameless":    {"a type is a word", func(a *Application) { a.Conditions[0].Type = "" }, without(false, true)},
 		"cluster":               {"no such cluster", func(a *Application) { a.Cluster = long }, nil},
@@ -55,6 +56,11 @@ func TestReadLeavesOutWhatIsOutOfBounds(t *testing.T) {
 		"coloured message": {"control characters go, lines stay", func(a *Application) { a.Conditions[0].Message = "a\x1b[31m\nb\x00\x9bc" }, func() *Application {
 			a := whole()
 			a.Conditions[0].Message = "a[31m\nb\uFFFDc"
+			return &a
+		}()},
+		"reversed message": {"what turns text around goes", func(a *Application) { a.Conditions[0].Message = "a\u202eb\u2066c" }, func() *Application {
+			a := whole()
+			a.Conditions[0].Message = "abc"
 			return &a
 		}()},
 	} {

@@ -41,7 +41,7 @@ func fileName(k Key) string {
 }
 
 // parseName returns whose file has that name. whole is false when the name is
-// shortened, so that only its content can tell; ok is false for a foreign file.
+// shortened, so that only its content shows it; ok is false for a foreign file.
 func parseName(file string) (k Key, whole, ok bool) {
 	base, is := strings.CutSuffix(file, extension)
 	if !is || strings.HasPrefix(file, ".") {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// ErrNone tells that no report has been written for an ApplicationSet yet. It is
+// ErrNone means that no report has been written for an ApplicationSet yet. It is
 // not the same as a report without Applications, nor as one that cannot be read.
 var ErrNone = errors.New("no intermediate report yet")
 
@@ -170,7 +170,7 @@ func (s *Store) List() ([]Key, error) {
 	return keys, errors.Join(errs...)
 }
 
-// owner tells whose file that is; ok is false for a foreign one.
+// owner returns whose file that is; ok is false for a foreign one.
 func (s *Store) owner(file string) (k Key, ok bool, err error) {
 	k, whole, ok := parseName(file)
 	if !ok || whole {
@@ -204,7 +204,7 @@ func (s *Store) Prepare() error {
 	return s.Check()
 }
 
-// Check tells whether a report could be written now: it writes a byte to a file
+// Check reports whether a report could be written now: it writes a byte to a file
 // of its own and removes it. A full disk, a read-only or a missing directory fail.
 func (s *Store) Check() error {
 	f, err := os.CreateTemp(s.dir, scratch+"check-*")

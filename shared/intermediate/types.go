@@ -8,7 +8,7 @@ import "time"
 // SchemaVersion is the version that [Store.Write] writes.
 const SchemaVersion = 1
 
-// Report is what search knows about one ApplicationSet.
+// Report is what search returned about one ApplicationSet.
 type Report struct {
 	// SchemaVersion says how to read the rest.
 	SchemaVersion int `json:"schemaVersion"`

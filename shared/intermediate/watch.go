@@ -23,7 +23,7 @@ const scanEvery = time.Second
 // changed returns an error is tried again after a second. The directory may be missing,
 // be removed and come back.
 func (s *Store) Watch(ctx context.Context, changed func(namespace, name string) error, listed func(error)) error {
-	w := &watch{store: s, changed: changed, seen: map[string]sighting{}}
+	w := &watch{store: s, changed: changed, seen: map[string]fileState{}}
 	listed(w.scan())
 	ticker := time.NewTicker(scanEvery)
 	defer ticker.Stop()
@@ -40,11 +40,11 @@ func (s *Store) Watch(ctx context.Context, changed func(namespace, name string) 
 type watch struct {
 	store   *Store
 	changed func(namespace, name string) error
-	seen    map[string]sighting // by file name
+	seen    map[string]fileState // by file name
 }
 
-// sighting is a file as it was when last scanned.
-type sighting struct {
+// fileState is a file as it was when last scanned.
+type fileState struct {
 	key  Key
 	info fs.FileInfo
 	// failed: it could not be taken in. What stood in the way may pass without any
@@ -52,7 +52,7 @@ type sighting struct {
 	failed bool
 }
 
-// scan compares the directory with what was seen last and tells the differences.
+// scan compares the directory with what was seen last and reports the differences.
 func (w *watch) scan() error {
 	entries, err := os.ReadDir(w.store.dir)
 	if err != nil && !os.IsNotExist(err) {
@@ -66,7 +66,7 @@ func (w *watch) scan() error {
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // gone since; told below if it had been seen
+			continue // gone since; reported below if it had been seen
 		}
 		present[e.Name()] = true
 		last, known := w.seen[e.Name()]
@@ -78,12 +78,12 @@ func (w *watch) scan() error {
 			k, ok, err := w.store.owner(e.Name())
 			if err != nil || !ok {
 				errs = append(errs, err)
-				continue // whose it is cannot be told; looked at again next time
+				continue // its owner is unknown; read again next time
 			}
 			key = k
 		}
 		err = w.changed(key.Namespace, key.Name)
-		w.seen[e.Name()] = sighting{key: key, info: info, failed: err != nil}
+		w.seen[e.Name()] = fileState{key: key, info: info, failed: err != nil}
 	}
 	for file, last := range w.seen {
 		if !present[file] {

@@ -153,7 +153,7 @@ func BenchmarkIdleScan(b *testing.B) {
 		}
 	}
 	told := 0
-	w := &watch{store: s, changed: func(string, string) error { told++; return nil }, seen: map[string]sighting{}}
+	w := &watch{store: s, changed: func(string, string) error { told++; return nil }, seen: map[string]fileState{}}
 	if err := w.scan(); err != nil || told != 100 {
 		b.Fatalf("told of %d reports, %v", told, err)
 	}

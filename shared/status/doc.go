@@ -24,5 +24,5 @@
 //   - a change that it could not apply: OutOfSync, health Unknown, and a condition
 //     with the agent's words;
 //   - a cluster that is not available: Unknown, and a condition with the time it
-//     was last heard and what it said then.
+//     of its last report and what that was.
 package status

@@ -85,16 +85,14 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 
 const pendingWords = " has not reported on the last change yet"
 
-const undeliveredCondition = string(ChangeUndelivered) + "Warning"
-
 // ShowsPending reports whether the status of a hub Application, as JSON, is that of a
 // [ChangePending] or [ChangeUndelivered].
 func ShowsPending(status []byte) bool {
 	return bytes.Contains(status, []byte(pendingWords)) || bytes.Contains(status, []byte(`"`+undeliveredCondition+`"`))
 }
 
-// Repeats reports whether the managed cluster has said nothing since the facts before:
-// every word and every time is the same, and it is the same ManifestWork.
+// Repeats reports whether the managed cluster has reported nothing since the facts before:
+// every text and every time is the same, and it is the same ManifestWork.
 func (f *Facts) Repeats(before *Facts) bool { return reflect.DeepEqual(f.reported, before.reported) }
 
 // Intern replaces the strings that many Applications are likely to share by equal
@@ -109,4 +107,12 @@ func (f *Facts) Intern(intern func(string) string) {
 	for i := range r.Conditions {
 		r.Conditions[i].Type, r.Conditions[i].Message = intern(r.Conditions[i].Type), intern(r.Conditions[i].Message)
 	}
+}
+
+// Work returns what can be said about the Application that a ManifestWork
+// carries. The work may be trimmed to what [Trim] keeps; it is not changed.
+// cluster is the one that the work is for.
+func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
+	facts := Read(work)
+	return facts.Observe(cluster)
 }

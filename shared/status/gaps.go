@@ -14,9 +14,9 @@ import (
 //
 // An operation is filled in only when both observations are known to be of one
 // ManifestWork, by its UID: the operation of another one ran on another cluster, or
-// in an earlier life of the Application. No times tell that, since a managed
+// in an earlier life of the Application. Times do not show that, since a managed
 // cluster's clock need not agree with the hub's. Argo CD shows no operation for a
-// moment only; so a caller that cannot know which ManifestWork it wrote of before,
+// moment only; so a caller that has lost which ManifestWork it wrote of before,
 // after a restart, loses nothing by leaving Work of previous empty.
 //
 // Only Work, Operation and Revision of previous are read, so a caller that has no

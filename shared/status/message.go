@@ -15,7 +15,7 @@ import (
 
 func unreachable(o *Observation, cluster Cluster) string { return away(cluster) + lastWords(o) }
 
-// away says why a cluster cannot be heard.
+// away says why a cluster does not report.
 func away(cluster Cluster) string {
 	var b strings.Builder
 	b.WriteString("cluster " + cluster.Name)
@@ -36,15 +36,18 @@ func away(cluster Cluster) string {
 // LastReport begins the part of a message that says what the cluster last reported.
 const LastReport = "; last report"
 
-// lastWords says when the cluster was last heard and what it said then.
+// NeverReported takes its place when there is none.
+const NeverReported = "; it has never reported this Application"
+
+// lastWords says when the cluster last reported and what.
 func lastWords(o *Observation) string {
 	if !o.Reported {
-		return "; it has never reported this Application"
+		return NeverReported
 	}
 	var b strings.Builder
 	b.WriteString(LastReport)
-	if !o.LastHeard.IsZero() {
-		b.WriteString(" " + stamp(o.LastHeard))
+	if !o.ReportedAt.IsZero() {
+		b.WriteString(" " + stamp(o.ReportedAt))
 	}
 	b.WriteString(": health " + o.Health + ", sync " + o.Sync)
 	if o.Revision != "" {

@@ -51,9 +51,9 @@ type Observation struct {
 	Reported bool
 	// Work is the UID of the ManifestWork that it is about; empty when there is none.
 	Work types.UID
-	// LastHeard is when the managed cluster last said something new about the
-	// Application, by its own clock; zero before it did.
-	LastHeard time.Time
+	// ReportedAt is the youngest time that the managed cluster wrote about the Application,
+	// by its own clock; zero before it did.
+	ReportedAt time.Time
 
 	// Reason is empty when Health and Sync are what the managed cluster reports.
 	Reason Reason
@@ -76,7 +76,7 @@ func (o Observation) Undelivered() Observation {
 	return o
 }
 
-// Stale reports whether the cluster cannot be heard, so that the values are its last ones.
+// Stale reports whether the cluster does not report, so that the values are its last ones.
 func (o *Observation) Stale() bool { return o.Reason == ClusterUnreachable }
 
 // ReportConditions returns the conditions of a report's row.
@@ -121,4 +121,18 @@ func IsOwnCondition(conditionType string) bool {
 		return true
 	}
 	return false
+}
+
+const undeliveredCondition = string(ChangeUndelivered) + "Warning"
+
+// unknown gives up a health that is no longer known, and says what it was.
+func (o *Observation) unknown(was string) {
+	if o.Health == argocd.HealthUnknown {
+		return
+	}
+	message := was + " " + o.Health
+	if o.HealthMessage != "" {
+		message += ": " + o.HealthMessage
+	}
+	o.Health, o.HealthMessage = argocd.HealthUnknown, message
 }

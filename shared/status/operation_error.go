@@ -13,8 +13,8 @@ import (
 // Argo CD has no such condition type.
 const OperationError = "OperationError"
 
-// RepeatsOperationError reports whether a condition already tells the reason that the
-// message of an operation error tells, which is then left out of a report.
+// RepeatsOperationError reports whether a condition already has the reason that is in the
+// message of an operation error, which is then left out of a report.
 //
 // Argo CD copies an operation's message into SyncError between a text of its own
 // ("Failed last sync attempt to <revision>: <message> (retried 5 times).", in
@@ -32,8 +32,8 @@ func RepeatsOperationError(message string, other contract.Condition) bool {
 	if strings.Contains(other.Message, reason) {
 		return true
 	}
-	told := operationReason(other.Message)
-	return isCut(other.Message) && told != "" && strings.HasPrefix(reason, told)
+	begin := operationReason(other.Message)
+	return isCut(other.Message) && begin != "" && strings.HasPrefix(reason, begin)
 }
 
 // cutMarks end a message that search or we have cut.
@@ -56,8 +56,8 @@ func operationReason(message string) string {
 		s = strings.TrimSuffix(s, mark)
 	}
 	if _, attempt, ok := strings.Cut(s, "sync attempt to "); ok {
-		if _, told, ok := strings.Cut(attempt, ": "); ok {
-			s = told
+		if _, message, ok := strings.Cut(attempt, ": "); ok {
+			s = message
 		}
 	}
 	if _, reason, ok := strings.Cut(s, "reason: "); ok {

@@ -12,20 +12,20 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Rendered returns what can be said about an Application of rendered mode, from what
+// Rendered returns what is known about an Application of rendered mode, from what
 // the hub's own Argo CD says in its status and the state of its cluster. That Argo CD
 // looks at the ManifestWork as it is now, so its health counts even when it cannot
 // compare it with git, and its sync status even when the cluster is away: it is about
 // the hub. Work of the observation is the Application's own UID.
-func Rendered(application types.UID, said contract.Feedback, cluster Cluster) Observation {
+func Rendered(application types.UID, feedback contract.Feedback, cluster Cluster) Observation {
 	o := Observation{
-		Health:        cmp.Or(said.Health, argocd.HealthUnknown),
-		HealthMessage: said.HealthMessage,
-		Sync:          cmp.Or(said.Sync, argocd.SyncUnknown),
-		Revision:      said.Revision,
-		Operation:     whole(said.Operation),
-		Conditions:    said.Conditions,
-		Reported:      said.Health != "" || said.Sync != "",
+		Health:        cmp.Or(feedback.Health, argocd.HealthUnknown),
+		HealthMessage: feedback.HealthMessage,
+		Sync:          cmp.Or(feedback.Sync, argocd.SyncUnknown),
+		Revision:      feedback.Revision,
+		Operation:     whole(feedback.Operation),
+		Conditions:    feedback.Conditions,
+		Reported:      feedback.Health != "" || feedback.Sync != "",
 		Work:          application,
 	}
 	if !cluster.Available {

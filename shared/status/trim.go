@@ -6,15 +6,11 @@ package status
 import (
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
-
-// feedbackSynced is the agent's condition of the feedback itself.
-const feedbackSynced = "StatusFeedbackSynced"
 
 // Trim drops from a work's status, in place, what [Work] does not read, and bounds
 // what it reads, so that a managed cluster cannot decide how much memory a cache
@@ -60,38 +56,4 @@ func TrimCluster(status *clusterv1.ManagedClusterStatus) contract.Rejected {
 	conditions := bounded(status.Conditions, &rejected, clusterv1.ManagedClusterConditionAvailable)
 	*status = clusterv1.ManagedClusterStatus{Conditions: conditions}
 	return rejected
-}
-
-// bounded returns the conditions of the given types, each once and bounded.
-func bounded(conditions []metav1.Condition, rejected *contract.Rejected, types ...string) []metav1.Condition {
-	conditions = contract.Clip(conditions, contract.MaxConditions, rejected)
-	var kept []metav1.Condition
-	for _, t := range types {
-		if c := condition(conditions, t); c != nil {
-			bounded := metav1.Condition{Type: t, Status: c.Status, ObservedGeneration: c.ObservedGeneration, LastTransitionTime: c.LastTransitionTime}
-			if c.Status != metav1.ConditionTrue { // no message shows the reason of a condition that is true
-				bounded.Reason, bounded.Message = contract.Token(c.Reason, rejected), contract.Message(c.Message, rejected)
-			}
-			kept = append(kept, bounded)
-		}
-	}
-	return kept
-}
-
-// condition returns the first condition of a type among those that are looked at.
-func condition(conditions []metav1.Condition, conditionType string) *metav1.Condition {
-	conditions = contract.Clip(conditions, contract.MaxConditions, &contract.Rejected{})
-	i := slices.IndexFunc(conditions, func(c metav1.Condition) bool { return c.Type == conditionType })
-	if i < 0 {
-		return nil
-	}
-	return &conditions[i]
-}
-
-// applyFailure returns the agent's condition when it could not apply a manifest.
-func applyFailure(m *workv1.ManifestCondition) *metav1.Condition {
-	if c := condition(m.Conditions, workv1.ManifestApplied); c != nil && c.Status == metav1.ConditionFalse {
-		return c
-	}
-	return nil
 }

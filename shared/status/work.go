@@ -15,14 +15,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Work returns what can be said about the Application that a ManifestWork
-// carries. The work may be trimmed to what [Trim] keeps; it is not changed.
-// cluster is the one that the work is for.
-func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
-	facts := Read(work)
-	return facts.Observe(cluster)
-}
-
 // read takes over what the agent reported of the Application.
 func (o *Observation) read(manifest *workv1.ManifestCondition) {
 	f, reported := contract.ParseFeedback(manifest.StatusFeedbacks.Values)
@@ -38,7 +30,7 @@ func (o *Observation) read(manifest *workv1.ManifestCondition) {
 		o.Sync = f.Sync
 	}
 	o.Operation = whole(f.Operation)
-	o.LastHeard = lastHeard(manifest, f.ReconciledAt)
+	o.ReportedAt = reportedAt(manifest, f.ReconciledAt)
 	if o.Sync == argocd.SyncUnknown {
 		o.unknown("Argo CD could not compare it with its source; health before that:")
 	}
@@ -53,18 +45,6 @@ func whole(f contract.OperationFeedback) contract.OperationFeedback {
 	return f
 }
 
-// unknown gives up a health that is no longer known, and says what it was.
-func (o *Observation) unknown(was string) {
-	if o.Health == argocd.HealthUnknown {
-		return
-	}
-	message := was + " " + o.Health
-	if o.HealthMessage != "" {
-		message += ": " + o.HealthMessage
-	}
-	o.Health, o.HealthMessage = argocd.HealthUnknown, message
-}
-
 // application finds the Application in a work's status by what it is. A work
 // carries one; what an agent says of more is not looked at.
 func application(work *workv1.ManifestWork) *workv1.ManifestCondition {
@@ -74,10 +54,6 @@ func application(work *workv1.ManifestWork) *workv1.ManifestCondition {
 		return nil
 	}
 	return &manifests[i]
-}
-
-func isApplication(r *workv1.ManifestResourceMeta) bool {
-	return r.Group == argocd.Group && r.Resource == argocd.ApplicationPlural
 }
 
 // changeGeneration is the generation that the agent must have seen for its
@@ -102,9 +78,9 @@ func unreadable(manifest *workv1.ManifestCondition) *metav1.Condition {
 	return nil
 }
 
-// lastHeard is the youngest time that the managed cluster wrote. The agent
+// reportedAt is the youngest time that the managed cluster wrote. The agent
 // renews the time of its feedback condition whenever a value changes.
-func lastHeard(manifest *workv1.ManifestCondition, reconciledAt string) time.Time {
+func reportedAt(manifest *workv1.ManifestCondition, reconciledAt string) time.Time {
 	last, err := time.Parse(time.RFC3339, reconciledAt)
 	if err != nil {
 		last = time.Time{}

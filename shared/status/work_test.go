@@ -81,7 +81,7 @@ var operation = contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-
 func TestWork(t *testing.T) {
 	healthy := Observation{
 		Health: "Healthy", Sync: "Synced", Revision: "53e28ff2", Operation: operation,
-		Reported: true, Work: "work", LastHeard: spoken,
+		Reported: true, Work: "work", ReportedAt: spoken,
 	}
 	with := func(edit func(*Observation)) Observation {
 		o := healthy
@@ -120,7 +120,7 @@ func TestWork(t *testing.T) {
 		"beforeComparison": {
 			reason: "Argo CD writes an empty sync status before it first compares",
 			work:   work(feedback("syncStatus", "")), cluster: up,
-			want: Observation{Health: "Unknown", Sync: "Unknown", Reported: true, Work: "work", LastHeard: spoken},
+			want: Observation{Health: "Unknown", Sync: "Unknown", Reported: true, Work: "work", ReportedAt: spoken},
 		},
 		"comparisonError": {
 			reason: "a comparison that failed leaves stale health and an empty revision",
@@ -129,14 +129,14 @@ func TestWork(t *testing.T) {
 			want: Observation{
 				Health: "Unknown", HealthMessage: "Argo CD could not compare it with its source; health before that: Healthy", Sync: "Unknown",
 				Operation: contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:30:00Z"}, Conditions: []contract.Condition{{Type: "ComparisonError", Message: "app path does not exist"}},
-				Reported: true, Work: "work", LastHeard: spoken,
+				Reported: true, Work: "work", ReportedAt: spoken,
 			},
 		},
 		"reconciledAt": {
-			reason: "the youngest word of the cluster is when it was last heard",
+			reason: "the youngest time that the cluster wrote is that of its last report",
 			work:   work(feedback("healthStatus", "Degraded", "healthMessage", "crash loop", "syncStatus", "OutOfSync", "reconciledAt", "2026-11-20T10:30:00Z")), cluster: up,
 			want: Observation{
-				Health: "Degraded", HealthMessage: "crash loop", Sync: "OutOfSync", Reported: true, Work: "work", LastHeard: spoken.Add(30 * time.Minute),
+				Health: "Degraded", HealthMessage: "crash loop", Sync: "OutOfSync", Reported: true, Work: "work", ReportedAt: spoken.Add(30 * time.Minute),
 			},
 		},
 		"halfOperation": {

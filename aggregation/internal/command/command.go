@@ -173,7 +173,7 @@ func (c *Command) kinds(config *rest.Config) (boot.Kinds, error) {
 	return kinds, err
 }
 
-// others returns the sources of rows beside ManifestWorks, and what waits for them.
+// others returns the sources of rows other than ManifestWorks, and what waits for them.
 func (c *Command) others(ctx context.Context, from cache.Cache, changed func(types.NamespacedName)) (others []index.Source, wait func(context.Context) error, err error) {
 	if !c.rendered {
 		return nil, func(context.Context) error { return nil }, nil

@@ -77,7 +77,7 @@ func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 
 // Nor does it say anything after a restart where search cannot have said it: what a
 // stranger wrote while nobody looked is mended.
-func TestStrangersContentIsNoMemoryWithoutSearch(t *testing.T) {
+func TestContentOfAnotherClientIsNotTakenOverWithoutSearch(t *testing.T) {
 	w := newWorld(t)
 	missing := "--intermediate-dir=" + filepath.Join(t.TempDir(), "missing")
 	first := start(t, &tap{}, missing)

@@ -135,7 +135,7 @@ func TestOthersMetadataStays(t *testing.T) {
 }
 
 // A report without aggregation's label and field manager belongs to another client, whatever its name.
-func TestForeignReportIsLeftAlone(t *testing.T) {
+func TestForeignReportIsNotChanged(t *testing.T) {
 	w := newWorld(t)
 	foreign := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "guestbook"}}
 	foreign.Statuses.Summary.Clusters = "theirs"

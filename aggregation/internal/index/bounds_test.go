@@ -57,7 +57,7 @@ func hostile(t *testing.T, serial int, values map[string]int) *workv1.ManifestWo
 
 // One managed cluster decides neither how much memory a row costs nor how long it is,
 // so that it cannot take the room of others' rows in a report.
-func TestHostileWorkIsBrief(t *testing.T) {
+func TestCompact_boundsHostileWork(t *testing.T) {
 	const works = 50
 	everything := map[string]int{}
 	for _, p := range contract.FeedbackPaths() {

@@ -123,7 +123,7 @@ func (f *Feed) Start(ctx context.Context) error {
 	})
 }
 
-// WaitForSync returns when the index knows all that was there when it started.
+// WaitForSync returns when the index has all that was there when it started.
 func (f *Feed) WaitForSync(ctx context.Context) error {
 	if !toolscache.WaitForCacheSync(ctx.Done(), f.synced...) {
 		return fmt.Errorf("wait for the first lists: %w", context.Cause(ctx))
@@ -161,4 +161,29 @@ func (h handler[T]) OnDelete(object any) {
 	if err == nil {
 		h.gone(types.NamespacedName{Namespace: namespace, Name: name})
 	}
+}
+
+// readReport takes in a report that is there and good. One that is missing or
+// cannot be read changes nothing: it does not say that nothing is there. An error
+// means that it is to be tried again.
+func (f *Feed) readReport(namespace, name string) error {
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	report, err := f.store.Read(namespace, name)
+	switch {
+	case errors.Is(err, intermediate.ErrNone):
+		f.files.note(key, 0, nil)
+		f.fileGone(key)
+	case err != nil:
+		if f.files.note(key, f.files.refused[key], err) {
+			f.log.Error(err, "cannot read an intermediate report; its previous content stays in use until a retry succeeds")
+		}
+		return err
+	default:
+		if f.files.note(key, report.Refused, nil) {
+			f.log.Info("entries of an intermediate report are left out: a name in each of them is missing, too long or has control characters",
+				"applicationSet", key.String(), "entries", report.Refused)
+		}
+		f.index.SetSearch(report)
+	}
+	return nil
 }

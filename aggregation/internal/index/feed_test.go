@@ -36,7 +36,7 @@ func metric(t *testing.T, name string) float64 {
 	return 0
 }
 
-func TestUnreadableReportsAreSaidAndCounted(t *testing.T) {
+func TestFeed_unreadableReportsAreLoggedAndCounted(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "argocd_guestbook.json")
 	store := intermediate.NewStore(dir)

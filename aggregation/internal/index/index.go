@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -30,7 +31,7 @@ type Index struct {
 
 // New returns an empty index. Changed is called for every ApplicationSet whose
 // rows or resources became different; it must not call the index. The rows of others
-// stand beside its own, and they tell their changes themselves.
+// are added to its own, and they report their changes themselves.
 func New(changed func(types.NamespacedName), others ...Source) *Index {
 	return &Index{
 		changed:  changed,
@@ -50,7 +51,7 @@ func (t touched) add(key types.NamespacedName, differs bool) {
 	}
 }
 
-// update runs change and tells about the ApplicationSets that it touched, after
+// update runs change and reports the ApplicationSets that it touched, after
 // the lock is free again.
 func (x *Index) update(change func(touched)) {
 	t := touched{}
@@ -254,4 +255,12 @@ func (x *Index) change(c *cluster, change func(*cluster)) {
 	if !c.state.Exists && len(c.works) == 0 {
 		delete(x.clusters, c.state.Name)
 	}
+}
+
+// Source has rows of Applications that no ManifestWork of the index carries.
+type Source interface {
+	// Sets returns the ApplicationSets that have such rows.
+	Sets() []types.NamespacedName
+	// Rows returns those of an ApplicationSet, sorted by [merge.Compare].
+	Rows(types.NamespacedName) []*merge.Row
 }

@@ -33,7 +33,7 @@ func TestOneRowForEachApplication(t *testing.T) {
 	expect(t, "a withdrawn Application has no row", rows(x, guestbook), []string{"a: Unknown Unknown", "b: Healthy Synced"})
 }
 
-func TestOnlyWhatChangedIsTold(t *testing.T) {
+func TestIndex_reportsOnlyChanges(t *testing.T) {
 	other := types.NamespacedName{Namespace: "argocd", Name: "other"}
 	x, told := spied()
 	x.SetCluster(available("a"))
@@ -114,7 +114,7 @@ func TestRetargetedApplicationHasOneRow(t *testing.T) {
 }
 
 // Argo CD clears the operation for 50 to 70 ms when a sync starts.
-func TestNothingFlickers(t *testing.T) {
+func TestSetWork_fillsTransientGaps(t *testing.T) {
 	x, told := spied()
 	x.SetCluster(available("a"))
 	full := says("Healthy", "Synced")

@@ -31,32 +31,32 @@ func (p place) compare(o place) int {
 }
 
 // findings is what search found out about an ApplicationSet. Any managed cluster can
-// claim to have Applications of it: what counts is told about the places of its works.
+// claim to have Applications of it: what counts is found for the places of its works.
 type findings struct {
-	resources merge.ResourceList // of all that is told
-	told      []told             // sorted by place
+	resources merge.ResourceList // of all of list
+	list      []finding          // sorted by place
 	// unread are the clusters that it does not speak for, sorted.
 	unread []string
 }
 
-// told is what search tells about the Application in one place.
-type told struct {
+// finding is what search returned about the Application in one place.
+type finding struct {
 	at        place
 	resources []uint32      // by their place in the list of the findings; may be shared
 	search    *merge.Search // nil for nothing
 }
 
-// said is what search says beside the resources.
-func (t *told) said() merge.Search {
-	if t.search == nil {
+// result is what search returned but for the resources.
+func (f *finding) result() merge.Search {
+	if f.search == nil {
 		return merge.Search{}
 	}
-	return *t.search
+	return *f.search
 }
 
 // newFindings takes over an intermediate report.
 func newFindings(r *intermediate.Report) *findings {
-	b := &builder{findings: &findings{told: make([]told, 0, len(r.Applications)), unread: slices.Sorted(slices.Values(r.UnreadClusters))}}
+	b := &builder{findings: &findings{list: make([]finding, 0, len(r.Applications)), unread: slices.Sorted(slices.Values(r.UnreadClusters))}}
 	for i := range r.Applications {
 		a := &r.Applications[i]
 		b.add(place{manifestcache.Intern(a.Cluster), manifestcache.Intern(a.Namespace), a.Name}, a.Resources, searchOf(a))
@@ -78,13 +78,13 @@ func searchOf(a *intermediate.Application) *merge.Search {
 	return s
 }
 
-// of returns what is told about a place, nil when nothing is.
-func (f *findings) of(at place) *told {
-	i, found := slices.BinarySearchFunc(f.told, at, func(t told, at place) int { return t.at.compare(at) })
+// of returns what was found for a place, nil when nothing was.
+func (f *findings) of(at place) *finding {
+	i, found := slices.BinarySearchFunc(f.list, at, func(t finding, at place) int { return t.at.compare(at) })
 	if !found {
 		return nil
 	}
-	return &f.told[i]
+	return &f.list[i]
 }
 
 func (f *findings) speaksFor(cluster string) bool {
@@ -100,11 +100,11 @@ func refTo(r *intermediate.Resource) v1alpha1.ResourceRef {
 // same, so each resource is kept once and each list of them once.
 type builder struct {
 	*findings
-	lists [][]intermediate.Resource // of told, in the order of adding
+	lists [][]intermediate.Resource // those of list, in the order of adding
 }
 
 func (b *builder) add(at place, resources []intermediate.Resource, search *merge.Search) {
-	b.told = append(b.told, told{at: at, search: search})
+	b.list = append(b.list, finding{at: at, search: search})
 	b.lists = append(b.lists, resources)
 }
 
@@ -136,9 +136,9 @@ func (b *builder) build() *findings {
 			}
 			shared[string(key)] = numbers
 		}
-		b.told[i].resources = numbers
+		b.list[i].resources = numbers
 	}
-	slices.SortStableFunc(b.told, func(x, y told) int { return x.at.compare(y.at) })
-	b.told = slices.Clip(slices.CompactFunc(b.told, func(x, y told) bool { return x.at == y.at })) // an odd report counts once
+	slices.SortStableFunc(b.list, func(x, y finding) int { return x.at.compare(y.at) })
+	b.list = slices.Clip(slices.CompactFunc(b.list, func(x, y finding) bool { return x.at == y.at })) // an odd report counts once
 	return b.findings
 }

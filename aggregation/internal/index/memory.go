@@ -33,7 +33,7 @@ func newMemory(report *v1alpha1.AppSetStatuses) *memory {
 	return m
 }
 
-// fromSearch reports whether it has what only search can have told.
+// fromSearch reports whether it has what only search can have found.
 func (m *memory) fromSearch() bool {
 	if len(m.resources.Refs()) > 0 {
 		return true
@@ -53,8 +53,8 @@ func (m *memory) recall(app string, previous *status.Observation) {
 	previous.Revision = row.SyncRevision
 }
 
-// search returns what only search can have told about an Application: since when it
-// is silent, and conditions, as long as nothing else about the Application has
+// search returns what only search can have found of an Application: since when it
+// is stale, and conditions, as long as nothing else about the Application has
 // changed since, for new feedback is newer knowledge.
 func (m *memory) search(now *merge.Row) merge.Search {
 	old := m.rows[now.App]

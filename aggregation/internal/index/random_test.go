@@ -155,4 +155,6 @@ func (s *scene) checkBooks(t *testing.T) {
 }
 
 // saidOf is what a row says of what search says of an Application.
-func saidOf(a *intermediate.Application) merge.Search { return (&told{search: searchOf(a)}).said() }
+func saidOf(a *intermediate.Application) merge.Search {
+	return (&finding{search: searchOf(a)}).result()
+}

@@ -48,7 +48,7 @@ func resourceNames(x *Index) string {
 
 // Whoever can create an Application on a managed cluster can say that it belongs to
 // any ApplicationSet.
-func TestOnlyPlacesOfWorksSpeak(t *testing.T) {
+func TestSetSearch_countsForPlacesOfWorksOnly(t *testing.T) {
 	x, told := spied()
 	x.SetCluster(available("a"))
 	work := manifestWork(guestbook, "a", "app", says("Degraded", "OutOfSync"))

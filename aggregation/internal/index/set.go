@@ -26,7 +26,7 @@ type set struct {
 	// remembered is what the report said, see [Index.Remember].
 	remembered *memory
 
-	// named counts, for each resource of search, the entries in whose place it is told.
+	// named counts, for each resource of search, the entries in whose place it was found.
 	named []int32
 	// union is what resources returned last; nil when it has to be made anew.
 	union *merge.ResourceList
@@ -55,8 +55,8 @@ type entry struct {
 	hidden bool
 	// sibling is the next entry of the same hub Application, or of one of the same hash.
 	sibling *entry
-	// told is what search tells about the work's place, nil when nothing.
-	told *told
+	// found is what search returned about the work's place, nil when nothing.
+	found *finding
 
 	// operation and revision are the last that were seen, and uid is the UID of the
 	// ManifestWork that they were seen on (see [status.FillTransientGaps]).
@@ -120,15 +120,15 @@ func (s *set) retarget(app types.NamespacedName) (differs bool) {
 	return differs
 }
 
-// attach takes in what search tells about an entry's place, and reports whether the
+// attach takes in what search found for an entry's place, and reports whether the
 // resources differ by it.
 func (s *set) attach(e *entry) (differs bool) {
 	differs = s.detach(e)
 	if s.search == nil {
 		return differs
 	}
-	if e.told = s.search.of(placeOf(e.work)); e.told != nil {
-		for _, n := range e.told.resources {
+	if e.found = s.search.of(placeOf(e.work)); e.found != nil {
+		for _, n := range e.found.resources {
 			if s.named[n]++; s.named[n] == 1 {
 				differs = true
 			}
@@ -153,13 +153,13 @@ func (s *set) statuses() (statuses v1alpha1.AppSetStatuses) {
 
 // detach undoes attach.
 func (s *set) detach(e *entry) (differs bool) {
-	if e.told != nil {
-		for _, n := range e.told.resources {
+	if e.found != nil {
+		for _, n := range e.found.resources {
 			if s.named[n]--; s.named[n] == 0 {
 				differs = true
 			}
 		}
-		e.told = nil
+		e.found = nil
 	}
 	return s.outdated(differs)
 }
@@ -171,7 +171,7 @@ func (s *set) outdated(differs bool) bool {
 	return differs
 }
 
-// know changes what search and an old report tell, and reports whether the resources
+// know changes what search and an old report say, and reports whether the resources
 // differ by it.
 func (s *set) know(search *findings, remembered *memory) (differs bool) {
 	before := s.resources()
@@ -231,8 +231,8 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 		app.Conditions = append(app.Conditions, v1alpha1.Condition(c))
 	}
 	switch {
-	case e.told != nil:
-		return merge.NewRow(app, e.told.said())
+	case e.found != nil:
+		return merge.NewRow(app, e.found.result())
 	case s.remembered != nil:
 		return merge.NewRow(app, s.remembered.search(merge.NewRow(app, merge.Search{})))
 	}

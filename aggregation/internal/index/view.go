@@ -19,14 +19,6 @@ type View struct {
 	Resources merge.ResourceList
 }
 
-// Source has rows of Applications that no ManifestWork of the index carries.
-type Source interface {
-	// Sets returns the ApplicationSets that have such rows.
-	Sets() []types.NamespacedName
-	// Rows returns those of an ApplicationSet, sorted by [merge.Compare].
-	Rows(types.NamespacedName) []*merge.Row
-}
-
 // View returns what is known about an ApplicationSet; nothing is an empty view.
 func (x *Index) View(key types.NamespacedName) View {
 	v := x.view(key)

@@ -16,7 +16,7 @@ import (
 // conditions returns what both sources say about an Application, sorted. Feedback
 // is pushed within milliseconds and search polled every ten seconds, if it answers at
 // all: where the managed cluster reports, feedback alone decides about the types that
-// it carries, and search tells the rest.
+// it carries, and search has the rest.
 func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 	all := slices.Clone(a.Conditions)
 	if argocd.HasFailed(a.OperationPhase) && a.OperationMessage != "" && !healthyAndSynced(a) {
@@ -56,8 +56,8 @@ func healthyAndSynced(a App) bool {
 }
 
 // contradictsOperationError reports whether newer feedback contradicts an operation error that
-// search still remembers: Argo CD never shows one beside a healthy, synced Application
-// nor beside an operation that succeeded.
+// search still remembers: Argo CD never shows one on a healthy, synced Application
+// nor with an operation that succeeded.
 func contradictsOperationError(a App) bool {
 	return healthyAndSynced(a) || a.OperationPhase == argocd.OperationSucceeded
 }

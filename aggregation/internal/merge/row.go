@@ -11,37 +11,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// App is what the hub knows about one Application from OCM alone.
-type App struct {
-	// HubNamespace and HubName are the Application's on the hub.
-	HubNamespace, HubName string
-	// Cluster and Work are namespace and name of its ManifestWork.
-	Cluster, Work string
-
-	// Reported: the managed cluster has said something about the Application.
-	Reported               bool
-	Health, Sync, Revision string
-	// OperationStartedAt is RFC 3339, or empty.
-	OperationPhase, OperationStartedAt, OperationMessage string
-	// Conditions came with the feedback, at most one of a type.
-	Conditions []v1alpha1.Condition
-}
-
-// Search is what search knows about one Application.
-type Search struct {
-	Conditions []v1alpha1.Condition
-	// StaleSince is since when search gives no trustworthy answer, as RFC 3339; empty
-	// while it does.
-	StaleSince string
-}
-
-// Name is the Application's name in a report.
-func (a *App) Name() string {
-	return a.HubNamespace + "/" + a.HubName + "/" + a.Cluster + "/" + a.Work
-}
-
 // Row is one row of a report. It is never changed after [NewRow], so two equal
-// pointers are two equal rows: a caller that keeps rows can tell what changed
+// pointers are two equal rows: a caller that keeps rows can see what changed
 // without looking into them.
 type Row struct {
 	v1alpha1.ClusterCondition

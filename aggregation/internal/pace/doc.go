@@ -13,5 +13,5 @@
 //   - in a storm, which is more than stormRate changes a second over all reports,
 //     every report waits until it is over, or for as long as its writes are worth.
 //
-// It is pure: the caller tells the time.
+// It is pure: the caller passes the time.
 package pace

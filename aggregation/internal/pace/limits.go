@@ -23,19 +23,21 @@ const quiet = 8
 // next returns the distance that the write after this one has to keep from it. It doubles while
 // changes go on, short of a storm.
 func (l Limits) next(last history, now *pending) time.Duration {
-	if last.distance == 0 || now.stormed || now.First.Sub(last.begun) > quiet*l.Interval {
+	if last.distance == 0 || now.stormed || now.First.Sub(last.writtenAt) > quiet*l.Interval {
 		return l.Interval
 	}
 	return min(2*last.distance, distanceMost*l.Interval)
 }
 
 // wait returns how long a change is held back at least. The beginnings of writes keep a distance,
-// at least twice what the last one took, since a slow write means that the server has
+// at least twice as long as the last one lasted, since a slow write means that the server has
 // much to do. It is never longer than in a storm.
 func (l Limits) wait(last history, now time.Time) time.Duration {
-	if last.begun.IsZero() {
+	if last.writtenAt.IsZero() {
 		return l.Delay
 	}
-	distance := max(last.distance, min(2*min(last.took, last.tookBefore), stormWaitsMost*l.Interval))
-	return max(l.Delay, distance-now.Sub(last.begun))
+	distance := max(last.distance, min(2*min(last.latency, last.latencyBefore), stormWaitsMost*l.Interval))
+	return max(l.Delay, distance-now.Sub(last.writtenAt))
 }
+
+const stormWaitsMost = 30

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Pacer knows when each report is due. It is safe for concurrent use.
+// Pacer decides when each report is due. It is safe for concurrent use.
 type Pacer struct {
 	limits Limits
 
@@ -22,32 +22,9 @@ type Pacer struct {
 	writes time.Duration
 }
 
-// New returns a pacer that knows of no report yet.
+// New returns a pacer without reports.
 func New(limits Limits) *Pacer {
 	return &Pacer{limits: limits, waiting: map[types.NamespacedName]*pending{}, last: map[types.NamespacedName]history{}}
-}
-
-// Batch is the changes that one write carries; the zero Batch is none.
-type Batch struct {
-	Changes int
-	First   time.Time // when the first of them came
-}
-
-// pending is a report's changes that are not written yet.
-type pending struct {
-	Batch
-	due time.Time
-	// stormed: a storm has held it back, which gathers by itself.
-	stormed bool
-}
-
-// history is what is remembered of a report.
-type history struct {
-	begun    time.Time     // when its last write was
-	distance time.Duration // that the next one keeps from it
-	// took is how long the last write took that succeeded, tookBefore the one before
-	// it: a single one may have met a pause of the server.
-	took, tookBefore time.Duration
 }
 
 // Changed notes a change. look says that the report has to be looked at after wait;
@@ -85,7 +62,7 @@ func (p *Pacer) Take(key types.NamespacedName, now time.Time) (b Batch, wait tim
 	p.wait(key, nil)
 	last := p.last[key]
 	last.distance = p.limits.next(last, s)
-	last.begun = now
+	last.writtenAt = now
 	p.last[key] = last
 	return s.Batch, 0
 }
@@ -93,14 +70,14 @@ func (p *Pacer) Take(key types.NamespacedName, now time.Time) (b Batch, wait tim
 // wait has a report wait, or no longer when s is nil.
 func (p *Pacer) wait(key types.NamespacedName, s *pending) {
 	if p.waiting[key] != nil {
-		p.writes -= p.last[key].took
+		p.writes -= p.last[key].latency
 	}
 	if s == nil {
 		delete(p.waiting, key)
 		return
 	}
 	p.waiting[key] = s
-	p.writes += p.last[key].took
+	p.writes += p.last[key].latency
 }
 
 // Written notes that a batch was written. A write that carried no change, to repair
@@ -112,9 +89,9 @@ func (p *Pacer) Written(key types.NamespacedName, b Batch, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := p.last[key]
-	last.took, last.tookBefore = now.Sub(last.begun), last.took
+	last.latency, last.latencyBefore = now.Sub(last.writtenAt), last.latency
 	if p.waiting[key] != nil {
-		p.writes += last.took - last.tookBefore
+		p.writes += last.latency - last.latencyBefore
 	}
 	p.last[key] = last
 }

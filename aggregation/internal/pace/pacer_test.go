@@ -24,16 +24,16 @@ func TestWait(t *testing.T) {
 		want time.Duration
 	}{
 		"never written":   {"of a new report nothing is known", history{}, 100 * time.Millisecond},
-		"alone":           {"a lone change shows almost at once", history{begun: now.Add(-time.Hour)}, 100 * time.Millisecond},
-		"alone again":     {"also after many", history{begun: now.Add(-time.Hour), distance: 2800 * time.Millisecond}, 100 * time.Millisecond},
-		"follows at once": {"changes that follow each other share writes", history{begun: now, distance: interval}, 700 * time.Millisecond},
-		"follows":         {"the time since the last write counts", history{begun: now.Add(-500 * time.Millisecond), distance: interval}, 200 * time.Millisecond},
-		"follows late":    {"but a change is never written without waiting for others", history{begun: now.Add(-650 * time.Millisecond), distance: interval}, 100 * time.Millisecond},
-		"slow":            {"a server that has much to do is left alone for as long as a write takes", history{begun: now.Add(-time.Second), took: time.Second, tookBefore: time.Second}, time.Second},
-		"slow once":       {"one slow write met a pause of the server", history{begun: now, distance: interval, took: time.Second, tookBefore: time.Millisecond}, 700 * time.Millisecond},
-		"quick again":     {"one quick write is enough to go on", history{begun: now, distance: interval, took: time.Millisecond, tookBefore: time.Second}, 700 * time.Millisecond},
-		"stuck":           {"but not for longer than in a storm", history{begun: now, took: time.Minute, tookBefore: time.Minute}, 30 * 700 * time.Millisecond},
-		"quick":           {"a quick write changes nothing", history{begun: now, distance: interval, took: time.Millisecond}, 700 * time.Millisecond},
+		"alone":           {"a lone change shows almost at once", history{writtenAt: now.Add(-time.Hour)}, 100 * time.Millisecond},
+		"alone again":     {"also after many", history{writtenAt: now.Add(-time.Hour), distance: 2800 * time.Millisecond}, 100 * time.Millisecond},
+		"follows at once": {"changes that follow each other share writes", history{writtenAt: now, distance: interval}, 700 * time.Millisecond},
+		"follows":         {"the time since the last write counts", history{writtenAt: now.Add(-500 * time.Millisecond), distance: interval}, 200 * time.Millisecond},
+		"follows late":    {"but a change is never written without waiting for others", history{writtenAt: now.Add(-650 * time.Millisecond), distance: interval}, 100 * time.Millisecond},
+		"slow":            {"a busy server gets no write for as long as the last one lasted", history{writtenAt: now.Add(-time.Second), latency: time.Second, latencyBefore: time.Second}, time.Second},
+		"slow once":       {"one slow write met a pause of the server", history{writtenAt: now, distance: interval, latency: time.Second, latencyBefore: time.Millisecond}, 700 * time.Millisecond},
+		"quick again":     {"one quick write is enough to go on", history{writtenAt: now, distance: interval, latency: time.Millisecond, latencyBefore: time.Second}, 700 * time.Millisecond},
+		"stuck":           {"but not for longer than in a storm", history{writtenAt: now, latency: time.Minute, latencyBefore: time.Minute}, 30 * 700 * time.Millisecond},
+		"quick":           {"a quick write changes nothing", history{writtenAt: now, distance: interval, latency: time.Millisecond}, 700 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := limits.wait(test.last, now); got != test.want {
@@ -137,7 +137,7 @@ func TestPacerSumsUpWrites(t *testing.T) {
 		}
 		var want time.Duration
 		for key := range p.waiting {
-			want += p.last[key].took
+			want += p.last[key].latency
 		}
 		if p.writes != want {
 			t.Fatalf("seed %d: the writes of what waits are said to take %s, want %s", seed, p.writes, want)

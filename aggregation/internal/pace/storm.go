@@ -19,9 +19,8 @@ const (
 	// stormWaits and stormWaitsMost are how many intervals a storm may hold a report
 	// back at least and at most, and stormShare is how many times as long as the
 	// writes of the reports that wait take, between the two: see [Limits.patience].
-	stormWaits     = 6
-	stormWaitsMost = 30
-	stormShare     = 20
+	stormWaits = 6
+	stormShare = 20
 	// lookEvery is the time between two looks at reports that wait for the end of a storm: of
 	// 10,000 each is looked at every four seconds, which is less than their writes take then.
 	lookEvery = 400 * time.Microsecond

@@ -4,7 +4,6 @@
 package page
 
 import (
-	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,11 +40,6 @@ func (f *Flags) Validate() error {
 	} else if ip := net.ParseIP(host); !f.secure && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		errs = append(errs, fmt.Errorf("--page-secure=false with --page-bind-address %q: tokens would cross the network in the clear; want a loopback address", f.address))
 	}
-	if f.certDir != "" && f.secure {
-		if _, err := tls.LoadX509KeyPair(f.certFiles()); err != nil {
-			errs = append(errs, fmt.Errorf("--page-cert-dir %q: %w", f.certDir, err))
-		}
-	}
 	if f.argocdURL != "" {
 		if !linkable(f.argocdURL) {
 			errs = append(errs, fmt.Errorf("--argocd-url %q: want an https address such as https://argocd.example.com", f.argocdURL))
@@ -67,7 +61,7 @@ func (f *Flags) certFiles() (cert, key string) {
 	return filepath.Join(f.certDir, "tls.crt"), filepath.Join(f.certDir, "tls.key")
 }
 
-// names are those by which the page may be asked for.
+// names are those under which the page is served.
 func (f *Flags) names() []string {
 	host, _, _ := net.SplitHostPort(f.address) // as Validate did
 	var names []string

@@ -29,6 +29,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/server"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -39,13 +40,14 @@ type Page struct {
 	log    logr.Logger
 	synced chan struct{}
 	wait   func(context.Context) error
+	retry  time.Duration // after an error
 }
 
 // Options of [Setup].
 type Options struct {
 	Flags  Flags
 	Source model.Source
-	// WaitForSync returns once the source knows all that was there at start.
+	// WaitForSync returns once the source has all that was there at start.
 	WaitForSync func(context.Context) error
 	Log         logr.Logger
 }
@@ -56,7 +58,7 @@ func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Page{flags: o.Flags, log: o.Log, synced: make(chan struct{}), wait: o.WaitForSync}
+	p := &Page{flags: o.Flags, log: o.Log, synced: make(chan struct{}), wait: o.WaitForSync, retry: retryAfter}
 	apps, err := hubapps.NewWatch(mgr.GetConfig(), p.applicationChanged)
 	if err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
 	return p, errors.Join(mgr.Add(apps), mgr.Add(p))
 }
 
-// argoCDOf returns what tells the address of a managed cluster's Argo CD, from the
+// argoCDOf returns a function for the address of a managed cluster's Argo CD, from the
 // annotation of its ManagedCluster; "": it has none that may be linked to.
 func argoCDOf(clusters client.Reader) func(ctx context.Context, cluster string) string {
 	return func(ctx context.Context, cluster string) string {
@@ -87,7 +89,7 @@ func argoCDOf(clusters client.Reader) func(ctx context.Context, cluster string) 
 	}
 }
 
-// Changed tells the page that an ApplicationSet is different now. It does not block, and a
+// Changed notifies the page that an ApplicationSet is different now. It does not block, and a
 // page that is off takes it as well.
 func (p *Page) Changed(key types.NamespacedName) {
 	if p != nil {
@@ -116,13 +118,39 @@ const (
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 30 * time.Second
 	maxHeader     = 16 << 10
-	// maxConnections is how many there are at once; each costs some 40 KiB before it asks for
-	// anything, and this process writes the reports as well.
+	// maxConnections is how many there are at once; each costs some 40 KiB before its first
+	// request, and this process writes the reports as well.
 	maxConnections = 256
 )
 
-// Start serves until ctx ends.
+const (
+	retryAfter = 10 * time.Second
+	// certLifetime is how long the page is served with one self-signed certificate, which is
+	// valid for a year.
+	certLifetime = 300 * 24 * time.Hour
+)
+
+// Start serves until ctx ends. What keeps it from serving costs the page only, not the
+// process, which writes the reports.
 func (p *Page) Start(ctx context.Context) error {
+	go func() {
+		if p.wait(ctx) == nil { // it ends with ctx, too
+			close(p.synced)
+		}
+	}()
+	for ctx.Err() == nil {
+		if err := p.serve(ctx); err != nil {
+			p.log.Error(err, "cannot serve the page; trying again", "after", p.retry.String())
+			clock.Sleep(ctx, p.retry)
+		}
+	}
+	return nil
+}
+
+// serve serves until ctx ends or it is time for another certificate.
+func (p *Page) serve(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, certLifetime)
+	defer cancel()
 	var config *tls.Config
 	if p.flags.secure {
 		var err error
@@ -136,13 +164,8 @@ func (p *Page) Start(ctx context.Context) error {
 		return fmt.Errorf("--page-bind-address %q: %w", p.flags.address, err)
 	}
 	listener = netutil.LimitListener(listener, maxConnections)
-	go func() {
-		if p.wait(ctx) == nil { // it ends with ctx, too
-			close(p.synced)
-		}
-	}()
 	s := p.httpServer(config)                                         //nolint:contextcheck // each request has its own
-	s.BaseContext = func(net.Listener) context.Context { return ctx } // open streams end with the process
+	s.BaseContext = func(net.Listener) context.Context { return ctx } // open streams end with it
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -154,10 +177,12 @@ func (p *Page) Start(ctx context.Context) error {
 	if s.TLSConfig != nil {
 		serve = func(l net.Listener) error { return s.ServeTLS(l, "", "") } // with HTTP/2, in which streams are many to a connection
 	}
-	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	err = serve(listener)
+	cancel()
+	<-closed
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the page: %w", err)
 	}
-	<-closed
 	return nil
 }
 

@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/pagetest"
@@ -20,15 +21,22 @@ import (
 )
 
 // A page serves from the start, and says that it is reading until all is read.
-func TestNothingIsShownBeforeAllIsRead(t *testing.T) {
+func TestPage_servesOnceSynced(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := l.Addr().String()
-	_ = l.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	read := make(chan struct{})
-	p := &Page{flags: Flags{address: address}, log: logr.Discard(), synced: make(chan struct{}), wait: func(ctx context.Context) error {
+	logged := make(chan string, 1)
+	log := funcr.New(func(_, args string) {
+		select {
+		case logged <- args:
+		default:
+		}
+	}, funcr.Options{})
+	p := &Page{flags: Flags{address: address}, log: log, retry: time.Millisecond, synced: make(chan struct{}), wait: func(ctx context.Context) error {
 		select {
 		case <-read:
 			return nil
@@ -65,6 +73,10 @@ func TestNothingIsShownBeforeAllIsRead(t *testing.T) {
 			return nil
 		})
 	}
+	if problem := <-logged; !strings.Contains(problem, "address already in use") {
+		t.Errorf("logged %s", problem)
+	}
+	_ = l.Close()
 	answers(http.StatusServiceUnavailable)
 	close(read)
 	answers(http.StatusOK)

@@ -11,15 +11,23 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
+// recorder makes what happens to reports visible, in metrics, Events and the log.
+type recorder struct {
+	events events.EventRecorder
+	pacer  *pace.Pacer
+	limit  int
+}
+
 // recordMetrics updates the metrics after a reconcile; operation is empty when
 // nothing had to be written.
-func (r *Reconciler) recordMetrics(key types.NamespacedName, operation string, changes pace.Batch, envelope int, c *merge.Content) {
+func (r *recorder) recordMetrics(key types.NamespacedName, operation string, changes pace.Batch, envelope int, c *merge.Content) {
 	size := envelope + c.Bytes()
 	bytesGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(size))
 	leftOutGauge.WithLabelValues(key.Namespace, key.Name).Set(float64(c.RowsLeftOut))
@@ -35,7 +43,7 @@ func (r *Reconciler) recordMetrics(key types.NamespacedName, operation string, c
 
 // recordLeftOut logs when a report begins, and ceases, to leave rows out, and records
 // an Event for the former.
-func (r *Reconciler) recordLeftOut(ctx context.Context, report *metav1.PartialObjectMetadata, before, now int) {
+func (r *recorder) recordLeftOut(ctx context.Context, report *metav1.PartialObjectMetadata, before, now int) {
 	if before > 0 == (now > 0) {
 		return
 	}
@@ -49,11 +57,8 @@ func (r *Reconciler) recordLeftOut(ctx context.Context, report *metav1.PartialOb
 		"aggregation left out %d rows, healthy ones first, to keep the report under %d bytes (--report-size-limit); the summary counts all of them", now, r.limit)
 }
 
-// recordForeign logs once, and records an Event, that aggregation does not manage a report.
-func (r *Reconciler) recordForeign(ctx context.Context, key types.NamespacedName, report *metav1.PartialObjectMetadata) {
-	if !r.tracker.setForeign(key, report.UID) {
-		return
-	}
+// recordForeign logs, and records an Event, that aggregation does not manage a report.
+func (r *recorder) recordForeign(ctx context.Context, report *metav1.PartialObjectMetadata) {
 	logr.FromContextOrDiscard(ctx).Info("report has the name of an ApplicationSet but lacks aggregation's label; aggregation does not change it", "label", contract.ReportLabel)
 	r.events.Eventf(report, nil, corev1.EventTypeWarning, "ForeignReport", "Publish",
 		"aggregation does not change this report, since label %s is missing; delete the report or add the label, and aggregation writes it", contract.ReportLabel)

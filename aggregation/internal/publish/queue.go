@@ -4,7 +4,7 @@
 package publish
 
 import (
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -18,37 +18,32 @@ import (
 // process leads: a leader begins by reconciling every report.
 type Queue struct {
 	pacer *pace.Pacer
-
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	// queue is the controller's, once this process leads.
+	queue atomic.Pointer[workqueue.TypedRateLimitingInterface[reconcile.Request]]
 }
 
 // NewQueue returns a queue that keeps the limits.
 func NewQueue(limits pace.Limits) *Queue { return &Queue{pacer: pace.New(limits)} }
 
-// Changed says that what is known about an ApplicationSet is different now.
+// Changed enqueues the report of an ApplicationSet whose rows or resources differ, for when it
+// is due.
 func (q *Queue) Changed(key types.NamespacedName) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.queue == nil {
+	queue := q.queue.Load()
+	if queue == nil {
 		return
 	}
 	if wait, look := q.pacer.Changed(key, time.Now()); look {
-		q.queue.AddAfter(reconcile.Request{NamespacedName: key}, wait)
+		(*queue).AddAfter(reconcile.Request{NamespacedName: key}, wait)
 	}
 }
 
-// enqueue has a report reconciled at once, whatever is known about it.
+// enqueue has a report reconciled at once, whether or not it has changed.
 func (q *Queue) enqueue(key types.NamespacedName) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.queue != nil {
-		q.queue.Add(reconcile.Request{NamespacedName: key})
+	if queue := q.queue.Load(); queue != nil {
+		(*queue).Add(reconcile.Request{NamespacedName: key})
 	}
 }
 
 func (q *Queue) open(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.queue = queue
+	q.queue.Store(&queue)
 }

@@ -11,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -37,11 +36,11 @@ type Reconciler struct {
 	index  *index.Index
 	pruner *prune.Pruner
 	store  *intermediate.Store
-	events events.EventRecorder
 	pacer  *pace.Pacer
 	limit  int
 
-	tracker *tracker
+	tracker  *tracker
+	recorder recorder
 }
 
 // Reconcile brings one report up to date.
@@ -77,7 +76,9 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 		return false, err
 	}
 	if report != nil && !report.own {
-		r.recordForeign(ctx, key, report.meta)
+		if r.tracker.setForeign(key, report.meta.UID) {
+			r.recorder.recordForeign(ctx, report.meta)
+		}
 		forgetMetrics(key)
 		return true, nil
 	}
@@ -151,16 +152,16 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *
 }
 
 func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes pace.Batch) error {
-	bare := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{contract.ReportLabel: labelFor(key)}}
-	envelope := envelopeBytes(bare)
+	initial := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{contract.ReportLabel: labelFor(key)}}
+	envelope := envelopeBytes(initial)
 	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
-	metadata, _ := metadataFor(key, bare, &content)
+	metadata, _ := metadataFor(key, initial, &content)
 	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
 	if err := r.writer.Create(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
 		return fmt.Errorf("create report: %w", err)
 	}
 	r.recordWrite(ctx, key, report, content, 0)
-	r.recordMetrics(key, "create", changes, envelope, &content)
+	r.recorder.recordMetrics(key, "create", changes, envelope, &content)
 	return nil
 }
 
@@ -170,19 +171,19 @@ func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have 
 	metadata, differs := metadataFor(key, &have.meta.ObjectMeta, &content)
 	if !differs && !have.rewrite && have.content.Equal(&content) {
 		r.tracker.keep(key, &storedReport{meta: have.meta, own: true, content: content}) // rows become pointers of the index
-		r.recordMetrics(key, "", changes, envelope, &content)
+		r.recorder.recordMetrics(key, "", changes, envelope, &content)
 		return nil
 	}
 	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
 	if err := r.writer.Update(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
-		r.tracker.keep(key, nil) // it is not what we believed, or it is unknown what it is now
+		r.tracker.keep(key, nil) // it is not what the cache said, or its state is unknown now
 		if apierrors.IsNotFound(err) {
 			return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("multiclusterapplicationsetreports").GroupResource(), key.Name, err)
 		}
 		return fmt.Errorf("update report: %w", err)
 	}
 	r.recordWrite(ctx, key, report, content, leftOut(have.meta))
-	r.recordMetrics(key, "update", changes, envelope, &content)
+	r.recorder.recordMetrics(key, "update", changes, envelope, &content)
 	return nil
 }
 
@@ -192,7 +193,7 @@ func (r *Reconciler) recordWrite(ctx context.Context, key types.NamespacedName, 
 	meta := Metadata()
 	meta.ObjectMeta = report.ObjectMeta
 	r.tracker.keep(key, &storedReport{meta: meta, own: true, content: content})
-	r.recordLeftOut(ctx, meta, before, content.RowsLeftOut)
+	r.recorder.recordLeftOut(ctx, meta, before, content.RowsLeftOut)
 }
 
 // reconcileMissing removes what is left of an ApplicationSet that the cache does not

@@ -116,10 +116,12 @@ func newBench(t *testing.T) *bench {
 		Namespace: guestbook.Namespace, Name: guestbook.Name, UID: "first", Generation: 1, Labels: map[string]string{contract.ReportLabel: labelFor(guestbook)},
 	}
 	b.cache = &lateCache{}
+	pacer := pace.New(pace.Limits{})
 	b.Reconciler = &Reconciler{
-		cached: b.cache, live: b.server, writer: b.server, index: b.index, events: events.NewFakeRecorder(10),
+		cached: b.cache, live: b.server, writer: b.server, index: b.index,
 		pruner: &prune.Pruner{Live: b.server, Writer: b.server},
-		store:  intermediate.NewStore(t.TempDir()), pacer: pace.New(pace.Limits{}), limit: 1 << 20, tracker: newTracker(),
+		store:  intermediate.NewStore(t.TempDir()), pacer: pacer, limit: 1 << 20, tracker: newTracker(),
+		recorder: recorder{events: events.NewFakeRecorder(10), pacer: pacer, limit: 1 << 20},
 	}
 	b.cacheCatchesUp()
 	b.reconcile()
@@ -175,7 +177,7 @@ func (b *bench) expect(why, health string, writes int) {
 }
 
 // An answer that is lost says nothing about whether the write was done.
-func TestFailedUpdateIsNotBelieved(t *testing.T) {
+func TestReconcile_failedUpdateIsWrittenAgain(t *testing.T) {
 	for name, refuse := range map[string]error{
 		"timeout":  apierrors.NewTimeoutError("lost", 1),
 		"conflict": apierrors.NewConflict(schema.GroupResource{}, "guestbook", nil),
@@ -194,7 +196,7 @@ func TestFailedUpdateIsNotBelieved(t *testing.T) {
 }
 
 // A watch that was interrupted shows a report that was made anew as a change of the old one.
-func TestReportMadeAnewIsRead(t *testing.T) {
+func TestReconcile_readsRecreatedReport(t *testing.T) {
 	b := newBench(t)
 	b.server.report.UID = "second"
 	b.server.report.Statuses.ClusterConditions[0].HealthStatus = "Missing"
@@ -204,7 +206,7 @@ func TestReportMadeAnewIsRead(t *testing.T) {
 }
 
 // The answer to a write may come after the news that its report was deleted.
-func TestDeletedReportIsNotKept(t *testing.T) {
+func TestReconcile_doesNotCacheDeletedReport(t *testing.T) {
 	tr := newTracker()
 	report := func(uid types.UID) *storedReport {
 		return &storedReport{meta: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}}}
@@ -227,7 +229,7 @@ func TestDeletedReportIsNotKept(t *testing.T) {
 }
 
 // While the cache lacks what the API server has, there is nothing to do but wait.
-func TestBacksOffWhileTheCacheIsBehind(t *testing.T) {
+func TestReconcile_backsOffWhileCacheIsBehind(t *testing.T) {
 	b := newBench(t)
 	b.cache.withoutIt = true
 	var last, all time.Duration
@@ -250,7 +252,7 @@ func TestBacksOffWhileTheCacheIsBehind(t *testing.T) {
 }
 
 // After an outage, however long, no report waits for longer than half a minute.
-func TestTriesAgainSoon(t *testing.T) {
+func TestControllerOptions_boundRetries(t *testing.T) {
 	limiter := controllerOptions(&Reconciler{}).RateLimiter
 	if limiter == nil {
 		t.Fatal("controller-runtime's own rate limiter waits up to 1000 seconds")

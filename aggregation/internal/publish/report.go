@@ -98,7 +98,7 @@ func metadataFor(key types.NamespacedName, meta *metav1.ObjectMeta, content *mer
 	return next, !maps.Equal(next.Labels, meta.Labels) || !maps.Equal(next.Annotations, meta.Annotations)
 }
 
-// envelopeBytes estimates, from above, what a report takes beside its content.
+// envelopeBytes estimates, from above, what a report takes in addition to its content.
 func envelopeBytes(meta *metav1.ObjectMeta) int {
 	data, err := json.Marshal(meta)
 	if err != nil {

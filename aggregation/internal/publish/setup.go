@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,21 +28,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
-// Waits before a report is tried again after an error.
-const (
-	retryFirst = 100 * time.Millisecond
-	retryMost  = 30 * time.Second
-)
-
 // Options of [Setup].
 type Options struct {
 	// SizeLimit bounds a report, in bytes as the API server stores it.
 	SizeLimit int
-	// Queue is what the index tells its changes to.
+	// Queue gets the changes of the index.
 	Queue *Queue
 	// Index is what the reports say.
 	Index *index.Index
-	// WaitForSync returns once the index knows all that was there at start.
+	// WaitForSync returns once the index has all that was there at start.
 	WaitForSync func(context.Context) error
 	// Pruner removes the reports of ApplicationSets that are gone.
 	Pruner *prune.Pruner
@@ -66,10 +59,14 @@ func Setup(mgr ctrl.Manager, o Options) error {
 		index:   o.Index,
 		pruner:  o.Pruner,
 		store:   o.Store,
-		events:  mgr.GetEventRecorder("multicluster-integrations-aggregation"),
 		pacer:   o.Queue.pacer,
 		limit:   o.SizeLimit,
 		tracker: newTracker(),
+		recorder: recorder{
+			events: mgr.GetEventRecorder("multicluster-integrations-aggregation"),
+			pacer:  o.Queue.pacer,
+			limit:  o.SizeLimit,
+		},
 	}
 	c, err := controller.New("report", mgr, controllerOptions(r))
 	if err != nil {

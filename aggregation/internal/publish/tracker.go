@@ -13,7 +13,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 )
 
-// storedReport is a report as it is on the API server, as far as this process knows.
+// Waits before a report is tried again after an error.
+const (
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 30 * time.Second
+)
+
+// storedReport is a report as it is on the API server, as this process last read or wrote it.
 type storedReport struct {
 	meta *metav1.PartialObjectMetadata
 	// own: aggregation manages the report (see [isOwn]).
@@ -24,12 +30,12 @@ type storedReport struct {
 	rewrite bool
 }
 
-// tracker holds what this process knows of the reports. It is safe for concurrent use.
+// tracker caches the reports as this process last read or wrote them. It is safe for concurrent use.
 type tracker struct {
 	mu      sync.Mutex
 	reports map[types.NamespacedName]*storedReport
 	// loaded are the reports that were looked for once: what is found there from then on
-	// is younger than what this process knows.
+	// is younger than the cache of this process.
 	loaded map[types.NamespacedName]struct{}
 	// deleted are the last reports whose deletion was seen. The answer to a write may
 	// come later than the deletion of what it wrote.
@@ -88,20 +94,19 @@ func (t *tracker) recordDeletion(key types.NamespacedName, uid types.UID) {
 	}
 }
 
-// setForeign takes in whether a report is foreign, and reports whether that is to be
-// said; no UID means that
-// there is none, or that aggregation manages it.
-func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (news bool) {
+// setForeign records whether a report is foreign, and reports whether it became so; no UID
+// means that there is none, or that aggregation manages it.
+func (t *tracker) setForeign(key types.NamespacedName, uid types.UID) (became bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	news = uid != "" && t.foreign[key] != uid
+	became = uid != "" && t.foreign[key] != uid
 	if uid == "" {
 		delete(t.foreign, key)
 	} else {
 		t.foreign[key] = uid
 	}
 	foreignGauge.Set(float64(len(t.foreign)))
-	return news
+	return became
 }
 
 // done records that a report is as it should be.

@@ -25,10 +25,10 @@ type Application struct {
 	// Cluster is the target, which the destination's namespace names.
 	Cluster string
 
-	said contract.Feedback
+	feedback contract.Feedback
 }
 
-// GetObjectMeta tells an informer what it asks for.
+// GetObjectMeta implements metav1.ObjectMetaAccessor for an informer.
 func (a *Application) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.uid, ResourceVersion: a.resourceVersion}
 }
@@ -46,8 +46,8 @@ func Compact(object any) (any, error) {
 	var rejected contract.Rejected
 	a := &Application{
 		Namespace: manifestcache.Intern(full.Namespace), Name: full.Name, resourceVersion: full.ResourceVersion, uid: full.UID,
-		Cluster: manifestcache.Intern(contract.Name(target(full.Spec), &rejected)),
-		said:    read(full.Status, &rejected),
+		Cluster:  manifestcache.Intern(contract.Name(target(full.Spec), &rejected)),
+		feedback: read(full.Status, &rejected),
 	}
 	set := contract.Name(full.OwningApplicationSet(), &rejected)
 	// One that asks to be pulled is propagation's, whatever else it says of itself.
@@ -95,8 +95,8 @@ func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
 	for _, c := range contract.Clip(s.Conditions, contract.MaxConditions, rejected) {
 		add(contract.FeedbackCondition(c.Type), c.Message)
 	}
-	said, _ := contract.ParseFeedback(contract.BoundFeedback(values, rejected))
-	return said
+	feedback, _ := contract.ParseFeedback(contract.BoundFeedback(values, rejected))
+	return feedback
 }
 
 func (a *Application) key() types.NamespacedName {

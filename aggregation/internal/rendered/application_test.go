@@ -54,11 +54,11 @@ func compact(t *testing.T, a *argocd.Application) *Application {
 func TestCompact(t *testing.T) {
 	long := strings.Repeat("x", 300<<10)
 	cases := map[string]struct {
-		reason  string
-		in      *argocd.Application
-		set     types.NamespacedName
-		cluster string
-		said    contract.Feedback
+		reason   string
+		in       *argocd.Application
+		set      types.NamespacedName
+		cluster  string
+		feedback contract.Feedback
 	}{
 		"well": {
 			"what the hub's Argo CD says is taken over", application("a", "cluster1", healthy), guestbook, "cluster1",
@@ -89,7 +89,7 @@ func TestCompact(t *testing.T) {
 			if got.Set != c.set || got.Cluster != c.cluster {
 				t.Errorf("%s: a row of %s for %.20q, want %s for %s", c.reason, got.Set, got.Cluster, c.set, c.cluster)
 			}
-			if diff := cmp.Diff(c.said, got.said); diff != "" {
+			if diff := cmp.Diff(c.feedback, got.feedback); diff != "" {
 				t.Errorf("%s (-want +got):\n%.500s", c.reason, diff)
 			}
 			if m := got.GetObjectMeta(); m.GetName() != "a" || m.GetNamespace() != "argocd" || m.GetUID() != "uid-a" || m.GetResourceVersion() != "7" {

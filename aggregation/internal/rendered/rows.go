@@ -111,7 +111,7 @@ func (r *Rows) SetCluster(state status.Cluster) {
 	})
 }
 
-// update runs change and tells about the ApplicationSets that it touched, after the
+// update runs change and reports the ApplicationSets that it touched, after the
 // lock is free again.
 func (r *Rows) update(change func(touched map[types.NamespacedName]struct{})) {
 	touched := map[types.NamespacedName]struct{}{}
@@ -162,7 +162,7 @@ func (r *Rows) dropIfEmpty(c *cluster) {
 // refresh makes the row of an entry anew.
 func (r *Rows) refresh(e *entry, touched map[types.NamespacedName]struct{}) {
 	a := e.application
-	seen := status.FillTransientGaps(e.seen, status.Rendered(a.uid, a.said, r.cluster(a.Cluster).state))
+	seen := status.FillTransientGaps(e.seen, status.Rendered(a.uid, a.feedback, r.cluster(a.Cluster).state))
 	e.seen = status.Observation{Work: seen.Work, Operation: seen.Operation, Revision: seen.Revision}
 	row := rowOf(a, &seen)
 	if e.row != nil && e.row.Equal(row) {

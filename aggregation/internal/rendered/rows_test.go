@@ -55,7 +55,7 @@ func expect(t *testing.T, why string, got, want any) {
 	}
 }
 
-func TestARowLikeAPulledOne(t *testing.T) {
+func TestRows_haveTheFormOfPulledOnes(t *testing.T) {
 	r, _ := spied()
 	r.SetCluster(available("cluster1"))
 	r.Set(compact(t, application("a", "cluster1", healthy)))
@@ -106,7 +106,7 @@ func TestAClusterThatIsAwayIsUnknown(t *testing.T) {
 	expect(t, "when Argo CD comes to see it, that is no news", told(), map[types.NamespacedName]int{})
 }
 
-func TestOnlyWhatDiffersIsTold(t *testing.T) {
+func TestRows_reportOnlyDifferences(t *testing.T) {
 	r, told := spied()
 	r.SetCluster(available("cluster1"))
 	r.SetCluster(available("cluster2"))
@@ -141,7 +141,7 @@ func TestOnlyWhatDiffersIsTold(t *testing.T) {
 
 // One that is made again under its name begins anew: what ran in its earlier life is
 // not its operation.
-func TestAnotherLifeIsAnotherRow(t *testing.T) {
+func TestRows_recreatedApplicationStartsAnew(t *testing.T) {
 	r, _ := spied()
 	r.SetCluster(available("cluster1"))
 	r.Set(compact(t, application("a", "cluster1", healthy)))

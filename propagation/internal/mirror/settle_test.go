@@ -38,7 +38,7 @@ func without(pairs []string, names ...string) []string {
 
 // Argo CD clears the operation for some 70 ms when the next one starts, and
 // empties the revision when it cannot compare. Nobody on the hub sees it.
-func TestNothingFlickers(t *testing.T) {
+func TestSetWork_fillsTransientGaps(t *testing.T) {
 	f := newFleet(t)
 	writes, _ := start(t, Options{}, nil)
 	cluster := f.cluster().Name

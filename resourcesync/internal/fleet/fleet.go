@@ -48,7 +48,7 @@ type View struct {
 }
 
 // View returns what there is now. An error says nothing about what exists. It is
-// asked for with every poll and changes nothing that it lists, which is why it
+// requested with every poll and changes nothing that it lists, which is why it
 // lists the cache's own objects.
 func (r *Reader) View(ctx context.Context) (View, error) {
 	v := View{Sets: map[intermediate.Key]bool{}}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
@@ -39,7 +38,7 @@ func (a *access) due(now time.Time) bool {
 	return a.seen == nil || a.denied || a.wanted || now.Sub(a.at) >= accessEvery
 }
 
-// shows reports whether search may show a cluster, as far as can be told.
+// shows reports whether search may show a cluster, as far as is known.
 func (a *access) shows(cluster string) bool { return a.seen == nil || a.seen[cluster] }
 
 // set takes over which clusters search shows.
@@ -90,13 +89,4 @@ func accessAdvice(view fleet.View, seen map[string]bool) (advised string, keys [
 			[]any{"hub", names(hub)}
 	}
 	return "", nil
-}
-
-// names lists a few of many.
-func names(list []string) string {
-	const few = 5
-	if len(list) <= few {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
 }

@@ -53,7 +53,7 @@ func TestOnlyTheChangedBatchIsDecoded(t *testing.T) {
 
 // Each case does something to what is known; then the answer of before comes once
 // more. It is to be judged, for what is known is no longer what it said.
-func TestWhatComesBetweenIsNotForgotten(t *testing.T) {
+func TestAnswers_repeatedAfterAChangeIsDecoded(t *testing.T) {
 	bend := func(bend func(r *search.Result)) func(w *world) {
 		return func(w *world) {
 			w.bent = func(_ []string, r *search.Result) error { bend(r); return nil }
@@ -143,7 +143,7 @@ func TestWhatComesBetweenIsNotForgotten(t *testing.T) {
 }
 
 // What an odd answer says is known as well, although it is not remembered.
-func TestAnOddAnswerMakesTheLastOneNew(t *testing.T) {
+func TestAnswers_repeatedAfterAnOddOneIsDecoded(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
 		w.poll()
@@ -164,7 +164,7 @@ func TestAnOddAnswerMakesTheLastOneNew(t *testing.T) {
 
 // What a smaller batch has told is what is known; the answer that the larger one
 // gave before is news then.
-func TestAnotherBatchMakesAnAnswerNew(t *testing.T) {
+func TestAnswers_ofAnotherBatchIsDecoded(t *testing.T) {
 	in(t, func(w *world) {
 		w.poller.Options.BatchSize = 1
 		w.apps["c2"]["app"] = append(w.apps["c2"]["app"], "Secret/s")

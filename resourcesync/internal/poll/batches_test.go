@@ -38,7 +38,7 @@ func (w *world) stale() (out []string) {
 	return out
 }
 
-func TestOneClusterCostsItselfOnly(t *testing.T) {
+func TestPoll_failingClusterDoesNotAffectOthers(t *testing.T) {
 	for _, kind := range []search.Kind{search.KindTimeout, search.KindIncomplete, search.KindStatement, search.KindTooLarge, search.KindGraphQL, search.KindMalformed} {
 		t.Run(string(kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestOneClusterCostsItselfOnly(t *testing.T) {
 
 // A request that fails so late that the poll's time is over is halved from the next
 // poll on.
-func TestASlowFailureIsHalvedWithTheNextPoll(t *testing.T) {
+func TestPoll_slowFailureIsDividedWithTheNextPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.grow(98)
@@ -105,7 +105,7 @@ func TestASlowFailureIsHalvedWithTheNextPoll(t *testing.T) {
 }
 
 // When nothing answers at all, smaller requests would only add to the load.
-func TestAnOutageIsNoReasonToAskMore(t *testing.T) {
+func TestPoll_outageSendsNoMoreRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.grow(998)
@@ -135,7 +135,7 @@ func TestAnOutageIsNoReasonToAskMore(t *testing.T) {
 
 // Everything fails on a small fleet: no cluster is to blame, and all are asked about
 // with each poll.
-func TestASmallOutageEndsAtOnce(t *testing.T) {
+func TestPoll_outageOfASmallFleetEndsAtOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func([]string, *search.Result) error { return &search.Error{Kind: search.KindStatement} }
 		success := testutil.ToFloat64(lastSuccess)

@@ -103,7 +103,7 @@ func (s *benchServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *benchServer) View(context.Context) (fleet.View, error) { return s.view, nil }
 
 // BenchmarkPoll polls 5,000 Applications with 10 resources each that do not
-// change. Its measure is BenchmarkBareQueries: the same requests, answers thrown
+// change. Its measure is BenchmarkQueriesAlone: the same requests, answers thrown
 // away. The allocations of both are mostly the server's and net/http's.
 func BenchmarkPoll(b *testing.B) {
 	s := newBenchServer()
@@ -142,7 +142,7 @@ func BenchmarkPoll(b *testing.B) {
 	runtime.KeepAlive(p)
 }
 
-func BenchmarkBareQueries(b *testing.B) {
+func BenchmarkQueriesAlone(b *testing.B) {
 	s := newBenchServer()
 	server := httptest.NewTLSServer(s)
 	defer server.Close()

@@ -11,23 +11,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
-const (
-	// maxKnown bounds what is known of all clusters, in bytes as they take in reports;
-	// memory takes about as many. What all files together may take is more, for the
-	// lists of clusters that they do not speak for.
-	maxKnown = 40 << 20
-	// maxCluster bounds what is known of one.
-	maxCluster = 4 << 20
-)
-
-// budget is what the clusters take. As long as all fit, each may take maxCluster. Then
-// the limit sinks until the largest fit as well: those who need little keep all.
-type budget struct {
-	limit int // of all together
-	level int // of each
-	bytes int // of all together
-}
-
 // resize counts what a cluster takes, and records what of it did not fit.
 func (s *state) resize(cluster string, st *clusterState, cut translate.Cut) {
 	s.bytes -= st.bytes
@@ -35,7 +18,7 @@ func (s *state) resize(cluster string, st *clusterState, cut translate.Cut) {
 	s.bytes += st.bytes
 }
 
-// lower lowers the level until all fit, with some to spare.
+// lower lowers the level until all fit, with some room.
 func (s *state) lower() {
 	sizes := make([]int, 0, len(s.clusters))
 	for _, st := range s.clusters {

@@ -44,7 +44,7 @@ func (w *world) failingKind(kind search.Kind, clusters ...string) {
 	}
 }
 
-func TestANewPodSpeaksForWhatItHasRead(t *testing.T) {
+func TestUnread_shrinksAsClustersAreRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.view.Clusters = []string{"c1", "c2", "idle"} // the last has no Application
@@ -71,7 +71,7 @@ func TestANewPodSpeaksForWhatItHasRead(t *testing.T) {
 }
 
 // What was known is lost with the file; the others are as good as before.
-func TestALostReportSpeaksForWhatIsReadAgain(t *testing.T) {
+func TestUnread_ofALostReport(t *testing.T) {
 	for reason, lose := range map[string]func(t *testing.T, w *world){
 		"damaged": damage,
 		"removed": func(t *testing.T, w *world) {
@@ -144,7 +144,7 @@ func TestAnEmptyFirstAnswerNeedsAVisibleCluster(t *testing.T) {
 }
 
 // A container that starts over knows from its directory that there is a search service.
-func TestASearchThatWasThereIsMissed(t *testing.T) {
+func TestPoll_absenceOfAKnownSearchIsAFailure(t *testing.T) {
 	in(t, func(w *world) {
 		w.down = &search.Error{Kind: search.KindUnreachable}
 		w.restart()
@@ -157,7 +157,7 @@ func TestASearchThatWasThereIsMissed(t *testing.T) {
 	})
 }
 
-func TestAHubWithoutSearchLacksNothing(t *testing.T) {
+func TestPoll_hubWithoutSearchHasNothingStale(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.down = &search.Error{Kind: search.KindAbsent}

@@ -106,7 +106,7 @@ func TestHold_applicationForFiveMinutes(t *testing.T) {
 
 // The search add-on of a cluster is taken away, or the account's right to see it. That
 // is no proof of anything, however long it lasts, and no failure of search either.
-func TestAHiddenClusterIsKeptForGood(t *testing.T) {
+func TestHold_hiddenClusterKeepsItsRows(t *testing.T) {
 	in(t, func(w *world) {
 		w.hidden["c2"] = true
 		w.polls(360)

@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
-	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 )
 
 var (
@@ -65,53 +64,6 @@ func init() {
 		failures.WithLabelValues(string(k)) // so that a rate has a start
 	}
 	failures.WithLabelValues("write")
-}
-
-// updateMetrics sets the gauges after a poll, and logs what has changed. The caller holds mu.
-func (p *Poller) updateMetrics() {
-	stale, unread, hidden, suspects, resources, applications := 0, 0, 0, 0, 0, 0
-	var holding, leftOut []string
-	var cut translate.Cut
-	for c, st := range p.state.clusters {
-		never := st.unread && len(st.Applications) == 0 && p.access.shows(c) && !p.absent() // a hub without search lacks nothing
-		unread += count(never)
-		stale += count(never || st.StaleSince != nil)
-		hidden += count(!p.access.shows(c))
-		suspects += count(st.size > 0)
-		if a, r := translate.Held(st.Applications); a+r > 0 {
-			holding = append(holding, c)
-			applications, resources = applications+a, resources+r
-		}
-		if st.leftOut != (translate.Cut{}) {
-			leftOut = append(leftOut, c)
-			cut.Add(st.leftOut)
-		}
-	}
-	for _, f := range p.reports.written {
-		cut.Add(f.cut)
-	}
-	clustersStale.Set(float64(stale))
-	for state, n := range map[string]int{"unread": unread, "hidden": hidden, "held": len(holding), "suspect": suspects, "left_out": len(leftOut)} {
-		clusterStates.WithLabelValues(state).Set(float64(n))
-	}
-	heldNow.WithLabelValues("resources").Set(float64(resources))
-	heldNow.WithLabelValues("applications").Set(float64(applications))
-	leftOutNow.WithLabelValues("resources").Set(float64(cut.Resources))
-	leftOutNow.WithLabelValues("applications").Set(float64(cut.Applications))
-	leftOutNow.WithLabelValues("reports").Set(float64(len(p.reports.refused)))
-	directoryBytes.Set(float64(p.reports.total))
-	reportsNow.Set(float64(len(p.reports.written)))
-	oddRows.Set(float64(p.round.oddRows))
-	if text := p.changes.news("odd", p.round.odd); text != "" {
-		p.Log.Info("left malformed rows of search out of the reports", "rows", text, "number", p.round.oddRows)
-	}
-	if text := p.changes.news("held", holding); text != "" {
-		p.Log.Info("search no longer returns some resources or Applications; reports keep them for "+holdFor.String(), "clusters", text)
-	}
-	if text := p.changes.news("left out", leftOut); text != "" {
-		p.Log.Error(nil, "managed clusters have more Applications and resources than fit into the reports, which leave out the rest",
-			"clusters", text, "remedy", "split Applications of many thousand resources")
-	}
 }
 
 func count(is bool) int {

@@ -7,63 +7,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 )
 
-// Searcher queries search; [search.Client] is one.
-type Searcher interface {
-	ClustersWithApplications(ctx context.Context) ([]string, error)
-	Applications(ctx context.Context, clusters []string, last search.Digest) (*search.Result, error)
-	Clusters(ctx context.Context) (*search.Result, error)
-}
-
-// Fleet lists clusters and ApplicationSets of the hub; [fleet.Reader] is one.
-type Fleet interface {
-	View(ctx context.Context) (fleet.View, error)
-}
-
-// Options are the times and sizes of a [Poller].
-type Options struct {
-	// Interval is the time from the start of one poll to the start of the next.
-	Interval time.Duration
-	// ProbeInterval is how often a search that has never been there is looked for.
-	ProbeInterval time.Duration
-	// BatchSize is the largest number of clusters in one request.
-	BatchSize int
-}
-
 const (
 	pollGap = time.Second // between the end of a poll and the start of the next
-	// fewStale is how many clusters may be stale while polls succeed. Beyond, a quarter may.
+	// fewStale is how many clusters may be stale while polls succeed, unless they are half of
+	// those with Applications. Beyond, a quarter may.
 	fewStale = 10
 )
-
-// Poller keeps the intermediate reports. Its exported fields are set before Start.
-type Poller struct {
-	Search  Searcher
-	Fleet   Fleet
-	Files   Files
-	Log     logr.Logger
-	Options Options
-
-	mu      sync.Mutex // guards all that follows
-	state   *state
-	access  access
-	reports *reports
-	round   *round
-	changes changes
-	apart   bool // clusters are being requested apart from the others
-	reached bool // search has answered since the start
-}
 
 // NeedLeaderElection is false: the files belong to the pod.
 func (p *Poller) NeedLeaderElection() bool { return false }
@@ -117,7 +74,12 @@ func (p *Poller) poll(ctx context.Context) {
 	started := time.Now()
 	view, err := p.Fleet.View(ctx)
 	if err != nil {
-		p.logFailure(err) // the hub cannot be read: nothing is concluded from that
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.round.view.Sets != nil { // what the hub had last stays, and grows old
+			err = errors.Join(err, p.publishStale(started))
+		}
+		p.logFailure(err)
 		return
 	}
 	p.mu.Lock()
@@ -135,16 +97,21 @@ func (p *Poller) poll(ctx context.Context) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if dated := p.state.markStale(started); len(dated) > 0 {
-		p.Log.Info("search has not answered for managed clusters for several polls; reports keep their data and show since when it is stale", "clusters", names(dated))
-	}
-	err = errors.Join(err, p.checkStale(), p.publish())
+	err = errors.Join(err, p.publishStale(started), p.checkStale())
 	p.logFailure(err)
 	p.updateMetrics()
 	pollSeconds.Observe(time.Since(started).Seconds())
 	if err == nil {
 		p.recordSuccess(started)
 	}
+}
+
+// publishStale dates what has become stale and writes the reports. The caller holds mu.
+func (p *Poller) publishStale(started time.Time) error {
+	if dated := p.state.markStale(started); len(dated) > 0 {
+		p.Log.Info("search has not answered for managed clusters for several polls; reports keep their data and show since when it is stale", "clusters", names(dated))
+	}
+	return p.publish()
 }
 
 // readSearch reads every cluster that has pulled Applications, had some or was never read.
@@ -206,7 +173,7 @@ func (p *Poller) checkRelations() error {
 	}
 	lacking := 0
 	for _, st := range p.state.clusters {
-		if _, held := translate.Held(st.Applications); held > 0 || !st.bareSince.IsZero() {
+		if _, held := translate.Held(st.Applications); held > 0 || !st.lackingSince.IsZero() {
 			lacking++
 		}
 	}
@@ -230,39 +197,9 @@ func (p *Poller) checkStale() error {
 			}
 		}
 	}
-	if p.round.good == 0 || stale < fewStale || stale*4 <= shown {
+	many := stale >= fewStale && stale*4 > shown || stale > 1 && stale*2 >= shown
+	if p.round.good == 0 || !many {
 		return nil
 	}
-	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf("%d of %d clusters with Applications have given no trustworthy answer lately", stale, shown)}
-}
-
-// publish writes the reports. The caller holds mu.
-func (p *Poller) publish() error {
-	p.round.published = time.Now()
-	return p.reports.publish(p.state, p.round.view.Sets, p.unread())
-}
-
-// unread returns the clusters that this run has not read and that may yet be read, sorted.
-// The caller holds mu.
-func (p *Poller) unread() []string {
-	unread := []string{}
-	tells := len(p.access.seen) > 0 && !p.access.denied
-	for c, st := range p.state.clusters {
-		// What search does not show while it shows others is not going to be read: it may well
-		// not be wanted there. What a reader knew of it before does not stand for ever.
-		if st.unread && (!tells || p.access.shows(c)) {
-			unread = append(unread, c)
-		}
-	}
-	slices.Sort(unread)
-	return unread
-}
-
-// recordSuccess stores when a poll last succeeded, across restarts of the container.
-func (p *Poller) recordSuccess(at time.Time) {
-	lastSuccess.Set(float64(at.Unix()))
-	if err := p.Files.SetLastSuccess(at); err != nil {
-		failures.WithLabelValues("write").Inc()
-		p.Log.V(1).Info("cannot store the time of the last successful poll", "error", err.Error())
-	}
+	return &search.Error{Kind: search.KindIncomplete, Detail: fmt.Sprintf("%d of %d clusters with Applications have given no trustworthy answer for several polls", stale, shown)}
 }

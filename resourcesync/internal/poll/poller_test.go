@@ -83,7 +83,7 @@ func TestOutageKeepsAndDates(t *testing.T) {
 	})
 }
 
-func TestFailuresAreSaidOnce(t *testing.T) {
+func TestPoll_failuresAreLoggedOnce(t *testing.T) {
 	in(t, func(w *world) {
 		w.logs = nil
 		w.down = &search.Error{Kind: search.KindDatabase}
@@ -190,9 +190,9 @@ func TestPoll_lossIsHeld(t *testing.T) {
 			map[string]row{"c2/app": {ab, fresh}},
 		},
 		{
-			"hub unreadable", "nothing is concluded from a hub that cannot be read",
+			"hub unreadable", "from a hub that cannot be read nothing is concluded but that data grows old",
 			func(w *world) { w.viewed = errors.New("no"); w.view.Clusters = nil; w.view.Sets = nil },
-			both(ab, fresh),
+			both(ab, 40*time.Second),
 		},
 	}
 	for _, tc := range tests {
@@ -206,7 +206,7 @@ func TestPoll_lossIsHeld(t *testing.T) {
 	}
 }
 
-func TestDoubtEndsWithTheFault(t *testing.T) {
+func TestPoll_nothingGoesWhileRelationsFail(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error { r.Related = nil; return nil }
 		success := testutil.ToFloat64(lastSuccess)

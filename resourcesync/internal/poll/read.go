@@ -5,13 +5,11 @@ package poll
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/fleet"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/translate"
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
@@ -26,28 +24,6 @@ const (
 	// probes is how many single clusters are requested when no batch was answered.
 	probes = 3
 )
-
-// round is one poll.
-type round struct {
-	started   time.Time
-	published time.Time // when the reports were last written
-	view      fleet.View
-	good      int        // answers to batches
-	bad       int        // batches without one
-	failed    []failure  // batches that a smaller request may succeed for
-	slow      [][]string // batches whose answer took longer than the interval
-	outage    bool       // search fails as a whole
-	odd       []string   // rows left out, the first few
-	oddRows   int
-	err       error // the first failure that is one of search as a whole
-	first     error // the first failure of any batch
-}
-
-// failure is a failed batch.
-type failure struct {
-	clusters []string
-	err      error
-}
 
 // readAll reads clusters in batches: two requests at a time, and one as long as nothing
 // is known of what the answers weigh, or while others are requested apart.
@@ -75,7 +51,7 @@ func (p *Poller) readBatch(ctx context.Context, clusters []string) {
 	if giveUp || ctx.Err() != nil {
 		return
 	}
-	took, err := p.request(ctx, clusters, attempts)
+	latency, err := p.request(ctx, clusters, attempts)
 	if ctx.Err() != nil {
 		return
 	}
@@ -83,7 +59,7 @@ func (p *Poller) readBatch(ctx context.Context, clusters []string) {
 	defer p.mu.Unlock()
 	if err == nil {
 		p.round.good++
-		if took > p.Options.Interval {
+		if latency > p.Options.Interval {
 			p.round.slow = append(p.round.slow, clusters)
 		}
 	} else {
@@ -91,20 +67,6 @@ func (p *Poller) readBatch(ctx context.Context, clusters []string) {
 	}
 	if time.Since(p.round.published) >= p.Options.Interval {
 		_ = p.publish() // what fails is tried again, and reported, at the end of the poll
-	}
-}
-
-// fail records a failed batch.
-func (r *round) fail(clusters []string, err error) {
-	r.bad++
-	wrapped := fmt.Errorf("read %d clusters from %s on: %w", len(clusters), clusters[0], err)
-	if divisible(err) {
-		r.failed = append(r.failed, failure{clusters, wrapped})
-	} else if r.err == nil {
-		r.err = wrapped
-	}
-	if r.first == nil {
-		r.first = wrapped
 	}
 }
 
@@ -164,7 +126,7 @@ func (r *round) probes() (out []string) {
 }
 
 // readApart requests the clusters whose batches failed or were slow, one batch after the
-// other and beside the polls, which do not wait for it.
+// other and concurrently with the polls, which do not wait for it.
 func (p *Poller) readApart(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,13 +153,13 @@ func (p *Poller) readNextApart(ctx context.Context) bool {
 		return false
 	}
 	p.mu.Unlock()
-	took, err := p.request(ctx, clusters, 1)
+	latency, err := p.request(ctx, clusters, 1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	switch {
 	case ctx.Err() != nil:
-	case err == nil && took > p.Options.Interval:
+	case err == nil && latency > p.Options.Interval:
 		p.state.setSlow(clusters, now)
 	case err == nil:
 	case len(clusters) > 1 && divisible(err):
@@ -229,26 +191,26 @@ func remedy(err error) string {
 }
 
 // request requests one batch and takes the answer over.
-func (p *Poller) request(ctx context.Context, clusters []string, tries int) (took time.Duration, err error) {
+func (p *Poller) request(ctx context.Context, clusters []string, tries int) (latency time.Duration, err error) {
 	p.mu.Lock()
 	last := p.state.lastAnswer(clusters)
 	p.mu.Unlock()
 	var r *search.Result
-	var asked time.Time
+	var requested time.Time
 	err = p.retry(ctx, tries, func() (err error) {
-		asked = time.Now()
+		requested = time.Now()
 		r, err = p.Search.Applications(ctx, clusters, last.digest)
 		return err
 	})
-	took = time.Since(asked)
+	latency = time.Since(requested)
 	if err != nil || ctx.Err() != nil {
-		return took, err
+		return latency, err
 	}
 	var answer reply
 	if !r.Unchanged {
 		apps, odd := translate.Clusters(r)
 		r.Odd = append(odd, r.Odd...)
-		answer = reply{apps: apps, asked: asked, took: took, digest: r.Digest, relations: len(r.Related) > 0}
+		answer = reply{apps: apps, requested: requested, latency: latency, digest: r.Digest, relations: len(r.Related) > 0}
 		if len(r.Odd) > 0 {
 			answer.digest = search.Digest{}
 		}
@@ -256,14 +218,14 @@ func (p *Poller) request(ctx context.Context, clusters []string, tries int) (too
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if r.Unchanged {
-		p.state.confirm(last, asked, took)
+		p.state.confirm(last, requested, latency)
 	} else {
 		p.round.addOdd(r.Odd)
-		empty := p.state.take(clusters, answer, func(c string) bool { return !p.access.at.Before(p.round.started) && p.access.seen[c] })
+		empty := p.state.apply(clusters, answer, func(c string) bool { return !p.access.at.Before(p.round.started) && p.access.seen[c] })
 		p.access.wanted = p.access.wanted || empty
 	}
 	p.state.setAnswered(clusters, p.Options.BatchSize, time.Now())
-	return took, nil
+	return latency, nil
 }
 
 // retry repeats a request that may succeed a moment later, with growing and random

@@ -5,13 +5,17 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
@@ -197,5 +201,53 @@ func TestPoll_manyUnreadClustersAreNoSuccess(t *testing.T) {
 		if w.poller.changes[subjectFailure] != "" {
 			t.Errorf("a good poll fails: %s", w.poller.changes[subjectFailure])
 		}
+	})
+}
+
+// A hub with few clusters: one may fail, half may not.
+func TestPoll_halfOfAFewUnreadIsNoSuccess(t *testing.T) {
+	for name, test := range map[string]struct {
+		unread  int
+		success bool
+	}{
+		"one of two":  {1, true},
+		"two of six":  {2, true},
+		"half of six": {3, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(w *world) {
+				if name != "one of two" {
+					w.grow(4)
+					w.poll()
+				}
+				failing := slices.Sorted(maps.Keys(w.apps))[:test.unread]
+				w.bent = func(clusters []string, _ *search.Result) error {
+					if slices.ContainsFunc(clusters, func(c string) bool { return slices.Contains(failing, c) }) {
+						return &search.Error{Kind: search.KindTooLarge}
+					}
+					return nil
+				}
+				w.polls(40) // until what the account sees is read again
+				lastSuccess.Set(0)
+				w.poll()
+				if got := testutil.ToFloat64(lastSuccess) > 0; got != test.success {
+					t.Errorf("success %v, want %v; logged %q", got, test.success, w.problems)
+				}
+			})
+		})
+	}
+}
+
+// While the hub's clusters cannot be listed search is not requested, so its data grows old.
+func TestPoll_unlistedHubDatesReports(t *testing.T) {
+	in(t, func(w *world) {
+		w.viewed = errors.New("no")
+		w.polls(2)
+		w.expect("two polls are not worth writing every report twice", both(ab, fresh))
+		w.poll()
+		w.expect("three are", both(ab, 40*time.Second))
+		w.viewed = nil
+		w.poll()
+		w.expect("back", both(ab, fresh))
 	})
 }

@@ -19,52 +19,13 @@ const (
 	slowRounds = 10              // the same for a slow answer, in its own duration
 )
 
-// clusterState is what is known of one managed cluster.
-type clusterState struct {
-	translate.Cluster               // what its answers contain, and what is held beside that
-	bytes             int           // that its Applications take
-	leftOut           translate.Cut // what of them did not fit
-	readAt            time.Time     // when its last good answer was requested
-	took              time.Duration // how long that answer took
-	answer            *answer       // the answer that all of it comes from; nil: the next one is decoded
-	unread            bool          // it existed at the first poll and has not been read since
-	bareSince         time.Time     // since when its first answers look as if relations failed
-	suspect
-}
-
-// answer is one about a batch that was taken over as a whole. The same answer once more
-// changes nothing but the time when it was last true.
-type answer struct {
-	clusters  []string
-	digest    search.Digest
-	relations bool
-}
-
 // reply is a decoded answer about a batch.
 type reply struct {
 	apps      map[string][]translate.Application // by cluster
-	asked     time.Time
-	took      time.Duration
+	requested time.Time
+	latency   time.Duration
 	digest    search.Digest // zero when anything about it was odd
 	relations bool          // it had related rows
-}
-
-// state is what is known of all managed clusters. It does no input or output, and its
-// caller serializes the calls.
-type state struct {
-	interval  time.Duration
-	clusters  map[string]*clusterState
-	dirty     map[intermediate.Key]bool // reports that may differ from their files
-	relations time.Time                 // when an answer last had related rows
-	begun     bool                      // the clusters of the first poll are in
-	budget
-}
-
-func newState(interval time.Duration) *state {
-	return &state{
-		interval: interval, clusters: map[string]*clusterState{}, dirty: map[intermediate.Key]bool{},
-		budget: budget{limit: maxKnown, level: maxCluster},
-	}
 }
 
 // restore takes over what a report of an earlier run contains.
@@ -98,10 +59,10 @@ func (s *state) setClusters(exist []string) {
 	for _, c := range exist {
 		there[c] = true
 		if s.clusters[c] == nil {
-			s.clusters[c] = &clusterState{unread: !s.begun}
+			s.clusters[c] = &clusterState{unread: !s.listed}
 		}
 	}
-	s.begun = true
+	s.listed = true
 	for c, st := range s.clusters {
 		if !there[c] {
 			s.markDirty(st.Applications)
@@ -144,14 +105,14 @@ func (s *state) lastAnswer(batch []string) answer {
 }
 
 // confirm does what taking the same answer over again would do.
-func (s *state) confirm(a answer, asked time.Time, took time.Duration) {
+func (s *state) confirm(a answer, requested time.Time, latency time.Duration) {
 	if a.relations {
-		s.relations = asked
+		s.relations = requested
 	}
 	for _, c := range a.clusters {
 		if st := s.clusters[c]; st != nil {
-			st.unread, st.readAt, st.took = false, asked, took
-			kept, expired := s.expire(st.Applications, asked)
+			st.unread, st.readAt, st.latency = false, requested, latency
+			kept, expired := s.expire(st.Applications, requested)
 			if st.StaleSince == nil && !expired {
 				continue
 			}
@@ -162,12 +123,12 @@ func (s *state) confirm(a answer, asked time.Time, took time.Duration) {
 	}
 }
 
-// take takes an answer over, but for the clusters about which it may be empty only
+// apply applies an answer, but for the clusters about which it may be empty only
 // because the account does not see them, or because relations failed. It returns whether
 // an answer was empty, and so depends on what the account sees.
-func (s *state) take(clusters []string, r reply, visible func(cluster string) bool) (empty bool) {
+func (s *state) apply(clusters []string, r reply, visible func(cluster string) bool) (empty bool) {
 	if r.relations {
-		s.relations = r.asked
+		s.relations = r.requested
 	}
 	a := &answer{clusters: clusters, digest: r.digest, relations: r.relations}
 	whole := r.digest != search.Digest{}
@@ -186,13 +147,13 @@ func (s *state) take(clusters []string, r reply, visible func(cluster string) bo
 				continue
 			}
 		}
-		if st.unread && len(st.Applications) == 0 && lacksRelations(fresh) && !s.outlasts(st, r.asked) {
+		if st.unread && len(st.Applications) == 0 && lacksRelations(fresh) && !s.outlasts(st, r.requested) {
 			whole = false
 			continue
 		}
-		st.unread, st.bareSince, st.readAt, st.took = false, time.Time{}, r.asked, r.took
-		merged := translate.Merge(st.Applications, fresh, r.asked.UTC().Truncate(time.Second))
-		merged, _ = s.expire(merged, r.asked)
+		st.unread, st.lackingSince, st.readAt, st.latency = false, time.Time{}, r.requested, r.latency
+		merged := translate.Merge(st.Applications, fresh, r.requested.UTC().Truncate(time.Second))
+		merged, _ = s.expire(merged, r.requested)
 		s.replace(c, st, merged)
 	}
 	for _, c := range clusters {
@@ -206,23 +167,23 @@ func (s *state) take(clusters []string, r reply, visible func(cluster string) bo
 // lacksRelations reports whether a first answer about a cluster shows no object at all
 // where there should be some: a failed statement for relations looks like that.
 func lacksRelations(apps []translate.Application) bool {
-	bare := false
+	lacking := false
 	for i := range apps {
 		if len(apps[i].Resources) > 0 {
 			return false
 		}
-		bare = bare || apps[i].Bare
+		lacking = lacking || apps[i].LacksResources
 	}
-	return bare
+	return lacking
 }
 
 // outlasts reports whether a cluster's answers have looked for long as if relations
 // failed, while others have some: then there may well be none.
 func (s *state) outlasts(st *clusterState, now time.Time) bool {
-	if st.bareSince.IsZero() {
-		st.bareSince = now
+	if st.lackingSince.IsZero() {
+		st.lackingSince = now
 	}
-	return now.Sub(st.bareSince) >= holdFor && s.hasRelations(now)
+	return now.Sub(st.lackingSince) >= holdFor && s.hasRelations(now)
 }
 
 // hasRelations reports whether answers have related rows these days. While none has any,
@@ -252,15 +213,9 @@ func (s *state) replace(cluster string, st *clusterState, apps []translate.Appli
 	}
 }
 
-func (s *state) markDirty(apps []translate.Application) {
-	for i := range apps {
-		s.dirty[apps[i].Set] = true
-	}
-}
-
 func equal(a, b []translate.Application) bool {
 	return slices.EqualFunc(a, b, func(x, y translate.Application) bool {
-		return x.Compare(&y) == 0 && x.Bare == y.Bare && x.AbsentSince.Equal(y.AbsentSince) &&
+		return x.Compare(&y) == 0 && x.LacksResources == y.LacksResources && x.AbsentSince.Equal(y.AbsentSince) &&
 			slices.Equal(x.Resources, y.Resources) && slices.Equal(x.Conditions, y.Conditions) &&
 			slices.EqualFunc(x.Held, y.Held, func(h, k intermediate.HeldResource) bool { return h.Resource == k.Resource && h.Since.Equal(k.Since) })
 	})
@@ -272,8 +227,8 @@ func equal(a, b []translate.Application) bool {
 func (s *state) markStale(started time.Time) (dated []string) {
 	for c, st := range s.clusters {
 		grace := staleAfter * s.interval
-		if st.took > s.interval {
-			grace = max(grace, slowRounds*st.took)
+		if st.latency > s.interval {
+			grace = max(grace, slowRounds*st.latency)
 		}
 		at := st.readAt
 		if len(st.Applications) == 0 || st.StaleSince != nil || !at.Before(started) || started.Sub(at) < grace {
@@ -290,9 +245,9 @@ func (s *state) markStale(started time.Time) (dated []string) {
 
 // all returns what is known by cluster.
 func (s *state) all() iter.Seq2[string, *translate.Cluster] {
-	return func(yield func(string, *translate.Cluster) bool) {
+	return func(next func(string, *translate.Cluster) bool) {
 		for c, st := range s.clusters {
-			if !yield(c, &st.Cluster) {
+			if !next(c, &st.Cluster) {
 				return
 			}
 		}

@@ -20,18 +20,6 @@ const (
 	retryAfter   = 6               // intervals at most until a cluster that fails alone is requested again
 )
 
-// suspect is what is remembered of a cluster whose batch has failed or was slow. It is
-// requested apart from the others and in ever smaller batches, so that one cluster that
-// search cannot answer for costs itself only.
-type suspect struct {
-	apart    bool      // the last request with it failed or was slow
-	size     int       // of the largest batch that it may be in; 0: any
-	failedAt time.Time // when a batch with it last failed or was slow
-	failures int       // in a row, when requested alone
-	retryAt  time.Time // when it is requested again
-	logged   bool      // that it cannot be read
-}
-
 // batch is some clusters to request at once.
 type batch struct {
 	clusters []string

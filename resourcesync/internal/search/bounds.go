@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // What rows say comes from managed clusters, and nothing makes a cluster use the
@@ -40,7 +42,7 @@ func (it *Item) check(field *string, value string) error {
 	if len(value) > limit {
 		return fmt.Errorf("%d bytes, want at most %d", len(value), limit)
 	}
-	if strings.ContainsFunc(value, unicode.IsControl) {
+	if strings.ContainsFunc(value, func(r rune) bool { return contract.IsControl(r, false) }) {
 		return errors.New("control characters")
 	}
 	return nil
@@ -67,7 +69,7 @@ func short(message string) string {
 		}
 	}
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if contract.IsControl(r, true) {
 			return ' '
 		}
 		return r

@@ -36,6 +36,7 @@ func TestRowsAreBounded(t *testing.T) {
 		{"thousands of missing resources", "_missingResources", long(1 << 20), false},
 		{"more", "_missingResources", long(1<<20 + 1), true},
 		{"control characters are no part of a name", "name", "a\x1b[31mb", true},
+		{"nor what turns text around", "name", "a\u202eb", true},
 		{"nor line breaks", "namespace", "a\nb", true},
 		{"other scripts may be", "name", "größe-名", false},
 	}
@@ -58,6 +59,7 @@ func TestMessagesAreBounded(t *testing.T) {
 		{"what the collector sends stays, its dots included", strings.Repeat("ü", 512) + "...", strings.Repeat("ü", 512) + "..."},
 		{"longer ones are cut as it cuts them", strings.Repeat("ü", 516), strings.Repeat("ü", 512) + "..."},
 		{"a megabyte", strings.Repeat("<", 1<<20), strings.Repeat("<", 512) + "..."},
+		{"nothing turns text around", "a\u202eb", "a b"},
 		{"an escape sequence says nothing to a terminal", "a\x1b[31mb\x00c\u0085d", "a [31mb c d"},
 	}
 	for _, tc := range tests {

@@ -161,8 +161,3 @@ func connectionError(err error) error {
 	}
 	return e
 }
-
-func isTimeout(err error) bool {
-	var t net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
-}

@@ -67,8 +67,6 @@ func walk(body []byte, rows *decoder) (*answer, error) {
 	return nil, decodeError(err)
 }
 
-var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
-
 // stream walks a response.
 type stream struct {
 	dec  *jsontext.Decoder
@@ -184,23 +182,6 @@ func (s *stream) object(member func(name string) error) error {
 
 // list calls element for each element of a list; element consumes it.
 func (s *stream) list(element func() error) error { return brackets(s.dec, '[', ']', element) }
-
-func brackets(dec *jsontext.Decoder, opening, closing jsontext.Kind, each func() error) error {
-	t, err := dec.ReadToken()
-	if err != nil {
-		return err
-	}
-	if t.Kind() != opening {
-		return fmt.Errorf("%v where %v belongs", t.Kind(), opening)
-	}
-	for dec.PeekKind() != closing {
-		if err := each(); err != nil {
-			return err
-		}
-	}
-	_, err = dec.ReadToken()
-	return err
-}
 
 // only returns the one result of an answer when it is whole.
 func only(a *answer, err error) (*Result, error) {

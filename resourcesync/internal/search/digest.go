@@ -8,7 +8,7 @@ import (
 	"math/bits"
 )
 
-// Digest tells within one run of the program whether two answers say the same:
+// Digest shows within one run of the program whether two answers say the same:
 // the same rows, each as often and among the items or the related ones as before,
 // in whatever order. Search has no order of rows that it keeps. The zero Digest is
 // that of no answer.

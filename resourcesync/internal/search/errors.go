@@ -4,12 +4,14 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 )
 
-// Kind tells failures apart that need different answers from a caller or from an
+// Kind distinguishes failures that need different reactions from a caller or from an
 // operator. It is also the value of a metric's label.
 type Kind string
 
@@ -29,7 +31,7 @@ const (
 	KindUnauthenticated Kind = "unauthenticated"
 	// KindAuthenticator: the server could not ask Kubernetes about the token.
 	KindAuthenticator Kind = "authenticator"
-	// KindAccess: the server could not tell what the account may see, or hides what
+	// KindAccess: the server could not determine what the account may see, or hides what
 	// it should see.
 	KindAccess Kind = "access"
 	// KindDatabase: the server has no connection with its database.
@@ -124,4 +126,9 @@ func line(s string) string {
 		s = strings.ToValidUTF8(s[:limit], "") + "..."
 	}
 	return s
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &t) && t.Timeout()
 }

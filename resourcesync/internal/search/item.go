@@ -143,3 +143,22 @@ func (d *decoder) share(t jsontext.Token) string {
 	d.strings[s] = s
 	return s
 }
+
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+func brackets(dec *jsontext.Decoder, opening, closing jsontext.Kind, each func() error) error {
+	t, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if t.Kind() != opening {
+		return fmt.Errorf("%v where %v belongs", t.Kind(), opening)
+	}
+	for dec.PeekKind() != closing {
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	_, err = dec.ReadToken()
+	return err
+}

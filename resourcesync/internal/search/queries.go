@@ -44,7 +44,7 @@ func applications(more ...filter) input {
 // Applications returns the pulled Applications on those clusters with the
 // resources that belong to them. Related is complete as far as an answer can show:
 // each Application that a resource names is there with its cluster. It is the
-// caller who knows what was there before. An answer whose digest is last, that of
+// caller who has what was there before. An answer whose digest is last, that of
 // an earlier one about the same clusters or zero for none, is returned as
 // unchanged and costs next to nothing.
 func (c *Client) Applications(ctx context.Context, clusters []string, last Digest) (*Result, error) {

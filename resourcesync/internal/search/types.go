@@ -41,7 +41,7 @@ type Condition struct {
 // Result is the answer to one input.
 type Result struct {
 	// Count is how many rows match, counted by a statement of its own; -1 when it
-	// was not asked for or not answered.
+	// was not requested or not answered.
 	Count int
 	// Items are the matching rows.
 	Items []Item

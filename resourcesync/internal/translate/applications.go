@@ -24,9 +24,9 @@ type Application struct {
 	Resources []intermediate.Resource
 	// Conditions are its errors and warnings, sorted by type.
 	Conditions []intermediate.Condition
-	// Bare: no object on the cluster was found to belong to it, although
+	// LacksResources: no object on the cluster was found to belong to it, although
 	// its own status does not say that anything is missing or unknown.
-	Bare bool
+	LacksResources bool
 	// Held are those of Resources that answers leave out while nothing proves that
 	// they are gone, in the same order.
 	Held []intermediate.HeldResource
@@ -68,10 +68,10 @@ func Clusters(r *search.Result) (apps map[string][]Application, odd []string) {
 		mine := objects[it.UID]
 		apps[it.Cluster] = append(apps[it.Cluster], Application{
 			Set: set, Namespace: it.Namespace, Name: it.Name,
-			Resources:  resources(mine, missing),
-			Conditions: conditions(it.Conditions),
-			Bare:       len(mine) == 0 && !explained(it),
-			uid:        it.UID,
+			Resources:      resources(mine, missing),
+			Conditions:     conditions(it.Conditions),
+			LacksResources: len(mine) == 0 && !explained(it),
+			uid:            it.UID,
 		})
 	}
 	for cluster, list := range apps {
@@ -115,7 +115,7 @@ func hosting(s string) (intermediate.Key, bool) {
 }
 
 // explained reports whether an Application without any object may be right: it says
-// itself that it misses something, or that it could not tell.
+// itself that it misses something, or that it could not determine that.
 func explained(it *search.Item) bool {
 	if it.Missing != "" || it.Health == "Missing" || it.Sync == "Unknown" || it.Sync == "" {
 		return true

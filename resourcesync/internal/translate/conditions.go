@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"open-cluster-management.io/multicluster-integrations/resourcesync/internal/search"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -41,4 +42,20 @@ func conditions(all []search.Condition) []intermediate.Condition {
 			return status.RepeatsOperationError(c.Message, contract.Condition(other))
 		})
 	})
+}
+
+// quoted is the length of a text in JSON.
+func quoted(s string) int {
+	n := 0
+	for _, r := range s {
+		switch {
+		case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029', r == utf8.RuneError:
+			n += 6
+		case r == '"', r == '\\':
+			n += 2
+		default:
+			n += utf8.RuneLen(r)
+		}
+	}
+	return n
 }

@@ -5,7 +5,6 @@ package translate
 
 import (
 	"slices"
-	"unicode/utf8"
 
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
@@ -46,22 +45,6 @@ func (a *Application) resourceSize(i int) int {
 	n := resourceOverhead + quoted(r.APIVersion) + quoted(r.Kind) + quoted(r.Namespace) + quoted(r.Name)
 	if len(a.Held) > 0 {
 		n = 2*n + heldOverhead // it may be there twice
-	}
-	return n
-}
-
-// quoted is the length of a text in JSON.
-func quoted(s string) int {
-	n := 0
-	for _, r := range s {
-		switch {
-		case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029', r == utf8.RuneError:
-			n += 6
-		case r == '"', r == '\\':
-			n += 2
-		default:
-			n += utf8.RuneLen(r)
-		}
 	}
 	return n
 }

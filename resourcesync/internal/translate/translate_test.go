@@ -53,7 +53,7 @@ func describe(apps map[string][]Application) string {
 			for _, c := range a.Conditions {
 				fmt.Fprintf(&b, " %s=%q", c.Type, c.Message)
 			}
-			if a.Bare {
+			if a.LacksResources {
 				b.WriteString(" bare")
 			}
 			b.WriteString("\n")

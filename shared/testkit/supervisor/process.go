@@ -32,7 +32,7 @@ type Process struct {
 	id         int
 	pid        int
 	once       sync.Once
-	begun      chan struct{}
+	started    chan struct{}
 	ended      chan struct{}
 	state      string
 	err        error
@@ -41,12 +41,12 @@ type Process struct {
 // Run starts a process. It returns once the process runs, or with the reason why
 // it does not.
 func (w *Supervisor) Run(ctx context.Context, spec Spec) (*Process, error) {
-	p := &Process{supervisor: w, begun: make(chan struct{}), ended: make(chan struct{})}
+	p := &Process{supervisor: w, started: make(chan struct{}), ended: make(chan struct{})}
 	if err := w.send(request{Spec: &spec}, p); err != nil {
 		return nil, fmt.Errorf("run %s: %w", spec.Args[0], err)
 	}
 	select {
-	case <-p.begun:
+	case <-p.started:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("run %s: %w", spec.Args[0], context.Cause(ctx))
 	}
@@ -103,7 +103,7 @@ func (p *Process) take(r report) {
 		if r.Error != "" || r.PID == 0 {
 			p.err = errors.New(r.Error + r.State)
 		}
-		close(p.begun)
+		close(p.started)
 	})
 	if r.Ended {
 		p.state = r.State

@@ -205,7 +205,7 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 	})
 }
 
-func TestTokensOfNobody(t *testing.T) {
+func TestAuthenticate_refusesUnknownTokens(t *testing.T) {
 	a := real(t)
 	for _, token := range []string{"", "nonsense", "a.b.c"} {
 		if _, err := a.Authenticate(t.Context(), token); !errors.Is(err, ErrUnknown) {
@@ -257,7 +257,7 @@ func TestAllowed_oneReviewOfANamespaceAMinute(t *testing.T) {
 	}
 }
 
-func TestAnswersCountForAMinute(t *testing.T) {
+func TestAllowed_isCachedForAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		through := &reviewer{}
 		a := open(t, nowhere, through)
@@ -294,7 +294,7 @@ func TestAnswersCountForAMinute(t *testing.T) {
 }
 
 // An API server that does not answer allows nothing, and is not taken for a no.
-func TestNoAnswerIsNotAllowed(t *testing.T) {
+func TestAllowed_failsClosed(t *testing.T) {
 	through := &reviewer{broken: errors.New("connection refused")}
 	a := open(t, nowhere, through)
 	if _, err := a.Authenticate(t.Context(), "emil/team-e"); !errors.Is(err, ErrUnavailable) {

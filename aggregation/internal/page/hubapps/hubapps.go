@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package hubapps knows the Applications of the hub that have something to say that no
+// Package hubapps has the Applications of the hub that have something to say that no
 // report does: those that are refused, held, paused, waiting or being deleted, and
 // those of rendered mode. All others cost it nothing.
 package hubapps
@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -28,7 +30,7 @@ const (
 	Held State = "Held"
 	// Paused: a person has paused its delivery.
 	Paused State = "Paused"
-	// Waiting: nothing has been heard of it since it was made.
+	// Waiting: its status is empty since it was created.
 	Waiting State = "Waiting"
 	// Deleting: it is being deleted, and the managed cluster has not proven it.
 	Deleting State = "Deleting"
@@ -51,7 +53,7 @@ type Application struct {
 	State State
 	// Message is propagation's, or that of the hub's Argo CD.
 	Message string
-	// Since is when it came to be so, zero when nobody said.
+	// Since is when it came to be so, zero when it is not recorded.
 	Since time.Time
 	// Health and Sync are the hub Application's own.
 	Health, Sync string
@@ -87,22 +89,22 @@ func classify(o *object) (Application, bool) {
 	switch {
 	case o.rendered:
 		a.State, a.Since = Rendered, time.Time{}
-		a.say(find(conditions, func(t string) bool { return strings.HasSuffix(t, "Error") }))
+		a.setCondition(find(conditions, func(t string) bool { return strings.HasSuffix(t, "Error") }))
 	case failure != nil && o.DeletionTimestamp == nil:
 		a.State = Refused
-		a.say(failure)
+		a.setCondition(failure)
 	case warning != nil && strings.Contains(warning.Message, contract.WithdrawalHeld):
 		a.State = Held
-		a.say(warning)
+		a.setCondition(warning)
 	case warning != nil && strings.HasPrefix(warning.Message, contract.DeliveryPaused):
 		a.State = Paused
-		a.say(warning)
+		a.setCondition(warning)
 	case o.DeletionTimestamp != nil:
 		a.State, a.Since = Deleting, o.DeletionTimestamp.Time
-		a.say(cmp.Or(failure, warning))
+		a.setCondition(cmp.Or(failure, warning))
 	case warning != nil:
 		a.State = Warned
-		a.say(warning)
+		a.setCondition(warning)
 	case a.Health == "" && a.Sync == "":
 		a.State, a.Message = Waiting, "no status yet: propagation has not delivered it, or the managed cluster has not reported"
 	default:
@@ -111,7 +113,7 @@ func classify(o *object) (Application, bool) {
 	return a, true
 }
 
-func (a *Application) say(c *condition) {
+func (a *Application) setCondition(c *condition) {
 	if c == nil {
 		return
 	}
@@ -134,4 +136,27 @@ func find(conditions []condition, match func(string) bool) *condition {
 // can be grouped with those of reports.
 func (a *Application) Condition() v1alpha1.Condition {
 	return v1alpha1.Condition{Type: string(a.State), Message: a.Message}
+}
+
+// object is an Application as far as it is read, and the little of it that is kept
+// between two events is less still.
+type object struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	status   appStatus
+	set      string
+	rendered bool
+}
+
+type condition struct {
+	Type               string      `json:"type"`
+	Message            string      `json:"message"`
+	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
+}
+
+type appStatus struct {
+	Health     code        `json:"health"`
+	Sync       code        `json:"sync"`
+	Conditions []condition `json:"conditions"`
 }

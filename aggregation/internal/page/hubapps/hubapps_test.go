@@ -160,6 +160,14 @@ func TestWatch(t *testing.T) {
 	if err := hub.Create(t.Context(), application("shop", "whole", map[string]string{contract.RenderedLabel: "true"}, "")); err != nil {
 		t.Fatal(err)
 	}
+	both := map[string]string{contract.PullLabel: "true", contract.RenderedLabel: "true"}
+	if err := hub.Create(t.Context(), application("shop", "both", both, refused)); err != nil {
+		t.Fatal(err)
+	}
+	says("Refused both guestbook/cluster1: no <b>decision</b>", line, "Rendered whole guestbook/cluster1: ")
+	if err := hub.Delete(t.Context(), application("shop", "both", nil, "")); err != nil {
+		t.Fatal(err)
+	}
 	says(line, "Rendered whole guestbook/cluster1: ")
 	before := changes.Load()
 	app.Status = json.RawMessage(`{"health":{"status":"Healthy"},"sync":{"status":"Synced"}}`)
@@ -168,7 +176,7 @@ func TestWatch(t *testing.T) {
 	}
 	says("Rendered whole guestbook/cluster1: ")
 	if changes.Load() == before {
-		t.Error("nobody was told")
+		t.Error("no change was reported")
 	}
 	if err := hub.Delete(t.Context(), application("shop", "whole", nil, "")); err != nil {
 		t.Fatal(err)

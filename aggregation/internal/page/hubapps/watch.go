@@ -25,7 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
-// Watch knows the Applications once it runs. It is a manager's runnable and works
+// Watch has the Applications once it runs. It is a manager's runnable and works
 // without a lease. The right to list and watch Applications is not in the generated
 // role: only who turns the page on grants it (deploy/components/page).
 type Watch struct {
@@ -42,10 +42,14 @@ func NewWatch(config *rest.Config, changed func(namespace string)) (*Watch, erro
 	if err != nil {
 		return nil, fmt.Errorf("select pulled Applications: %w", err)
 	}
+	noPull, err := labels.NewRequirement(contract.PullLabel, selection.DoesNotExist, nil)
+	if err != nil {
+		return nil, fmt.Errorf("select rendered Applications: %w", err)
+	}
 	w := &Watch{changed: changed, pulled: newStore(changed), rest: newStore(changed)}
 	return w, errors.Join(
 		w.follow(config, labels.NewSelector().Add(*pull), w.pulled),
-		w.follow(config, labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"}), w.rest),
+		w.follow(config, labels.SelectorFromSet(labels.Set{contract.RenderedLabel: "true"}).Add(*noPull), w.rest),
 	)
 }
 
@@ -89,31 +93,8 @@ func (w *Watch) follow(config *rest.Config, selector labels.Selector, into *stor
 	return nil
 }
 
-// object is an Application as far as it is read, and the little of it that is kept
-// between two events is less still.
-type object struct {
-	metav1.TypeMeta
-	metav1.ObjectMeta
-
-	status   appStatus
-	set      string
-	rendered bool
-}
-
-type appStatus struct {
-	Health     code        `json:"health"`
-	Sync       code        `json:"sync"`
-	Conditions []condition `json:"conditions"`
-}
-
 type code struct {
 	Status string `json:"status"`
-}
-
-type condition struct {
-	Type               string      `json:"type"`
-	Message            string      `json:"message"`
-	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 }
 
 type sent struct {
@@ -128,13 +109,13 @@ func decode(s *sent) *object {
 		CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
 		Annotations: map[string]string{},
 	}}
-	// The second is of a bookmark, which tells the end of the first list.
+	// The second is of a bookmark, which marks the end of the first list.
 	for _, key := range []string{contract.ClusterAnnotation, metav1.InitialEventsAnnotationKey} {
 		if value, ok := m.Annotations[key]; ok {
 			o.Annotations[key] = value
 		}
 	}
-	o.rendered = m.Labels[contract.RenderedLabel] == "true"
+	o.rendered = m.Labels[contract.RenderedLabel] == "true" && !contract.IsPulled(m.Labels) // propagation has what is pulled
 	o.set = (&argocd.Application{ObjectMeta: *m}).OwningApplicationSet()
 	return o
 }
@@ -199,7 +180,7 @@ func (s *store) set(o any, classify func(*object) (Application, bool)) error {
 		return fmt.Errorf("a %T came in the place of an Application", o)
 	}
 	var now *Application
-	if a, says := classify(app); says {
+	if a, ok := classify(app); ok {
 		now = &a
 	}
 	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
@@ -233,7 +214,7 @@ func (s *store) Replace(all []any, _ string) error {
 	s.apps, s.namespaces = map[types.NamespacedName]*Application{}, map[string]int{}
 	for _, o := range all {
 		if app, ok := o.(*object); ok {
-			if a, says := classify(app); says {
+			if a, ok := classify(app); ok {
 				s.put(types.NamespacedName{Namespace: a.Namespace, Name: a.Name}, &a)
 				namespaces[a.Namespace]++
 			}

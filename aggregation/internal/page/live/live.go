@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live tells open pages that something changed. It carries marks, no data: a
+// Package live notifies open pages that something changed. It carries marks, no data: a
 // page then asks for what it shows.
 package live
 
@@ -54,14 +54,14 @@ type Stream struct {
 	mark  chan uint64
 }
 
-// Open adds a stream of a user. Wants says which changes it is to be told.
+// Open adds a stream of a user. Wants selects the changes that it gets.
 func (h *Hub) Open(user string, wants func(types.NamespacedName) bool) (*Stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.streams) >= MaxStreams || h.users[user] >= MaxUserStreams {
 		return nil, ErrTooMany
 	}
-	// What the page has read before may be of the moment before what is about to be told.
+	// What the page has read before may be of the moment before what is about to be sent.
 	s := &Stream{hub: h, user: user, wants: wants, mark: make(chan uint64, 1), dirty: h.flush != nil}
 	h.streams[s] = struct{}{}
 	h.users[user]++
@@ -90,9 +90,9 @@ func (h *Hub) Streams() int {
 	return len(h.streams)
 }
 
-// Moment returns the number of the last change that was told, or that no stream wanted to
-// be told of; 0 without a stream. What is read after it has all changes up to that one, and
-// streams are told of those that follow.
+// Moment returns the number of the last change that was sent, or that no stream
+// wanted; 0 without a stream. What is read after it has all changes up to that one, and
+// streams get those that follow.
 func (h *Hub) Moment() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,10 +120,10 @@ func (h *Hub) Changed(key types.NamespacedName) {
 		return
 	}
 	wait := h.interval - time.Since(h.last)
-	h.flush = time.AfterFunc(max(0, wait), h.tell)
+	h.flush = time.AfterFunc(max(0, wait), h.notify)
 }
 
-func (h *Hub) tell() {
+func (h *Hub) notify() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.flush, h.last = nil, time.Now()

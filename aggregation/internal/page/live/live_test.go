@@ -42,7 +42,7 @@ func marks(t *testing.T, s *Stream, during time.Duration) (n int) {
 	}
 }
 
-func TestALoneChangeIsToldAtOnce(t *testing.T) {
+func TestHub_loneChangeIsSentAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(nil)
 		s := open(t, h, all)
@@ -54,7 +54,7 @@ func TestALoneChangeIsToldAtOnce(t *testing.T) {
 	})
 }
 
-func TestAStormIsToldOnceASecond(t *testing.T) {
+func TestHub_stormIsSentOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(nil)
 		s := open(t, h, all)
@@ -79,7 +79,7 @@ func TestAStormIsToldOnceASecond(t *testing.T) {
 }
 
 // The last change of a storm is told, too.
-func TestNoChangeIsLost(t *testing.T) {
+func TestHub_losesNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(nil)
 		s := open(t, h, all)
@@ -97,7 +97,7 @@ func TestNoChangeIsLost(t *testing.T) {
 	})
 }
 
-func TestAStreamIsToldWhatItWants(t *testing.T) {
+func TestHub_streamGetsWhatItWants(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(nil)
 		a := open(t, h, func(k types.NamespacedName) bool { return k.Name == "a" })

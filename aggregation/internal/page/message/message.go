@@ -17,7 +17,7 @@ const most = 600
 // gap stands for what differs.
 const gap = "…"
 
-// Generalize returns text with a gap for what tells one Application from another:
+// Generalize returns text with a gap for what differs between Applications:
 // the given names, quoted names, numbers, times, addresses and hashes.
 func Generalize(text string, names ...string) string {
 	s := scanner{text: cut(strings.Join(strings.Fields(text), " ")), names: worthy(names)}

@@ -183,7 +183,7 @@ func TestMessagesOfArgoCD(t *testing.T) {
 }
 
 // The same error of another Application on another cluster is the same error.
-func TestNamesDoNotMatter(t *testing.T) {
+func TestGeneralize_ignoresNames(t *testing.T) {
 	for _, s := range said {
 		other := strings.NewReplacer("cluster1", "eu-west-42", "argocd", "openshift-gitops").Replace(s.message)
 		if got := Generalize(other, "eu-west-42", "openshift-gitops", "guestbook-eu-west-42"); got != s.want && !strings.Contains(s.message, "system:serviceaccount") {

@@ -18,7 +18,7 @@ type Counts struct {
 	Sync   [3]int
 	// Phase holds the counts in the order of [Phases].
 	Phase [6]int
-	// Stale are on clusters that are not heard of. They count as Unknown.
+	// Stale are on clusters that do not report. They count as Unknown.
 	Stale int
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestErrorsAreGroupedByWhatTheySay(t *testing.T) {
+func TestGroups_byCause(t *testing.T) {
 	groups := Groups([]*Set{
 		setOf("a", "c1 Degraded Synced Failed SyncError: a-c1 exceeded quota by 3", "c2 Degraded Synced Failed SyncError: a-c2 exceeded quota by 41"),
 		setOf("b", "c1 Degraded Synced Failed SyncError: b-c1 exceeded quota by 5", "c3 Healthy Synced Succeeded RepeatedResourceWarning: twice", "c4 Healthy Synced Succeeded RepeatedResourceWarning: twice", "c5 Healthy Synced Succeeded RepeatedResourceWarning: twice",
 			"c6 Healthy Synced Succeeded RepeatedResourceWarning: twice"),
-		setOf("c", "c1 Unknown Unknown  ClusterUnreachable: cluster c1 is not available; last report: health Healthy", "c2 Unknown Unknown  ClusterUnreachable: cluster c2 is not available; nothing was heard"),
+		setOf("c", "c1 Unknown Unknown  ClusterUnreachable: cluster c1 is not available; last report: health Healthy", "c2 Unknown Unknown  ClusterUnreachable: cluster c2 is not available; it has never reported this Application"),
 	})
 	var got []string
 	for _, g := range groups {
@@ -38,7 +38,7 @@ func TestErrorsAreGroupedByWhatTheySay(t *testing.T) {
 }
 
 // The filter of an error leads to those whom the group counts.
-func TestAnErrorLeadsToItsApplications(t *testing.T) {
+func TestFilter_byCause(t *testing.T) {
 	sets := random(rand.New(rand.NewPCG(3, 3)), 20, 10)
 	groups := Groups(sets)
 	if len(groups) != 2 {

@@ -25,8 +25,8 @@ type Source interface {
 	Cluster(name string) status.Cluster
 }
 
-// Fleet is all ApplicationSets. It looks at one when it is asked for and has changed
-// since, and holds nothing until it is asked. It is safe for concurrent use.
+// Fleet is all ApplicationSets. It reads one when a request needs it and it has changed
+// since, and holds nothing before the first request. It is safe for concurrent use.
 type Fleet struct {
 	source Source
 
@@ -161,3 +161,36 @@ func (f *Fleet) takeMark(key types.NamespacedName) bool {
 
 // Cluster returns what is known about a ManagedCluster.
 func (f *Fleet) Cluster(name string) status.Cluster { return f.source.Cluster(name) }
+
+// maxOverviews is how many are remembered: one for each group of viewers with other rights.
+const maxOverviews = 8
+
+// Overview returns what the ApplicationSets in the namespaces that are allowed are
+// together: now, or, so that those who ask for the same moment share it whatever changes
+// meanwhile, at that moment or later. Moments are counted from 1; 0 is now.
+func (f *Fleet) Overview(allowed func(namespace string) bool, moment uint64) *Overview {
+	keys := f.keys()
+	f.build.Lock()
+	defer f.build.Unlock()
+	if moment > 0 {
+		seen := onlyAllowed(slices.Clone(keys), allowed)
+		for _, o := range f.overviews {
+			if o.moment >= moment && o.isOf(seen) {
+				return o.Overview
+			}
+		}
+	}
+	sets := f.allowed(keys, allowed)
+	for i, o := range f.overviews {
+		if slices.Equal(o.Sets, sets) {
+			f.overviews[i].moment = max(o.moment, moment)
+			return o.Overview
+		}
+	}
+	o := newOverview(sets)
+	f.overviews = append(f.overviews, kept{o, moment})
+	if len(f.overviews) > maxOverviews {
+		f.overviews = slices.Delete(f.overviews, 0, 1)
+	}
+	return o
+}

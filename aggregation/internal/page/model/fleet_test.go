@@ -12,7 +12,7 @@ import (
 )
 
 // What has not changed is not looked at again, and what nobody looks at is not held.
-func TestTheFleetLooksAtWhatChanged(t *testing.T) {
+func TestFleet_readsOnlyWhatChanged(t *testing.T) {
 	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("b"): {row("b", "c1 Healthy Synced")}}}
 	f := NewFleet(source)
 	f.Changed(key("a"))
@@ -42,7 +42,7 @@ func TestTheFleetLooksAtWhatChanged(t *testing.T) {
 
 // Those who ask for one moment share what it was, whatever changes meanwhile; who asks for
 // a later one, for now or for something else does not.
-func TestAnOverviewOfAMomentIsShared(t *testing.T) {
+func TestOverview_isSharedWithinAMoment(t *testing.T) {
 	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("b"): {row("b", "c2 Healthy Synced")}}}
 	f := NewFleet(source)
 	change := func(health string) {
@@ -74,7 +74,7 @@ func TestAnOverviewOfAMomentIsShared(t *testing.T) {
 }
 
 // Who sees the same shares what they see, until it changes.
-func TestAnOverviewIsSharedUntilSomethingChanges(t *testing.T) {
+func TestOverview_isSharedUntilAChange(t *testing.T) {
 	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("b"): {row("b", "c2 Missing Synced Failed SyncError: no")}}}
 	f := NewFleet(source)
 	first := f.Overview(everything, 0)

@@ -16,7 +16,7 @@ import (
 // As bytes it is the number of sets and of clusters, each as a big-endian uint32, the
 // length of the names as a third, the names as JSON, and one byte a cell, cluster by
 // cluster: health in bits 0-2 and sync in bits 3-4, as places in [Healths] and [Syncs], an
-// operation under way in bit 5, a cluster that is not heard of in bit 6; [NoCell] where there is no Application.
+// operation under way in bit 5, a cluster that does not report in bit 6; [NoCell] where there is no Application.
 type Matrix struct {
 	Sets     []string `json:"sets"` // namespace/name
 	Clusters []string `json:"clusters"`
@@ -31,9 +31,17 @@ const (
 	staleCell   = 1 << 6
 )
 
-// NewMatrix returns the heat map of ApplicationSets, both sides by name. Where a set
-// has several Applications on one cluster, the cell is the worst one's.
-func NewMatrix(sets []*Set) Matrix {
+// maxCells is how many cells a heat map may have. Each is a byte in memory, for each group of
+// viewers with other rights, in the process that writes the reports.
+const maxCells = 2 << 20
+
+// ErrTooManyCells says that there is no heat map, since it would be too large.
+var ErrTooManyCells = fmt.Errorf("more than %d cells, one for each ApplicationSet on each cluster, are no map", maxCells)
+
+// NewMatrix returns the heat map of ApplicationSets, both sides by name, or
+// [ErrTooManyCells]. Where a set has several Applications on one cluster, the cell is the
+// worst one's.
+func NewMatrix(sets []*Set) (Matrix, error) {
 	m := Matrix{Sets: []string{}}
 	clusters := map[string]struct{}{}
 	for _, s := range sets {
@@ -44,6 +52,9 @@ func NewMatrix(sets []*Set) Matrix {
 	}
 	m.Clusters = slices.AppendSeq([]string{}, maps.Keys(clusters))
 	slices.Sort(m.Clusters)
+	if len(m.Sets)*len(m.Clusters) > maxCells {
+		return Matrix{}, ErrTooManyCells
+	}
 	m.Cells = make([]byte, len(m.Sets)*len(m.Clusters))
 	for i := range m.Cells {
 		m.Cells[i] = NoCell
@@ -61,7 +72,7 @@ func NewMatrix(sets []*Set) Matrix {
 			m.Cells[at*len(m.Sets)+column] = cell(Item{s, r})
 		}
 	}
-	return m
+	return m, nil
 }
 
 func cell(i Item) byte {

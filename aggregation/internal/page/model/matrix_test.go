@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,10 +17,13 @@ import (
 )
 
 func TestMatrix(t *testing.T) {
-	m := NewMatrix([]*Set{
+	m, err := NewMatrix([]*Set{
 		setOf("a", "c1 Degraded OutOfSync", "c3 Healthy Synced Running"),
 		setOf("b", "c2 Unknown Unknown  ClusterUnreachable: gone"),
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	data, err := m.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
@@ -38,13 +43,30 @@ func TestMatrix(t *testing.T) {
 }
 
 // Several Applications of a set on one cluster make the worst one's cell.
-func TestACellIsTheWorst(t *testing.T) {
+func TestNewMatrix_cellOfSeveralIsTheWorst(t *testing.T) {
 	rows := []*merge.Row{
 		merge.NewRow(merge.App{HubNamespace: "n", HubName: "a", Cluster: "c", Work: "1", Health: "Healthy", Sync: "Synced"}, merge.Search{}),
 		merge.NewRow(merge.App{HubNamespace: "n", HubName: "b", Cluster: "c", Work: "2", Health: "Degraded", Sync: "Synced"}, merge.Search{}),
 		merge.NewRow(merge.App{HubNamespace: "n", HubName: "c", Cluster: "c", Work: "3", Health: "Missing", Sync: "Synced"}, merge.Search{}),
 	}
-	if m := NewMatrix([]*Set{newSet(key("s"), rows, nil, nil)}); len(m.Cells) != 1 || m.Cells[0]&7 != 0 {
-		t.Errorf("cells %v", m.Cells)
+	if m, err := NewMatrix([]*Set{newSet(key("s"), rows, nil, nil)}); err != nil || len(m.Cells) != 1 || m.Cells[0]&7 != 0 {
+		t.Errorf("cells %v, error %v", m.Cells, err)
+	}
+}
+
+// Viewers with other rights have a map each, in the process that writes the reports.
+func TestNewMatrix_hasABound(t *testing.T) {
+	sparse := func(n int) (sets []*Set) { // n sets with an Application each, on as many clusters
+		for i := range n {
+			name := fmt.Sprintf("%05d", i)
+			sets = append(sets, setOf(name, "c"+name+" Healthy Synced"))
+		}
+		return sets
+	}
+	if m, err := NewMatrix(sparse(1000)); err != nil || len(m.Cells) != 1_000_000 {
+		t.Errorf("%d cells, error %v", len(m.Cells), err)
+	}
+	if m, err := NewMatrix(sparse(1500)); !errors.Is(err, ErrTooManyCells) {
+		t.Errorf("%d cells, error %v", len(m.Cells), err)
 	}
 }

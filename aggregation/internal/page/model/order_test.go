@@ -14,7 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-func TestTheWorstComeFirst(t *testing.T) {
+func TestSort_worstFirst(t *testing.T) {
 	lost := " " + string(status.ClusterUnreachable) + ": cluster is not available"
 	s := setOf("guestbook",
 		"a Healthy Synced Succeeded", "b Suspended Synced Succeeded", "c Healthy OutOfSync Succeeded", "d Progressing Synced Running",
@@ -32,7 +32,7 @@ func TestTheWorstComeFirst(t *testing.T) {
 }
 
 // What runs well but cannot be changed any more is worse than what is well.
-func TestSetsByTheShareThatIsNotWell(t *testing.T) {
+func TestCompareSets_byShareNotHealthy(t *testing.T) {
 	sets := []*Set{
 		setOf("empty"), setOf("fine", "a Healthy Synced"), setOf("half", "a Healthy Synced", "b Missing Synced"),
 		setOf("half-of-four", "a Healthy Synced", "b Missing Synced", "c Healthy Synced", "d Missing Synced"),
@@ -49,7 +49,7 @@ func TestSetsByTheShareThatIsNotWell(t *testing.T) {
 	}
 }
 
-func TestOneClusterNeverColoursAnother(t *testing.T) {
+func TestClusters_countOnlyTheirOwnRows(t *testing.T) {
 	sets := []*Set{setOf("a", "c1 Degraded Synced", "c2 Healthy Synced"), setOf("b", "c2 Healthy Synced", "c3 Healthy OutOfSync")}
 	var got []string
 	for _, c := range Clusters(sets) {

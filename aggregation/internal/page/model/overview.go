@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Overview is what ApplicationSets are together. It never changes, so that everybody who
-// sees the same ApplicationSets shares it until one of them changes.
+// Overview is what ApplicationSets are together. It never changes, so that all viewers
+// of the same ApplicationSets share it until one of them changes.
 type Overview struct {
 	// Sets are by name.
 	Sets  []*Set
@@ -30,7 +30,13 @@ func newOverview(sets []*Set) *Overview {
 		Worst:    sync.OnceValue(func() []*Set { return slices.SortedFunc(slices.Values(sets), CompareSets) }),
 		Clusters: sync.OnceValue(func() []Cluster { return Clusters(sets) }),
 		Groups:   sync.OnceValue(func() []Group { return Groups(sets) }),
-		Matrix:   sync.OnceValues(func() ([]byte, error) { return NewMatrix(sets).MarshalBinary() }),
+		Matrix: sync.OnceValues(func() ([]byte, error) {
+			m, err := NewMatrix(sets)
+			if err != nil {
+				return nil, err
+			}
+			return m.MarshalBinary()
+		}),
 	}
 }
 
@@ -42,37 +48,4 @@ type kept struct {
 
 func (k kept) isOf(keys []types.NamespacedName) bool {
 	return slices.EqualFunc(k.Sets, keys, func(s *Set, key types.NamespacedName) bool { return s.Key == key })
-}
-
-// maxOverviews is how many are remembered: one for each group of viewers with other rights.
-const maxOverviews = 8
-
-// Overview returns what the ApplicationSets in the namespaces that are allowed are
-// together: now, or, so that those who ask for the same moment share it whatever changes
-// meanwhile, at that moment or later. Moments are counted from 1; 0 is now.
-func (f *Fleet) Overview(allowed func(namespace string) bool, moment uint64) *Overview {
-	keys := f.keys()
-	f.build.Lock()
-	defer f.build.Unlock()
-	if moment > 0 {
-		seen := onlyAllowed(slices.Clone(keys), allowed)
-		for _, o := range f.overviews {
-			if o.moment >= moment && o.isOf(seen) {
-				return o.Overview
-			}
-		}
-	}
-	sets := f.allowed(keys, allowed)
-	for i, o := range f.overviews {
-		if slices.Equal(o.Sets, sets) {
-			f.overviews[i].moment = max(o.moment, moment)
-			return o.Overview
-		}
-	}
-	o := newOverview(sets)
-	f.overviews = append(f.overviews, kept{o, moment})
-	if len(f.overviews) > maxOverviews {
-		f.overviews = slices.Delete(f.overviews, 0, 1)
-	}
-	return o
 }

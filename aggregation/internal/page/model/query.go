@@ -4,7 +4,6 @@
 package model
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -116,102 +115,24 @@ func (q Query) Values() url.Values {
 	return v
 }
 
-// filters reports whether the query leaves anything out.
-func (q Query) filters() bool {
-	return q.Health != "" || q.Sync != "" || q.Phase != "" || q.Text != "" || q.Error != "" || q.Revision != ""
+// Page is a part of a list.
+type Page struct {
+	// Number begins at 1; Last is the number of the last one.
+	Number, Last int
+	// From and To are the places of the first and last item, from 1; Total is of the list.
+	From, To, Total int
+	// Beyond: a page after the last was requested.
+	Beyond bool
 }
 
-// The filters of a query, as bits.
-const (
-	missHealth = 1 << iota
-	missSync
-	missPhase
-	missError
-	missOther
-)
-
-// miss returns the filters that an item does not pass.
-func (q Query) miss(i Item) (bits int) {
-	if q.Health != "" && Health(i.Row) != q.Health {
-		bits |= missHealth
+// Slice returns the page that a query asks for out of total items; the items are
+// those from From-1 up to To.
+func Slice(total int, q Query) Page {
+	p := Page{Number: q.Page, Last: max(1, (total+q.Size-1)/q.Size), Total: total}
+	if p.Number > p.Last {
+		p.Number, p.Beyond = p.Last, true
 	}
-	if q.Sync != "" && Sync(i.Row) != q.Sync {
-		bits |= missSync
-	}
-	if q.Phase != "" && Phase(i.Row) != q.Phase {
-		bits |= missPhase
-	}
-	if q.Error != "" && !slices.ContainsFunc(i.Set.Said(i.Row), func(s Said) bool { return s.Hash() == q.Error }) {
-		bits |= missError
-	}
-	if q.Revision != "" && i.Row.SyncRevision != q.Revision ||
-		q.Text != "" && !contains(i, strings.ToLower(q.Text)) {
-		bits |= missOther
-	}
-	return bits
-}
-
-// Facet is one value that a list can be narrowed to.
-type Facet struct {
-	Value string
-	Count int
-}
-
-// Facets are the values of each filter, with how many items there would be with it and
-// the other filters. Values that nothing has are left out.
-type Facets struct {
-	Health, Sync, Phase []Facet
-	// Errors are the most frequent first.
-	Errors []ErrorFacet
-}
-
-// ErrorFacet is an error that a list can be narrowed to.
-type ErrorFacet struct {
-	Said
-	Count int
-}
-
-// FacetsOf counts the items of a list that a query is put to.
-func FacetsOf(items []Item, q Query) Facets {
-	var health, sync, phase = make([]int, len(Healths)), make([]int, len(Syncs)), make([]int, len(Phases))
-	said := map[Said]int{}
-	for _, i := range items {
-		miss := q.miss(i)
-		if miss&^missHealth == 0 {
-			health[position(Healths, Health(i.Row))]++
-		}
-		if miss&^missSync == 0 {
-			sync[position(Syncs, Sync(i.Row))]++
-		}
-		if miss&^missPhase == 0 {
-			phase[position(Phases, Phase(i.Row))]++
-		}
-		if miss&^missError == 0 {
-			for _, s := range i.Set.Said(i.Row) {
-				said[s]++
-			}
-		}
-	}
-	return Facets{facets(Healths, health, q.Health), facets(Syncs, sync, q.Sync), facets(Phases, phase, q.Phase), errorFacets(said)}
-}
-
-func errorFacets(counts map[Said]int) []ErrorFacet {
-	all := make([]ErrorFacet, 0, len(counts))
-	for s, n := range counts {
-		all = append(all, ErrorFacet{s, n})
-	}
-	slices.SortFunc(all, func(a, b ErrorFacet) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Hash(), b.Hash()))
-	})
-	return all
-}
-
-func facets(values []string, counts []int, asked string) []Facet {
-	var all []Facet
-	for i, n := range counts {
-		if n > 0 || values[i] == asked {
-			all = append(all, Facet{values[i], n})
-		}
-	}
-	return all
+	p.To = min(total, p.Number*q.Size)
+	p.From = min(p.To, (p.Number-1)*q.Size+1)
+	return p
 }

@@ -18,7 +18,7 @@ func asFacets(errors []ErrorFacet) (facets []Facet) {
 	return facets
 }
 
-func TestFacetsCountWhatTheyLeadTo(t *testing.T) {
+func TestFacetsOf_countsFilteredItems(t *testing.T) {
 	dice := rand.New(rand.NewPCG(2, 2))
 	items := Items(random(dice, 20, 10), "")
 	for _, q := range []Query{{}, {Health: "Degraded"}, {Sync: "OutOfSync", Text: "set1"}, {Phase: "Failed", Health: "Missing"}, {Text: "nothing is called that"}, {Error: FacetsOf(items, Query{}).Errors[0].Hash(), Health: "Degraded"}} {

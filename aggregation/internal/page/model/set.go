@@ -6,7 +6,6 @@ package model
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -24,11 +23,11 @@ type Set struct {
 	// Clusters is how many there are.
 	Clusters int
 
-	said map[*merge.Row][]Said // of rows with conditions
+	causes map[*merge.Row][]Cause // of rows with conditions
 }
 
 func newSet(key types.NamespacedName, rows []*merge.Row, resources []v1alpha1.ResourceRef, before *Set) *Set {
-	s := &Set{Key: key, Rows: rows, Resources: resources, said: map[*merge.Row][]Said{}}
+	s := &Set{Key: key, Rows: rows, Resources: resources, causes: map[*merge.Row][]Cause{}}
 	cluster := ""
 	for _, r := range rows {
 		s.Counts.Add(r)
@@ -40,12 +39,12 @@ func newSet(key types.NamespacedName, rows []*merge.Row, resources []v1alpha1.Re
 			continue
 		}
 		if before != nil {
-			if said, ok := before.said[r]; ok {
-				s.said[r] = said
+			if causes, ok := before.causes[r]; ok {
+				s.causes[r] = causes
 				continue
 			}
 		}
-		s.said[r] = saidBy(r)
+		s.causes[r] = causesOf(r)
 	}
 	return s
 }
@@ -60,8 +59,8 @@ func (s *Set) On(cluster string) []*merge.Row {
 	return s.Rows[first:last]
 }
 
-// Said returns the errors of a row, one for each of its conditions.
-func (s *Set) Said(r *merge.Row) []Said { return s.said[r] }
+// Causes returns the errors of a row, one for each of its conditions.
+func (s *Set) Causes(r *merge.Row) []Cause { return s.causes[r] }
 
 // CompareSets orders ApplicationSets, the worst first, then by size, then by name.
 func CompareSets(a, b *Set) int {
@@ -93,14 +92,4 @@ func (s *Set) Revisions() []Revision {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
 	})
 	return all
-}
-
-// Identity is where a row's objects are, from its field app.
-type Identity struct{ Namespace, Name, Cluster, Work string }
-
-// IdentityOf returns what a row is about.
-func IdentityOf(r *merge.Row) Identity {
-	parts := strings.SplitN(r.App, "/", 4)
-	parts = append(parts, make([]string, 4-len(parts))...)
-	return Identity{parts[0], parts[1], parts[2], parts[3]}
 }

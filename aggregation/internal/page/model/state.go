@@ -46,7 +46,7 @@ func oneOf(values []string, value, otherwise string) string {
 	return otherwise
 }
 
-// Stale reports whether the cluster of a row is not heard of, so that what it last said
+// Stale reports whether the cluster of a row does not report, so that what it last wrote
 // counts no longer.
 func Stale(r *merge.Row) bool {
 	for i := range r.Conditions {
@@ -108,3 +108,13 @@ func faulty(r *merge.Row) bool {
 
 // IsWarning reports whether a condition of a type is a warning only, by Argo CD's rule.
 func IsWarning(conditionType string) bool { return strings.HasSuffix(conditionType, "Warning") }
+
+// Identity is where a row's objects are, from its field app.
+type Identity struct{ Namespace, Name, Cluster, Work string }
+
+// IdentityOf returns what a row is about.
+func IdentityOf(r *merge.Row) Identity {
+	parts := strings.SplitN(r.App, "/", 4)
+	parts = append(parts, make([]string, 4-len(parts))...)
+	return Identity{parts[0], parts[1], parts[2], parts[3]}
+}

@@ -57,7 +57,7 @@ func (f *Fleet) Put(set types.NamespacedName, r Row) {
 	}
 	row := merge.NewRow(app, merge.Search{})
 	f.mu.Lock()
-	rows := slices.Clone(f.rows[set]) // what was handed out does not change
+	rows := slices.Clone(f.rows[set]) // what callers have does not change
 	i, found := slices.BinarySearchFunc(rows, row, merge.Compare)
 	if found {
 		rows[i] = row

@@ -204,10 +204,13 @@ func (a *api) applications(v *visit) (any, error) {
 // matrix sends the heat map.
 func (s *Server) matrix(v *visit) {
 	data, err := s.Fleet.Overview(v.allowed, v.moment).Matrix()
+	if errors.Is(err, model.ErrTooManyCells) {
+		err = &problem{http.StatusRequestEntityTooLarge, "No map", "The map is too large: " + err.Error() + ". The table of clusters says the same."}
+	}
 	if err != nil {
 		s.refuse(v, err)
 		return
 	}
 	v.w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = v.w.Write(data) // the reader is gone: there is nobody to tell
+	_, _ = v.w.Write(data) // the client is gone: there is nothing to report to
 }

@@ -4,8 +4,7 @@
 package server
 
 import (
-	"context"
-	"net/url"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,8 +31,8 @@ func (p *pages) appPage(v *visit) (any, error) {
 		view.Since = ui.NewWhen(p.fleet.Cluster(id.Cluster).Since, v.now)
 	}
 	for _, c := range row.Conditions {
-		said := model.NewSaid(c, id.Cluster, id.Namespace, id.Name)
-		view.Conditions = append(view.Conditions, ui.Said{Type: c.Type, Message: c.Message, Warning: said.Warning(), Path: join("errors", said.Hash())})
+		cause := model.NewCause(c, id.Cluster, id.Namespace, id.Name)
+		view.Conditions = append(view.Conditions, ui.Condition{Type: c.Type, Message: c.Message, Warning: cause.Warning(), Path: join("errors", cause.Hash())})
 	}
 	view.Kubectl = []ui.Command{
 		{What: "The Application on the hub, with its conditions and Events", Line: kubectl("describe applications.argoproj.io", id.Name, id.Namespace)},
@@ -60,44 +59,6 @@ func (p *pages) find(v *visit) (model.Item, bool) {
 	return model.Item{}, false
 }
 
-// argo has the addresses of Argo CDs.
-type argo struct {
-	// hub is that of the hub's; empty: it is not linked to.
-	hub string
-	// managed returns that of a managed cluster's, see [Options].
-	managed func(ctx context.Context, cluster string) string
-}
-
-// links lead to the Argo CDs that show the Application.
-func (a *argo) links(v *visit, id model.Identity) (links []ui.Link) {
-	if to := a.onHub(id); to != "" {
-		links = append(links, ui.Link{Name: "In the hub's Argo CD", Path: to})
-	}
-	if to := a.onManaged(v, id); to != "" {
-		links = append(links, ui.Link{Name: "In the Argo CD of " + id.Cluster, Path: to})
-	}
-	return links
-}
-
-func (a *argo) onHub(id model.Identity) string {
-	if a.hub == "" {
-		return ""
-	}
-	return a.hub + join("applications", id.Namespace, id.Name)
-}
-
-// onManaged searches: on a managed cluster the Application may be in another namespace.
-func (a *argo) onManaged(v *visit, id model.Identity) string {
-	if a.managed == nil {
-		return ""
-	}
-	address := a.managed(v.r.Context(), id.Cluster)
-	if address == "" {
-		return ""
-	}
-	return address + "/applications?search=" + url.QueryEscape(id.Name)
-}
-
 var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
 // kubectl returns a line for a shell. A name that is none of Kubernetes' is quoted: it
@@ -113,33 +74,28 @@ func shell(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// hubApps returns the Applications of the hub that have something to say and that match.
-func (p *pages) hubApps(v *visit, match func(*hubapps.Application) bool) []*hubapps.Application {
-	return slices.DeleteFunc(p.applications.Applications(v.allowed), func(a *hubapps.Application) bool { return !match(a) })
-}
-
 // hubPage lists the Applications of the hub that have something to say.
 func (p *pages) hubPage(v *visit) (any, error) {
 	q, err := v.query()
 	if err != nil {
 		return nil, err
 	}
-	asked := v.r.URL.Query().Get("state")
-	if asked != "" && !slices.Contains(hubapps.States, hubapps.State(asked)) {
-		return nil, wrongState(asked)
+	selected := v.r.URL.Query().Get("state")
+	if selected != "" && !slices.Contains(hubapps.States, hubapps.State(selected)) {
+		return nil, wrongState(selected)
 	}
 	all := p.applications.Applications(v.allowed)
 	slices.SortFunc(all, hubapps.Compare)
 	listed := slices.Clone(all)
-	if asked != "" {
-		listed = slices.DeleteFunc(listed, func(a *hubapps.Application) bool { return string(a.State) != asked })
+	if selected != "" {
+		listed = slices.DeleteFunc(listed, func(a *hubapps.Application) bool { return string(a.State) != selected })
 	}
 	at := model.Slice(len(listed), q)
 	rows, order := shown(v, all, listed, at, func(a *hubapps.Application) string { return model.ID(a.Namespace + "/" + a.Name) })
-	view := ui.Hub{Base: p.base(v, "hub", "Not delivered", "fleet"), States: states(all, asked), Order: order, Pager: paged(at, "/hub", q)}
+	view := ui.Hub{Base: p.base(v, "hub", "Not delivered", "fleet"), States: states(all, selected), Order: order, Pager: paged(at, "/hub", q)}
 	for _, to := range []*string{&view.Pager.Next, &view.Pager.Previous} {
-		if *to != "" && asked != "" {
-			*to += map[bool]string{true: "&", false: "?"}[strings.Contains(*to, "?")] + "state=" + asked
+		if *to != "" && selected != "" {
+			*to += map[bool]string{true: "&", false: "?"}[strings.Contains(*to, "?")] + "state=" + selected
 		}
 	}
 	for _, a := range rows {
@@ -150,4 +106,12 @@ func (p *pages) hubPage(v *visit) (any, error) {
 		})
 	}
 	return view, nil
+}
+
+func wrongState(selected string) error {
+	names := make([]string, len(hubapps.States))
+	for i, state := range hubapps.States {
+		names[i] = string(state)
+	}
+	return wrongQuery(fmt.Errorf("state=%.40q: want %s", selected, strings.Join(names, ", ")))
 }

@@ -6,8 +6,6 @@ package server
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
@@ -54,9 +52,9 @@ func (p *pages) clusterPage(v *visit) (any, error) {
 	if len(items) == 0 {
 		return nil, notFound("There is no cluster of that name with an Application that you may see.")
 	}
-	heard := p.fleet.Cluster(cluster)
+	managed := p.fleet.Cluster(cluster)
 	view := &ui.Apps{Base: p.base(v, "apps", cluster, "cluster:"+cluster), Heading: cluster, Sub: "Cluster"}
-	view.Cluster = &ui.Heard{Stale: !heard.Available, Since: ui.NewWhen(heard.Since, v.now), Message: heard.Message}
+	view.Cluster = &ui.ClusterStatus{Stale: !managed.Available, Since: ui.NewWhen(managed.Since, v.now), Message: managed.Message}
 	view.Hub = states(p.hubApps(v, func(a *hubapps.Application) bool { return a.Cluster == cluster }), "")
 	return p.list(v, view, items, nil)
 }
@@ -71,7 +69,7 @@ func (p *pages) errorPage(v *visit) (any, error) {
 	}
 	g := groups[at]
 	view := &ui.Apps{Base: p.base(v, "apps", g.Type(), "errors"), Heading: "Applications with this error"}
-	view.Error = &ui.Said{Type: g.Type(), Message: g.Text(), Warning: g.Warning()}
+	view.Error = &ui.Condition{Type: g.Type(), Message: g.Text(), Warning: g.Warning()}
 	return p.list(v, view, model.Filter(model.Items(p.sets(v), ""), model.Query{Error: hash}), &g)
 }
 
@@ -117,13 +115,13 @@ func (p *pages) row(v *visit, i model.Item, of *model.Group) ui.Row {
 		row.Since = ui.NewWhen(p.fleet.Cluster(i.Row.Cluster).Since, v.now)
 	}
 	for _, c := range i.Row.Conditions {
-		if of != nil && model.NewSaid(c, id.Cluster, id.Namespace, id.Name) != of.Said {
+		if of != nil && model.NewCause(c, id.Cluster, id.Namespace, id.Name) != of.Cause {
 			continue // on the page of an error, the message is that error's
 		}
-		row.Says = &ui.Said{Type: c.Type, Message: c.Message}
+		row.Condition = &ui.Condition{Type: c.Type, Message: c.Message}
 		break
 	}
-	if row.Says != nil {
+	if row.Condition != nil {
 		row.More = len(i.Row.Conditions) - 1
 	}
 	return row
@@ -170,7 +168,7 @@ func facets(f model.Facets, path string, q model.Query) []ui.Filter {
 	}
 }
 
-// errorFilter leads to the most frequent errors, and to the one that is asked for.
+// errorFilter leads to the most frequent errors, and to the one that is selected.
 func errorFilter(errors []model.ErrorFacet, path string, q model.Query) ui.Filter {
 	view := ui.Filter{Name: "Error"}
 	for i, e := range errors {
@@ -184,16 +182,4 @@ func errorFilter(errors []model.ErrorFacet, path string, q model.Query) ui.Filte
 		view.Values = append(view.Values, ui.Link{Name: e.Type(), Text: e.Text(), Count: e.Count, Current: current, Path: address(path, to)})
 	}
 	return view
-}
-
-// set returns the ApplicationSet of the address. One that the viewer may not see is not
-// there: nobody learns by asking what exists.
-func (p *pages) set(v *visit) (*model.Set, error) {
-	key := types.NamespacedName{Namespace: v.r.PathValue("namespace"), Name: v.r.PathValue("name")}
-	if v.allowed(key.Namespace) {
-		if set := p.fleet.Set(key); set != nil {
-			return set, nil
-		}
-	}
-	return nil, notFound("There is no ApplicationSet of that name that you may see.")
 }

@@ -15,17 +15,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/live"
 )
-
-func wrongState(asked string) error {
-	names := make([]string, len(hubapps.States))
-	for i, state := range hubapps.States {
-		names[i] = string(state)
-	}
-	return wrongQuery(fmt.Errorf("state=%.40q: want %s", asked, strings.Join(names, ", ")))
-}
 
 // wants returns which changes a view is about. A change without a name is of the
 // Applications of its namespace.
@@ -45,7 +36,7 @@ func wants(view string) (func(types.NamespacedName) bool, error) {
 	return nil, wrongQuery(fmt.Errorf("view=%.40q: want fleet, errors, cluster:NAME or set:NAMESPACE/NAME", view))
 }
 
-// currentRights are what an open stream may tell, while they are reviewed again.
+// currentRights are what an open stream may report, while they are reviewed again.
 type currentRights struct {
 	allowed atomic.Pointer[func(string) bool]
 }
@@ -58,7 +49,7 @@ func (c *currentRights) replace(allowed func(string) bool, namespaces []string) 
 	return !slices.ContainsFunc(namespaces, func(n string) bool { return before(n) && !allowed(n) })
 }
 
-// events tells an open page when to ask again.
+// events notifies an open page when to refresh.
 func (s *Server) events(v *visit) {
 	about, err := wants(v.r.URL.Query().Get("view"))
 	if err != nil {
@@ -85,17 +76,17 @@ func (s *Server) events(v *visit) {
 	}
 	v.w.Header().Set("Content-Type", "text/event-stream")
 	v.w.Header().Set("X-Accel-Buffering", "no")
-	say := func(text string) bool {
+	send := func(text string) bool {
 		_, err := v.w.Write([]byte(text))
 		return err == nil && out.Flush() == nil
 	}
 	// What changed after the page was read, or while its last stream was broken, is in no event.
-	if say(fmt.Sprintf("retry: 2000\n\nevent: changed\ndata: {\"version\":%d}\n\n", s.hub.Moment())) {
-		s.stream(v, stream, rights, say)
+	if send(fmt.Sprintf("retry: 2000\n\nevent: changed\ndata: {\"version\":%d}\n\n", s.hub.Moment())) {
+		s.stream(v, stream, rights, send)
 	}
 }
 
-func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, say func(string) bool) {
+func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, send func(string) bool) {
 	recheck := time.NewTicker(s.recheck)
 	defer recheck.Stop()
 	for {
@@ -105,7 +96,7 @@ func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, sa
 		select {
 		case <-recheck.C:
 			if !s.stillAllowed(v, rights) {
-				say("event: logout\ndata: {}\n\n")
+				send("event: logout\ndata: {}\n\n")
 				return
 			}
 		default:
@@ -114,17 +105,17 @@ func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, sa
 		case v.r.Context().Err() != nil:
 			return
 		case err != nil:
-			if !say(": nothing new\n\n") {
+			if !send(": nothing new\n\n") {
 				return
 			}
-		case !say(fmt.Sprintf("event: changed\ndata: {\"version\":%d}\n\n", version)):
+		case !send(fmt.Sprintf("event: changed\ndata: {\"version\":%d}\n\n", version)):
 			return
 		}
 	}
 }
 
 // stillAllowed asks again who it is. An API server that does not answer ends a stream,
-// too: the page then asks by itself and is told why not.
+// too: the page then requests what is new by itself and shows the answer.
 func (s *Server) stillAllowed(v *visit, rights *currentRights) bool {
 	before := v.viewer.Name
 	if err := s.gate.identify(v.r.Context(), v); err != nil || v.viewer.Name != before {

@@ -11,9 +11,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
 )
 
-// largest is how many errors the first page shows.
-const largest = 5
-
 // fewSets is how many ApplicationSets it shows at a time: there is more to see on it.
 const fewSets = 12
 
@@ -73,11 +70,11 @@ func (p *pages) clustersPage(v *visit) (any, error) {
 	rows, order := shown(v, all, sorted, at, func(c model.Cluster) string { return model.ID(c.Name) })
 	view := ui.List{Base: p.base(v, "clusters", "Clusters", "fleet"), Order: order, Pager: paged(at, "/clusters", q), Search: search("/clusters", "name of a cluster", q)}
 	for _, c := range rows {
-		heard := p.fleet.Cluster(c.Name)
+		managed := p.fleet.Cluster(c.Name)
 		path := join("clusters", c.Name)
 		view.Rows = append(view.Rows, ui.Counted{
 			ID: model.ID(c.Name), Path: path, Name: c.Name, Counts: counts(c.Counts, path, model.Query{}), Clusters: c.Sets,
-			Stale: !heard.Available, Since: ui.NewWhen(heard.Since, v.now),
+			Stale: !managed.Available, Since: ui.NewWhen(managed.Since, v.now),
 		})
 	}
 	return view, nil
@@ -108,5 +105,3 @@ func groupViews(groups []model.Group) []ui.Group {
 	}
 	return views
 }
-
-func setPath(set *model.Set) string { return join("sets", set.Key.Namespace, set.Key.Name) }

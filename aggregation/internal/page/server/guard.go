@@ -32,7 +32,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		switch {
 		case !s.knownHost(r.Host):
 			// A name that leads here without our knowledge may be an attacker's, with
-			// the browser of somebody who is logged in.
+			// the browser of a viewer who is logged in.
 			http.Error(w, "this page is not served under that name; --page-host lists the names", http.StatusMisdirectedRequest)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 			h.Set("Allow", "GET, HEAD")

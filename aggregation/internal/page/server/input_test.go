@@ -4,6 +4,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -37,7 +38,7 @@ func TestTenantsSeeTheirOwn(t *testing.T) {
 const hostile = `<img src=x onerror=alert(1)>"'&{{.}}</textarea><script>alert(2)</script>`
 
 // Whatever a managed cluster says is shown as text.
-func TestHostileTextIsText(t *testing.T) {
+func TestPages_escapeHostileText(t *testing.T) {
 	w := newWorld(t)
 	w.fleet.Put(set("team-a", "shop"), pagetest.Row{
 		Name: "shop" + hostile, Cluster: "eu-1", Health: "Degraded", Sync: hostile, Revision: hostile, Phase: hostile,
@@ -119,7 +120,7 @@ func TestBadInput(t *testing.T) {
 }
 
 // An API server that cannot be asked shows nothing, and never is a yes.
-func TestNoAnswerShowsNothing(t *testing.T) {
+func TestPages_showNothingWithoutReview(t *testing.T) {
 	w := newWorld(t)
 	w.tokens.Fail(access.ErrUnavailable)
 	for _, path := range []string{"/", "/sets/team-a/shop", "/api/v1/sets"} {
@@ -135,5 +136,17 @@ func TestNotSyncedYet(t *testing.T) {
 	a := w.get("/", "all")
 	if a.StatusCode != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `http-equiv="refresh"`) {
 		t.Errorf("%s: %s", a.Status, a.body)
+	}
+}
+
+func TestMatrix_tooLargeIsRefused(t *testing.T) {
+	w := newWorld(t)
+	for i := range 1500 {
+		name := fmt.Sprintf("s%04d", i)
+		w.fleet.Put(set("team-a", name), pagetest.Row{Name: name, Cluster: name})
+	}
+	a := w.get("/api/v1/matrix", "all")
+	if a.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(a.body, "table of clusters") {
+		t.Errorf("%s: %.200s", a.Status, a.body)
 	}
 }

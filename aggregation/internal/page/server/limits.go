@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 const (
@@ -24,6 +25,8 @@ const (
 	failureBurst = 20
 	// maxKeys is how many users, and how many addresses, are remembered.
 	maxKeys = 1000
+	// keepFor is how long; a limiter is full again long before.
+	keepFor = time.Hour
 	// maxBuilding is how many answers are made at once, maxUserAnswers how many of one user are
 	// made or sent, and maxSending how many bytes wait for their readers. This process writes
 	// the reports as well, in 192 MiB.
@@ -37,10 +40,8 @@ const (
 // limits bound what requests cost. A user's never depend on those of others, but for memory.
 type limits struct {
 	building, sending *semaphore.Weighted
-
-	mu       sync.Mutex
-	users    map[string]*user
-	failures map[string]*rate.Limiter // by address
+	users             *cache.LRUExpireCache // *user by name
+	failures          *cache.LRUExpireCache // *rate.Limiter by address
 }
 
 // user is one viewer, by name.
@@ -52,14 +53,12 @@ type user struct {
 func newLimits() *limits {
 	return &limits{
 		building: semaphore.NewWeighted(maxBuilding), sending: semaphore.NewWeighted(maxSending),
-		users: map[string]*user{}, failures: map[string]*rate.Limiter{},
+		users: cache.NewLRUExpireCache(maxKeys), failures: cache.NewLRUExpireCache(maxKeys),
 	}
 }
 
 // user returns what bounds a user's requests.
 func (l *limits) user(name string) *user {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return entry(l.users, name, func() *user {
 		return &user{rate.NewLimiter(userRate, userBurst), semaphore.NewWeighted(maxUserAnswers)}
 	})
@@ -71,20 +70,19 @@ func (l *limits) failuresOf(r *http.Request) *rate.Limiter {
 	if err != nil {
 		address = r.RemoteAddr
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return entry(l.failures, address, func() *rate.Limiter { return rate.NewLimiter(failureRate, failureBurst) })
 }
 
-func entry[T any](in map[string]T, key string, make func() T) T {
-	e, ok := in[key]
-	if !ok {
-		if len(in) >= maxKeys {
-			clear(in) // all begin anew, which costs less than to keep them in order
+// entry returns what is cached, or makes it. Of two that are made at the same moment the
+// last one counts.
+func entry[T any](in *cache.LRUExpireCache, key string, make func() T) T {
+	if cached, ok := in.Get(key); ok {
+		if e, ok := cached.(T); ok {
+			return e
 		}
-		e = make()
-		in[key] = e
 	}
+	e := make()
+	in.Add(key, e, keepFor)
 	return e
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // A page that is open keeps its rows where they are, and is told that they belong elsewhere.
-func TestRowsStayWhereTheyAre(t *testing.T) {
+func TestRows_keepOrderOfOpenPage(t *testing.T) {
 	w := newWorld(t)
 	order := func(a answer) []string {
 		m := regexp.MustCompile(`data-order="([^"]*)"`).FindStringSubmatch(a.body)
@@ -55,7 +55,7 @@ func TestRowsStayWhereTheyAre(t *testing.T) {
 	}
 }
 
-func TestStaleIsSaid(t *testing.T) {
+func TestPages_showSinceWhenAClusterIsStale(t *testing.T) {
 	w := newWorld(t)
 	w.fleet.SetCluster(status.Cluster{Name: "us-1", Exists: true, Since: noon.Add(-30 * time.Minute)})
 	w.fleet.Put(set("team-a", "shop"), pagetest.Row{Name: "shop-us-1", Cluster: "us-1", Health: "Unknown", Sync: "Unknown",

@@ -6,86 +6,23 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
-	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/access"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/live"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/session"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
 )
-
-// Identity says who a viewer is and what they may see; [access.Access] does.
-type Identity interface {
-	Authenticate(ctx context.Context, token string) (*access.Viewer, error)
-	Allowed(ctx context.Context, v *access.Viewer, namespaces []string) (func(namespace string) bool, error)
-	Forget(v *access.Viewer)
-}
-
-// Applications are those of the hub that have something to say; [hubapps.Watch] knows them.
-type Applications interface {
-	Applications(allowed func(namespace string) bool) []*hubapps.Application
-	// Namespaces returns those that have some, in no order, and maybe twice.
-	Namespaces() []string
-	Synced() bool
-}
-
-// Options of a server.
-type Options struct {
-	Fleet        *model.Fleet
-	Applications Applications
-	Identity     Identity
-	// Synced reports whether the fleet is known since the start.
-	Synced func() bool
-	// Hosts are the names by which the page is asked for.
-	Hosts []string
-	// Secure: it is served over TLS, and so is its cookie.
-	Secure bool
-	// ArgoCDURL is that of the hub's Argo CD; empty: it is not linked to.
-	ArgoCDURL string
-	// ArgoCDOf returns the address of a managed cluster's Argo CD, "" when it is not
-	// known; nil: of none it is.
-	ArgoCDOf func(ctx context.Context, cluster string) string
-	Log      logr.Logger
-	Now      func() time.Time
-}
-
-// pages makes views of what a viewer may see.
-type pages struct {
-	fleet        *model.Fleet
-	applications Applications
-	argo         argo
-}
-
-// Server is the page. [New] makes one.
-type Server struct {
-	Options
-	ui      *ui.UI
-	pages   *pages
-	gate    *gate
-	limits  *limits
-	hub     *live.Hub
-	hosts   map[string]struct{}
-	recheck time.Duration
-	ping    time.Duration
-	idle    *time.Timer
-}
 
 // How often an open stream is looked at.
 const (
 	recheckEvery = time.Minute
 	pingEvery    = 25 * time.Second
 )
-
-// forgetAfter is how long the fleet is remembered after the last request.
-const forgetAfter = time.Minute
 
 // New returns a server.
 func New(o Options) (*Server, error) {
@@ -109,13 +46,13 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Changed tells open pages that an ApplicationSet is different now. It does not block.
+// Changed notifies open pages that an ApplicationSet is different now. It does not block.
 func (s *Server) Changed(key types.NamespacedName) {
 	s.Fleet.Changed(key)
 	s.hub.Changed(key)
 }
 
-// ApplicationChanged tells them that an Application of a namespace is.
+// ApplicationChanged notifies them that an Application of a namespace is.
 func (s *Server) ApplicationChanged(namespace string) {
 	s.hub.Changed(types.NamespacedName{Namespace: namespace})
 }
@@ -157,9 +94,6 @@ func (s *Server) Handler() http.Handler {
 	return s.guarded(m)
 }
 
-// used puts off the time at which the fleet is forgotten.
-func (s *Server) used() { s.idle.Reset(forgetAfter) }
-
 // forget gives back what the fleet remembers, unless a page is open.
 func (s *Server) forget() {
 	if s.hub.Streams() > 0 {
@@ -167,4 +101,66 @@ func (s *Server) forget() {
 		return
 	}
 	s.Fleet.Release()
+}
+
+func compact(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// visited authenticates and authorizes a request before it hands it on.
+func (s *Server) visited(next func(*visit)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{w: w, r: r, now: s.Now()}
+		if r.Header.Get(fragmentHeader) != "" {
+			v.moment = s.hub.Moment()
+		}
+		if err := s.gate.identify(r.Context(), v); err != nil {
+			s.refuse(v, err)
+			return
+		}
+		if !s.limits.user(v.viewer.Name).requests.Allow() {
+			s.refuse(v, errTooMany)
+			return
+		}
+		if !s.Synced() {
+			s.refuse(v, &problem{http.StatusServiceUnavailable, "Reading the fleet", "aggregation has just started and has not read everything yet. This page asks again by itself."})
+			return
+		}
+		if err := s.gate.authorize(r.Context(), v); err != nil {
+			s.refuse(v, err)
+			return
+		}
+		next(v)
+	})
+}
+
+// built makes an answer within the limits and sends it as a whole.
+func (s *Server) built(next func(*visit)) func(*visit) {
+	return func(v *visit) {
+		ctx := v.r.Context()
+		end, ok := turn(ctx, s.limits.user(v.viewer.Name).answers, 1)
+		if !ok {
+			s.refuse(v, errBusy)
+			return
+		}
+		defer end()
+		end, ok = turn(ctx, s.limits.building, 1)
+		if !ok {
+			s.refuse(v, errBusy)
+			return
+		}
+		defer end()
+		made := buffered{ResponseWriter: v.w}
+		v.w = &made
+		next(v)
+		made.compress(v.r)
+		sent, ok := turn(ctx, s.limits.sending, min(maxSending, int64(made.body.Cap())))
+		end()
+		if !ok {
+			return // without an answer, so that the browser tries again
+		}
+		defer sent()
+		made.send()
+	}
 }

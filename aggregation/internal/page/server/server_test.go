@@ -284,7 +284,7 @@ func TestAssetsAreImmutable(t *testing.T) {
 }
 
 // What nobody looks at is not held.
-func TestTheFleetIsForgotten(t *testing.T) {
+func TestServer_releasesFleetWhenIdle(t *testing.T) {
 	w := newWorld(t)
 	w.get("/", "all")
 	lines := w.stream("/events?view=fleet", "all")

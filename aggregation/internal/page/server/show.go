@@ -5,26 +5,21 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
 
+	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/access"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
-)
-
-const (
-	// fragmentHeader asks for parts of a page: summary, facets, rows, divided by commas.
-	fragmentHeader = "X-Fragment"
-	// rowsHeader names the rows that are shown, by their IDs: these are sent again, in
-	// the same order, whatever belongs in their place now.
-	rowsHeader = "X-Rows"
 )
 
 var fragments = []string{"summary", "facets", "rows"}
 
-// show writes a page, or the parts of it that are asked for.
+// show writes a page, or the parts of it that are requested.
 func (s *Server) show(make page) func(*visit) {
 	return func(v *visit) {
 		view, err := make(v)
@@ -32,14 +27,14 @@ func (s *Server) show(make page) func(*visit) {
 			s.refuse(v, err)
 			return
 		}
-		asked := v.r.Header.Get(fragmentHeader)
-		if asked == "" {
+		selected := v.r.Header.Get(fragmentHeader)
+		if selected == "" {
 			s.write(v, http.StatusOK, view)
 			return
 		}
 		body := &bytes.Buffer{}
 		name := baseOf(view).Page
-		for f := range strings.SplitSeq(asked, ",") {
+		for f := range strings.SplitSeq(selected, ",") {
 			if !slices.Contains(fragments, f) || !s.ui.HasFragment(name, f) {
 				s.refuse(v, wrongQuery(fmt.Errorf("%s: this page has no part %q", fragmentHeader, f)))
 				return
@@ -70,32 +65,12 @@ func (s *Server) send(v *visit, code int, body *bytes.Buffer) {
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Add("Vary", fragmentHeader)
 	v.w.WriteHeader(code)
-	_, _ = v.w.Write(body.Bytes()) // the reader is gone: there is nobody to tell
+	_, _ = v.w.Write(body.Bytes()) // the client is gone: there is nothing to report to
 }
 
 // baseOf returns what every view has.
 func baseOf(view any) ui.Base {
 	b, _ := reflect.ValueOf(view).FieldByName("Base").Interface().(ui.Base)
-	return b
-}
-
-var menu = []ui.Link{
-	{Name: "Fleet", Path: "/"}, {Name: "Applications", Path: "/apps"}, {Name: "Clusters", Path: "/clusters"},
-	{Name: "Errors", Path: "/errors"}, {Name: "Not delivered", Path: "/hub"},
-}
-
-// base returns what every page has; live is the view that it follows.
-func (p *pages) base(v *visit, name, title, live string) ui.Base {
-	b := ui.Base{Page: name, Title: title, Live: live, Now: ui.NewWhen(v.now, v.now), Nav: slices.Clone(menu)}
-	for i := range b.Nav {
-		b.Nav[i].Current = b.Nav[i].Path == v.r.URL.Path
-	}
-	if v.viewer != nil {
-		b.User = v.viewer.Name
-	}
-	if live != "" && !p.applications.Synced() {
-		b.Notices = append(b.Notices, "The hub's Applications have not been read: what is refused, held or paused is missing here. aggregation needs the right to list and watch applications.argoproj.io.")
-	}
 	return b
 }
 
@@ -108,5 +83,38 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", a.Type)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(a.Data) // the reader is gone: there is nobody to tell
+	_, _ = w.Write(a.Data) // the client is gone: there is nothing to report to
+}
+
+// refuse answers a request that cannot be served.
+func (s *Server) refuse(v *visit, err error) {
+	var p *problem
+	switch {
+	case errors.Is(err, access.ErrUnknown):
+		if isAPI(v.r) {
+			writeError(v.w, http.StatusUnauthorized, access.ErrUnknown)
+			return
+		}
+		http.Redirect(v.w, v.r, "/login?to="+url.QueryEscape(v.r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	case errors.As(err, &p):
+	case v.r.Context().Err() != nil:
+		return // the client has gone
+	case errors.Is(err, access.ErrUnavailable):
+		s.Log.Error(err, "cannot review the token of a reader of the page")
+		p = &problem{http.StatusServiceUnavailable, "The hub does not answer", access.ErrUnavailable.Error()}
+	default:
+		s.Log.Error(err, "cannot show the page", "path", v.r.URL.Path)
+		p = &problem{http.StatusInternalServerError, "The page failed", "The log of aggregation says why."}
+	}
+	view := ui.Problem{Base: s.pages.base(v, "problem", p.heading, ""), Heading: p.heading, Text: p.text}
+	if p.code == http.StatusServiceUnavailable || p.code == http.StatusTooManyRequests {
+		v.w.Header().Set("Retry-After", "2")
+		view.Base.Refresh = 2
+	}
+	if isAPI(v.r) {
+		writeError(v.w, p.code, errors.New(p.text))
+		return
+	}
+	s.write(v, p.code, view)
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
@@ -140,17 +139,8 @@ func search(path, hint string, q model.Query) ui.Search {
 	return view
 }
 
-// since reads a time of a report.
-func (v *visit) since(stamp string) *ui.When {
-	t, err := time.Parse(time.RFC3339, stamp)
-	if err != nil {
-		return nil // an empty one, or none: nothing to show
-	}
-	return ui.NewWhen(t, v.now)
-}
-
 // states counts the Applications of the hub by state; those that are as they should be are left out.
-func states(apps []*hubapps.Application, asked string) []ui.Link {
+func states(apps []*hubapps.Application, selected string) []ui.Link {
 	var links []ui.Link
 	for _, state := range hubapps.States {
 		n := 0
@@ -159,19 +149,14 @@ func states(apps []*hubapps.Application, asked string) []ui.Link {
 				n++
 			}
 		}
-		if n == 0 && asked != string(state) {
+		if n == 0 && selected != string(state) {
 			continue
 		}
 		link := ui.Link{Name: string(state), Count: n, Path: "/hub?state=" + string(state)}
-		if link.Current = asked == string(state); link.Current {
+		if link.Current = selected == string(state); link.Current {
 			link.Path = "/hub"
 		}
 		links = append(links, link)
 	}
 	return links
-}
-
-func compact(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -5,9 +5,7 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -23,7 +21,7 @@ type visit struct {
 	viewer  *access.Viewer
 	allowed func(namespace string) bool
 	now     time.Time
-	// moment is when an open page was told that it has changed, which is why it asks for
+	// moment is that of the change for which an open page requests
 	// parts of it; 0: it wants what is there now.
 	moment uint64
 }
@@ -52,96 +50,6 @@ func wrongQuery(err error) error {
 	return &problem{http.StatusBadRequest, "This address cannot be followed", err.Error()}
 }
 
-// visited authenticates and authorizes a request before it hands it on.
-func (s *Server) visited(next func(*visit)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{w: w, r: r, now: s.Now()}
-		if r.Header.Get(fragmentHeader) != "" {
-			v.moment = s.hub.Moment()
-		}
-		if err := s.gate.identify(r.Context(), v); err != nil {
-			s.refuse(v, err)
-			return
-		}
-		if !s.limits.user(v.viewer.Name).requests.Allow() {
-			s.refuse(v, errTooMany)
-			return
-		}
-		if !s.Synced() {
-			s.refuse(v, &problem{http.StatusServiceUnavailable, "Reading the fleet", "aggregation has just started and has not read everything yet. This page asks again by itself."})
-			return
-		}
-		if err := s.gate.authorize(r.Context(), v); err != nil {
-			s.refuse(v, err)
-			return
-		}
-		next(v)
-	})
-}
-
-// built makes an answer within the limits and sends it as a whole.
-func (s *Server) built(next func(*visit)) func(*visit) {
-	return func(v *visit) {
-		ctx := v.r.Context()
-		end, ok := turn(ctx, s.limits.user(v.viewer.Name).answers, 1)
-		if !ok {
-			s.refuse(v, errBusy)
-			return
-		}
-		defer end()
-		end, ok = turn(ctx, s.limits.building, 1)
-		if !ok {
-			s.refuse(v, errBusy)
-			return
-		}
-		defer end()
-		made := buffered{ResponseWriter: v.w}
-		v.w = &made
-		next(v)
-		made.compress(v.r)
-		sent, ok := turn(ctx, s.limits.sending, min(maxSending, int64(made.body.Cap())))
-		end()
-		if !ok {
-			return // without an answer, so that the browser tries again
-		}
-		defer sent()
-		made.send()
-	}
-}
-
-// refuse answers a request that cannot be served.
-func (s *Server) refuse(v *visit, err error) {
-	var p *problem
-	switch {
-	case errors.Is(err, access.ErrUnknown):
-		if isAPI(v.r) {
-			writeError(v.w, http.StatusUnauthorized, access.ErrUnknown)
-			return
-		}
-		http.Redirect(v.w, v.r, "/login?to="+url.QueryEscape(v.r.URL.RequestURI()), http.StatusSeeOther)
-		return
-	case errors.As(err, &p):
-	case v.r.Context().Err() != nil:
-		return // the client has gone
-	case errors.Is(err, access.ErrUnavailable):
-		s.Log.Error(err, "cannot review the token of a reader of the page")
-		p = &problem{http.StatusServiceUnavailable, "The hub does not answer", access.ErrUnavailable.Error()}
-	default:
-		s.Log.Error(err, "cannot show the page", "path", v.r.URL.Path)
-		p = &problem{http.StatusInternalServerError, "The page failed", "The log of aggregation says why."}
-	}
-	view := ui.Problem{Base: s.pages.base(v, "problem", p.heading, ""), Heading: p.heading, Text: p.text}
-	if p.code == http.StatusServiceUnavailable || p.code == http.StatusTooManyRequests {
-		v.w.Header().Set("Retry-After", "2")
-		view.Base.Refresh = 2
-	}
-	if isAPI(v.r) {
-		writeError(v.w, p.code, errors.New(p.text))
-		return
-	}
-	s.write(v, p.code, view)
-}
-
 func isAPI(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/api/") || r.URL.Path == "/events" || r.Header.Get(fragmentHeader) != ""
 }
@@ -153,11 +61,8 @@ func writeError(w http.ResponseWriter, code int, err error) {
 func writeJSON(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // the reader is gone: there is nobody to tell
+	_ = json.NewEncoder(w).Encode(value) // the client is gone: there is nothing to report to
 }
-
-// sets returns the ApplicationSets that the viewer may see.
-func (p *pages) sets(v *visit) []*model.Set { return p.fleet.Sets(v.allowed) }
 
 // query reads what the address asks for.
 func (v *visit) query() (model.Query, error) {
@@ -166,4 +71,21 @@ func (v *visit) query() (model.Query, error) {
 		return q, wrongQuery(err)
 	}
 	return q, nil
+}
+
+const (
+	// fragmentHeader asks for parts of a page: summary, facets, rows, divided by commas.
+	fragmentHeader = "X-Fragment"
+	// rowsHeader names the rows that are shown, by their IDs: these are sent again, in
+	// the same order, whatever belongs in their place now.
+	rowsHeader = "X-Rows"
+)
+
+// since reads a time of a report.
+func (v *visit) since(stamp string) *ui.When {
+	t, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return nil // an empty one, or none: nothing to show
+	}
+	return ui.NewWhen(t, v.now)
 }

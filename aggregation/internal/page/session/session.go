@@ -27,7 +27,7 @@ const lifetime = 12 * time.Hour
 // stamp is the length of the time that a sealed token begins with.
 const stamp = len("2006-01-02T15:04:05Z")
 
-// ErrInvalid is what a cookie is that this process has not sealed, or not lately.
+// ErrInvalid is what a cookie is that this process has not sealed, or that has expired.
 var ErrInvalid = errors.New("the session is over: log in again")
 
 // maxEnded is how many sessions that were ended before their time are remembered.

@@ -3,7 +3,7 @@
 
 // Command simulate serves the page over a fleet that does not exist, on a loopback
 // address without TLS: to look at, for the pictures, and for the tests in a browser,
-// which tell it by lines on its standard input what is to change.
+// which write to its standard input what is to change, a line each.
 package main
 
 import (

@@ -153,7 +153,7 @@ func lasting(d time.Duration) string {
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
 }
 
-// short returns what a person tells revisions apart by.
+// short returns as much of a revision as identifies it to a person.
 func short(revision string) string {
 	switch {
 	case revision == "":

@@ -54,12 +54,12 @@ type Row struct {
 	Health, Sync, Phase, Revision                 string
 	Stale                                         bool
 	Since, Started                                *When
-	Says                                          *Said
+	Condition                                     *Condition
 	More                                          int
 }
 
-// Said is a condition.
-type Said struct {
+// Condition is one of a row, or an error and what it has in common.
+type Condition struct {
 	Type, Message, Path string
 	Warning             bool
 }
@@ -145,8 +145,8 @@ type Apps struct {
 	Heading, Sub string
 	// Only is the ApplicationSet of all rows; empty: they are of several.
 	Only      string
-	Cluster   *Heard
-	Error     *Said
+	Cluster   *ClusterStatus
+	Error     *Condition
 	Counts    Counts
 	Legend    bool
 	Revisions []Link
@@ -158,8 +158,8 @@ type Apps struct {
 	Resources []Resource
 }
 
-// Heard is what is known about a cluster.
-type Heard struct {
+// ClusterStatus is what OCM reports about a cluster.
+type ClusterStatus struct {
 	Stale   bool
 	Since   *When
 	Message string
@@ -207,7 +207,7 @@ type App struct {
 	SearchStale                                  string
 	Stale                                        bool
 	Since, Started                               *When
-	Conditions                                   []Said
+	Conditions                                   []Condition
 	Kubectl                                      []Command
 	Links                                        []Link
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The heat map: ApplicationSets across, clusters down. A state has a height as well as a
-// colour, so that a cell of two pixels can be told without colours.
+// colour, so that a cell of two pixels can be read without colours.
 const healths = ['Degraded', 'Missing', 'Unknown', 'Progressing', 'Suspended', 'Healthy'];
 const syncs = ['OutOfSync', 'Unknown', 'Synced'];
 const none = 0xff;
@@ -97,7 +97,7 @@ class Heatmap {
     new IntersectionObserver(([e]) => { this.seen = e.isIntersecting; if (this.seen && this.stale !== false) this.refresh(); }).observe(section);
   }
 
-  /** Asks for the cells again, when somebody sees them. */
+  /** Requests the cells again, when the map is in view. */
   async refresh() {
     this.stale = true;
     if (!this.seen || this.busy) return;
@@ -105,7 +105,8 @@ class Heatmap {
     this.stale = false;
     try {
       const answer = await fetch(this.section.dataset.map, {headers: {'X-Fragment': 'map'}});
-      if (answer.ok) { this.data = parse(await answer.arrayBuffer()); this.order = null; this.draw(); }
+      if (answer.status === 413) this.note.textContent = (await answer.json()).error;
+      else if (answer.ok) { this.data = parse(await answer.arrayBuffer()); this.order = null; this.draw(); }
     } finally {
       this.busy = false;
     }

@@ -1,0 +1,37 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package merge
+
+import (
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
+)
+
+// App is what the hub has of one Application from OCM alone.
+type App struct {
+	// HubNamespace and HubName are the Application's on the hub.
+	HubNamespace, HubName string
+	// Cluster and Work are namespace and name of its ManifestWork.
+	Cluster, Work string
+
+	// Reported: the managed cluster has said something about the Application.
+	Reported               bool
+	Health, Sync, Revision string
+	// OperationStartedAt is RFC 3339, or empty.
+	OperationPhase, OperationStartedAt, OperationMessage string
+	// Conditions came with the feedback, at most one of a type.
+	Conditions []v1alpha1.Condition
+}
+
+// Search is what search returns about one Application.
+type Search struct {
+	Conditions []v1alpha1.Condition
+	// StaleSince is since when search gives no trustworthy answer, as RFC 3339; empty
+	// while it does.
+	StaleSince string
+}
+
+// Name is the Application's name in a report.
+func (a *App) Name() string {
+	return a.HubNamespace + "/" + a.HubName + "/" + a.Cluster + "/" + a.Work
+}
