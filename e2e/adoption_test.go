@@ -41,7 +41,7 @@ func adoption(t *testing.T, cluster string) {
 		}
 	}
 
-	a := createWith(t, name, cluster, hubSpec, map[string]string{contract.AdoptAnnotation: "observe"})
+	a := createWith(t, name, cluster, hubSpec, map[string]string{contract.ManagementPolicyAnnotation: "observe"})
 	awaitWell(t, "hub", name)
 	awaitCondition(t, name, `delivering would change project "local" → "guestbook"`)
 	same("observed,")
@@ -54,14 +54,14 @@ func adoption(t *testing.T, cluster string) {
 	awaitNoWork(t, cluster, name)
 	same("not observed any more,")
 
-	a = createWith(t, name, cluster, hubSpec, map[string]string{contract.AdoptAnnotation: "never"})
+	a = createWith(t, name, cluster, hubSpec, map[string]string{contract.ManagementPolicyAnnotation: "no-takeover"})
 	awaitCondition(t, name, "has another owner")
 	same("not taken over,")
 	if there := managed(t, cluster, name); !strings.Contains(string(there.Spec), `"project":"local"`) {
 		t.Fatalf("what was not to be taken over was: %s", there.Spec)
 	}
 
-	patch(t, a, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, contract.AdoptAnnotation))
+	patch(t, a, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, contract.ManagementPolicyAnnotation))
 	await(t, "it to be taken over", func() (bool, string) {
 		there := managed(t, cluster, name)
 		return strings.Contains(string(there.Spec), `"project":"guestbook"`) && len(there.OwnerReferences) == 1, string(there.Spec)

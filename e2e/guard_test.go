@@ -144,7 +144,7 @@ func decideCareful(t *testing.T, word string) {
 	}
 	set := argocd.ApplicationSetMetadata()
 	set.Namespace, set.Name = env.ArgoCDNamespace, careful
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.WithdrawalsAnnotation, value)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.DeletionBudgetAnnotation, value)
 	if err := fleet.Hub.Client.Patch(t.Context(), set, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func same(t *testing.T, before map[string]string, when string) {
 func removeCareful(ctx context.Context, objects []*unstructured.Unstructured) error {
 	set := argocd.ApplicationSetMetadata()
 	set.Namespace, set.Name = env.ArgoCDNamespace, careful
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"approve until %s"}}}`, contract.WithdrawalsAnnotation, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"approve until %s"}}}`, contract.DeletionBudgetAnnotation, time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	errs := []error{client.IgnoreNotFound(fleet.Hub.Client.Patch(ctx, set, client.RawPatch("application/merge-patch+json", []byte(patch))))}
 	for _, o := range objects {
 		errs = append(errs, client.IgnoreNotFound(fleet.Hub.Client.Delete(ctx, o)))

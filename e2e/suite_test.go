@@ -60,7 +60,7 @@ func approveRemovals(ctx context.Context, approved bool) error {
 	if approved {
 		value = fmt.Sprintf("%q", "approve until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.WithdrawalsAnnotation, value)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.DeletionBudgetAnnotation, value)
 	for _, name := range []string{env.ArgoCDNamespace, env.ProductNamespace} {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := fleet.Hub.Client.Patch(ctx, namespace, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {

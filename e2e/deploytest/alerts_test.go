@@ -70,7 +70,7 @@ func checkAlerts(t *testing.T, address string, all []running) {
 		t.Fatal(err)
 	}
 	w.available("cluster2", "True")
-	kubectl(t, "annotate", "namespace", "argocd", contract.WithdrawalsAnnotation+"=approve until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	kubectl(t, "annotate", "namespace", "argocd", contract.DeletionBudgetAnnotation+"=approve until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	kubectl(t, "-n", "argocd", "delete", "multiclusterapplicationsetreport", "taken")
 	kubectl(t, "-n", "argocd", "delete", "application.argoproj.io", "refused", "--wait", "--timeout=60s")
 	needAlerts(t, address, false, alerts...)

@@ -235,7 +235,7 @@ func decide(t *testing.T, hub *env.Cluster, word string) {
 	if word != "" {
 		value = fmt.Sprintf("%q", word+" until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.WithdrawalsAnnotation, value)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.DeletionBudgetAnnotation, value)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: env.ArgoCDNamespace}}
 	if err := hub.Client.Patch(t.Context(), namespace, client.RawPatch("application/merge-patch+json", []byte(patch))); err != nil {
 		t.Fatal(err)

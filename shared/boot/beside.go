@@ -33,11 +33,11 @@ const (
 
 var errBeside = errors.New("does the same work")
 
-// parseBeside returns the Deployment that a value of --refuse-beside names.
+// parseBeside returns the Deployment that a value of --conflicting-deployment names.
 func parseBeside(value string) (client.ObjectKey, error) {
 	namespace, name, ok := strings.Cut(value, "/")
 	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
-		return client.ObjectKey{}, fmt.Errorf("--refuse-beside %q: want the namespace and name of a Deployment, namespace/name", value)
+		return client.ObjectKey{}, fmt.Errorf("--conflicting-deployment %q: want the namespace and name of a Deployment, namespace/name", value)
 	}
 	return client.ObjectKey{Namespace: namespace, Name: name}, nil
 }
@@ -56,10 +56,10 @@ var _ manager.LeaderElectionRunnable = &beside{}
 
 // newBeside returns nothing when nothing is to be looked for.
 func newBeside(env *Env) (*beside, error) {
-	if env.Options.RefuseBeside == "" {
+	if env.Options.ConflictingDeployment == "" {
 		return nil, nil //nolint:nilnil // there is no guard, and that is no error
 	}
-	key, err := parseBeside(env.Options.RefuseBeside)
+	key, err := parseBeside(env.Options.ConflictingDeployment)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (b *beside) Start(ctx context.Context) error {
 		case errors.Is(err, errBeside):
 			return err
 		case err != nil && ctx.Err() == nil:
-			b.log.Error(err, "cannot check whether the Deployment of --refuse-beside runs")
+			b.log.Error(err, "cannot check whether the Deployment of --conflicting-deployment runs")
 		}
 	}
 }
@@ -106,14 +106,14 @@ func (b *beside) check(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("look for Deployment %s: grant get on it, as deploy/overlays/rhacm does, or remove --refuse-beside: %w", b.key, err)
+		return fmt.Errorf("look for Deployment %s: grant get on it, as deploy/overlays/rhacm does, or remove --conflicting-deployment: %w", b.key, err)
 	case err != nil:
 		return fmt.Errorf("look for Deployment %s: %w", b.key, err)
 	}
 	if o.GetLabels()[partOfLabel] == partOf || !runs(o) {
 		return nil
 	}
-	refusal := fmt.Errorf("%s stops while Deployment %s runs, which %w: scale that one to zero, or remove --refuse-beside if it is something else",
+	refusal := fmt.Errorf("%s stops while Deployment %s runs, which %w: scale that one to zero, or remove --conflicting-deployment if it is something else",
 		b.program, b.key, errBeside)
 	return errors.Join(refusal, b.record(ctx, o, refusal))
 }

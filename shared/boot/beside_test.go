@@ -47,7 +47,7 @@ func deployment(t *testing.T, c client.Client, labels map[string]string, replica
 
 func guard(t *testing.T, config *rest.Config, name string) *beside {
 	t.Helper()
-	b, err := newBeside(&Env{Program: program, Config: config, Options: Options{RefuseBeside: name}})
+	b, err := newBeside(&Env{Program: program, Config: config, Options: Options{ConflictingDeployment: name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestBesideNothing(t *testing.T) {
 	if b := guard(t, nobody, ""); b != nil {
 		t.Errorf("without the flag there is a guard: %v", b)
 	}
-	if _, err := NewManager(t.Context(), &Env{Program: program, Config: nobody, Options: Options{RefuseBeside: "a/b"}}, Kinds{}); err == nil {
+	if _, err := NewManager(t.Context(), &Env{Program: program, Config: nobody, Options: Options{ConflictingDeployment: "a/b"}}, Kinds{}); err == nil {
 		t.Error("a manager was made though nobody could look")
 	}
 }

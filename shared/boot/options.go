@@ -22,8 +22,8 @@ type Options struct {
 	LogLevel               string
 	PrintVersion           bool
 
-	// RefuseBeside names a Deployment beside which the binary does not work.
-	RefuseBeside string
+	// ConflictingDeployment names a Deployment beside which the binary does not work.
+	ConflictingDeployment string
 
 	LeaderElect             bool
 	LeaderElectionNamespace string
@@ -46,7 +46,7 @@ func (o *Options) BindFlags(fs *flag.FlagSet, p Program) {
 	if p.LeaseName == "" {
 		return
 	}
-	fs.StringVar(&o.RefuseBeside, "refuse-beside", "", "namespace/name of a Deployment that does the same work, such as the one that comes with RHACM: while it runs, this binary stops with an error that names it; empty: no such check")
+	fs.StringVar(&o.ConflictingDeployment, "conflicting-deployment", "", "namespace/name of a Deployment that does the same work, such as the one that comes with RHACM: while it runs, this binary stops with an error that names it; empty: no such check")
 	fs.BoolVar(&o.LeaderElect, "leader-elect", false, "work only while holding the Lease "+p.LeaseName+"; needed with more than one replica")
 	fs.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; empty: the pod's own")
 	fs.DurationVar(&o.LeaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long a standby waits after the last renewal before it takes over")
@@ -61,8 +61,8 @@ func (o *Options) Validate() error {
 		address("health-probe-bind-address", o.HealthProbeBindAddress, "0"),
 		address("pprof-bind-address", o.PprofBindAddress, ""),
 	}
-	if o.RefuseBeside != "" {
-		_, err := parseBeside(o.RefuseBeside)
+	if o.ConflictingDeployment != "" {
+		_, err := parseBeside(o.ConflictingDeployment)
 		errs = append(errs, err)
 	}
 	if _, err := parseLevel(o.LogLevel); err != nil {

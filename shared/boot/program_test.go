@@ -72,7 +72,7 @@ func TestExecute(t *testing.T) {
 		"own flag":          {reason: "the command's own check is asked", args: []string{"--size=0"}, code: 2, stderr: "--size: want a positive number"},
 		"two wrong flags":   {reason: "every wrong flag is named at once", args: []string{"--size=0", "--zap-log-level=loud"}, code: 2, stderr: `--zap-log-level "loud"`},
 		"address":           {reason: "an address without a port cannot be listened on", args: []string{"--metrics-bind-address=localhost"}, code: 2, stderr: `--metrics-bind-address "localhost": want host:port`},
-		"beside":            {reason: "a Deployment has a namespace", args: []string{"--refuse-beside=multicluster-integrations"}, code: 2, stderr: `--refuse-beside "multicluster-integrations": want`},
+		"beside":            {reason: "a Deployment has a namespace", args: []string{"--conflicting-deployment=multicluster-integrations"}, code: 2, stderr: `--conflicting-deployment "multicluster-integrations": want`},
 		"lease times":       {reason: "a renewal must fit into the lease", args: []string{"--leader-elect", "--leader-elect-renew-deadline=20s"}, code: 2, stderr: "--leader-elect-lease-duration 15s"},
 		"lease times idle":  {reason: "unused times need not fit", args: []string{"--leader-elect-renew-deadline=20s"}, code: 0},
 		"missing file":      {reason: "the path is in the error", args: []string{"--kubeconfig=/nonexistent/kubeconfig"}, code: 1, stdout: "/nonexistent/kubeconfig"},

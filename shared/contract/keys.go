@@ -27,10 +27,10 @@ const (
 	// which leaves it running. "abandon", alone or after a comma, releases a deleted Application
 	// or GitOpsCluster without waiting for its clusters.
 	DeletionPolicyAnnotation = group + "deletion-policy"
-	// AdoptAnnotation says what becomes of an Application that is on the managed cluster
-	// already: without it, it is taken over; "never" leaves it to whoever wrote it, and
+	// ManagementPolicyAnnotation says what becomes of an Application that is on the managed cluster
+	// already: without it, it is taken over; "no-takeover" leaves it to whoever wrote it, and
 	// "observe" does not deliver at all, but says how it is.
-	AdoptAnnotation = group + "adopt"
+	ManagementPolicyAnnotation = group + "management-policy"
 )
 
 // OnWithdrawAnnotation is "orphan" on a work whose spec has what it delivers stay.
@@ -39,20 +39,18 @@ const OnWithdrawAnnotation = group + "on-withdraw"
 // ObservedAnnotation is "true" on a work that only reads its Application.
 const ObservedAnnotation = group + "observed"
 
-// PauseAnnotation on an Application, ApplicationSet, Namespace or ManagedCluster keeps
-// ManifestWorks as they are: "delivery" or "sync", optionally "until <RFC 3339>".
-const PauseAnnotation = group + "pause"
-
-// PausedAnnotation is "sync" on a work whose Application was made not to sync by itself.
+// PausedAnnotation on an Application, ApplicationSet, Namespace or ManagedCluster keeps
+// ManifestWorks as they are: "delivery" or "sync", optionally "until <RFC 3339>". It is
+// "sync" on a work whose Application was made not to sync by itself.
 const PausedAnnotation = group + "paused"
 
 // Annotations on a GitOpsCluster.
 const (
 	// DryRunAnnotation with a true boolean has propagation write nothing but status.plan.
 	DryRunAnnotation = group + "dry-run"
-	// ConfirmLeavingAnnotation lets as many clusters leave as it says, though they are
+	// ConfirmRemovalAnnotation lets as many clusters leave as it says, though they are
 	// more than may leave at a time.
-	ConfirmLeavingAnnotation = group + "confirm-leaving"
+	ConfirmRemovalAnnotation = group + "confirm-removal"
 	// AgentNamespaceAnnotation names Argo CD's namespace on the managed clusters.
 	AgentNamespaceAnnotation = group + "agent-namespace"
 	// LiveViewAnnotation with a true boolean lets the agent read what it is to show.
@@ -66,10 +64,10 @@ const (
 	GitOpsClusterFinalizer = group + "gitopscluster"
 )
 
-// WithdrawalsAnnotation on an ApplicationSet, on a Namespace of Applications, or on the
+// DeletionBudgetAnnotation on an ApplicationSet, on a Namespace of Applications, or on the
 // Namespace of propagation (for the whole hub) says what is to become of withdrawals:
 // "approve until <RFC 3339>", or hold, or undo.
-const WithdrawalsAnnotation = group + "withdrawals"
+const DeletionBudgetAnnotation = group + "deletion-budget"
 
 // ArgoCDURLAnnotation on a ManagedCluster is the https address of its Argo CD, which the
 // page of the fleet links to.

@@ -68,7 +68,7 @@ type Command struct {
 	Register   string
 	Adopt      bool
 	Grace      time.Duration
-	MaxLeaving limit.Limit
+	RemovalLimit limit.Limit
 	// AgentLifetime and CALifetime are those of certificates.
 	AgentLifetime, CALifetime time.Duration
 }
@@ -78,14 +78,14 @@ func New() *Command { return &Command{argocd: boot.Names{"argocd"}} }
 
 // BindFlags adds the binary's own flags.
 func (c *Command) BindFlags(fs *flag.FlagSet) {
-	c.MaxLeaving = limit.Limit{Percent: 20, Least: 1}
+	c.RemovalLimit = limit.Limit{Percent: 20, Least: 1}
 	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD, where its cluster Secrets are; may be repeated, or separated by commas, for further Argo CDs")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
 	fs.BoolVar(&c.Agents, "agents", false, "bring argocd-agent to the clusters of the GitOpsClusters that ask for it; without it their clusters are registered with Argo CD only")
 	fs.StringVar(&c.Register, "register", RegisterAll, "which clusters are registered with Argo CD: all (every accepted one, in the first --argocd-namespace) or gitopsclusters (those that GitOpsClusters select, nothing else)")
 	fs.BoolVar(&c.Adopt, "adopt-crd", false, "reconcile GitOpsClusters even while their CustomResourceDefinition is another project's; safe only where that project's controller does not run")
 	fs.DurationVar(&c.Grace, "binding-grace", 5*time.Minute, "how long a cluster must be out of the Placement of its GitOpsCluster before it leaves; minutes, since a restored hub or a recreated Placement has its decisions back late")
-	fs.Var(&c.MaxLeaving.Percent, "max-leaving", "how many `percent` of a GitOpsCluster's clusters, one at least, may leave it at a time; when more would, none leaves until its annotation apps.open-cluster-management.io/confirm-leaving allows that number")
+	fs.Var(&c.RemovalLimit.Percent, "removal-limit", "how many `percent` of a GitOpsCluster's clusters, one at least, may leave it at a time; when more would, none leaves until its annotation apps.open-cluster-management.io/confirm-removal allows that number")
 	fs.DurationVar(&c.AgentLifetime, "agent-certificate-lifetime", sign.DefaultLifetime, "how long the client certificate of an agent is valid; at least 1h, since managed clusters look every five minutes whether to renew theirs")
 	fs.DurationVar(&c.CALifetime, "ca-lifetime", 5*365*24*time.Hour, "how long a CA of a principal is valid that gitopscluster makes")
 }
@@ -156,7 +156,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 func (c *Command) options() gitops.Options {
 	o := gitops.Options{
 		Namespaces: c.argocd, Every: c.Register == RegisterAll, InstanceLabel: c.InstanceLabel,
-		Grace: c.Grace, MaxLeaving: c.MaxLeaving, Adopt: c.Adopt,
+		Grace: c.Grace, RemovalLimit: c.RemovalLimit, Adopt: c.Adopt,
 	}
 	if c.Agents {
 		o.Agents = &agents.Options{CALife: c.CALifetime, Lifetime: c.AgentLifetime}

@@ -32,12 +32,12 @@ func TestValidate(t *testing.T) {
 		want   string
 	}{
 		"default":    {reason: "the defaults are possible"},
-		"two":        {reason: "there may be several Argo CDs", args: []string{"--register=gitopsclusters", "--max-leaving=50%", "--argocd-namespace=a", "--argocd-namespace=b"}},
+		"two":        {reason: "there may be several Argo CDs", args: []string{"--register=gitopsclusters", "--removal-limit=50%", "--argocd-namespace=a", "--argocd-namespace=b"}},
 		"agents":     {reason: "agents may be brought", args: []string{"--agents", "--agent-certificate-lifetime=1h"}},
 		"short":      {reason: "a managed cluster renews late", args: []string{"--agent-certificate-lifetime=59m"}, want: "--agent-certificate-lifetime"},
 		"ca":         {reason: "no certificate outlives its CA", args: []string{"--ca-lifetime=1h"}, want: "--ca-lifetime"},
 		"register":   {reason: "there is no such scope", args: []string{"--register=some"}, want: "--register"},
-		"percent":    {reason: "a share is a percentage", args: []string{"--max-leaving=20"}, want: "max-leaving"},
+		"percent":    {reason: "a share is a percentage", args: []string{"--removal-limit=20"}, want: "removal-limit"},
 		"grace":      {reason: "no cluster leaves before it is out of its Placement", args: []string{"--binding-grace=-1s"}, want: "--binding-grace"},
 		"label":      {reason: "a label has a key", args: []string{"--argocd-instance-label-key=a b"}, want: "--argocd-instance-label-key"},
 		"namespaces": {reason: "a namespace has a name", args: []string{"--argocd-namespace=a", "--argocd-namespace="}, want: "--argocd-namespace"},

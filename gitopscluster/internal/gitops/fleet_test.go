@@ -56,7 +56,7 @@ func newFleet(t testing.TB) *fleet {
 	f.namespace(f.argocd)
 	f.namespace(f.team)
 	f.grantSecrets(f.argocd)
-	f.options = Options{Namespaces: []string{f.argocd}, MaxLeaving: limit.Limit{Percent: 20, Least: 1}, Recheck: 50 * time.Millisecond, HubNamespace: "default"}
+	f.options = Options{Namespaces: []string{f.argocd}, RemovalLimit: limit.Limit{Percent: 20, Least: 1}, Recheck: 50 * time.Millisecond, HubNamespace: "default"}
 	return f
 }
 

@@ -76,7 +76,7 @@ func (g *Gate) look(ctx context.Context) {
 	}
 	ctrl.LoggerFrom(ctx).Info("not reconciling GitOpsClusters", "why", why)
 	if g.pod.Namespace != "" {
-		g.recorder.Eventf(g.pod, nil, corev1.EventTypeWarning, "GitOpsClustersLeftAlone", "Look", "%s", why)
+		g.recorder.Eventf(g.pod, nil, corev1.EventTypeWarning, "GitOpsClustersNotReconciled", "Look", "%s", why)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestTooManyAreHeldBack(t *testing.T) {
 	f.decide(decision, clusters[:3]...)
 	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
 	f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonHeldBack)
-	if at.Status.Clusters.Leaving != 3 || len(at.Status.Leaving) != 3 || !strings.Contains(at.Status.Message, contract.ConfirmLeavingAnnotation+" to 3") {
+	if at.Status.Clusters.Leaving != 3 || len(at.Status.Leaving) != 3 || !strings.Contains(at.Status.Message, contract.ConfirmRemovalAnnotation+" to 3") {
 		t.Errorf("status is %+v, %s", at.Status.Clusters, at.Status.Message)
 	}
 	f.registered(clusters...)
@@ -46,7 +46,7 @@ func TestTooManyAreHeldBack(t *testing.T) {
 
 	confirm := func(n int) {
 		testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
-			o.Annotations = map[string]string{contract.ConfirmLeavingAnnotation: strconv.Itoa(n)}
+			o.Annotations = map[string]string{contract.ConfirmRemovalAnnotation: strconv.Itoa(n)}
 		})
 	}
 	confirm(2) // not enough: a further probe shows that it was looked at
@@ -143,7 +143,7 @@ func TestFromAllToGitOpsClusters(t *testing.T) {
 	}
 	f.registered(clusters...)
 	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
-		o.Annotations = map[string]string{contract.ConfirmLeavingAnnotation: "2"}
+		o.Annotations = map[string]string{contract.ConfirmRemovalAnnotation: "2"}
 	})
 	f.registered(clusters[0], clusters[1])
 	f.ready(o, 2)

@@ -120,7 +120,7 @@ func previewAgents(ctx context.Context, reader client.Reader, ask agents.Ask, op
 		}
 	}
 	o := *options.Agents
-	o.Namespaces, o.Limit = options.Namespaces, options.MaxLeaving
+	o.Namespaces, o.Limit = options.Namespaces, options.RemovalLimit
 	return agents.Preview(ctx, reader, ask, others, o)
 }
 

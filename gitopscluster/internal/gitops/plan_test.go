@@ -62,7 +62,7 @@ func TestDryRunIsWhatIsDone(t *testing.T) {
 	record, _ := f.start()
 	dry := func(o *v1beta1.GitOpsCluster) { o.Annotations = map[string]string{contract.DryRunAnnotation: "true"} }
 	wet := func(o *v1beta1.GitOpsCluster) {
-		o.Annotations = map[string]string{contract.ConfirmLeavingAnnotation: "3"}
+		o.Annotations = map[string]string{contract.ConfirmRemovalAnnotation: "3"}
 	}
 	o := f.gitops("fleet", "all", dry)
 	planned := func(n int) []string {
@@ -97,7 +97,7 @@ func TestDryRunIsWhatIsDone(t *testing.T) {
 
 	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
 		dry(o)
-		o.Annotations[contract.ConfirmLeavingAnnotation] = "3"
+		o.Annotations[contract.ConfirmRemovalAnnotation] = "3"
 	})
 	f.decide(decision, clusters[0])
 	plan = planned(2)

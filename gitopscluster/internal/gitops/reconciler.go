@@ -132,7 +132,7 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	}
 	r.since[owner] = since
 	decision := intent.Departures{
-		Held: f.held, Selected: holds, Since: since, Grace: r.options.Grace, Limit: r.options.MaxLeaving, Confirmed: f.intent.Confirmed,
+		Held: f.held, Selected: holds, Since: since, Grace: r.options.Grace, Limit: r.options.RemovalLimit, Confirmed: f.intent.Confirmed,
 	}.Decide(now)
 	for _, cluster := range decision.Leaving {
 		// One that it takes over is first marked as its own: only what a Secret names lets it go.

@@ -148,7 +148,7 @@ func TestRefusals(t *testing.T) {
 			o.Annotations = map[string]string{contract.DryRunAnnotation: "yes please"}
 		}},
 		"confirm": {intent.ReasonBadAnnotation, "nor what lets clusters go", "correct or remove", func(o *v1beta1.GitOpsCluster) {
-			o.Annotations = map[string]string{contract.ConfirmLeavingAnnotation: "all"}
+			o.Annotations = map[string]string{contract.ConfirmRemovalAnnotation: "all"}
 		}},
 		"port": {intent.ReasonBadField, "a port is a number", "1 to 65535", func(o *v1beta1.GitOpsCluster) {
 			yes := true

@@ -34,7 +34,7 @@ func TestLetGoIsFinalUntilSelectedAgain(t *testing.T) {
 	stopped := make(chan struct{})
 	close(stopped)
 	r := &Reconciler{
-		roster: NewRoster(""), agents: agents, stop: stopped, options: Options{MaxLeaving: limit.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
+		roster: NewRoster(""), agents: agents, stop: stopped, options: Options{RemovalLimit: limit.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
 	}
 	owner := types.NamespacedName{Namespace: "argocd", Name: "fleet"}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.GitOpsClustersAnnotation: owner.String()}}}

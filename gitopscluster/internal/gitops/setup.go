@@ -41,9 +41,9 @@ type Options struct {
 	// InstanceLabel as in register.Options.
 	InstanceLabel string
 	// Grace is how long a cluster must be out of its Placement before it leaves, and
-	// MaxLeaving how many may leave at a time.
+	// RemovalLimit how many may leave at a time.
 	Grace      time.Duration
-	MaxLeaving limit.Limit
+	RemovalLimit limit.Limit
 	// Adopt works under another project's CustomResourceDefinition, too.
 	Adopt bool
 	// Agents bring argocd-agent to clusters; nil: clusters are registered only.
@@ -104,7 +104,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Roster, err
 
 // bringAgents adds what brings argocd-agent to clusters.
 func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options) error {
-	o.Namespaces, o.Limit = r.options.Namespaces, r.options.MaxLeaving
+	o.Namespaces, o.Limit = r.options.Namespaces, r.options.RemovalLimit
 	o.SecretDigest = func(namespace, cluster string) string {
 		secret := &corev1.Secret{}
 		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy); err != nil || !clustersecret.IsOwn(secret) {

@@ -209,10 +209,10 @@ func (in *Intent) annotations(annotations map[string]string) *Problem {
 			return &Problem{ReasonBadAnnotation, fmt.Sprintf(`annotation %s is neither "true" nor "false"; correct or remove it`, key)}
 		}
 	}
-	if text := annotations[contract.ConfirmLeavingAnnotation]; text != "" {
+	if text := annotations[contract.ConfirmRemovalAnnotation]; text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number of clusters; correct or remove it", contract.ConfirmLeavingAnnotation)}
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number of clusters; correct or remove it", contract.ConfirmRemovalAnnotation)}
 		}
 		in.Confirmed = n
 	}

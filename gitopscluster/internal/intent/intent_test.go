@@ -66,7 +66,7 @@ func TestMeaning(t *testing.T) {
 		"live":      {reason: "rights are not given by a slip", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/live-view: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 		"renew":     {reason: "a generation is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: g2}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 		"renewed":   {reason: "and asks for all of that generation", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: '2'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Generation: 2}},
-		"confirm":   {reason: "a number of clusters is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/confirm-leaving: '-1'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
+		"confirm":   {reason: "a number of clusters is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/confirm-removal: '-1'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

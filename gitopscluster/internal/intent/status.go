@@ -148,7 +148,7 @@ func (f Facts) departing() metav1.Condition {
 	v := f.Decision
 	if v.HeldBack {
 		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are no longer selected, but only %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d",
-			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), contract.ConfirmLeavingAnnotation, len(v.Leaving)))
+			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), contract.ConfirmRemovalAnnotation, len(v.Leaving)))
 	}
 	if len(f.AgentsLeaving) > 0 {
 		names := sortedKeys(f.AgentsLeaving)

@@ -26,7 +26,7 @@ import (
 
 // outlive are the annotations of an ApplicationSet that count after its end: it is deleted
 // together with its Applications, whose withdrawals they are about.
-var outlive = []string{contract.WithdrawalsAnnotation, contract.PauseAnnotation}
+var outlive = []string{contract.DeletionBudgetAnnotation, contract.PausedAnnotation}
 
 // errNotRestored: what ApplicationSets have said is not read yet.
 var errNotRestored = errors.New("the records of withdrawals are not read yet")
@@ -72,7 +72,7 @@ func (b *Budget) Decision(ctx context.Context, g guard.Group, revocation bool) (
 			return guard.Decision{}, err
 		}
 		gone = isGone
-		onSet, _ = guard.Parse(annotations[contract.WithdrawalsAnnotation], argocd.ApplicationSetKind+" "+g.Namespace+"/"+g.Set, b.now()) // a bad value was reported when it was seen
+		onSet, _ = guard.Parse(annotations[contract.DeletionBudgetAnnotation], argocd.ApplicationSetKind+" "+g.Namespace+"/"+g.Set, b.now()) // a bad value was reported when it was seen
 		onSet.Gone = gone && onSet.Word != guard.None
 	}
 	var onNamespaces []guard.Decision
@@ -85,7 +85,7 @@ func (b *Budget) Decision(ctx context.Context, g guard.Group, revocation bool) (
 			return guard.Decision{}, err
 		}
 		if namespace != nil {
-			d, _ := guard.Parse(namespace.Annotations[contract.WithdrawalsAnnotation], "Namespace "+name, b.now())
+			d, _ := guard.Parse(namespace.Annotations[contract.DeletionBudgetAnnotation], "Namespace "+name, b.now())
 			onNamespaces = append(onNamespaces, d)
 		}
 	}

@@ -19,15 +19,15 @@ const (
 
 var (
 	withdrawalsHeld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "propagation_withdrawals_held",
+		Name: "propagation_deletion_budget_held",
 		Help: "Deliveries of an ApplicationSet (or, with that empty, of a namespace's other Applications) that would be withdrawn and are held; by is limit (of the group), hub (the limit of all) or annotation (an operator's word).",
 	}, []string{"namespace", "applicationset", "by"})
 	withdrawalsLimit = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "propagation_withdrawals_limit",
+		Name: "propagation_deletion_budget_limit",
 		Help: "How many deliveries of a held ApplicationSet (or, with that empty, of a namespace's other Applications) might have been withdrawn within the window.",
 	}, []string{"namespace", "applicationset"})
 	withdrawalsBlocked = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "propagation_withdrawals_blocked",
+		Name: "propagation_deletion_budget_blocked",
 		Help: "1 while nothing is withdrawn, since the ConfigMap of withdrawals cannot be read or written.",
 	})
 )

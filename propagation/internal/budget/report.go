@@ -46,18 +46,18 @@ func (r *reporter) text(why guard.HeldBack, namespace string) string {
 	if namespace == "" {
 		namespace = r.options.Namespace
 	}
-	approve := fmt.Sprintf(`kubectl annotate --overwrite namespace %s %s="approve until $(date -u -d +1hour +%%FT%%TZ)"`, namespace, contract.WithdrawalsAnnotation)
+	approve := fmt.Sprintf(`kubectl annotate --overwrite namespace %s %s="approve until $(date -u -d +1hour +%%FT%%TZ)"`, namespace, contract.DeletionBudgetAnnotation)
 	switch d := why.Decision; {
 	case why.Problem != "":
 		return contract.WithdrawalHeld + ": " + why.Problem
 	case d.Gone && d.Until.IsZero():
-		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s, which is gone, had an invalid value; if the withdrawal is intended: %s", contract.WithdrawalsAnnotation, d.On, approve)
+		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s, which is gone, had an invalid value; if the withdrawal is intended: %s", contract.DeletionBudgetAnnotation, d.On, approve)
 	case d.Gone:
-		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s, which is gone: %s until %s; to end that: %s", contract.WithdrawalsAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339), approve)
+		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s, which is gone: %s until %s; to end that: %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339), approve)
 	case d.Word != guard.None && d.Until.IsZero():
-		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s has an invalid value; correct or remove it", contract.WithdrawalsAnnotation, d.On)
+		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s has an invalid value; correct or remove it", contract.DeletionBudgetAnnotation, d.On)
 	case d.Word != guard.None:
-		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s: %s until %s", contract.WithdrawalsAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339))
+		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s: %s until %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339))
 	}
 	return fmt.Sprintf(contract.WithdrawalHeld+`: %d of %d deliveries of %s would be withdrawn within %s and the limit is %d; if that is a mistake, correct it and set "undo until <time>"; if it is intended: %s`,
 		why.Pending, why.Deliveries, why.Group, r.options.Window, why.Limit, approve)

@@ -19,7 +19,7 @@ import (
 // recordsName is the ConfigMap in propagation's namespace that holds what has to survive a
 // restart: guard's records under recordsKey, and its words of ApplicationSets under wordsKey.
 const (
-	recordsName = "multicluster-integrations-withdrawals"
+	recordsName = "multicluster-integrations-deletion-budget"
 	recordsKey  = "records"
 	wordsKey    = "applicationsets"
 	// maxRecords and maxWords are how many bytes of each are written; the API server takes

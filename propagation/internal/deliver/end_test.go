@@ -303,7 +303,7 @@ func TestProject_narrowedReachesWorksThatAreLeftAsTheyAre(t *testing.T) {
 			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 		},
 		"refused for a slip": func(t *testing.T, _ *place, a *argocd.Application) {
-			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.AdoptAnnotation] = "x" })
+			edit(t, a, func(a *argocd.Application) { a.Annotations[contract.ManagementPolicyAnnotation] = "x" })
 		},
 		"too large": func(t *testing.T, _ *place, a *argocd.Application) {
 			edit(t, a, func(a *argocd.Application) {

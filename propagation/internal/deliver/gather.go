@@ -264,7 +264,7 @@ func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g guard
 		if o.GetNamespace() != "" {
 			on = kind + " " + o.GetNamespace() + "/" + o.GetName()
 		}
-		pauses = append(pauses, policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], on, f.now()))
+		pauses = append(pauses, policy.ParsePause(o.GetAnnotations()[contract.PausedAnnotation], on, f.now()))
 	}
 	cluster, err := getCluster(ctx, f.client, name)
 	switch {

@@ -230,15 +230,15 @@ func TestGuardNeedsItsMemory(t *testing.T) {
 		}
 		return nil
 	})
-	says(t, g.apps[0], policy.WarningCondition, "ConfigMap "+hubNamespace+"/multicluster-integrations-withdrawals (Forbidden)")
-	if n := sum(t, "propagation_withdrawals_blocked"); n != 1 {
+	says(t, g.apps[0], policy.WarningCondition, "ConfigMap "+hubNamespace+"/multicluster-integrations-deletion-budget (Forbidden)")
+	if n := sum(t, "propagation_deletion_budget_blocked"); n != 1 {
 		t.Errorf("the metric is %v", n)
 	}
 	g.kept()
 	failing.Store(false)
 	g.awaitLeft(many - 1)
 	testkit.Eventually(t, "the metric to say so", func() error {
-		if n := sum(t, "propagation_withdrawals_blocked"); n != 0 {
+		if n := sum(t, "propagation_deletion_budget_blocked"); n != 0 {
 			return fmt.Errorf("it is %v", n)
 		}
 		return nil

@@ -171,7 +171,7 @@ func decide(t *testing.T, o client.Object, value any) {
 	if value != nil {
 		text = fmt.Sprintf("%q", value)
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.WithdrawalsAnnotation, text)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.DeletionBudgetAnnotation, text)
 	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func condition(t *testing.T, app *argocd.Application) (conditionType string) {
 // gauge returns how many deliveries of a namespace the metric says are held.
 func gauge(t *testing.T, namespace string) (n float64) {
 	t.Helper()
-	return sum(t, "propagation_withdrawals_held", "namespace", namespace)
+	return sum(t, "propagation_deletion_budget_held", "namespace", namespace)
 }
 
 // sum adds up the series of a gauge, of those with a label when that is given.

@@ -23,7 +23,7 @@ func (g *generated) awaitRemembered(hubNamespace string) {
 	g.t.Helper()
 	testkit.Eventually(g.t, "the words of the ApplicationSet to be stored", func() error {
 		stored := &corev1.ConfigMap{}
-		if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: hubNamespace, Name: "multicluster-integrations-withdrawals"}, stored); err != nil {
+		if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: hubNamespace, Name: "multicluster-integrations-deletion-budget"}, stored); err != nil {
 			return err
 		}
 		if text := stored.Data["applicationsets"]; text == "" || text == "{}" {
@@ -45,7 +45,7 @@ func TestBudget_wordsOutliveApplicationSet(t *testing.T) {
 		"approve": {say: func(g *generated) { g.decide(g.set, "approve") }},
 		"hold":    {say: func(g *generated) { g.decide(g.set, "hold") }, left: many, condition: "of ApplicationSet %s/guestbook, which is gone: hold until"},
 		"pause": {say: func(g *generated) {
-			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"delivery"}}}`, contract.PauseAnnotation)
+			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"delivery"}}}`, contract.PausedAnnotation)
 			if err := hub.client.Patch(context.Background(), g.set.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 				g.t.Fatal(err)
 			}

@@ -28,7 +28,7 @@ func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *mani
 	if current != nil && current.Annotations[contract.ObservedAnnotation] == "" {
 		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonInvalidTarget,
 			"annotation %s is %s, but the Application is delivered to cluster %q (ManifestWork %s), which keeps what was delivered before; remove the annotation, or delete this Application and make it again",
-			contract.AdoptAnnotation, payload.AdoptObserve, current.Namespace, current.Name)}, nil
+			contract.ManagementPolicyAnnotation, payload.ManagementObserve, current.Namespace, current.Name)}, nil
 	}
 	want, err := payload.ManifestWork(r.payloadInputs(w, current, request.Request{}))
 	if err != nil {
@@ -48,14 +48,14 @@ func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *mani
 // observed says what is known of an Application that is only read.
 func observed(app *argocd.Application, work *manifestcache.Cached) policy.Message {
 	there, cluster := payload.DeliveredName(app), app.Annotations[contract.ClusterAnnotation]
-	m := policy.Message{Reason: policy.ReasonObserved, Text: fmt.Sprintf("not delivered, only observed (annotation %s): ", contract.AdoptAnnotation)}
+	m := policy.Message{Reason: policy.ReasonObserved, Text: fmt.Sprintf("not delivered, only observed (annotation %s): ", contract.ManagementPolicyAnnotation)}
 	manifest := manifestOf(work)
 	switch {
 	case manifest == nil:
 		m.Text += fmt.Sprintf("cluster %q has not reported yet whether it has Application %s", cluster, there)
 	case meta.IsStatusConditionFalse(manifest.Conditions, workv1.ManifestAvailable):
 		return policy.Message{Reason: policy.ReasonNotThere, Text: fmt.Sprintf(
-			"not delivered, and there is nothing to observe: cluster %q has no Application %s; create it there, or remove annotation %s to deliver it", cluster, there, contract.AdoptAnnotation)}
+			"not delivered, and there is nothing to observe: cluster %q has no Application %s; create it there, or remove annotation %s to deliver it", cluster, there, contract.ManagementPolicyAnnotation)}
 	case len(manifest.StatusFeedbacks.Values) == 0:
 		m.Text += fmt.Sprintf("cluster %q has not reported the state of Application %s yet", cluster, there)
 	default:
@@ -85,7 +85,7 @@ func manifestOf(work *manifestcache.Cached) *workv1.ManifestCondition {
 // alreadyThere warns that an Application which is not to take over what others have set
 // has met such on its cluster.
 func alreadyThere(app *argocd.Application, work *manifestcache.Cached) []policy.Message {
-	if app.Annotations[contract.AdoptAnnotation] != payload.AdoptNever || work == nil {
+	if app.Annotations[contract.ManagementPolicyAnnotation] != payload.ManagementNoTakeover || work == nil {
 		return nil
 	}
 	why := work.Kept.Refusal()
@@ -94,5 +94,5 @@ func alreadyThere(app *argocd.Application, work *manifestcache.Cached) []policy.
 	}
 	return []policy.Message{{Reason: policy.ReasonAlreadyThere, Text: fmt.Sprintf(
 		"not applied: Application %s on cluster %q has another owner, and annotation %s is %s: remove the annotation to take it over, or rename this Application; cluster: %s",
-		payload.DeliveredName(app), work.Namespace, contract.AdoptAnnotation, payload.AdoptNever, why)}}
+		payload.DeliveredName(app), work.Namespace, contract.ManagementPolicyAnnotation, payload.ManagementNoTakeover, why)}}
 }

@@ -25,8 +25,8 @@ import (
 
 func adopt(how string) func(*argocd.Application) {
 	return func(a *argocd.Application) {
-		if a.Annotations[contract.AdoptAnnotation] = how; how == "" {
-			delete(a.Annotations, contract.AdoptAnnotation)
+		if a.Annotations[contract.ManagementPolicyAnnotation] = how; how == "" {
+			delete(a.Annotations, contract.ManagementPolicyAnnotation)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func TestObservedIsNotCounted(t *testing.T) {
 func TestAdoptNever(t *testing.T) {
 	start(t)
 	p := newPlace(t)
-	app := p.deploy("shop", adopt("never"))
+	app := p.deploy("shop", adopt("no-takeover"))
 	work := delivered(t, app, p.cluster)
 	const conflict = `Failed to apply manifest: Apply failed with 1 conflict: conflict with "kubectl" using argoproj.io/v1alpha1: .spec.source.path`
 	answer(t, client.ObjectKeyFromObject(work), metav1.ConditionFalse, metav1.ConditionTrue, conflict, nil)
@@ -171,11 +171,11 @@ func TestAdoptionThatCannotBeFollowed(t *testing.T) {
 	start(t)
 	p := newPlace(t)
 	app := p.deploy("shop", adopt("Observe"))
-	says(t, app, policy.ErrorCondition, "want never or observe")
+	says(t, app, policy.ErrorCondition, "want no-takeover or observe")
 	if own := works(t, app); len(own) > 0 {
 		t.Errorf("there are %d works", len(own))
 	}
-	edit(t, app, adopt("never"))
+	edit(t, app, adopt("no-takeover"))
 	work := delivered(t, app, p.cluster)
 	edit(t, app, adopt("sometimes"))
 	says(t, app, policy.ErrorCondition, "keeps what was delivered before")

@@ -68,11 +68,11 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "maximum size of the manifests of a ManifestWork in bytes; the limit of OCM's webhook is 512000")
 	w := &o.Withdrawals
 	w.Group, w.Hub = guard.Limit{Percent: 25, Least: 10}, guard.Limit{Percent: 10, Least: 50}
-	fs.Var(&w.Group.Percent, "withdrawal-limit", "how many `percent` of an ApplicationSet's deliveries (or of a namespace's without ApplicationSet) may be withdrawn within --withdrawal-window; more are held until an operator approves; 100% is no limit")
-	fs.IntVar(&w.Group.Least, "withdrawal-limit-least", w.Group.Least, "number of deliveries of an ApplicationSet or namespace that may always be withdrawn, however few --withdrawal-limit percent are")
-	fs.Var(&w.Hub.Percent, "withdrawal-limit-hub", "how many `percent` of all deliveries of the hub may be withdrawn within --withdrawal-window; more are held until an operator approves")
-	fs.IntVar(&w.Hub.Least, "withdrawal-limit-hub-least", w.Hub.Least, "number of deliveries of the hub that may always be withdrawn, however few --withdrawal-limit-hub percent are")
-	fs.DurationVar(&w.Window, "withdrawal-window", 10*time.Minute, "time within which withdrawals add up to the limits")
+	fs.Var(&w.Group.Percent, "deletion-budget", "how many `percent` of an ApplicationSet's deliveries (or of a namespace's without ApplicationSet) may be withdrawn within --deletion-budget-window; more are held until an operator approves; 100% is no limit")
+	fs.IntVar(&w.Group.Least, "deletion-budget-min", w.Group.Least, "number of deliveries of an ApplicationSet or namespace that may always be withdrawn, however few --deletion-budget percent are")
+	fs.Var(&w.Hub.Percent, "deletion-budget-hub", "how many `percent` of all deliveries of the hub may be withdrawn within --deletion-budget-window; more are held until an operator approves")
+	fs.IntVar(&w.Hub.Least, "deletion-budget-hub-min", w.Hub.Least, "number of deliveries of the hub that may always be withdrawn, however few --deletion-budget-hub percent are")
+	fs.DurationVar(&w.Window, "deletion-budget-window", 10*time.Minute, "time within which withdrawals add up to the limits")
 	fs.DurationVar(&o.SweepInterval, "sweep-interval", 10*time.Minute, "interval between checks of all ManifestWorks for missed events")
 }
 
@@ -95,13 +95,13 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--manifestwork-size-limit %d: want a positive number of bytes", o.SizeLimit))
 	}
 	if o.Withdrawals.Group.Least < 0 {
-		errs = append(errs, fmt.Errorf("--withdrawal-limit-least %d: want zero or more", o.Withdrawals.Group.Least))
+		errs = append(errs, fmt.Errorf("--deletion-budget-min %d: want zero or more", o.Withdrawals.Group.Least))
 	}
 	if o.Withdrawals.Hub.Least < 0 {
-		errs = append(errs, fmt.Errorf("--withdrawal-limit-hub-least %d: want zero or more", o.Withdrawals.Hub.Least))
+		errs = append(errs, fmt.Errorf("--deletion-budget-hub-min %d: want zero or more", o.Withdrawals.Hub.Least))
 	}
 	if o.Withdrawals.Window < time.Second || o.Withdrawals.Window > 24*time.Hour {
-		errs = append(errs, fmt.Errorf("--withdrawal-window %s: want a duration from 1s to 24h", o.Withdrawals.Window))
+		errs = append(errs, fmt.Errorf("--deletion-budget-window %s: want a duration from 1s to 24h", o.Withdrawals.Window))
 	}
 	if o.SweepInterval <= 0 {
 		errs = append(errs, fmt.Errorf("--sweep-interval %s: want a positive duration", o.SweepInterval))

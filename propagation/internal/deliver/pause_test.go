@@ -30,7 +30,7 @@ func pause(t *testing.T, o client.Object, value string) {
 	if value != "" {
 		text = fmt.Sprintf("%q", value)
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.PauseAnnotation, text)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.PausedAnnotation, text)
 	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestPause(t *testing.T) {
 			pause(t, on(g), "delivery")
 			testkit.Eventually(t, "the pause to be in force", func() error {
 				change(t, app, "first"+fmt.Sprint(serial.Add(1)))
-				if !strings.Contains(said(t, app)[policy.WarningCondition], "by annotation "+contract.PauseAnnotation+" of "+kind) {
+				if !strings.Contains(said(t, app)[policy.WarningCondition], "by annotation "+contract.PausedAnnotation+" of "+kind) {
 					return fmt.Errorf("conditions are %v", said(t, app))
 				}
 				return nil

@@ -93,7 +93,7 @@ func clusterChanged() predicate.Predicate {
 		return !ok || !ok2 || request.Silent(before) != request.Silent(after) ||
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 			contract.IsHub(e.ObjectOld.GetName(), e.ObjectOld.GetLabels()) != contract.IsHub(e.ObjectNew.GetName(), e.ObjectNew.GetLabels()) ||
-			e.ObjectOld.GetAnnotations()[contract.PauseAnnotation] != e.ObjectNew.GetAnnotations()[contract.PauseAnnotation] ||
+			e.ObjectOld.GetAnnotations()[contract.PausedAnnotation] != e.ObjectNew.GetAnnotations()[contract.PausedAnnotation] ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 	}}
 }

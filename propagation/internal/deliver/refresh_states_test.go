@@ -37,7 +37,7 @@ func TestRefreshOfAPausedApplication(t *testing.T) {
 			refresh(t, app, "normal")
 			inWork(t, app, "normal")
 			pause(t, app, word)
-			late := p.deploy("late", func(a *argocd.Application) { a.Annotations[contract.PauseAnnotation] = word })
+			late := p.deploy("late", func(a *argocd.Application) { a.Annotations[contract.PausedAnnotation] = word })
 			says(t, late, policy.WarningCondition, "paused")
 			compared(t, app, m)
 			says(t, app, policy.WarningCondition, "")

@@ -129,8 +129,8 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 	record := func(text string) {
 		rep.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
 	}
-	if changed(contract.WithdrawalsAnnotation) {
-		if _, err := guard.Parse(m.Annotations[contract.WithdrawalsAnnotation], "", rep.now()); err != nil {
+	if changed(contract.DeletionBudgetAnnotation) {
+		if _, err := guard.Parse(m.Annotations[contract.DeletionBudgetAnnotation], "", rep.now()); err != nil {
 			record("nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error())
 		}
 	}
@@ -139,14 +139,14 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 			record("nothing of it is delivered or withdrawn until this is corrected: " + w.Problem)
 		}
 	}
-	if changed(contract.PauseAnnotation) {
+	if changed(contract.PausedAnnotation) {
 		rep.recordBadPause(budget.Reference(m), m)
 	}
 }
 
 // recordBadPause records on an object that the value of its pause is invalid.
 func (rep *reporter) recordBadPause(ref *corev1.ObjectReference, o client.Object) {
-	if p := policy.ParsePause(o.GetAnnotations()[contract.PauseAnnotation], "", rep.now()); p.Problem != "" {
+	if p := policy.ParsePause(o.GetAnnotations()[contract.PausedAnnotation], "", rep.now()); p.Problem != "" {
 		rep.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused until the value is corrected: annotation " + contract.KeyPrefix + p.Problem})
 	}
 }

@@ -212,15 +212,15 @@ func (wa *watcher) observeSet(o client.Object) {
 func (wa *watcher) decided(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	changed := func(key string) bool { return before.GetAnnotations()[key] != after.GetAnnotations()[key] }
 	ofSet := after.GetNamespace() != ""
-	if changed(contract.WithdrawalsAnnotation) {
+	if changed(contract.DeletionBudgetAnnotation) {
 		wa.budget.Wake()
 	}
 	if m, ok := after.(*metav1.PartialObjectMetadata); ok {
 		wa.recordInvalid(m, changed)
 	}
 	switch {
-	case changed(contract.PauseAnnotation), ofSet && changed(contract.DeletionPolicyAnnotation):
-	case !ofSet && changed(contract.WithdrawalsAnnotation): // an approval ends the pause of an ApplicationSet that is gone
+	case changed(contract.PausedAnnotation), ofSet && changed(contract.DeletionPolicyAnnotation):
+	case !ofSet && changed(contract.DeletionBudgetAnnotation): // an approval ends the pause of an ApplicationSet that is gone
 	default:
 		return
 	}

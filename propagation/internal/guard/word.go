@@ -62,7 +62,7 @@ func Parse(value, on string, now time.Time) (Decision, error) {
 	}
 	bad := func(why string) (Decision, error) {
 		return Decision{Word: Hold, On: on}, fmt.Errorf(
-			`withdrawals %.100q: %s; want "approve until <time>" (at most 24 h ahead), "hold until <time>" or "undo until <time>" (at most 90 days), with a time as %s`,
+			`deletion-budget %.100q: %s; want "approve until <time>" (at most 24 h ahead), "hold until <time>" or "undo until <time>" (at most 90 days), with a time as %s`,
 			value, why, now.Add(time.Hour).UTC().Format(time.RFC3339))
 	}
 	fields := strings.Fields(value)

@@ -103,7 +103,7 @@ func TestChangeThatDeliveryKeepsBack(t *testing.T) {
 			changed.Store(true)
 			testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 				if c.pause != "" {
-					a.Annotations[contract.PauseAnnotation] = c.pause
+					a.Annotations[contract.PausedAnnotation] = c.pause
 				}
 				a.Spec = json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"default","info":[{"name":"x","value":"` + strings.Repeat("y", c.size) + `"}]}`)
 			})
@@ -116,7 +116,7 @@ func TestChangeThatDeliveryKeepsBack(t *testing.T) {
 			report(t, work, append(healthy, "reconciledAt", "2036-11-20T09:40:00Z")...) // of the spec before
 
 			testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
-				delete(a.Annotations, contract.PauseAnnotation)
+				delete(a.Annotations, contract.PausedAnnotation)
 				a.Spec = json.RawMessage(`{"destination":{"namespace":"guestbook"},"project":"new"}`)
 			})
 			delivered("new")

@@ -35,21 +35,21 @@ const (
 	DeletionAbandon = "abandon" // a deleted Application does not wait for its clusters
 )
 
-// Values of the adopt annotation: what becomes of an Application that is on the managed
+// Values of the management-policy annotation: what becomes of an Application that is on the managed
 // cluster already. Without it, it is taken over.
 const (
-	// AdoptNever applies only what nobody else has set otherwise.
-	AdoptNever = "never"
-	// AdoptObserve delivers nothing and reads what is there.
-	AdoptObserve = "observe"
+	// ManagementNoTakeover applies only what no other client has set otherwise.
+	ManagementNoTakeover = "no-takeover"
+	// ManagementObserve delivers nothing and reads what is there.
+	ManagementObserve = "observe"
 )
 
 // Observes reports whether an Application is read on its managed cluster, not delivered.
 func Observes(app *argocd.Application) bool {
-	return app.Annotations[contract.AdoptAnnotation] == AdoptObserve
+	return app.Annotations[contract.ManagementPolicyAnnotation] == ManagementObserve
 }
 
 // takesOver reports whether fields that others have set become the hub's.
 func takesOver(app *argocd.Application) bool {
-	return app.Annotations[contract.AdoptAnnotation] != AdoptNever
+	return app.Annotations[contract.ManagementPolicyAnnotation] != ManagementNoTakeover
 }

@@ -14,10 +14,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// KnowsAdoption reports whether the adopt annotation can be followed.
-func KnowsAdoption(app *argocd.Application) bool {
-	switch app.Annotations[contract.AdoptAnnotation] {
-	case "", AdoptNever, AdoptObserve:
+// IsManagementPolicy reports whether the adopt annotation can be followed.
+func IsManagementPolicy(app *argocd.Application) bool {
+	switch app.Annotations[contract.ManagementPolicyAnnotation] {
+	case "", ManagementNoTakeover, ManagementObserve:
 		return true
 	}
 	return false

@@ -17,7 +17,7 @@ import (
 
 func adopting(how, spec string) *argocd.Application {
 	return &argocd.Application{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "shop", UID: "0123456789", Annotations: map[string]string{contract.ClusterAnnotation: "cluster7", contract.AdoptAnnotation: how}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "shop", UID: "0123456789", Annotations: map[string]string{contract.ClusterAnnotation: "cluster7", contract.ManagementPolicyAnnotation: how}},
 		Spec:       json.RawMessage(spec),
 		Operation:  json.RawMessage(`{"sync":{}}`),
 	}
@@ -26,7 +26,7 @@ func adopting(how, spec string) *argocd.Application {
 // What observes an Application can do nothing to it: it is read only, nothing else travels,
 // the end of the work leaves it, and it has no content that could be applied.
 func TestObservedWork(t *testing.T) {
-	p := Inputs{Application: adopting(AdoptObserve, `{"project":"p"}`), Project: &argocd.AppProject{}, ProjectNamespace: "argocd", CreateNamespace: true}
+	p := Inputs{Application: adopting(ManagementObserve, `{"project":"p"}`), Project: &argocd.AppProject{}, ProjectNamespace: "argocd", CreateNamespace: true}
 	work, err := ManifestWork(p)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestObservedWork(t *testing.T) {
 }
 
 func TestAdoptionDecidesWhoWins(t *testing.T) {
-	for how, force := range map[string]bool{"": true, AdoptNever: false} {
+	for how, force := range map[string]bool{"": true, ManagementNoTakeover: false} {
 		work, err := ManifestWork(Inputs{Application: adopting(how, `{"project":"p"}`), Project: &argocd.AppProject{Spec: json.RawMessage(`{}`)}, ProjectNamespace: "argocd"})
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestAdoptionDecidesWhoWins(t *testing.T) {
 				t.Errorf("adopt %q: %s is applied with force %t", how, c.ResourceIdentifier.Resource, got)
 			}
 		}
-		if strings.Contains(string(work.Spec.Workload.Manifests[1].Raw), contract.AdoptAnnotation) {
+		if strings.Contains(string(work.Spec.Workload.Manifests[1].Raw), contract.ManagementPolicyAnnotation) {
 			t.Errorf("the hub's annotation travels")
 		}
 	}
@@ -88,7 +88,7 @@ func TestDifferences(t *testing.T) {
 		if c.name != "" && c.value != "" {
 			values = append(values, workv1.FeedbackValue{Name: c.name, Value: workv1.FieldValue{Type: workv1.String, String: &c.value}})
 		}
-		if got := strings.Join(Differences(adopting(AdoptObserve, c.spec), values), ", "); got != c.want {
+		if got := strings.Join(Differences(adopting(ManagementObserve, c.spec), values), ", "); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
 		}
 	}

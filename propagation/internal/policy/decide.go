@@ -109,9 +109,9 @@ func wellFormed(in Inputs) *Decision {
 	if in.DeletionPolicy.Problem != "" {
 		return refuseAndKeep(ReasonInvalidTarget, "not delivered: %s", in.DeletionPolicy.Problem)
 	}
-	if !payload.KnowsAdoption(in.Application) {
+	if !payload.IsManagementPolicy(in.Application) {
 		return refuseAndKeep(ReasonInvalidTarget, "not delivered: annotation %s is %.100q: want %s or %s, or remove it",
-			contract.AdoptAnnotation, in.Application.Annotations[contract.AdoptAnnotation], payload.AdoptNever, payload.AdoptObserve)
+			contract.ManagementPolicyAnnotation, in.Application.Annotations[contract.ManagementPolicyAnnotation], payload.ManagementNoTakeover, payload.ManagementObserve)
 	}
 	if _, err := payload.Redirect(in.Application.Spec, in.Application.Annotations); err != nil {
 		return refuseAndKeep(ReasonInvalidSpec, "not delivered: %v; correct it", err)

@@ -65,11 +65,11 @@ func TestDecide(t *testing.T) {
 		"notBound":     {reason: "a tenant uses only its own clusters", change: func(in *Inputs) { in.Bound = false }, want: ReasonNotBound, text: "create a Placement"},
 		"unknownFirst": {reason: "that there is no cluster helps more than that it is not bound", change: func(in *Inputs) { in.Cluster, in.Bound = nil, false }, want: ReasonUnknownCluster},
 		"noSkip":       {reason: "two controllers would fight: a warning", change: func(in *Inputs) { delete(in.Application.Annotations, argocd.SkipReconcileAnnotation) }, want: ReasonSkipReconcile, text: "set annotation"},
-		"badAdoption":  {reason: "what cannot be followed might take over what it must not", change: func(in *Inputs) { in.Application.Annotations[contract.AdoptAnnotation] = "yes" }, want: ReasonInvalidTarget, text: "want never or observe", keep: true},
+		"badAdoption":  {reason: "what cannot be followed might take over what it must not", change: func(in *Inputs) { in.Application.Annotations[contract.ManagementPolicyAnnotation] = "yes" }, want: ReasonInvalidTarget, text: "want no-takeover or observe", keep: true},
 		"byAgent":      {reason: "two would deliver it", change: func(in *Inputs) { in.ByAgent = "cluster2" }, want: ReasonAlsoByAgent, text: "remove label", keep: true},
 		"agentUnbound": {reason: "that it is delivered otherwise keeps nothing that may not be there", change: func(in *Inputs) { in.ByAgent, in.Bound = "cluster1", false }, want: ReasonNotBound},
 		"besideAgent":  {reason: "an agent on the cluster is in nobody's way", change: func(in *Inputs) { in.HasAgent = true }, want: ReasonDelivered},
-		"goodAdoption": {reason: "what can be is", change: func(in *Inputs) { in.Application.Annotations[contract.AdoptAnnotation] = "never" }, want: ReasonDelivered},
+		"goodAdoption": {reason: "what can be is", change: func(in *Inputs) { in.Application.Annotations[contract.ManagementPolicyAnnotation] = "no-takeover" }, want: ReasonDelivered},
 		"window": {
 			reason: "what says when not to sync is not left behind in silence",
 			change: func(in *Inputs) {

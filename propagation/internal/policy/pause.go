@@ -48,7 +48,7 @@ func ParsePause(value, on string, now time.Time) Pause {
 	}
 	if !good {
 		return Pause{Word: PauseDelivery, On: on, Problem: fmt.Sprintf(
-			`pause %.100q: want delivery or sync, optionally " until " and a time as 2026-11-21T12:00:00Z`, value)}
+			`paused %.100q: want delivery or sync, optionally " until " and a time as 2026-11-21T12:00:00Z`, value)}
 	}
 	if passed {
 		return Pause{}
@@ -80,11 +80,11 @@ func (p Pause) Left(now time.Time) time.Duration {
 // Decision is what is said of a paused Application for which something waits.
 func (p Pause) Decision(what string) Decision {
 	if p.Problem != "" {
-		return *refuseAsWarning(ReasonInvalidTarget, contract.DeliveryPaused+" by annotation %s of %s, whose value is invalid: %s", contract.PauseAnnotation, p.On, p.Problem)
+		return *refuseAsWarning(ReasonInvalidTarget, contract.DeliveryPaused+" by annotation %s of %s, whose value is invalid: %s", contract.PausedAnnotation, p.On, p.Problem)
 	}
 	until := ""
 	if !p.Until.IsZero() {
 		until = " until " + p.Until.Format(time.RFC3339)
 	}
-	return *refuseAsWarning(ReasonPaused, contract.DeliveryPaused+" (%s) by annotation %s of %s%s: %s", p.Word, contract.PauseAnnotation, p.On, until, what)
+	return *refuseAsWarning(ReasonPaused, contract.DeliveryPaused+" (%s) by annotation %s of %s%s: %s", p.Word, contract.PausedAnnotation, p.On, until, what)
 }
