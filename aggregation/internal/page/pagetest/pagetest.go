@@ -190,15 +190,18 @@ func (t *Tokens) Authenticate(_ context.Context, token string) (*access.Viewer, 
 	return &access.Viewer{Name: token}, nil
 }
 
-// Allowed is that of an identity.
-func (t *Tokens) Allowed(_ context.Context, v *access.Viewer, _ []string) (func(string) bool, error) {
+// Allowed is that of an identity: like a review, its answer is about the namespaces that are
+// there now.
+func (t *Tokens) Allowed(_ context.Context, v *access.Viewer, there []string) (func(string) bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err != nil {
 		return nil, fmt.Errorf("review rights: %w", t.err)
 	}
 	namespaces, ok := t.all[v.Name]
-	return func(n string) bool { return ok && (namespaces == nil || slices.Contains(namespaces, n)) }, nil
+	return func(n string) bool {
+		return ok && (namespaces == nil || slices.Contains(namespaces, n) && slices.Contains(there, n))
+	}, nil
 }
 
 // Forget is that of an identity.

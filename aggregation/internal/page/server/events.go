@@ -38,15 +38,31 @@ func wants(view string) (func(types.NamespacedName) bool, error) {
 
 // currentRights are what an open stream may report, while they are reviewed again.
 type currentRights struct {
-	allowed atomic.Pointer[func(string) bool]
+	atomic.Pointer[rights]
+	// outdated: something has changed in a namespace that was not there at the last review.
+	outdated atomic.Bool
 }
 
-func (c *currentRights) allow(namespace string) bool { return (*c.allowed.Load())(namespace) }
+func (c *currentRights) allow(namespace string) bool {
+	now := c.Load()
+	if now.allowed(namespace) {
+		return true
+	}
+	if _, reviewed := slices.BinarySearch(now.namespaces, namespace); !reviewed {
+		c.outdated.Store(true)
+	}
+	return false
+}
 
-// replace takes new rights, and reports false when one that was there is gone.
-func (c *currentRights) replace(allowed func(string) bool, namespaces []string) bool {
-	before := *c.allowed.Swap(&allowed)
-	return !slices.ContainsFunc(namespaces, func(n string) bool { return before(n) && !allowed(n) })
+// replace stores new rights. It reports whether one that was there is gone, and whether one
+// came.
+func (c *currentRights) replace(now *rights) (lost, gained bool) {
+	before := c.Swap(now)
+	for _, n := range now.namespaces {
+		lost = lost || before.allowed(n) && !now.allowed(n)
+		gained = gained || !before.allowed(n) && now.allowed(n)
+	}
+	return lost, gained
 }
 
 // events notifies an open page when to refresh.
@@ -56,9 +72,10 @@ func (s *Server) events(v *visit) {
 		s.refuse(v, err)
 		return
 	}
-	rights := &currentRights{}
-	rights.allowed.Store(&v.allowed)
-	stream, err := s.hub.Open(v.viewer.Name, func(key types.NamespacedName) bool { return about(key) && rights.allow(key.Namespace) })
+	current := &currentRights{}
+	first := v.rights // the visit's change while others read these
+	current.Store(&first)
+	stream, err := s.hub.Open(v.viewer.Name, func(key types.NamespacedName) bool { return about(key) && current.allow(key.Namespace) })
 	if errors.Is(err, live.ErrTooMany) {
 		v.w.Header().Set("Retry-After", "15")
 		writeError(v.w, http.StatusTooManyRequests, err)
@@ -82,24 +99,32 @@ func (s *Server) events(v *visit) {
 	}
 	// What changed after the page was read, or while its last stream was broken, is in no event.
 	if send(fmt.Sprintf("retry: 2000\n\nevent: changed\ndata: {\"version\":%d}\n\n", s.hub.Moment())) {
-		s.stream(v, stream, rights, send)
+		s.stream(v, stream, current, send)
 	}
 }
 
-func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, send func(string) bool) {
+func (s *Server) stream(v *visit, stream *live.Stream, current *currentRights, send func(string) bool) {
 	recheck := time.NewTicker(s.recheck)
 	defer recheck.Stop()
 	for {
 		ctx, cancel := context.WithTimeout(v.r.Context(), s.ping)
 		version, err := stream.Next(ctx)
 		cancel()
+		due := current.outdated.Swap(false)
 		select {
 		case <-recheck.C:
-			if !s.stillAllowed(v, rights) {
+			due = true
+		default:
+		}
+		if due {
+			allowed, gained := s.review(v, current)
+			if !allowed {
 				send("event: logout\ndata: {}\n\n")
 				return
 			}
-		default:
+			if gained {
+				version, err = s.hub.Moment(), nil
+			}
 		}
 		switch {
 		case v.r.Context().Err() != nil:
@@ -114,15 +139,18 @@ func (s *Server) stream(v *visit, stream *live.Stream, rights *currentRights, se
 	}
 }
 
-// stillAllowed asks again who it is. An API server that does not answer ends a stream,
-// too: the page then requests what is new by itself and shows the answer.
-func (s *Server) stillAllowed(v *visit, rights *currentRights) bool {
+// review authenticates and authorizes an open stream again; allowed is false when it may not
+// go on, gained true when there is more to see. An API server that does not answer ends a
+// stream, too: the page then requests what is new by itself and shows the answer.
+func (s *Server) review(v *visit, current *currentRights) (allowed, gained bool) {
 	before := v.viewer.Name
 	if err := s.gate.identify(v.r.Context(), v); err != nil || v.viewer.Name != before {
-		return false
+		return false, false
 	}
 	if err := s.gate.authorize(v.r.Context(), v); err != nil {
-		return false
+		return false, false
 	}
-	return rights.replace(v.allowed, s.Fleet.Namespaces())
+	now := v.rights
+	lost, gained := current.replace(&now)
+	return !lost, gained
 }

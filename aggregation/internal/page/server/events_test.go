@@ -55,7 +55,7 @@ func expect(t *testing.T, lines <-chan string, want, not string) {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("never heard %q", want)
+			t.Fatalf("no %q within a minute", want)
 		}
 	}
 }
@@ -104,4 +104,17 @@ func TestEvents_streamBeginsWithAChange(t *testing.T) {
 		for range lines { // it ends
 		}
 	}
+}
+
+// A namespace that comes while a page is open is reviewed when something in it changes.
+func TestEvents_newNamespaceIsReviewed(t *testing.T) {
+	w := newWorld(t)
+	w.server.ping, w.server.recheck = 20*time.Millisecond, time.Hour
+	lines := w.stream("/events?view=fleet", "c")
+	expect(t, lines, "event: changed", "")
+	w.fleet.Put(set("team-d", "other"), pagetest.Row{Name: "other-eu-1", Cluster: "eu-1"})
+	expect(t, lines, ": nothing new", "changed")
+	expect(t, lines, ": nothing new", "changed")
+	w.fleet.Put(set("team-c", "new"), pagetest.Row{Name: "new-eu-1", Cluster: "eu-1"})
+	expect(t, lines, "event: changed", "")
 }

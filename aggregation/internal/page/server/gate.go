@@ -81,11 +81,11 @@ func failed(failures *rate.Limiter, err error) error {
 }
 
 func (g *gate) authorize(ctx context.Context, v *visit) (err error) {
-	namespaces := g.namespaces()
-	if v.allowed, err = g.identity.Allowed(ctx, v.viewer, namespaces); err != nil {
+	v.namespaces = g.namespaces()
+	if v.allowed, err = g.identity.Allowed(ctx, v.viewer, v.namespaces); err != nil {
 		return err
 	}
-	if !v.allowed("") && !slices.ContainsFunc(namespaces, v.allowed) {
+	if !v.allowed("") && !slices.ContainsFunc(v.namespaces, v.allowed) {
 		return errNothing
 	}
 	return nil

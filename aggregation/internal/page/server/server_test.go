@@ -45,7 +45,7 @@ func set(namespace, name string) types.NamespacedName {
 }
 
 func newWorld(t *testing.T, changes ...func(*Options)) *world {
-	w := &world{t: t, fleet: pagetest.New(), tokens: pagetest.NewTokens(map[string][]string{"all": nil, "a": {"team-a"}, "b": {"team-b"}, "nobody": {}})}
+	w := &world{t: t, fleet: pagetest.New(), tokens: pagetest.NewTokens(map[string][]string{"all": nil, "a": {"team-a"}, "b": {"team-b"}, "c": {"team-b", "team-c"}, "nobody": {}})}
 	quota := func(app string) []v1alpha1.Condition {
 		return []v1alpha1.Condition{{Type: "SyncError", Message: "deployments.apps \"" + app + "\" is forbidden: exceeded quota"}}
 	}

@@ -16,13 +16,13 @@ import (
 
 // visit is one request of an authenticated viewer.
 type visit struct {
-	w       http.ResponseWriter
-	r       *http.Request
-	viewer  *access.Viewer
-	allowed func(namespace string) bool
-	now     time.Time
-	// moment is that of the change for which an open page requests
-	// parts of it; 0: it wants what is there now.
+	w      http.ResponseWriter
+	r      *http.Request
+	viewer *access.Viewer
+	rights
+	now time.Time
+	// moment is that of the change for which an open page requests parts of it; 0: it wants
+	// what is there now.
 	moment uint64
 }
 
@@ -88,4 +88,10 @@ func (v *visit) since(stamp string) *ui.When {
 		return nil // an empty one, or none: nothing to show
 	}
 	return ui.NewWhen(t, v.now)
+}
+
+// rights are what a viewer may see of the namespaces that were reviewed.
+type rights struct {
+	allowed    func(namespace string) bool
+	namespaces []string // sorted
 }
