@@ -61,7 +61,7 @@ func olmImageHolds(t *testing.T, images, version, folder string) {
 		}
 	}
 	root, names := unpack(t, img)
-	if len(names) < 6 { // two folders, the annotations, and at least a ClusterServiceVersion, a CRD and a Service
+	if len(names) < 5 { // two folders, the annotations, and at least a ClusterServiceVersion and a Service
 		t.Errorf("the image holds %q", names)
 	}
 	for _, name := range names {
