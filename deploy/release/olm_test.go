@@ -104,8 +104,8 @@ func (p *publisher) olmIsValid(t *testing.T, out string, bundle *manifests.Bundl
 			}
 		}
 	}
-	if results < len(all) {
-		t.Errorf("%d validators gave %d results: some had nothing to look at", len(all), results)
+	if results != len(all)-1 { // the bundle has no CRD
+		t.Errorf("%d validators gave %d results, want one of each but that of CRDs", len(all), results)
 	}
 	for says, because := range warned {
 		if !heard[says] {
