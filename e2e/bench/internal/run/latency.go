@@ -19,9 +19,6 @@ import (
 const (
 	// latencyRate is how many changes a second latencies are measured at: a trickle.
 	latencyRate = 5
-	// trickleReports is how many reports a trickle changes at most. How long a change waits, and
-	// how many share a write, goes by how often its report changes, not by how many there are.
-	trickleReports = 10
 	// trickleRows is how many rows a report has for which the targets of a trickle are made. A
 	// smaller one costs little and is gathered less, so its writes may be more; a larger one is
 	// gathered for longer and costs more all the same, so its rows may come later.

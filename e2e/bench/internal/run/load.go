@@ -21,6 +21,10 @@ import (
 // pulled selects what propagation writes.
 const pulled = "?labelSelector=" + contract.PullLabel + "%3Dtrue"
 
+// trickleReports is how many reports a trickle changes at most. How long a change waits, and
+// how many share a write, goes by how often its report changes, not by how many there are.
+const trickleReports = 10
+
 // load plays what surrounds the product on the hub and at the edge.
 type load struct {
 	hub      *hub.Client
