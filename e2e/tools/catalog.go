@@ -9,28 +9,6 @@ import (
 	"strings"
 )
 
-// part is one thing the builder puts into bin/: a binary, or a folder of files copied from pinned modules.
-type part struct {
-	// name is what people call the part, and the file or folder under bin/.
-	name string
-	// module is the folder of the tool module that pins the part's version.
-	module string
-	// pkg is the main package to build; empty for copied files.
-	pkg string
-	// ldflags are linker flags beyond those that every binary gets, for parts that report their version. {version}, {major} and
-	// {minor} stand for the version that the tool module pins versionOf at.
-	ldflags   string
-	versionOf string
-	// tags are build tags, comma-separated; empty: none.
-	tags string
-	// edit is the one change made to the part's source before it is built, or nil.
-	edit *edit
-	// copies are the files to copy instead of building a package.
-	copies []copyRule
-	// groups are the names that stand for this part and others.
-	groups []string
-}
-
 const (
 	groupAll    = "all"      // everything
 	groupTest   = "test"     // what envtest needs
