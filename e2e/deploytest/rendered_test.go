@@ -23,8 +23,8 @@ func rendered(elements ...string) string {
 	return deployPath(append([]string{"rendered"}, elements...)...)
 }
 
-// argocdWithPlugin renders Argo CD's own manifests with components below deploy/rendered.
-func argocdWithPlugin(t *testing.T, install, components string) []*unstructured.Unstructured {
+// argocdWithPlugin renders one of Argo CD's own manifests with the component.
+func argocdWithPlugin(t *testing.T, install string) []*unstructured.Unstructured {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/argoproj/argo-cd/v2")
 	list.Dir = filepath.Join(testkit.Root(), "e2e")
@@ -39,8 +39,7 @@ func argocdWithPlugin(t *testing.T, install, components string) []*unstructured.
 			t.Fatal(err)
 		}
 	}
-	text := fmt.Sprintf("{namespace: argocd, resources: [argo-cd/%s], components: [%s]}", install, components)
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("{namespace: argocd, resources: [argo-cd/"+install+"], components: [rendered]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := run(t, tool("kustomize"), "build", dir)
@@ -83,7 +82,7 @@ func pick(t *testing.T, list any, name string) map[string]any {
 // The repo-server gets the plugin beside it, in a pod that Pod Security admits, and
 // the sidecar has the repo-server's image.
 func TestRenderedComponent(t *testing.T) {
-	objects := argocdWithPlugin(t, "cluster-install", "rendered, rendered/ui")
+	objects := argocdWithPlugin(t, "cluster-install")
 	server := named(t, objects, "Deployment", "argocd-repo-server")
 	pod := field(t, server.Object, "spec", "template", "spec").(map[string]any)
 	if own, sidecar := pick(t, pod["containers"], "argocd-repo-server")["image"], pick(t, pod["containers"], "ocm")["image"]; own != sidecar {
@@ -93,11 +92,14 @@ func TestRenderedComponent(t *testing.T) {
 	if text := field(t, named(t, objects, "ConfigMap", config).Object, "data", "plugin.yaml"); text != readFile(t, rendered("argocd", "plugin.yaml")) {
 		t.Errorf("the sidecar's configuration is %v", text)
 	}
+	if found := field(t, named(t, objects, "ConfigMap", "argocd-cmd-params-cm").Object, "data", "reposerver.plugin.tar.exclusions"); found != ".git/*" {
+		t.Errorf("the repo-server leaves out %v", found)
+	}
 	ui := named(t, objects, "Deployment", "argocd-server")
 	uiPod := field(t, ui.Object, "spec", "template", "spec").(map[string]any)
 	extension := field(t, pick(t, uiPod["volumes"], "ocm-extension"), "configMap", "name").(string)
 	const file = "extension-manifestwork.js" // argocd-server serves what begins with "extension"
-	if field(t, named(t, objects, "ConfigMap", extension).Object, "data").(map[string]any)[file] != readFile(t, rendered("argocd", "ui", file)) {
+	if field(t, named(t, objects, "ConfigMap", extension).Object, "data").(map[string]any)[file] != readFile(t, rendered("argocd", file)) {
 		t.Error("the UI does not get the resource tab")
 	}
 	if mount := pick(t, pick(t, uiPod["containers"], "argocd-server")["volumeMounts"], "ocm-extension"); mount["mountPath"] != "/tmp/extensions/ocm" {
@@ -116,22 +118,10 @@ func TestRenderedComponent(t *testing.T) {
 	}
 }
 
-// Argo CD without its server, as core-install has it, takes the component without the resource tab.
-func TestRenderedComponentWithoutServer(t *testing.T) {
-	objects := argocdWithPlugin(t, "core-install", "rendered")
-	pod := field(t, named(t, objects, "Deployment", "argocd-repo-server").Object, "spec", "template", "spec").(map[string]any)
-	pick(t, pod["containers"], "ocm")
-	for _, o := range objects {
-		if strings.Contains(o.GetName(), "ocm-extension") || o.GetName() == "argocd-server" && o.GetKind() == "Deployment" {
-			t.Errorf("%s is there", identity(o))
-		}
-	}
-}
-
 // One text and one set of containers for every way to install Argo CD.
 func TestRenderedVariantsAreTheSame(t *testing.T) {
 	script := readFile(t, rendered("health.lua"))
-	component := argocdWithPlugin(t, "cluster-install", "rendered, rendered/ui")
+	component := argocdWithPlugin(t, "cluster-install")
 	values := parse(t, readFile(t, rendered("helm-values.yaml")))[0].Object
 	operator := parse(t, readFile(t, rendered("openshift", "argocd.yaml")))[0].Object
 	const key = "resource.customizations.health.work.open-cluster-management.io_ManifestWork"
@@ -163,28 +153,26 @@ func TestRenderedVariantsAreTheSame(t *testing.T) {
 	}
 
 	params := field(t, named(t, component, "ConfigMap", "argocd-cmd-params-cm").Object, "data").(map[string]any)
-	want := map[string]any{"reposerver.plugin.tar.exclusions": ".git/*", "reposerver.parallelism.limit": "8", "controller.resource.health.persist": "true"}
-	if diff := cmp.Diff(want, params); diff != "" {
-		t.Errorf("parameters of Argo CD: %s", diff)
-	}
-	if diff := cmp.Diff(want, field(t, values, "configs", "params")); diff != "" {
-		t.Errorf("helm: parameters of Argo CD: %s", diff)
+	if diff := cmp.Diff(params, field(t, values, "configs", "params")); diff != "" {
+		t.Errorf("helm: parameters of Argo CD differ (-kustomize +helm):\n%s", diff)
 	}
 	for key, where := range map[string][]string{
 		"reposerver.plugin.tar.exclusions":   {"repo", "ARGOCD_REPO_SERVER_PLUGIN_TAR_EXCLUSIONS"},
-		"reposerver.parallelism.limit":       {"repo", "ARGOCD_REPO_SERVER_PARALLELISM_LIMIT"},
 		"controller.resource.health.persist": {"controller", "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH"},
 	} {
-		if got := pick(t, field(t, operator, "spec", where[0], "env"), where[1])["value"]; got != want[key] {
-			t.Errorf("openshift: %s is %v, want %v", where[1], got, want[key])
+		if got := pick(t, field(t, operator, "spec", where[0], "env"), where[1])["value"]; got != params[key] {
+			t.Errorf("openshift: %s is %v, want %v", where[1], got, params[key])
 		}
+		delete(params, key)
+	}
+	if len(params) > 0 {
+		t.Errorf("openshift: parameters of Argo CD that have no counterpart: %v", params)
 	}
 	volume := pick(t, pod["volumes"], "ocm-tmp")
-	if diff := cmp.Diff(volume, pick(t, field(t, values, "repoServer", "volumes"), "ocm-tmp")); diff != "" {
-		t.Errorf("helm: ocm-tmp: %s", diff)
-	}
-	if diff := cmp.Diff(volume, pick(t, field(t, operator, "spec", "repo", "volumes"), "ocm-tmp")); diff != "" {
-		t.Errorf("openshift: ocm-tmp: %s", diff)
+	for where, volumes := range map[string]any{"helm": field(t, values, "repoServer", "volumes"), "openshift": field(t, operator, "spec", "repo", "volumes")} {
+		if diff := cmp.Diff(volume, pick(t, volumes, "ocm-tmp")); diff != "" {
+			t.Errorf("%s: the sidecar's folder differs (-kustomize +%s):\n%s", where, where, diff)
+		}
 	}
 
 	plugin := parse(t, readFile(t, rendered("argocd", "plugin.yaml")))[0].Object
@@ -343,5 +331,16 @@ func TestRenderedExamplesApplyStrictly(t *testing.T) {
 	}
 	if text := readFile(t, rendered("app-set.yaml")); !strings.Contains(text, contract.RenderedLabel+`: "true"`) || strings.Contains(text, contract.PullLabel) {
 		t.Error("the ApplicationSet's labels are not those of rendered mode alone")
+	}
+}
+
+// An Argo CD without UI gets the plugin as well.
+func TestRenderedComponent_fitsAnArgoCDWithoutServer(t *testing.T) {
+	objects := argocdWithPlugin(t, "core-install")
+	named(t, objects, "Deployment", "argocd-repo-server")
+	for _, o := range objects {
+		if o.GetKind() == "Deployment" && o.GetName() == "argocd-server" {
+			t.Error("the core installation has a server: it proves nothing")
+		}
 	}
 }

@@ -11,7 +11,7 @@ import {chromium} from 'playwright-core';
 
 const require = createRequire(import.meta.url);
 const umd = (name, file) => path.join(path.dirname(require.resolve(`${name}/package.json`)), 'umd', file);
-const extension = path.join(import.meta.dirname, '../../deploy/rendered/argocd/ui/extension-manifestwork.js');
+const extension = path.join(import.meta.dirname, '../../deploy/rendered/argocd/extension-manifestwork.js');
 
 const said = (type, status, message = '', observedGeneration = 3) => ({type, status, message, observedGeneration});
 const manifest = (kind, name, ...conditions) => ({resourceMeta: {group: '', kind, namespace: 'guestbook', name}, conditions: [said('Applied', 'True'), ...conditions]});
