@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -27,6 +28,8 @@ func TestChartRefusesWrongValues(t *testing.T) {
 		{"image.registry=registry.example.com/", "registry", "the slash is the chart's"},
 		{"reportsSizeLimit=64", "reportsSizeLimit", "64 bytes can only be a mistake"},
 		{"networkPolicy=false", "networkPolicy", "the switch is called enabled"},
+		{"networkPolicy.apiServerPorts={api}", "apiServerPorts", "a port has a number"},
+		{"networkPolicy.apiServerPorts=null", "apiServerPorts", "without a port no pod reaches the API server"},
 	}
 	for _, c := range cases {
 		t.Run(c.value, func(t *testing.T) {
@@ -75,6 +78,37 @@ func TestChartValues(t *testing.T) {
 		case "NetworkPolicy", "PodDisruptionBudget", "CustomResourceDefinition":
 			t.Errorf("%s is rendered though switched off", identity(o))
 		}
+	}
+}
+
+// What is said of pods is true of every pod, those of what is off by default included.
+func TestChartValuesOfAllPods(t *testing.T) {
+	objects := chart(t, "gitopscluster.enabled=true", "rendered.enabled=true", "networkPolicy.apiServerPorts={8443,16443}", "podLabels.team=a", "podAnnotations.scrape=no",
+		"affinity.nodeAffinity.x=y", "priorityClassName=high", "nodeSelector.role=infra", "tolerations[0].operator=Exists", "image.pullSecrets[0].name=pull")
+	pods, policies := 0, 0
+	for _, o := range objects {
+		switch o.GetKind() {
+		case "Deployment":
+			pods++
+			template := field(t, o.Object, "spec", "template").(map[string]any)
+			for _, path := range [][]string{
+				{"metadata", "labels", "team"}, {"metadata", "annotations", "scrape"}, {"spec", "affinity", "nodeAffinity"}, {"spec", "priorityClassName"},
+				{"spec", "nodeSelector", "role"}, {"spec", "tolerations"}, {"spec", "imagePullSecrets"},
+			} {
+				if _, found, _ := unstructured.NestedFieldNoCopy(template, path...); !found {
+					t.Errorf("%s: the pod has no %s", o.GetName(), strings.Join(path, "."))
+				}
+			}
+		case "NetworkPolicy":
+			policies++
+			want := []any{map[string]any{"protocol": "TCP", "port": 8443.0}, map[string]any{"protocol": "TCP", "port": 16443.0}}
+			if diff := cmp.Diff(want, field(t, o.Object, "spec", "egress").([]any)[1].(map[string]any)["ports"]); diff != "" {
+				t.Errorf("%s: %s", o.GetName(), diff)
+			}
+		}
+	}
+	if pods != 3 || policies != 3 {
+		t.Errorf("%d Deployments and %d NetworkPolicies, want 3 of each", pods, policies)
 	}
 }
 

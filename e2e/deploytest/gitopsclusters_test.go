@@ -4,6 +4,7 @@
 package deploytest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,7 @@ func TestGitOpsClusters(t *testing.T) {
 		"rbac.authorization.k8s.io/v1 ClusterRole /multicluster-integrations-gitopscluster",
 		"rbac.authorization.k8s.io/v1 ClusterRoleBinding /multicluster-integrations-gitopscluster",
 		"rbac.authorization.k8s.io/v1 Role argocd/multicluster-integrations-gitopscluster",
+		"rbac.authorization.k8s.io/v1 Role argocd/multicluster-integrations-propagation",
 		"rbac.authorization.k8s.io/v1 Role multicluster-integrations/multicluster-integrations-gitopscluster",
 		"rbac.authorization.k8s.io/v1 RoleBinding argocd/multicluster-integrations-gitopscluster",
 		"rbac.authorization.k8s.io/v1 RoleBinding multicluster-integrations/multicluster-integrations-gitopscluster",
@@ -138,6 +140,27 @@ func TestNoRightsWithoutAgents(t *testing.T) {
 	}
 	if rights == 0 {
 		t.Fatal("no rights found: the test proves nothing")
+	}
+}
+
+// One binary at a time may write the Secrets that Argo CD reads as clusters, wherever it lives.
+func TestSecretsHaveOneWriter(t *testing.T) {
+	for _, overlay := range []string{"ocm", "rhacm"} {
+		writers := func(objects []*unstructured.Unstructured) string {
+			found := map[string]bool{}
+			for r := range grantedRights(t, objects) {
+				if r.resource == "secrets" && !slices.Contains([]string{"get", "list", "watch"}, r.verb) {
+					found[r.binary] = true
+				}
+			}
+			return strings.Join(slices.Sorted(maps.Keys(found)), " ")
+		}
+		if got := writers(kustomize(t, overlay)); got != "propagation" {
+			t.Errorf("%s: Secrets are written by %q, want propagation", overlay, got)
+		}
+		if got := writers(component(t, overlay, "gitopsclusters")); got != "gitopscluster" {
+			t.Errorf("%s with gitopsclusters: Secrets are written by %q, want gitopscluster", overlay, got)
+		}
 	}
 }
 

@@ -123,6 +123,34 @@ func TestInstallUpgradeUninstall(t *testing.T) {
 	}
 }
 
+// RHACM's operator owns the CRD of reports: beside it the rhacm overlay is installed, upgraded and
+// removed without a conflict, and leaves the CRD as it is.
+func TestInstallBesideRHACMsDefinition(t *testing.T) {
+	for _, name := range []string{"argocd", "openshift-gitops", "open-cluster-management"} {
+		needNamespace(t, name)
+	}
+	crd := parse(t, readFile(t, deployPath("base", "crd", "apps.open-cluster-management.io_multiclusterapplicationsetreports.yaml")))[0]
+	crd.SetAnnotations(map[string]string{"installer.multicluster.openshift.io/release-version": "2.15.0"})
+	versions := field(t, crd.Object, "spec", "versions").([]any)
+	versions[0].(map[string]any)["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)["description"] = "RHACM's own"
+	file := writeJSON(t, crd)
+	kubectl(t, "apply", "--server-side", "--field-manager=multiclusterhub-operator", "--force-conflicts", "-f", file)
+	defer kubectl(t, "delete", "--wait", "--timeout=2m", "-f", file)
+	content := func() string {
+		out, _ := kubectl(t, "get", "crd", crd.GetName(), "-o", "jsonpath={.metadata.generation} {.metadata.labels} {.metadata.annotations} {.metadata.managedFields[*].manager}")
+		return out
+	}
+	kubectl(t, "wait", "--for=condition=Established", "crd/"+crd.GetName())
+	before := content()
+	overlay := render(t, "rhacm", unchanged)
+	apply(t, overlay)
+	apply(t, render(t, "rhacm-ha", unchanged))
+	kubectl(t, "delete", "--ignore-not-found", "--wait", "--timeout=2m", "-f", overlay)
+	if after := content(); after != before || !strings.Contains(after, "multiclusterhub-operator") {
+		t.Errorf("the CRD is now %q, was %q", after, before)
+	}
+}
+
 // defaulted finds the one object that the API server itself writes to later.
 func defaulted(p cmp.Path) bool {
 	index, ok := p.Last().(cmp.MapIndex)

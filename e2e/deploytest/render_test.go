@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,15 +27,15 @@ const namespace = "multicluster-integrations"
 // binaries are the names of the three containers, which are also their modules'.
 var binaries = []string{"propagation", "resourcesync", "aggregation"}
 
-// variants are the overlays, and for each the chart's values that must render the same.
+// variants are the overlays, and for each the chart's values, or files of them, that must render the same.
 var variants = []struct {
 	overlay string
 	values  []string
 }{
 	{"ocm", nil},
 	{"ha", []string{"replicas=2"}},
-	{"rhacm", []string{"argocd.namespace=openshift-gitops", "openshift.serviceCA=true", "rhacm.namespace=open-cluster-management", "search.networkPolicy=true"}},
-	{"rhacm-ha", []string{"argocd.namespace=openshift-gitops", "openshift.serviceCA=true", "rhacm.namespace=open-cluster-management", "search.networkPolicy=true", "replicas=2"}},
+	{"rhacm", []string{"values-rhacm.yaml"}},
+	{"rhacm-ha", []string{"values-rhacm.yaml", "replicas=2"}},
 }
 
 func deployPath(elements ...string) string {
@@ -72,6 +73,10 @@ func kustomize(t *testing.T, overlay string) []*unstructured.Unstructured {
 func helmArgs(verb string, values ...string) []string {
 	args := []string{verb, namespace, deployPath("chart"), "--namespace", namespace, "--kube-version", "1.34.0"}
 	for _, v := range values {
+		if strings.HasSuffix(v, ".yaml") {
+			args = append(args, "--values", deployPath("chart", v))
+			continue
+		}
 		args = append(args, "--set", v)
 	}
 	return args

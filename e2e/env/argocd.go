@@ -23,14 +23,6 @@ const (
 	repoErrorSeconds = "1"
 )
 
-// repoServer is a repository server, which every cluster of its generation uses. Its
-// address is known once started is closed.
-type repoServer struct {
-	address string
-	redis   string
-	started chan struct{}
-}
-
 // startRepoServer starts the repository server of a generation. It keeps no state
 // and needs no cluster.
 func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoServer) error {
@@ -63,17 +55,6 @@ func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoS
 	}
 	close(server.started)
 	return p.awaitHTTP(ctx, "http://"+local(ports[1])+"/healthz?full=true")
-}
-
-// awaitRepoServer returns the address of a generation's repository server once it runs.
-func (f *Fleet) awaitRepoServer(ctx context.Context, g generation) (address string, err error) {
-	server := f.repoServers[g]
-	select {
-	case <-server.started:
-		return server.address, nil
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
 }
 
 // serveRepository serves the repository under the address that the examples name,
@@ -132,7 +113,7 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	if err != nil {
 		return err
 	}
-	repoServer, err := f.awaitRepoServer(ctx, c.parts)
+	repoServer, err := f.repoServers[c.parts].await(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +163,7 @@ func (f *Fleet) startApplicationSets(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	repoServer, err := f.awaitRepoServer(ctx, newest)
+	repoServer, err := f.repoServers[newest].await(ctx)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 	if err != nil {
 		return nil, err
 	}
-	repoServer, err := f.awaitRepoServer(ctx, newest)
+	repoServer, err := f.repoServers[newest].await(ctx)
 	if err != nil {
 		return nil, err
 	}

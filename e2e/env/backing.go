@@ -8,14 +8,6 @@ import (
 	"strings"
 )
 
-// addresses are where the backing program listens.
-type addresses struct {
-	etcd string
-	// redis is one per Argo CD: one per managed cluster, then the repository servers'.
-	redis []string
-	git   string
-}
-
 // startBacking starts etcd for every API server and, for a whole fleet, Redis and git.
 func (f *Fleet) startBacking(ctx context.Context) error {
 	binary, err := part("backing")
@@ -43,11 +35,4 @@ func (f *Fleet) startBacking(ctx context.Context) error {
 		return err
 	}
 	return p.awaitHTTP(ctx, f.backing.etcd+"/health")
-}
-
-// takePorts returns n free ports.
-func (f *Fleet) takePorts(n int) ([]int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.ports.take(n)
 }

@@ -82,13 +82,13 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
 	}))
 }
 
-func (f *Fleet) startControllers(ctx context.Context, c *Cluster, controllers []string) error {
+func (ps *processes) startControllers(ctx context.Context, c *Cluster, controllers []string) error {
 	binary, err := part("kube-controller-manager")
 	if err != nil {
 		return err
 	}
 	file := func(name string) string { return filepath.Join(c.folder, name) }
-	p, err := f.run(ctx, command{name: c.Name + "-controllers", args: []string{
+	p, err := ps.run(ctx, command{name: c.Name + "-controllers", args: []string{
 		binary, "--kubeconfig=" + c.Kubeconfig, "--secure-port=0", "--leader-elect=false", "--controllers=" + strings.Join(controllers, ","),
 		"--service-account-private-key-file=" + file("tokens.key"), "--root-ca-file=" + file("ca.crt"),
 		"--cluster-signing-cert-file=" + file("ca.crt"), "--cluster-signing-key-file=" + file("ca.key"), "--profiling=false",

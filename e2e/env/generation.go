@@ -25,11 +25,3 @@ func (g generation) part(name string) (string, error) { return part(name + strin
 func (g generation) crds(elements ...string) string {
 	return filepath.Join(append([]string{testkit.Root(), "bin", "crds" + string(g)}, elements...)...)
 }
-
-// generations lists those that the fleet runs, the newest first.
-func (f *Fleet) generations() []generation {
-	if len(f.options.Old) > 0 {
-		return []generation{newest, oldest}
-	}
-	return []generation{newest}
-}

@@ -31,11 +31,11 @@ func newRepository(ctx context.Context, root string) (*Repository, error) {
 	if err := os.MkdirAll(r.work, 0o700); err != nil {
 		return nil, err
 	}
-	bare := filepath.Join(root, "apps.git")
+	origin := filepath.Join(root, "apps.git")
 	for _, args := range [][]string{
-		{"init", "--quiet", "--bare", "--initial-branch=main", bare},
+		{"init", "--quiet", "--bare", "--initial-branch=main", origin},
 		{"init", "--quiet", "--initial-branch=main"},
-		{"remote", "add", "origin", bare},
+		{"remote", "add", "origin", origin},
 	} {
 		if _, err := r.git(ctx, args...); err != nil {
 			return nil, err

@@ -26,23 +26,23 @@ const (
 // identity writes a kubeconfig for a ServiceAccount of the cluster and returns
 // its path. The token is in a file beside it, written anew at half its life for
 // as long as the fleet runs, as a kubelet would do.
-func (f *Fleet) identity(ctx context.Context, c *Cluster, namespace, account string, life time.Duration) (string, error) {
+func (ps *processes) identity(ctx context.Context, c *Cluster, namespace, account string, life time.Duration) (string, error) {
 	path := tokenFile(c, account)
 	if err := c.writeToken(ctx, namespace, account, path, life); err != nil {
 		return "", err
 	}
-	f.workers.Go(func() {
+	ps.workers.Go(func() {
 		next := time.NewTimer(life / 2)
 		defer next.Stop()
 		for {
 			select {
-			case <-f.ctx.Done():
+			case <-ps.ctx.Done():
 				return
 			case <-next.C:
 			}
 			after := life / 2
-			if err := c.writeToken(f.ctx, namespace, account, path, life); err != nil {
-				f.options.Progress(err.Error())
+			if err := c.writeToken(ps.ctx, namespace, account, path, life); err != nil {
+				ps.options.Progress(err.Error())
 				after = 5 * time.Second // there is half a life left to succeed
 			}
 			next.Reset(after)
@@ -51,7 +51,7 @@ func (f *Fleet) identity(ctx context.Context, c *Cluster, namespace, account str
 	return c.writeKubeconfig(account, &clientcmdapi.AuthInfo{TokenFile: path})
 }
 
-// tokenFile returns the path of the token that [Fleet.identity] keeps current.
+// tokenFile returns the path of the token that [processes.identity] keeps current.
 func tokenFile(c *Cluster, account string) string { return filepath.Join(c.folder, account+".token") }
 
 func (c *Cluster) writeToken(ctx context.Context, namespace, account, path string, life time.Duration) error {

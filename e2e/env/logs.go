@@ -33,17 +33,3 @@ func tail(path string) string {
 	}
 	return fmt.Sprintf("  the end of %s:\n%s", filepath.Base(path), strings.Join(lines, "\n"))
 }
-
-// KeepLogs moves the logs to a folder of their own that outlives the fleet, and
-// returns its path. What still runs keeps writing there.
-func (f *Fleet) KeepLogs() (string, error) {
-	kept, err := os.MkdirTemp("", "multicluster-integrations-logs-")
-	if err != nil {
-		return "", fmt.Errorf("keep the logs: %w", err)
-	}
-	target := filepath.Join(kept, logFolder)
-	if err := os.Rename(filepath.Join(f.folder, logFolder), target); err != nil {
-		return "", fmt.Errorf("keep the logs: %w", err)
-	}
-	return target, nil
-}

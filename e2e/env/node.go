@@ -20,12 +20,12 @@ const NodeName = "fake-1"
 
 // startNode starts kwok, which plays the node of a managed cluster, so that
 // Deployments become available.
-func (f *Fleet) startNode(ctx context.Context, c *Cluster) error {
+func (ps *processes) startNode(ctx context.Context, c *Cluster) error {
 	binary, err := part("kwok")
 	if err != nil {
 		return err
 	}
-	port, err := f.port()
+	port, err := ps.port()
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (f *Fleet) startNode(ctx context.Context, c *Cluster) error {
 	for _, stage := range stages {
 		args = append(args, "--config="+stage)
 	}
-	p, err := f.run(ctx, command{name: c.Name + "-kwok", args: args})
+	p, err := ps.run(ctx, command{name: c.Name + "-kwok", args: args})
 	if err != nil {
 		return err
 	}

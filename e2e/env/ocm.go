@@ -52,22 +52,6 @@ func (l listener) ready(ctx context.Context) error { return l.awaitPort(ctx, l.p
 // agentRestarts is how often a binary of Open Cluster Management may end by itself.
 const agentRestarts = 2
 
-// runOCM starts one of the binaries of Open Cluster Management on a port of its own.
-func (f *Fleet) runOCM(ctx context.Context, parts generation, name string, args ...string) (listener, error) {
-	path, err := parts.part("ocm")
-	if err != nil {
-		return listener{}, err
-	}
-	port, err := f.port()
-	if err != nil {
-		return listener{}, err
-	}
-	// A registration agent that reads the hub's kubeconfig while its other half writes it ends,
-	// and counts on the kubelet.
-	p, err := f.run(ctx, command{name: name, args: append(append([]string{path}, args...), "--listen="+local(port), "--disable-leader-election"), restarts: agentRestarts})
-	return listener{p, port}, err
-}
-
 // register runs the registration agent of a managed cluster until the hub has
 // signed its certificate and calls it available, then the work agent with that
 // certificate.
@@ -119,16 +103,6 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	return work.ready(ctx)
 }
 
-func (f *Fleet) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (listener, error) {
-	identity, err := f.identity(ctx, c, agentNamespace, "klusterlet-work", fleetLife)
-	if err != nil {
-		return listener{}, err
-	}
-	return f.runOCM(ctx, c.parts, c.Name+"-work-agent", "work", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
-		"--spoke-cluster-name="+c.Name, "--workload-source-driver=kube", "--workload-source-config="+toHub,
-		"--agent-id="+c.Name+"-agent", "--status-sync-interval="+f.options.StatusPoll.String())
-}
-
 // AwaitAvailable waits until the hub calls a managed cluster available.
 func (f *Fleet) AwaitAvailable(ctx context.Context, name string) error {
 	return Wait(ctx, "the hub to call "+name+" available", func(ctx context.Context) (bool, string) {
@@ -149,4 +123,30 @@ func conditionsText(c *clusterv1.ManagedCluster) string {
 		text += fmt.Sprintf("%s=%s (%s) ", condition.Type, condition.Status, condition.Message)
 	}
 	return text
+}
+
+// runOCM starts one of the binaries of Open Cluster Management on a port of its own.
+func (ps *processes) runOCM(ctx context.Context, parts generation, name string, args ...string) (listener, error) {
+	path, err := parts.part("ocm")
+	if err != nil {
+		return listener{}, err
+	}
+	port, err := ps.port()
+	if err != nil {
+		return listener{}, err
+	}
+	// A registration agent that reads the hub's kubeconfig while its other half writes it ends,
+	// and counts on the kubelet.
+	p, err := ps.run(ctx, command{name: name, args: append(append([]string{path}, args...), "--listen="+local(port), "--disable-leader-election"), restarts: agentRestarts})
+	return listener{p, port}, err
+}
+
+func (ps *processes) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (listener, error) {
+	identity, err := ps.identity(ctx, c, agentNamespace, "klusterlet-work", fleetLife)
+	if err != nil {
+		return listener{}, err
+	}
+	return ps.runOCM(ctx, c.parts, c.Name+"-work-agent", "work", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
+		"--spoke-cluster-name="+c.Name, "--workload-source-driver=kube", "--workload-source-config="+toHub,
+		"--agent-id="+c.Name+"-agent", "--status-sync-interval="+ps.options.StatusPoll.String())
 }

@@ -11,8 +11,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
@@ -25,7 +29,7 @@ type Process struct {
 	// Log is the path of its log.
 	Log string
 
-	fleet  *Fleet
+	fleet  *processes
 	health string // where a binary of the product says that it is ready
 	spec   supervisor.Spec
 
@@ -45,24 +49,24 @@ type command struct {
 }
 
 // run starts a process. Nothing of the environment of this program but PATH reaches it.
-func (f *Fleet) run(ctx context.Context, c command) (*Process, error) {
-	home := filepath.Join(f.folder, "home", c.name)
+func (ps *processes) run(ctx context.Context, c command) (*Process, error) {
+	home := filepath.Join(ps.folder, "home", c.name)
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
 	environment := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home}
-	if f.options.SaveMemory {
+	if ps.options.SaveMemory {
 		environment = append(environment, "GOGC=50")
 	}
 	environment = append(environment, c.env...)
-	log := filepath.Join(f.folder, logFolder, c.name+".log")
+	log := filepath.Join(ps.folder, logFolder, c.name+".log")
 	p := &Process{
-		Name: c.name, Log: log, fleet: f, restarts: c.restarts,
+		Name: c.name, Log: log, fleet: ps, restarts: c.restarts,
 		spec: supervisor.Spec{Args: c.args, Env: environment, Dir: home, Log: log},
 	}
-	f.mu.Lock()
-	f.processes[c.name] = p
-	f.mu.Unlock()
+	ps.mu.Lock()
+	ps.processes[c.name] = p
+	ps.mu.Unlock()
 	return p, p.Start(ctx)
 }
 
@@ -196,4 +200,154 @@ func (p *Process) explain(err error) error {
 		return nil
 	}
 	return fmt.Errorf("%w\n%s", err, tail(p.Log))
+}
+
+// processes are a fleet's, with what they share: a folder, ports, and an end.
+type processes struct {
+	options    Options
+	folder     string
+	supervisor *supervisor.Supervisor
+	ports      ports
+	began      time.Time
+
+	// ctx ends with the fleet; its cause is the first failure of a process.
+	ctx     context.Context //nolint:containedctx // a fleet lives on when the call that started it is over
+	cancel  context.CancelCauseFunc
+	workers sync.WaitGroup
+
+	mu        sync.Mutex
+	processes map[string]*Process
+}
+
+// bind returns a context that ends with ctx or at the first failure of a process,
+// with that failure as its cause.
+func (ps *processes) bind(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(ps.ctx, func() { cancel(context.Cause(ps.ctx)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// Context ends when the fleet stops or when a process ends by itself.
+func (ps *processes) Context() context.Context { return ps.ctx }
+
+// Err says why the fleet has ended: which process ended, with the end of its log. It
+// is nil before.
+func (ps *processes) Err() error { return context.Cause(ps.ctx) }
+
+func (ps *processes) fail(err error) { ps.cancel(err) }
+
+// Folder returns the fleet's temporary folder.
+func (ps *processes) Folder() string { return ps.folder }
+
+// Process returns a process by its name, or an error that lists the names.
+func (ps *processes) Process(name string) (*Process, error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if p := ps.processes[name]; p != nil {
+		return p, nil
+	}
+	var names []string
+	for each := range ps.processes {
+		names = append(names, each)
+	}
+	slices.Sort(names)
+	return nil, fmt.Errorf("no process is called %q; there are %q", name, names)
+}
+
+// Processes returns every process of the fleet, sorted by name.
+func (ps *processes) Processes() []*Process {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	all := make([]*Process, 0, len(ps.processes))
+	for _, p := range ps.processes {
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b *Process) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (ps *processes) progress(format string, args ...any) {
+	ps.options.Progress(fmt.Sprintf("%5.1fs  ", time.Since(ps.began).Seconds()) + fmt.Sprintf(format, args...))
+}
+
+// path returns a path below the fleet's folder.
+func (ps *processes) path(elements ...string) string {
+	return filepath.Join(append([]string{ps.folder}, elements...)...)
+}
+
+func (ps *processes) makeFolders() error {
+	for _, name := range []string{logFolder, "etcd", "git", "plugins", "plugin-work"} {
+		if err := os.MkdirAll(ps.path(name), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// port returns one free port.
+func (ps *processes) port() (int, error) {
+	taken, err := ps.takePorts(1)
+	if err != nil {
+		return 0, err
+	}
+	return taken[0], nil
+}
+
+// takePorts returns n free ports.
+func (ps *processes) takePorts(n int) ([]int, error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	return ps.ports.take(n)
+}
+
+// FreePort returns a port that is free on this machine, for the caller's own use.
+func (ps *processes) FreePort() (int, error) { return ps.port() }
+
+// KeepLogs moves the logs to a folder of their own that outlives the fleet, and
+// returns its path. What still runs keeps writing there.
+func (ps *processes) KeepLogs() (string, error) {
+	kept, err := os.MkdirTemp("", "multicluster-integrations-logs-")
+	if err != nil {
+		return "", fmt.Errorf("keep the logs: %w", err)
+	}
+	target := filepath.Join(kept, logFolder)
+	if err := os.Rename(filepath.Join(ps.folder, logFolder), target); err != nil {
+		return "", fmt.Errorf("keep the logs: %w", err)
+	}
+	return target, nil
+}
+
+// generations lists those that the fleet runs, the newest first.
+func (ps *processes) generations() []generation {
+	if len(ps.options.Old) > 0 {
+		return []generation{newest, oldest}
+	}
+	return []generation{newest}
+}
+
+// plugins is where the repo-server looks for the sockets of plugins.
+func (ps *processes) plugins() string { return ps.path("plugins") }
+
+// stage is one step of the start.
+type stage func(context.Context) error
+
+// parallel runs stages at the same time until all are done or one fails.
+func parallel(ctx context.Context, stages ...stage) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, s := range stages {
+		group.Go(func() error { return s(ctx) })
+	}
+	return group.Wait()
+}
+
+// Flag returns the value of a command-line argument "--name=value" of the process,
+// the last one when there are several; "" when there is none.
+func (p *Process) Flag(name string) string {
+	value := ""
+	for _, argument := range p.spec.Args {
+		if v, ok := strings.CutPrefix(argument, "--"+name+"="); ok {
+			value = v
+		}
+	}
+	return value
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -58,89 +59,6 @@ func Build(ctx context.Context) error {
 	return nil
 }
 
-// startProduct gives each binary its identity and its rights and starts it, once
-// per replica.
-func (f *Fleet) startProduct(ctx context.Context) error {
-	stages := make([]stage, 0, len(f.options.Product))
-	for _, name := range f.options.Product {
-		stages = append(stages, func(ctx context.Context) error {
-			identity, err := f.productIdentity(ctx, f.Hub, name)
-			if err != nil {
-				return fmt.Errorf("give %s its identity: %w", name, err)
-			}
-			for replica := range f.options.Replicas {
-				if err := f.startReplica(ctx, name, f.options.Sources, identity, replica); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	if err := parallel(ctx, stages...); err != nil {
-		return err
-	}
-	if len(f.options.Product) > 0 {
-		f.progress("hub: %s ready", strings.Join(f.options.Product, ", "))
-	}
-	return nil
-}
-
-// productIdentity makes a binary's ServiceAccount on a hub, binds it to its roles of
-// deploy and to nothing else, and returns its kubeconfig.
-func (f *Fleet) productIdentity(ctx context.Context, hub *Cluster, name string) (kubeconfig string, err error) {
-	files := []string{Roles(f.options.Sources, name)}
-	if name == GitOpsCluster {
-		files = []string{GitOpsClusters(f.options.Sources, "role.yaml")}
-		if f.options.Agents {
-			files = append(files, filepath.Join(f.options.Sources, "deploy", "components", "gitopsclusters-agent", "role.yaml"))
-		}
-	}
-	roles, err := ReadObjects(files...)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("its roles are not generated, run `make generate` first: %w", err)
-	}
-	if err != nil {
-		return "", err
-	}
-	if name == Aggregation && f.options.Rendered {
-		more, err := renderedRole()
-		if err != nil {
-			return "", err
-		}
-		roles = append(roles, more)
-	}
-	if name == Aggregation && f.options.Page {
-		more, err := pageRole(pageReader)
-		if err != nil {
-			return "", err
-		}
-		roles = append(roles, more)
-	}
-	return f.account(ctx, hub, name, roles)
-}
-
-// account makes a ServiceAccount on a hub with roles, which it makes as well, and returns
-// its kubeconfig.
-func (f *Fleet) account(ctx context.Context, hub *Cluster, name string, roles []*unstructured.Unstructured) (kubeconfig string, err error) {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
-	if err := hub.Client.Create(ctx, account); err != nil {
-		return "", err
-	}
-	for _, role := range roles {
-		binding, err := bindingFor(role, account)
-		if err != nil {
-			return "", err
-		}
-		if err := hub.Apply(ctx, role); err != nil {
-			return "", err
-		}
-		if err := hub.Client.Create(ctx, binding); err != nil {
-			return "", fmt.Errorf("bind %s %s: %w", role.GetKind(), role.GetName(), err)
-		}
-	}
-	return f.identity(ctx, hub, ProductNamespace, name, shortLife)
-}
-
 // Roles returns the path of a binary's roles in the checkout at root.
 func Roles(root, name string) string {
 	if name == RenderedMode {
@@ -168,10 +86,100 @@ func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount)
 	return nil, fmt.Errorf("%s %s: want roles only", role.GetKind(), role.GetName())
 }
 
+// product is the product's binaries on a hub.
+type product struct {
+	*processes
+	hub    *Cluster
+	search *search.Server // nil: there is none
+}
+
+// startProduct gives each binary its identity and its rights and starts it, once
+// per replica.
+func (pr *product) startProduct(ctx context.Context) error {
+	stages := make([]stage, 0, len(pr.options.Product))
+	for _, name := range pr.options.Product {
+		stages = append(stages, func(ctx context.Context) error {
+			identity, err := pr.productIdentity(ctx, pr.hub, name)
+			if err != nil {
+				return fmt.Errorf("give %s its identity: %w", name, err)
+			}
+			for replica := range pr.options.Replicas {
+				if err := pr.startReplica(ctx, name, pr.options.Sources, identity, replica); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := parallel(ctx, stages...); err != nil {
+		return err
+	}
+	if len(pr.options.Product) > 0 {
+		pr.progress("hub: %s ready", strings.Join(pr.options.Product, ", "))
+	}
+	return nil
+}
+
+// productIdentity makes a binary's ServiceAccount on a hub, binds it to its roles of
+// deploy and to nothing else, and returns its kubeconfig.
+func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name string) (kubeconfig string, err error) {
+	files := []string{Roles(pr.options.Sources, name)}
+	if name == GitOpsCluster {
+		files = []string{GitOpsClusters(pr.options.Sources, "role.yaml")}
+		if pr.options.Agents {
+			files = append(files, filepath.Join(pr.options.Sources, "deploy", "components", "gitopsclusters-agent", "role.yaml"))
+		}
+	}
+	roles, err := ReadObjects(files...)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("its roles are not generated, run `make generate` first: %w", err)
+	}
+	if err != nil {
+		return "", err
+	}
+	if name == Aggregation && pr.options.Rendered {
+		more, err := renderedRole()
+		if err != nil {
+			return "", err
+		}
+		roles = append(roles, more)
+	}
+	if name == Aggregation && pr.options.Page {
+		more, err := pageRole(pageReader)
+		if err != nil {
+			return "", err
+		}
+		roles = append(roles, more)
+	}
+	return pr.account(ctx, hub, name, roles)
+}
+
+// account makes a ServiceAccount on a hub with roles, which it makes as well, and returns
+// its kubeconfig.
+func (pr *product) account(ctx context.Context, hub *Cluster, name string, roles []*unstructured.Unstructured) (kubeconfig string, err error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
+	if err := hub.Client.Create(ctx, account); err != nil {
+		return "", err
+	}
+	for _, role := range roles {
+		binding, err := bindingFor(role, account)
+		if err != nil {
+			return "", err
+		}
+		if err := hub.Apply(ctx, role); err != nil {
+			return "", err
+		}
+		if err := hub.Client.Create(ctx, binding); err != nil {
+			return "", fmt.Errorf("bind %s %s: %w", role.GetKind(), role.GetName(), err)
+		}
+	}
+	return pr.identity(ctx, hub, ProductNamespace, name, shortLife)
+}
+
 // startReplica starts one replica of a binary of the checkout at sources. Replicas of
 // the same number share a pod's folder.
-func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig string, replica int, more ...string) error {
-	ports, err := f.takePorts(2)
+func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig string, replica int, more ...string) error {
+	ports, err := pr.takePorts(2)
 	if err != nil {
 		return err
 	}
@@ -179,7 +187,7 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 	if _, err := os.Stat(binary); err != nil {
 		return fmt.Errorf("%s is not built: %w", name, err)
 	}
-	intermediate := f.IntermediateDir(replica)
+	intermediate := pr.IntermediateDir(replica)
 	if err := os.MkdirAll(intermediate, 0o700); err != nil {
 		return err
 	}
@@ -187,12 +195,12 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 		binary, "--kubeconfig=" + kubeconfig,
 		"--metrics-bind-address=" + local(ports[0]), "--health-probe-bind-address=" + local(ports[1]),
 	}
-	own, err := f.arguments(name, intermediate)
+	own, err := pr.arguments(name, intermediate)
 	if err != nil {
 		return err
 	}
-	args = append(append(append(args, own...), f.options.Arguments[name]...), more...)
-	p, err := f.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args})
+	args = append(append(append(args, own...), pr.options.Arguments[name]...), more...)
+	p, err := pr.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args})
 	if err != nil {
 		return err
 	}
@@ -201,38 +209,102 @@ func (f *Fleet) startReplica(ctx context.Context, name, sources, kubeconfig stri
 }
 
 // arguments returns what the binary called name is started with by the fleet's options.
-func (f *Fleet) arguments(name, intermediate string) ([]string, error) {
+func (pr *product) arguments(name, intermediate string) ([]string, error) {
 	var args []string
 	if name != ResourceSync {
 		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
 	}
 	switch name {
 	case Propagation:
-		if f.options.GitOpsClusters {
+		if pr.options.GitOpsClusters {
 			args = append(args, "--register=false")
 		}
 	case ResourceSync:
-		args = append(append(args, "--intermediate-dir="+intermediate), f.searchArguments(tokenFile(f.Hub, name))...)
+		args = append(append(args, "--intermediate-dir="+intermediate), pr.searchArguments(tokenFile(pr.hub, name))...)
 	case Aggregation:
 		args = append(args, "--intermediate-dir="+intermediate)
-		if f.options.Rendered {
+		if pr.options.Rendered {
 			args = append(args, "--rendered")
 		}
-		if f.options.Page {
-			page, err := f.pageArguments()
+		if pr.options.Page {
+			page, err := pr.pageArguments()
 			if err != nil {
 				return nil, err
 			}
 			args = append(args, page...)
 		}
 	case GitOpsCluster:
-		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", f.options.Agents))
+		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", pr.options.Agents))
 	}
 	return args, nil
 }
 
 // IntermediateDir returns the folder that resourcesync and aggregation of one
 // replica share.
-func (f *Fleet) IntermediateDir(replica int) string {
-	return f.path("intermediate", fmt.Sprint(replica))
+func (pr *product) IntermediateDir(replica int) string {
+	return pr.path("intermediate", fmt.Sprint(replica))
+}
+
+// StartProductOn starts one binary of the product on another hub; number, past those of
+// the pods, tells its process ("propagation-<number>") from theirs.
+func (pr *product) StartProductOn(ctx context.Context, hub *Cluster, name string, number int) error {
+	identity, err := pr.productIdentity(ctx, hub, name)
+	if err != nil {
+		return err
+	}
+	return pr.startReplica(ctx, name, pr.options.Sources, identity, number)
+}
+
+// searchArguments tell resourcesync where search is, if there is one.
+func (pr *product) searchArguments(token string) []string {
+	if pr.search == nil {
+		return nil
+	}
+	return []string{"--search-url=" + pr.search.URL(), "--search-ca-file=" + pr.search.CAFile(), "--search-token-file=" + token, "--search-interval=2s"}
+}
+
+// renderedRole returns what deploy/components/rendered grants to aggregation.
+func renderedRole() (*unstructured.Unstructured, error) {
+	file := filepath.Join(testkit.Root(), "deploy", "components", "rendered", "aggregation.yaml")
+	objects, err := ReadObjects(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		if o.GetKind() == "ClusterRole" {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("%s has no ClusterRole", file)
+}
+
+// pageRole returns a ClusterRole of deploy/components/page.
+func pageRole(name string) (*unstructured.Unstructured, error) {
+	file := filepath.Join(testkit.Root(), "deploy", "components", "page", "page.yaml")
+	objects, err := ReadObjects(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range objects {
+		if o.GetKind() == "ClusterRole" && o.GetName() == name {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("%s has no ClusterRole %s", file, name)
+}
+
+// ClusterRoles of deploy/components/page: what aggregation reads, and who may look.
+const (
+	pageReader = "multicluster-integrations-page"
+	pageViewer = "multicluster-integrations-page-viewer"
+)
+
+// pageArguments turn the page on, on loopback and so without TLS: a browser has no
+// certificate to complain of.
+func (pr *product) pageArguments() ([]string, error) {
+	port, err := pr.port()
+	if err != nil {
+		return nil, err
+	}
+	return []string{"--page-bind-address=" + local(port), "--page-secure=false"}, nil
 }

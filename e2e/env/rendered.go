@@ -21,9 +21,6 @@ func Rendered(elements ...string) string {
 	return filepath.Join(append([]string{testkit.Root(), "deploy", "rendered"}, elements...)...)
 }
 
-// plugins is where the repo-server looks for the sockets of plugins.
-func (f *Fleet) plugins() string { return f.path("plugins") }
-
 // startRendered starts what rendered mode adds to the hub: the application controller
 // of the hub's own Argo CD, with the rights and the health check of deploy/rendered,
 // and the cmp-server with the plugin.
@@ -50,21 +47,6 @@ func (f *Fleet) startRendered(ctx context.Context) error {
 		f.startPlugin,
 		func(ctx context.Context) error { return f.runApplications(ctx, f.Hub, f.repoServers[newest].redis) },
 	)
-}
-
-// renderedRole returns what deploy/components/rendered grants to aggregation.
-func renderedRole() (*unstructured.Unstructured, error) {
-	file := filepath.Join(testkit.Root(), "deploy", "components", "rendered", "aggregation.yaml")
-	objects, err := ReadObjects(file)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range objects {
-		if o.GetKind() == "ClusterRole" {
-			return o, nil
-		}
-	}
-	return nil, fmt.Errorf("%s has no ClusterRole", file)
 }
 
 // startPlugin starts Argo CD's cmp-server as the sidecar of the repo-server does.

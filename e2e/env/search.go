@@ -36,13 +36,6 @@ func (f *Fleet) startSearch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start search: %w", err)
 	}
+	f.search = f.Search
 	return nil
-}
-
-// searchArguments tell resourcesync where search is, if there is one.
-func (f *Fleet) searchArguments(token string) []string {
-	if f.Search == nil {
-		return nil
-	}
-	return []string{"--search-url=" + f.Search.URL(), "--search-ca-file=" + f.Search.CAFile(), "--search-token-file=" + token, "--search-interval=2s"}
 }

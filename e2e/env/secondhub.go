@@ -35,16 +35,6 @@ func (f *Fleet) StartSecondHub(ctx context.Context, name string) (*Cluster, erro
 	)
 }
 
-// StartProductOn starts one binary of the product on another hub; number, past those of
-// the pods, tells its process ("propagation-<number>") from theirs.
-func (f *Fleet) StartProductOn(ctx context.Context, hub *Cluster, name string, number int) error {
-	identity, err := f.productIdentity(ctx, hub, name)
-	if err != nil {
-		return err
-	}
-	return f.startReplica(ctx, name, f.options.Sources, identity, number)
-}
-
 // SwitchHub ends the agents of a managed cluster and starts a work agent that follows
 // another hub, with further arguments. Registration is not played: the agent gets a
 // certificate as it would have come of it.

@@ -5,12 +5,49 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
+
+// Start starts a fleet and returns when all of it is ready. On failure nothing is
+// left but the logs, whose place the error tells. The caller must call Stop; if
+// the program ends without it, the fleet ends as well.
+func Start(ctx context.Context, options Options) (*Fleet, error) {
+	options, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	log.SetLogger(logr.Discard()) // what clients would log, errors tell
+	w, err := supervisor.Start("", folderPrefix)
+	if err != nil {
+		return nil, err
+	}
+	all := &processes{options: options, folder: w.Folder(), supervisor: w, began: time.Now(), processes: map[string]*Process{}}
+	f := &Fleet{processes: all, product: &product{processes: all}, repoServers: map[generation]*repoServer{}}
+	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	starting, done := f.bind(ctx)
+	defer done()
+	if err := f.start(starting); err != nil {
+		if ctx.Err() != nil { // the caller gave up: no logs are needed
+			return nil, errors.Join(fmt.Errorf("start the fleet: %w", context.Cause(ctx)), f.Stop())
+		}
+		if failure := f.Err(); failure != nil {
+			err = failure // all that was waiting then only says that it was cut off
+		}
+		kept, keepErr := f.KeepLogs()
+		return nil, errors.Join(fmt.Errorf("start the fleet: %w\n  all logs: %s", err, kept), keepErr, f.Stop())
+	}
+	f.progress("ready")
+	return f, nil
+}
 
 // start brings everything up: the backing first, then every cluster at the same
 // time. Managed clusters wait for the hub only where they register.
@@ -41,18 +78,6 @@ func (f *Fleet) start(ctx context.Context) error {
 	return parallel(ctx, stages...)
 }
 
-// stage is one step of the start.
-type stage func(context.Context) error
-
-// parallel runs stages at the same time until all are done or one fails.
-func parallel(ctx context.Context, stages ...stage) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for _, s := range stages {
-		group.Go(func() error { return s(ctx) })
-	}
-	return group.Wait()
-}
-
 func (f *Fleet) makeClusters() error {
 	for _, name := range append([]string{"hub"}, f.options.Clusters...) {
 		port, err := f.port()
@@ -67,7 +92,7 @@ func (f *Fleet) makeClusters() error {
 			c.parts = oldest
 		}
 		if f.Hub == nil {
-			f.Hub = c
+			f.Hub, f.hub = c, c
 		} else {
 			f.Managed = append(f.Managed, c)
 		}

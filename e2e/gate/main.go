@@ -120,7 +120,7 @@ func look(module string) ([]finding, error) {
 	var found []finding
 	for _, p := range list {
 		if len(p.Errors) > 0 {
-			return nil, fmt.Errorf("load %s: %v", p.PkgPath, p.Errors[0])
+			return nil, fmt.Errorf("load %s: %w", p.PkgPath, p.Errors[0])
 		}
 		if len(p.GoFiles) == 0 {
 			continue

@@ -116,9 +116,9 @@ func (s *Scenario) awaitIntermediateReport(ctx context.Context) error {
 }
 
 // fails returns a check that an Application has the reason why the revision did not sync.
-func (s *Scenario) fails(where, name, revision string) func() (bool, string) {
+func (w watch) fails(where, name, revision string) func() (bool, string) {
 	return func() (bool, string) {
-		a, ok := s.view.Application(where, name)
+		a, ok := w.view.Application(where, name)
 		if !ok {
 			return false, "no Application " + name + " on " + where
 		}

@@ -76,32 +76,32 @@ func (s *Scenario) Deliver(ctx context.Context) error {
 	return s.measure(ctx, "from the ApplicationSet to the report", began, s.deliveryStages)
 }
 
-func (s *Scenario) deliveryStages(cluster string) []mark {
+func (w watch) deliveryStages(cluster string) []mark {
 	name := application(cluster)
 	return []mark{
 		{"a hub Application is generated", func() (bool, string) {
-			_, ok := s.view.Application(hub, name)
+			_, ok := w.view.Application(hub, name)
 			return ok, "no Application " + name + " on the hub"
 		}},
-		{"its ManifestWork is written", func() (bool, string) { return s.workOf(name, cluster) }},
+		{"its ManifestWork is written", func() (bool, string) { return w.workOf(name, cluster) }},
 		{"the Application is on the managed cluster", func() (bool, string) {
-			_, ok := s.view.Application(cluster, name)
-			return ok, s.view.everywhere(name, cluster)
+			_, ok := w.view.Application(cluster, name)
+			return ok, w.view.everywhere(name, cluster)
 		}},
-		{"synced and healthy there", s.syncedAndHealthy(cluster, name, "")},
-		{"the hub Application says so", s.syncedAndHealthy(hub, name, "")},
-		{"the report says so", s.reported(name, "")},
+		{"synced and healthy there", w.syncedAndHealthy(cluster, name, "")},
+		{"the hub Application says so", w.syncedAndHealthy(hub, name, "")},
+		{"the report says so", w.reported(name, "")},
 	}
 }
 
 // workOf reports whether a ManifestWork for a hub Application is in a cluster's namespace.
-func (s *Scenario) workOf(name, cluster string) (bool, string) {
-	for _, work := range s.view.Works() {
+func (w watch) workOf(name, cluster string) (bool, string) {
+	for _, work := range w.view.Works() {
 		if work.Namespace == cluster && work.Annotations[contract.HubNameAnnotation] == name {
 			return true, ""
 		}
 	}
-	a, _ := s.view.Application(hub, name)
+	a, _ := w.view.Application(hub, name)
 	return false, "no ManifestWork in the namespace " + cluster + " for " + a.String()
 }
 

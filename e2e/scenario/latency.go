@@ -76,25 +76,25 @@ func (s *Scenario) measure(ctx context.Context, title string, began time.Time, m
 }
 
 // commitStages are the places that a commit passes until the report has it.
-func (s *Scenario) commitStages(revision string) func(cluster string) []mark {
+func (w watch) commitStages(revision string) func(cluster string) []mark {
 	return func(cluster string) []mark {
 		name := application(cluster)
 		return []mark{
 			{"Argo CD on the managed cluster sees the commit", func() (bool, string) {
-				a, ok := s.view.Application(cluster, name)
-				return ok && a.Revision == revision, s.view.everywhere(name, cluster)
+				a, ok := w.view.Application(cluster, name)
+				return ok && a.Revision == revision, w.view.everywhere(name, cluster)
 			}},
-			{"synced and healthy on the managed cluster", s.syncedAndHealthy(cluster, name, revision)},
-			{"the hub Application says so", s.syncedAndHealthy(hub, name, revision)},
-			{"the report says so", s.reported(name, revision)},
+			{"synced and healthy on the managed cluster", w.syncedAndHealthy(cluster, name, revision)},
+			{"the hub Application says so", w.syncedAndHealthy(hub, name, revision)},
+			{"the report says so", w.reported(name, revision)},
 		}
 	}
 }
 
 // syncedAndHealthy returns a check of an Application on a managed cluster or the hub.
-func (s *Scenario) syncedAndHealthy(where, name, revision string) func() (bool, string) {
+func (w watch) syncedAndHealthy(where, name, revision string) func() (bool, string) {
 	return func() (bool, string) {
-		a, ok := s.view.Application(where, name)
+		a, ok := w.view.Application(where, name)
 		if !ok {
 			return false, "no Application " + name + " on " + where
 		}
@@ -104,9 +104,9 @@ func (s *Scenario) syncedAndHealthy(where, name, revision string) func() (bool, 
 
 // reported returns a check that the report has the Application as synced and healthy at
 // the revision.
-func (s *Scenario) reported(name, revision string) func() (bool, string) {
+func (w watch) reported(name, revision string) func() (bool, string) {
 	return func() (bool, string) {
-		row, ok := s.view.ReportRow(s.set, name)
+		row, ok := w.view.ReportRow(w.set, name)
 		if !ok {
 			return false, "no row in the report"
 		}

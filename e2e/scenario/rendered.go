@@ -32,7 +32,7 @@ type Rendered struct {
 
 // NewRendered returns the scenario; log gets the lines that a person reads.
 func NewRendered(fleet *env.Fleet, view *View, log func(string)) *Rendered {
-	return &Rendered{&Scenario{fleet: fleet, view: view, log: log, set: renderedSet}}
+	return &Rendered{&Scenario{watch: watch{view: view, set: renderedSet}, fleet: fleet, log: log}}
 }
 
 // Steps returns the steps in their order.
@@ -140,8 +140,8 @@ func (s *Rendered) Refuse(ctx context.Context) error {
 		name := renderedApplication(c.Name)
 		_, err := s.view.Await(ctx, "the refusal of "+name, func() (bool, string) {
 			row, _ := s.view.ReportRow(s.set, name)
-			told := strings.Contains(row.Message(), "would stand unencrypted in the hub's ManifestWork")
-			return told && row.Health == argocd.HealthHealthy, row.String()
+			refused := strings.Contains(row.Message(), "would stand unencrypted in the hub's ManifestWork")
+			return refused && row.Health == argocd.HealthHealthy, row.String()
 		})
 		if err != nil {
 			return err

@@ -7,45 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 )
-
-const (
-	dirMode  = 0o755
-	fileMode = 0o644
-)
-
-// builder builds parts from the tool modules below root into the folder bin.
-type builder struct {
-	root, bin string
-	// parts is a folder with binaries that the user has already, which are not built; "": none.
-	parts string
-	out   io.Writer
-	// toolchains remembers what the go command says about itself, by tool module.
-	toolchains map[string]string
-	// processor is the processor time that go commands have taken. Unlike the time by the clock it does not depend on what
-	// else the machine does.
-	processor time.Duration
-}
-
-func newBuilder(root, bin string, out io.Writer) *builder {
-	return &builder{root: root, bin: bin, out: out, toolchains: make(map[string]string)}
-}
-
-// scratch is where everything unfinished lives: on the same file system as bin, so that finishing is a rename.
-func (b *builder) scratch() string { return filepath.Join(b.bin, ".tmp") }
-
-// sources is where edited copies of modules live while they are built.
-func (b *builder) sources() string { return filepath.Join(b.bin, ".src") }
-
-func (b *builder) stampFile(p part) string { return filepath.Join(b.bin, ".stamps", p.name) }
-
-func (b *builder) output(p part) string { return filepath.Join(b.bin, p.name) }
 
 // run builds the parts that are not current, one after another, and stops at the first that fails. It waits while another
 // builder works on the same folder.
@@ -170,25 +137,4 @@ func (b *builder) make(ctx context.Context, p part, print string, m *meter) erro
 	m.finish(fmt.Sprintf("built in %s, %s of processor time, %.1f MB",
 		m.elapsed(), (b.processor - before).Round(time.Second), float64(bytes)/1e6))
 	return nil
-}
-
-// put moves what is finished to the place of p, and stamps it with its fingerprint.
-func (b *builder) put(p part, unfinished, print string) error {
-	if err := os.Rename(unfinished, b.output(p)); err != nil {
-		return err
-	}
-	text, err := stamp(print, b.output(p))
-	if err != nil {
-		return err
-	}
-	return writeFile(b.stampFile(p), b.scratch(), text)
-}
-
-// writeFile writes text to path by way of the folder scratch, so that path holds all of it or what it held before.
-func writeFile(path, scratch, text string) error {
-	unfinished := filepath.Join(scratch, filepath.Base(path)+".stamp")
-	if err := os.WriteFile(unfinished, []byte(text), fileMode); err != nil {
-		return err
-	}
-	return os.Rename(unfinished, path)
 }

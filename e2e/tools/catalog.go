@@ -9,28 +9,6 @@ import (
 	"strings"
 )
 
-// part is one thing the builder puts into bin/: a binary, or a folder of files copied from pinned modules.
-type part struct {
-	// name is what people call the part, and the file or folder under bin/.
-	name string
-	// module is the folder of the tool module that pins the part's version.
-	module string
-	// pkg is the main package to build; empty for copied files.
-	pkg string
-	// ldflags are linker flags beyond those that every binary gets, for parts that report their version. {version}, {major} and
-	// {minor} stand for the version that the tool module pins versionOf at.
-	ldflags   string
-	versionOf string
-	// tags are build tags, comma-separated; empty: none.
-	tags string
-	// edit is the one change made to the part's source before it is built, or nil.
-	edit *edit
-	// copies are the files to copy instead of building a package.
-	copies []copyRule
-	// groups are the names that stand for this part and others.
-	groups []string
-}
-
 const (
 	groupAll    = "all"      // everything
 	groupTest   = "test"     // what envtest needs
@@ -78,14 +56,14 @@ func catalog() []part {
 		argocd("argocd-old", oldest, argocd2Module, groupOld),
 		ocm("ocm-old", oldest, groupOld),
 		{name: "golangci-lint", module: "lint", pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", groups: []string{groupLint}},
-		{name: "actionlint", module: "checks", pkg: "github.com/rhysd/actionlint/cmd/actionlint", groups: []string{groupLint}},
-		{name: "controller-gen", module: "generate", pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", groups: []string{groupGen}},
-		{name: "kustomize", module: "deploytools", pkg: "sigs.k8s.io/kustomize/kustomize/v5", groups: []string{groupGen, groupDeploy}},
-		{name: "kubeconform", module: "deploytools", pkg: "github.com/yannh/kubeconform/cmd/kubeconform", groups: []string{groupDeploy}},
-		{name: "helm", module: "deploytools", pkg: "helm.sh/helm/v3/cmd/helm", groups: []string{groupDeploy}},
+		{name: "actionlint", module: "gotools", pkg: "github.com/rhysd/actionlint/cmd/actionlint", groups: []string{groupLint}},
+		{name: "controller-gen", module: "gotools", pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", groups: []string{groupGen}},
+		{name: "kustomize", module: "gotools", pkg: "sigs.k8s.io/kustomize/kustomize/v5", groups: []string{groupGen, groupDeploy}},
+		{name: "kubeconform", module: "gotools", pkg: "github.com/yannh/kubeconform/cmd/kubeconform", groups: []string{groupDeploy}},
+		{name: "helm", module: "gotools", pkg: "helm.sh/helm/v3/cmd/helm", groups: []string{groupDeploy}},
 		prometheus("prometheus"),
 		prometheus("promtool"),
-		{name: "govulncheck", module: "checks", pkg: "golang.org/x/vuln/cmd/govulncheck", groups: []string{groupScan}},
+		{name: "govulncheck", module: "gotools", pkg: "golang.org/x/vuln/cmd/govulncheck", groups: []string{groupScan}},
 		{name: "cosign", module: "cosign", pkg: "github.com/sigstore/cosign/v3/cmd/cosign", groups: []string{groupSign}},
 	}
 }

@@ -11,19 +11,6 @@ import (
 	"path/filepath"
 )
 
-// copyRule says which files of a pinned module go to which folder below the part's own.
-type copyRule struct {
-	// toolModule is the folder of the tool module that pins module.
-	toolModule string
-	module     string
-	// glob selects files of module, by their path in it. It has to match.
-	glob string
-	// to is the folder the files are copied to.
-	to string
-	// templates says that the files are wanted although they are Go templates.
-	templates bool
-}
-
 const (
 	ocmModule     = "open-cluster-management.io/ocm"
 	ocmAPIModule  = "open-cluster-management.io/api"

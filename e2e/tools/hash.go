@@ -38,34 +38,6 @@ func fingerprint(root string, p part, toolchain string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// recipe spells out how p is made, as text to be hashed.
-func (p part) recipe() string {
-	text := fmt.Sprintf("%s\n%s\n%q\n%q\n%q\n", p.name, p.pkg, commonFlags, commonEnv, p.ldflags)
-	if p.tags != "" {
-		text += fmt.Sprintf("tags %s\n", p.tags)
-	}
-	if p.edit != nil {
-		text += fmt.Sprintf("edit %+v\n", *p.edit)
-	}
-	for _, rule := range p.copies {
-		text += fmt.Sprintf("copy %+v\n", rule)
-	}
-	return text
-}
-
-// modules lists the folders of the tool modules that p is made from, sorted.
-func (p part) modules() []string {
-	var modules []string
-	if p.module != "" {
-		modules = append(modules, p.module)
-	}
-	for _, rule := range p.copies {
-		modules = append(modules, rule.toolModule)
-	}
-	slices.Sort(modules)
-	return slices.Compact(modules)
-}
-
 // moduleFiles lists go.mod, go.sum and the Go files of one tool module, tests left out, sorted. Both go.mod and go.sum have to
 // exist: a module without them pins nothing.
 func moduleFiles(dir string) ([]string, error) {

@@ -25,7 +25,7 @@ func lock(ctx context.Context, path string, waiting func()) (release func(), err
 	}
 	retry := time.NewTicker(lockRetry)
 	defer retry.Stop()
-	for told := false; ; told = true {
+	for again := false; ; again = true {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = file.Close() }, nil // nothing was written to it
@@ -33,7 +33,7 @@ func lock(ctx context.Context, path string, waiting func()) (release func(), err
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
 		}
-		if !told {
+		if !again {
 			waiting()
 		}
 		select {

@@ -9,6 +9,29 @@ app.kubernetes.io/part-of: {{ include "mci.name" . }}
 app.kubernetes.io/name: {{ include "mci.name" . }}
 {{- end -}}
 
+{{/* Where every pod may run, and how its images are pulled. */}}
+{{- define "mci.pod" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{/* (dict "root" $ "c" container): the image's reference. */}}
 {{- define "mci.image" -}}
 {{- with .root.Values.image.registry }}{{ . }}/{{ end -}}

@@ -43,9 +43,9 @@ func managedClusterRow(object *unstructured.Unstructured) table.Row {
 	return node(object.GetName(), data)
 }
 
-// bareClusterRow returns the node of a cluster of which nothing but the name is
+// nameOnlyRow returns the node of a cluster of which nothing but the name is
 // known.
-func bareClusterRow(name string) table.Row {
+func nameOnlyRow(name string) table.Row {
 	data := nodeData(name)
 	for _, condition := range []string{
 		"HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable",

@@ -18,9 +18,9 @@ type Event struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// Watch tells every change of the objects at path from now on, with the moment
+// Watch reports every change of the objects at path from now on, with the moment
 // at which it arrived, until ctx ends. It returns once the server has answered.
-func (c *Client) Watch(ctx context.Context, path string, tell func(Event, time.Time)) (ended <-chan error, err error) {
+func (c *Client) Watch(ctx context.Context, path string, report func(Event, time.Time)) (ended <-chan error, err error) {
 	var list struct {
 		Metadata struct {
 			ResourceVersion string `json:"resourceVersion"`
@@ -49,7 +49,7 @@ func (c *Client) Watch(ctx context.Context, path string, tell func(Event, time.T
 				done <- err
 				return
 			}
-			tell(e, time.Now())
+			report(e, time.Now())
 		}
 	}()
 	return done, nil

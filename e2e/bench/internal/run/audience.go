@@ -36,8 +36,8 @@ type audience struct {
 	err   error
 }
 
-// lookers opens the page for so many and returns when each has seen it and is told of changes.
-func (b *bench) lookers(ctx context.Context, with *env.Process, viewers int) (*audience, error) {
+// openPages opens the page for so many and returns when each has seen it and is told of changes.
+func openPages(ctx context.Context, b *bench, with *env.Process, viewers int) (*audience, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &audience{cancel: cancel}
 	address := "http://" + with.Flag("page-bind-address")

@@ -15,38 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's, less
-// the labels by which the product would see them.
-type baseline struct {
-	template map[string]any
-	works    int
-	created  throughput
-	patched  throughput
-	mirrored throughput // patches of Applications
-}
-
-// throughput is how much was done in how long.
-type throughput struct {
-	done int
-	took time.Duration
-}
-
-func (p *throughput) add(done int, took time.Duration) {
-	p.done += done
-	p.took += took
-}
-
-// perSecond returns the rate, 0 when nothing was done.
-func (p throughput) perSecond() float64 {
-	if p.took <= 0 {
-		return 0
-	}
-	return float64(p.done) / p.took.Seconds()
-}
-
 const (
-	// baselineNamespaces spread the baseline's works as clusters would.
-	baselineNamespaces = 10
 	// baselineWorks is the most works that each half of a baseline writes.
 	baselineWorks = 2500
 	// patchedFor is how long a stretch of patches is at least. The API server collects
@@ -55,20 +24,10 @@ const (
 	patchedFor = 25 * time.Second
 )
 
-func baselineNamespaceNames() []string {
-	names := make([]string, baselineNamespaces)
-	for i := range names {
-		names[i] = baselineNamespace(i)
-	}
-	return names
-}
-
-func baselineNamespace(i int) string { return fmt.Sprintf("base-%d", i%baselineNamespaces) }
-
 func baselineName(i int) string { return fmt.Sprintf("base-%05d", i) }
 
 // prepareBaseline takes a delivered work as the template.
-func (b *bench) prepareBaseline(ctx context.Context) error {
+func prepareBaseline(ctx context.Context, b *bench) error {
 	a := b.apps[0]
 	var work map[string]any
 	if err := b.hub.Get(ctx, simulate.WorksIn(a.cluster)+"/"+a.work, &work); err != nil {
@@ -99,7 +58,7 @@ func disguise(labels any) map[string]any {
 }
 
 // createBaseline creates n more works and times it.
-func (b *bench) createBaseline(ctx context.Context, n int) error {
+func createBaseline(ctx context.Context, b *bench, n int) error {
 	first := b.baseline.works
 	bodies := make([][]byte, n)
 	for i := range bodies {
@@ -123,7 +82,7 @@ func (b *bench) createBaseline(ctx context.Context, n int) error {
 
 // patchBaseline gives n of the works a status, from first on, time and again for a whole
 // stretch, and times it.
-func (b *bench) patchBaseline(ctx context.Context, first, n int) error {
+func patchBaseline(ctx context.Context, b *bench, first, n int) error {
 	if n == 0 {
 		return nil
 	}
@@ -145,7 +104,7 @@ func (b *bench) patchBaseline(ctx context.Context, first, n int) error {
 }
 
 // clearBaseline deletes the works and waits until they are gone.
-func (b *bench) clearBaseline(ctx context.Context) error {
+func clearBaseline(ctx context.Context, b *bench) error {
 	for i := range baselineNamespaces {
 		if _, err := b.hub.Discard(ctx, http.MethodDelete, simulate.WorksIn(baselineNamespace(i)), "", nil); err != nil {
 			return err

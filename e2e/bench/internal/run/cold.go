@@ -6,18 +6,16 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// cold measures how fast propagation delivers Applications that are all there when
+// coldDelivery measures how fast propagation delivers Applications that are all there when
 // it starts, between two halves of the same server's own limit.
-func (b *bench) cold(ctx context.Context) error {
-	if err := b.prepareBaseline(ctx); err != nil {
+func coldDelivery(ctx context.Context, b *bench) error {
+	if err := prepareBaseline(ctx, b); err != nil {
 		return err
 	}
 	if err := b.halt(ctx, env.Propagation, env.Aggregation, env.ResourceSync); err != nil {
@@ -29,17 +27,14 @@ func (b *bench) cold(ctx context.Context) error {
 	}
 	fresh := len(b.apps) - before
 	half := min(baselineWorks, fresh)
-	if err := b.createBaseline(ctx, half); err != nil {
+	if err := createBaseline(ctx, b, half); err != nil {
 		return err
 	}
-	d, err := b.deliverAll(ctx, fresh)
+	d, err := deliverAll(ctx, b, fresh)
 	if err != nil {
 		return err
 	}
-	if err := b.createBaseline(ctx, half); err != nil {
-		return err
-	}
-	if err := b.mirrorBaseline(ctx, min(baselineApplications, fresh)); err != nil {
+	if err := createBaseline(ctx, b, half); err != nil {
 		return err
 	}
 	delivered := throughput{done: fresh, took: d.last.Sub(d.first)}
@@ -48,9 +43,6 @@ func (b *bench) cold(ctx context.Context) error {
 		What: "cold delivery against the server's own limit", Value: delivered.perSecond() / limit, Unit: "×", Comparison: figure.AtLeast, Target: 0.7,
 		Beside: fmt.Sprintf("%.0f against %.0f ManifestWorks/s, %d of them; ready after %s, first one after %s",
 			delivered.perSecond(), limit, fresh, round(d.ready), round(d.first.Sub(d.began))),
-	})
-	b.row(figure.Row{
-		What: "writes per Application until all are delivered", Value: float64(d.writes) / float64(fresh), Beside: fmt.Sprint(d.kinds),
 	})
 	if _, err := b.resume(ctx, binaries...); err != nil {
 		return err
@@ -62,13 +54,11 @@ func (b *bench) cold(ctx context.Context) error {
 type delivery struct {
 	began, first, last time.Time     // the start, and the first and last ManifestWork
 	ready              time.Duration // until it was ready
-	writes             int
-	kinds              map[string]int
 }
 
 // deliverAll starts propagation and stops it once it has created as many ManifestWorks:
 // what it does after that is not to disturb the baseline.
-func (b *bench) deliverAll(ctx context.Context, works int) (d delivery, err error) {
+func deliverAll(ctx context.Context, b *bench, works int) (d delivery, err error) {
 	mark := b.audit.Mark()
 	d.began = time.Now()
 	if d.ready, err = b.resume(ctx, env.Propagation); err != nil {
@@ -80,37 +70,8 @@ func (b *bench) deliverAll(ctx context.Context, works int) (d delivery, err erro
 	if err != nil {
 		return d, err
 	}
-	if d.writes, d.kinds, err = b.writesSince(mark, env.Propagation); err != nil {
-		return d, err
-	}
 	waitPropagation()
 	waitServer()
 	d.first, d.last = span(created)
 	return d, b.halt(ctx, env.Propagation)
-}
-
-// span returns the first and the last moment of requests.
-func span(entries []audit.Entry) (first, last time.Time) {
-	for i := range entries {
-		if i == 0 || entries[i].Done.Before(first) {
-			first = entries[i].Done
-		}
-		if entries[i].Done.After(last) {
-			last = entries[i].Done
-		}
-	}
-	return first, last
-}
-
-// median returns the middle one of a few durations.
-func median(durations []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(durations))
-	return sorted[len(sorted)/2]
-}
-
-func round(d time.Duration) time.Duration {
-	if d < time.Second {
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(10 * time.Millisecond)
 }

@@ -16,11 +16,8 @@ import (
 // costRate is how many changes a second costs are measured at.
 const costRate = 100
 
-// servers are the processes below the product, by what the costs call them.
-var servers = map[string]string{apiServer: "hub-apiserver", "etcd": "backing"}
-
 // cost measures processor time per status change and memory at the present size.
-func (b *bench) cost(ctx context.Context) error {
+func cost(ctx context.Context, b *bench) error {
 	followers := []string{env.Propagation, env.Aggregation}
 	before, err := b.usages(followers...)
 	if err != nil {
@@ -71,53 +68,8 @@ func (b *bench) cost(ctx context.Context) error {
 	return b.awaitStatuses(ctx)
 }
 
-// serverUsages reads what the API server and etcd have used.
-func (b *bench) serverUsages() (map[string]process.Usage, error) {
-	all := map[string]process.Usage{}
-	for name, running := range servers {
-		p, err := b.fleet.Process(running)
-		if err != nil {
-			return nil, err
-		}
-		if all[name], err = process.Of(p.PID()); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
-
-// paced calls work for 0 to n-1, perSecond times a second; a call that takes longer
-// than that does not hold up the next. It returns the first error.
-func paced(ctx context.Context, n int, perSecond float64, work func(ctx context.Context, i int) error) error {
-	tick := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
-	defer tick.Stop()
-	results := make(chan error, n)
-	started := 0
-	for started < n && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-			i := started
-			started++
-			go func() { results <- work(ctx, i) }()
-		}
-	}
-	var first error
-	for range started {
-		if err := <-results; first == nil {
-			first = err
-		}
-	}
-	if first == nil {
-		first = ctx.Err()
-	}
-	return first
-}
-
 // relateMemory makes the rows of what each Application takes, where there are enough of them to tell.
-func (b *bench) relateMemory() {
+func relateMemory(b *bench) {
 	costs := b.results.Costs
 	if len(costs) < 2 {
 		return
@@ -145,7 +97,7 @@ func kilobytesEach(less, more float64, n int) float64 {
 }
 
 // relateCosts makes the rows that compare sizes.
-func (b *bench) relateCosts() {
+func relateCosts(b *bench) {
 	costs := b.results.Costs
 	if len(costs) < 2 {
 		return

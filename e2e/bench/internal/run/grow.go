@@ -14,8 +14,8 @@ import (
 
 // grow brings the fleet, with everything running, up to the stage before the last,
 // and measures costs at each.
-func (b *bench) grow(ctx context.Context) error {
-	if err := b.begin(ctx); err != nil {
+func grow(ctx context.Context, b *bench) error {
+	if err := begin(ctx, b); err != nil {
 		return err
 	}
 	for stage := range len(b.Size.Stages) - 1 {
@@ -23,10 +23,10 @@ func (b *bench) grow(ctx context.Context) error {
 		if stage > 0 {
 			first = b.Size.at(stage - 1)
 		}
-		if err := b.deliver(ctx, first, b.Size.at(stage)); err != nil {
+		if err := deliver(ctx, b, first, b.Size.at(stage)); err != nil {
 			return err
 		}
-		if err := b.cost(ctx); err != nil {
+		if err := cost(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -34,15 +34,15 @@ func (b *bench) grow(ctx context.Context) error {
 }
 
 // fill brings the fleet to its full size at once and measures nothing.
-func (b *bench) fill(ctx context.Context) error {
-	if err := b.begin(ctx); err != nil {
+func fill(ctx context.Context, b *bench) error {
+	if err := begin(ctx, b); err != nil {
 		return err
 	}
-	return b.deliver(ctx, 0, b.Size.Clusters)
+	return deliver(ctx, b, 0, b.Size.Clusters)
 }
 
 // begin starts everything, with ApplicationSets that have no Application yet.
-func (b *bench) begin(ctx context.Context) error {
+func begin(ctx context.Context, b *bench) error {
 	if err := b.hub.Create(ctx, simulate.Projects, simulate.DefaultProject()); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (b *bench) begin(ctx context.Context) error {
 }
 
 // deliver adds the clusters from first to last and waits until all hub Applications have a status.
-func (b *bench) deliver(ctx context.Context, first, last int) error {
+func deliver(ctx context.Context, b *bench, first, last int) error {
 	mark := b.audit.Mark()
 	if err := b.addApplications(ctx, first, last); err != nil {
 		return err

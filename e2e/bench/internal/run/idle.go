@@ -16,9 +16,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// binaries of the product.
-var binaries = []string{env.Propagation, env.Aggregation, env.ResourceSync}
-
 // Metrics of resourcesync that tell how long its polls took.
 const (
 	pollSum   = "resourcesync_poll_seconds_sum"
@@ -29,7 +26,7 @@ const (
 const pollInterval = 10 * time.Second
 
 // searched is how many clusters and Applications search knows.
-func (b *bench) searched() (clusters, applications int) {
+func searched(b *bench) (clusters, applications int) {
 	clusters = min(b.Size.SearchClusters, b.Size.Clusters)
 	return clusters, clusters * b.Size.Sets
 }
@@ -37,21 +34,21 @@ func (b *bench) searched() (clusters, applications int) {
 // resources is how many resources each Application has in search.
 const resources = 10
 
-// idle fills search, waits until its data is in the reports, and watches the fleet
+// idleFleet fills search, waits until its data is in the reports, and watches the fleet
 // while nothing changes.
-func (b *bench) idle(ctx context.Context) error {
-	clusters, applications := b.searched()
+func idleFleet(ctx context.Context, b *bench) error {
+	clusters, applications := searched(b)
 	if err := (memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.search.Table()); err != nil {
 		return err
 	}
-	if err := b.polls(ctx, 2); err != nil {
+	if err := polls(ctx, b, 2); err != nil {
 		return err
 	}
 	if err := b.awaitStatuses(ctx); err != nil {
 		return err
 	}
-	b.memory()
-	used, others, err := b.watchIdle(ctx, binaries...)
+	memoryAtRest(b)
+	used, others, err := watchIdle(ctx, b, binaries...)
 	if err != nil {
 		return err
 	}
@@ -70,7 +67,7 @@ func (b *bench) idle(ctx context.Context) error {
 }
 
 // idleWithoutSearch watches resourcesync where there is no search service.
-func (b *bench) idleWithoutSearch(ctx context.Context) error {
+func idleWithoutSearch(ctx context.Context, b *bench) error {
 	if err := b.search.SetFaults(search.Faults{Refuse: true}); err != nil { //nolint:contextcheck // the stand-in has its own
 		return err
 	}
@@ -80,7 +77,7 @@ func (b *bench) idleWithoutSearch(ctx context.Context) error {
 	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
-	used, _, err := b.watchIdle(ctx, env.ResourceSync)
+	used, _, err := watchIdle(ctx, b, env.ResourceSync)
 	if err != nil {
 		return err
 	}
@@ -92,7 +89,7 @@ func (b *bench) idleWithoutSearch(ctx context.Context) error {
 
 // watchIdle watches for [Size.Idle] and returns the percentage of a core that each
 // binary used, and the requests that an idle one should not make.
-func (b *bench) watchIdle(ctx context.Context, names ...string) (used map[string]float64, others []audit.Entry, err error) {
+func watchIdle(ctx context.Context, b *bench, names ...string) (used map[string]float64, others []audit.Entry, err error) {
 	mark := b.audit.Mark()
 	before, err := b.usages(names...)
 	if err != nil {
@@ -116,7 +113,7 @@ func (b *bench) watchIdle(ctx context.Context, names ...string) (used map[string
 }
 
 // polled returns how long all polls of resourcesync took in seconds, and their number.
-func (b *bench) polled(ctx context.Context) (sum, count float64, err error) {
+func polled(ctx context.Context, b *bench) (sum, count float64, err error) {
 	values, err := b.metrics(ctx, env.ResourceSync, pollSum, pollCount)
 	if err != nil {
 		return 0, 0, err
@@ -125,13 +122,13 @@ func (b *bench) polled(ctx context.Context) (sum, count float64, err error) {
 }
 
 // polls waits for n more polls.
-func (b *bench) polls(ctx context.Context, n int) error {
-	_, before, err := b.polled(ctx)
+func polls(ctx context.Context, b *bench, n int) error {
+	_, before, err := polled(ctx, b)
 	if err != nil {
 		return err
 	}
 	return env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
-		_, now, err := b.polled(ctx)
+		_, now, err := polled(ctx, b)
 		if err != nil {
 			return false, err.Error()
 		}
@@ -147,8 +144,8 @@ func examples(entries []audit.Entry) string {
 	return fmt.Sprintf("; the first: %s %s %s", e.Account, e.Verb, e.Resource)
 }
 
-// memory makes the rows of memory at full size.
-func (b *bench) memory() {
+// memoryAtRest makes the rows of memory at full size.
+func memoryAtRest(b *bench) {
 	for _, limit := range []struct {
 		name string
 		most float64

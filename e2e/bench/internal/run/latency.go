@@ -14,15 +14,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 )
 
 const (
 	// latencyRate is how many changes a second latencies are measured at: a trickle.
 	latencyRate = 5
-	// trickleReports is how many reports a trickle changes at most. How long a change waits, and
-	// how many share a write, goes by how often its report changes, not by how many there are.
-	trickleReports = 10
+	// trickleRows is how many rows a report has for which the targets of a trickle are made. A
+	// smaller one costs little and is gathered less, so its writes may be more; a larger one is
+	// gathered for longer and costs more all the same, so its rows may come later.
+	trickleRows = 500
 )
 
 // Lone changes of a report come loneEvery after each other, and after what else happened to
@@ -40,14 +40,14 @@ const (
 
 // latency times a trickle of changes from the work agent's patch to the watchers of the
 // work itself, of the hub Application and of the report.
-func (b *bench) latency(ctx context.Context) error {
+func latency(ctx context.Context, b *bench) error {
 	places := map[string]string{onServer: simulate.Works, onHub: simulate.Applications, trickled: simulate.Reports}
 	apps, reports := b.trickled()
-	watch, err := b.time(ctx, places, b.draw(apps, b.Size.Changes), latencyRate)
+	watch, err := timeChanges(ctx, b, places, b.draw(apps, b.Size.Changes), latencyRate)
 	if err != nil {
 		return err
 	}
-	own, mirrored, reported := b.keep(onServer, watch), b.keep(onHub, watch), b.keep(trickled, watch)
+	own, mirrored, reported := keep(b, onServer, watch), keep(b, onHub, watch), keep(b, trickled, watch)
 	b.row(figure.Row{
 		What:  "ManifestWork status patch to hub Application status, p99 against the server's own patch-to-watch",
 		Value: mirrored.Percentile(99) / own.Percentile(99), Unit: "×", Comparison: figure.AtMost, Target: 10, Noise: 1.5,
@@ -67,28 +67,13 @@ func (b *bench) latency(ctx context.Context) error {
 	return b.awaitStatuses(ctx)
 }
 
-// trickled returns the Applications that a trickle changes, and of how many reports they are.
-func (b *bench) trickled() (apps []*application, reports int) {
-	reports = min(trickleReports, b.Size.Sets)
-	names := map[string]bool{}
-	for s := range reports {
-		names[memory.SetName(s)] = true
-	}
-	for _, a := range b.apps {
-		if names[a.set] {
-			apps = append(apps, a)
-		}
-	}
-	return apps, reports
-}
-
 // lone times changes of reports that were quiet before.
-func (b *bench) lone(ctx context.Context) error {
-	watch, err := b.timeLone(ctx, inReport, b.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
+func lone(ctx context.Context, b *bench) error {
+	watch, err := timeLone(ctx, b, inReport, b.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
 	if err != nil {
 		return err
 	}
-	reported := b.keep(inReport, watch)
+	reported := keep(b, inReport, watch)
 	b.row(figure.Row{
 		What: "ManifestWork status patch to report row, p99", Value: reported.Percentile(99) / 1000, Unit: "s", Comparison: figure.AtMost, Target: 1.2,
 		Beside: fmt.Sprintf("p50 %.0f ms; %d lone changes, of each report one in %s", reported.Percentile(50), b.Size.Lone, loneEvery),
@@ -97,30 +82,16 @@ func (b *bench) lone(ctx context.Context) error {
 }
 
 // timeLone times changes until they are in the reports, once these have been quiet for long enough.
-func (b *bench) timeLone(ctx context.Context, place string, changes []change, perSecond float64) (*stopwatch, error) {
+func timeLone(ctx context.Context, b *bench, place string, changes []change, perSecond float64) (*stopwatch, error) {
 	if err := b.awaitNoWrites(ctx, 2*loneEvery); err != nil {
 		return nil, err
 	}
-	return b.time(ctx, map[string]string{place: simulate.Reports}, changes, perSecond)
+	return timeChanges(ctx, b, map[string]string{place: simulate.Reports}, changes, perSecond)
 }
 
-// inTurn draws n Applications, one of each ApplicationSet in turn.
-func (b *bench) inTurn(n int) []change {
-	sets := map[string][]*application{}
-	for _, a := range b.apps {
-		sets[a.set] = append(sets[a.set], a)
-	}
-	names := slices.Sorted(maps.Keys(sets))
-	changes := make([]change, 0, n)
-	for i := range n {
-		changes = append(changes, b.draw(sets[names[i%len(names)]], 1)...)
-	}
-	return changes
-}
-
-// time sends so many changes a second and waits until each was seen in every place,
+// timeChanges sends so many changes a second and waits until each was seen in every place,
 // which is given with its path.
-func (b *bench) time(ctx context.Context, places map[string]string, changes []change, perSecond float64) (*stopwatch, error) {
+func timeChanges(ctx context.Context, b *bench, places map[string]string, changes []change, perSecond float64) (*stopwatch, error) {
 	s := newStopwatch(slices.Collect(maps.Keys(places))...)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -142,7 +113,7 @@ func (b *bench) time(ctx context.Context, places map[string]string, changes []ch
 }
 
 // keep takes the times of a place over into the results.
-func (b *bench) keep(place string, s *stopwatch) figure.Distribution {
+func keep(b *bench, place string, s *stopwatch) figure.Distribution {
 	d := figure.NewDistribution(s.times(place))
 	b.results.Latencies[place] = d.Quantiles()
 	b.results.Distributions[place] = d
@@ -150,14 +121,14 @@ func (b *bench) keep(place string, s *stopwatch) figure.Distribution {
 }
 
 // burst changes many rows of one report at once and counts the report's writes.
-func (b *bench) burst(ctx context.Context) error {
+func burst(ctx context.Context, b *bench) error {
 	var apps []*application
 	for _, a := range b.apps {
 		if a.set == b.apps[0].set {
 			apps = append(apps, a)
 		}
 	}
-	writes, took, err := b.writesOfBurst(ctx, b.apps[0].set, b.draw(apps, min(len(apps), b.Size.Burst)))
+	writes, took, err := writesOfBurst(ctx, b, b.apps[0].set, b.draw(apps, min(len(apps), b.Size.Burst)))
 	if err != nil {
 		return err
 	}
@@ -171,7 +142,7 @@ func (b *bench) burst(ctx context.Context) error {
 
 // writesOfBurst sends changes at once and returns how often the report of their
 // ApplicationSet was written, and when for the last time.
-func (b *bench) writesOfBurst(ctx context.Context, set string, changes []change) (writes int, took time.Duration, err error) {
+func writesOfBurst(ctx context.Context, b *bench, set string, changes []change) (writes int, took time.Duration, err error) {
 	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return 0, 0, err
 	}

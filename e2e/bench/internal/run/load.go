@@ -6,7 +6,10 @@ package run
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
@@ -18,6 +21,34 @@ import (
 // pulled selects what propagation writes.
 const pulled = "?labelSelector=" + contract.PullLabel + "%3Dtrue"
 
+// trickleReports is how many reports a trickle changes at most. How long a change waits, and
+// how many share a write, goes by how often its report changes, not by how many there are.
+const trickleReports = 10
+
+// load plays what surrounds the product on the hub and at the edge.
+type load struct {
+	hub      *hub.Client
+	size     Size
+	random   *rand.Rand
+	setUIDs  map[string]string
+	apps     []*application
+	revision int
+	degraded bool // agents report trouble from now on
+}
+
+func newLoad(at *hub.Client, size Size) *load {
+	// The same choices in every run.
+	return &load{hub: at, size: size, random: rand.New(rand.NewPCG(1, 2)), setUIDs: map[string]string{}}
+}
+
+// application is a simulated Application and its work.
+type application struct {
+	set, cluster string
+	work         string
+	generation   int64
+	revision     string // that its managed cluster last reported
+}
+
 type metadata struct {
 	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
@@ -26,8 +57,8 @@ type metadata struct {
 }
 
 // addSet creates an ApplicationSet and remembers its UID.
-func (b *bench) addSet(ctx context.Context, name string) error {
-	body, err := b.hub.Do(ctx, http.MethodPost, simulate.Sets, "application/json", simulate.Set(name))
+func (l *load) addSet(ctx context.Context, name string) error {
+	body, err := l.hub.Do(ctx, http.MethodPost, simulate.Sets, "application/json", simulate.Set(name))
 	if err != nil {
 		return err
 	}
@@ -37,54 +68,54 @@ func (b *bench) addSet(ctx context.Context, name string) error {
 	if err := decode(body, &created); err != nil {
 		return err
 	}
-	b.setUIDs[name] = created.Metadata.UID
+	l.setUIDs[name] = created.Metadata.UID
 	return nil
 }
 
 // addClusters creates managed clusters that are available.
-func (b *bench) addClusters(ctx context.Context, names []string) error {
+func (l *load) addClusters(ctx context.Context, names []string) error {
 	return hub.Parallel(ctx, len(names), func(ctx context.Context, i int) error {
-		if err := b.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(names[i])); err != nil {
+		if err := l.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(names[i])); err != nil {
 			return err
 		}
-		if err := b.hub.Create(ctx, simulate.ManagedClusters, simulate.ManagedCluster(names[i])); err != nil {
+		if err := l.hub.Create(ctx, simulate.ManagedClusters, simulate.ManagedCluster(names[i])); err != nil {
 			return err
 		}
-		return b.hub.Merge(ctx, simulate.ManagedClusters+"/"+names[i]+"/status", simulate.Available())
+		return l.hub.Merge(ctx, simulate.ManagedClusters+"/"+names[i]+"/status", simulate.Available())
 	})
 }
 
 // addApplications creates, for the clusters from first to last, what OCM's placement
 // and the ApplicationSet controller would create.
-func (b *bench) addApplications(ctx context.Context, first, last int) error {
+func (l *load) addApplications(ctx context.Context, first, last int) error {
 	clusters := clusterNames(first, last)
-	if err := b.addClusters(ctx, clusters); err != nil {
+	if err := l.addClusters(ctx, clusters); err != nil {
 		return err
 	}
-	if err := b.decide(ctx, last); err != nil {
+	if err := l.decide(ctx, last); err != nil {
 		return err
 	}
 	for _, cluster := range clusters {
-		for s := range b.Size.Sets {
-			b.apps = append(b.apps, &application{set: memory.SetName(s), cluster: cluster})
+		for s := range l.size.Sets {
+			l.apps = append(l.apps, &application{set: memory.SetName(s), cluster: cluster})
 		}
 	}
-	fresh := b.apps[len(b.apps)-len(clusters)*b.Size.Sets:]
+	fresh := l.apps[len(l.apps)-len(clusters)*l.size.Sets:]
 	return hub.Parallel(ctx, len(fresh), func(ctx context.Context, i int) error {
 		a := fresh[i]
-		return b.hub.Create(ctx, simulate.Applications, simulate.Application(a.set, b.setUIDs[a.set], a.cluster))
+		return l.hub.Create(ctx, simulate.Applications, simulate.Application(a.set, l.setUIDs[a.set], a.cluster))
 	})
 }
 
 // decide makes the placement select the clusters from 0 to last.
-func (b *bench) decide(ctx context.Context, last int) error {
+func (l *load) decide(ctx context.Context, last int) error {
 	for n := 0; n*simulate.DecisionSize < last; n++ {
 		name, body := simulate.Decision(n)
-		if err := b.hub.Create(ctx, simulate.Decisions, body); err != nil && !strings.Contains(err.Error(), "AlreadyExists") {
+		if err := l.hub.Create(ctx, simulate.Decisions, body); err != nil && !strings.Contains(err.Error(), "AlreadyExists") {
 			return err
 		}
 		chosen := clusterNames(n*simulate.DecisionSize, min(last, (n+1)*simulate.DecisionSize))
-		if err := b.hub.Merge(ctx, simulate.Decisions+"/"+name+"/status", simulate.Decided(chosen)); err != nil {
+		if err := l.hub.Merge(ctx, simulate.Decisions+"/"+name+"/status", simulate.Decided(chosen)); err != nil {
 			return err
 		}
 	}
@@ -100,7 +131,7 @@ func clusterNames(first, last int) []string {
 }
 
 // learnWorks finds out the works of all Applications: their names and generations.
-func (b *bench) learnWorks(ctx context.Context) error {
+func (l *load) learnWorks(ctx context.Context) error {
 	var list struct {
 		Items []struct {
 			Metadata struct {
@@ -109,7 +140,7 @@ func (b *bench) learnWorks(ctx context.Context) error {
 			} `json:"metadata"`
 		} `json:"items"`
 	}
-	if err := b.hub.Metadata(ctx, simulate.Works+pulled, &list); err != nil {
+	if err := l.hub.Metadata(ctx, simulate.Works+pulled, &list); err != nil {
 		return err
 	}
 	works := make(map[string]metadata, len(list.Items))
@@ -117,7 +148,7 @@ func (b *bench) learnWorks(ctx context.Context) error {
 		m := &list.Items[i].Metadata
 		works[m.Annotations[contract.HubNameAnnotation]] = m.metadata
 	}
-	for _, a := range b.apps {
+	for _, a := range l.apps {
 		w, ok := works[simulate.ApplicationName(a.set, a.cluster)]
 		if !ok {
 			return fmt.Errorf("application %s has no ManifestWork", simulate.ApplicationName(a.set, a.cluster))
@@ -138,12 +169,12 @@ type change struct {
 
 // draw chooses n Applications among apps, none again before all have had their
 // turn, and a new revision for each.
-func (b *bench) draw(apps []*application, n int) []change {
+func (l *load) draw(apps []*application, n int) []change {
 	changes := make([]change, n)
-	order := b.random.Perm(len(apps))
+	order := l.random.Perm(len(apps))
 	for i := range changes {
 		a := apps[order[i%len(order)]]
-		a.revision = b.nextRevision()
+		a.revision = l.nextRevision()
 		changes[i] = change{application: a, revision: a.revision, sent: make(chan struct{})}
 		if i >= len(order) {
 			changes[i].before = changes[i-len(order)].sent
@@ -153,7 +184,7 @@ func (b *bench) draw(apps []*application, n int) []change {
 }
 
 // send reports a change, after the Application's change before it.
-func (b *bench) send(ctx context.Context, c change) error {
+func (l *load) send(ctx context.Context, c change) error {
 	defer close(c.sent)
 	if c.before != nil {
 		select {
@@ -162,29 +193,58 @@ func (b *bench) send(ctx context.Context, c change) error {
 			return ctx.Err()
 		}
 	}
-	return b.report(ctx, c.application, c.revision)
+	return l.report(ctx, c.application, c.revision)
 }
 
 // report plays the work agent: it reports that an Application runs a new revision.
-func (b *bench) report(ctx context.Context, a *application, revision string) error {
+func (l *load) report(ctx context.Context, a *application, revision string) error {
 	feedback := simulate.Healthy(revision)
-	if b.degraded {
+	if l.degraded {
 		feedback.Health = "Degraded"
 	}
-	return b.hub.Merge(ctx, simulate.WorksIn(a.cluster)+"/"+a.work+"/status", simulate.WorkStatus(a.set, a.cluster, a.generation, feedback))
+	return l.hub.Merge(ctx, simulate.WorksIn(a.cluster)+"/"+a.work+"/status", simulate.WorkStatus(a.set, a.cluster, a.generation, feedback))
 }
 
 // nextRevision returns a revision that no Application has had.
-func (b *bench) nextRevision() string {
-	b.revision++
-	return simulate.Revision(b.revision)
+func (l *load) nextRevision() string {
+	l.revision++
+	return simulate.Revision(l.revision)
 }
 
 // reportAll reports a new revision, the same for each.
-func (b *bench) reportAll(ctx context.Context, apps []*application) error {
-	revision := b.nextRevision()
+func (l *load) reportAll(ctx context.Context, apps []*application) error {
+	revision := l.nextRevision()
 	for _, a := range apps {
 		a.revision = revision
 	}
-	return hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error { return b.report(ctx, apps[i], revision) })
+	return hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error { return l.report(ctx, apps[i], revision) })
+}
+
+// trickled returns the Applications that a trickle changes, and of how many reports they are.
+func (l *load) trickled() (apps []*application, reports int) {
+	reports = min(trickleReports, l.size.Sets)
+	names := map[string]bool{}
+	for s := range reports {
+		names[memory.SetName(s)] = true
+	}
+	for _, a := range l.apps {
+		if names[a.set] {
+			apps = append(apps, a)
+		}
+	}
+	return apps, reports
+}
+
+// inTurn draws n Applications, one of each ApplicationSet in turn.
+func (l *load) inTurn(n int) []change {
+	sets := map[string][]*application{}
+	for _, a := range l.apps {
+		sets[a.set] = append(sets[a.set], a)
+	}
+	names := slices.Sorted(maps.Keys(sets))
+	changes := make([]change, 0, n)
+	for i := range n {
+		changes = append(changes, l.draw(sets[names[i%len(names)]], 1)...)
+	}
+	return changes
 }

@@ -20,8 +20,8 @@ import (
 const (
 	pageRate    = 20
 	pageChanges = 15 * pageRate
-	// calm is the processor time that a standby without work uses at most while [silence] lasts.
-	calm = 50 * time.Millisecond
+	// atRest is the processor time that a standby without work uses at most while [silence] lasts.
+	atRest = 50 * time.Millisecond
 )
 
 // sides are two standbys of aggregation that follow the same changes.
@@ -33,21 +33,21 @@ type sides struct {
 
 // page measures what the page costs aggregation: a standby with it beside one without,
 // with nobody, one and ten looking at the first page.
-func (b *bench) page(ctx context.Context) (err error) {
-	s, err := b.startSides(ctx)
+func page(ctx context.Context, b *bench) (err error) {
+	s, err := startSides(ctx, b)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.with.Stop(ctx), s.without.Stop(ctx)) }()
 	for _, n := range []int{0, 1, 10} {
-		if err := b.watched(ctx, s, n); err != nil {
+		if err := watchPage(ctx, b, s, n); err != nil {
 			return fmt.Errorf("%d looking: %w", n, err)
 		}
 	}
 	return b.awaitStatuses(ctx)
 }
 
-func (b *bench) startSides(ctx context.Context) (s *sides, err error) {
+func startSides(ctx context.Context, b *bench) (s *sides, err error) {
 	s = &sides{}
 	if err := b.fleet.GrantPage(ctx); err != nil {
 		return s, err
@@ -87,7 +87,7 @@ func (s *sides) awaitRead(ctx context.Context) error {
 			return false, err.Error()
 		}
 		for i := range now {
-			if now[i].CPU > last[i].CPU+calm {
+			if now[i].CPU > last[i].CPU+atRest {
 				last, since = now, time.Now()
 			}
 		}
@@ -95,9 +95,9 @@ func (s *sides) awaitRead(ctx context.Context) error {
 	})
 }
 
-// watched makes changes while viewers look and makes the rows of what that cost.
-func (b *bench) watched(ctx context.Context, s *sides, viewers int) error {
-	a, err := b.lookers(ctx, s.with, viewers)
+// watchPage makes changes while viewers look and makes the rows of what that cost.
+func watchPage(ctx context.Context, b *bench, s *sides, viewers int) error {
+	a, err := openPages(ctx, b, s.with, viewers)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (b *bench) watched(ctx context.Context, s *sides, viewers int) error {
 	if viewers > 0 && a.refreshes() == 0 {
 		return fmt.Errorf("nobody was told of any of %d changes", len(changes))
 	}
-	b.pageRows(s, viewers, a, before, after, took)
+	pageRows(b, s, viewers, a, before, after, took)
 	return b.awaitNoWrites(ctx, silence)
 }
 
@@ -131,7 +131,7 @@ func (s *sides) usages() (both [2]process.Usage, err error) {
 }
 
 // pageRows makes the rows of one number of viewers.
-func (b *bench) pageRows(s *sides, viewers int, a *audience, before, after [2]process.Usage, took time.Duration) {
+func pageRows(b *bench, s *sides, viewers int, a *audience, before, after [2]process.Usage, took time.Duration) {
 	with, without := after[0].CPU-before[0].CPU, after[1].CPU-before[1].CPU
 	beside := fmt.Sprintf("%s against %s in %s, at %d changes/s", with, without, round(took), pageRate)
 	b.row(figure.Row{

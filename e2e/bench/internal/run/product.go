@@ -15,26 +15,40 @@ import (
 	"strings"
 	"time"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // client is for the binaries' own endpoints on loopback.
 var client = &http.Client{Timeout: time.Minute}
 
+// product is the product's binaries, and the servers below them.
+type product struct {
+	fleet  *env.Fleet
+	search *search.Server
+	// tokenFile holds resourcesync's token for search.
+	tokenFile string
+	// profiles is the folder for CPU profiles, "" for none; sizeName begins their names.
+	profiles, sizeName string
+	say                func(format string, args ...any)
+	hub                *hub.Client
+}
+
 // launch starts a binary for the first time.
-func (b *bench) launch(ctx context.Context, name string) error {
-	arguments, err := b.arguments(name)
+func (p *product) launch(ctx context.Context, name string) error {
+	arguments, err := p.arguments(name)
 	if err != nil {
 		return err
 	}
-	_, err = b.fleet.StartProduct(ctx, name, arguments...)
+	_, err = p.fleet.StartProduct(ctx, name, arguments...)
 	return err
 }
 
 // arguments are what the bench needs beyond the shipped flags.
-func (b *bench) arguments(name string) ([]string, error) {
+func (p *product) arguments(name string) ([]string, error) {
 	var arguments []string
 	if name != env.ResourceSync {
 		// On a machine that is full to the brim a leader may not get a renewal through
@@ -44,10 +58,10 @@ func (b *bench) arguments(name string) ([]string, error) {
 	if name == env.ResourceSync {
 		// its own metric tells how long a poll takes
 		arguments = append(arguments, "--metrics-secure=false",
-			"--search-url="+b.search.URL(), "--search-ca-file="+b.search.CAFile(), "--search-token-file="+b.tokenFile())
+			"--search-url="+p.search.URL(), "--search-ca-file="+p.search.CAFile(), "--search-token-file="+p.tokenFile)
 	}
-	if b.Profiles != "" {
-		port, err := b.fleet.FreePort()
+	if p.profiles != "" {
+		port, err := p.fleet.FreePort()
 		if err != nil {
 			return nil, err
 		}
@@ -56,16 +70,16 @@ func (b *bench) arguments(name string) ([]string, error) {
 	return arguments, nil
 }
 
-func (b *bench) process(name string) (*env.Process, error) { return b.fleet.Process(name + "-0") }
+func (p *product) process(name string) (*env.Process, error) { return p.fleet.Process(name + "-0") }
 
 // halt stops binaries and waits for their end.
-func (b *bench) halt(ctx context.Context, names ...string) error {
+func (p *product) halt(ctx context.Context, names ...string) error {
 	for _, name := range names {
-		p, err := b.process(name)
+		running, err := p.process(name)
 		if err != nil {
 			return err
 		}
-		if err := p.Stop(ctx); err != nil {
+		if err := running.Stop(ctx); err != nil {
 			return err
 		}
 	}
@@ -74,19 +88,19 @@ func (b *bench) halt(ctx context.Context, names ...string) error {
 
 // resume starts binaries again and waits until they are ready. It returns how long
 // that took.
-func (b *bench) resume(ctx context.Context, names ...string) (time.Duration, error) {
+func (p *product) resume(ctx context.Context, names ...string) (time.Duration, error) {
 	began := time.Now()
 	for _, name := range names {
-		p, err := b.process(name)
+		running, err := p.process(name)
 		if err != nil {
 			return 0, err
 		}
-		if err := p.Start(ctx); err != nil {
+		if err := running.Start(ctx); err != nil {
 			return 0, err
 		}
 	}
 	for _, name := range names {
-		if err := b.ready(ctx, name); err != nil {
+		if err := p.ready(ctx, name); err != nil {
 			return 0, err
 		}
 	}
@@ -96,12 +110,12 @@ func (b *bench) resume(ctx context.Context, names ...string) (time.Duration, err
 // readyPause is how often readiness is asked for; figures are no finer than this.
 const readyPause = 5 * time.Millisecond
 
-func (b *bench) ready(ctx context.Context, name string) error {
-	p, err := b.process(name)
+func (p *product) ready(ctx context.Context, name string) error {
+	running, err := p.process(name)
 	if err != nil {
 		return err
 	}
-	url := "http://" + p.Flag("health-probe-bind-address") + "/readyz"
+	url := "http://" + running.Flag("health-probe-bind-address") + "/readyz"
 	return testkit.WaitFor(ctx, patience, readyPause, name+" to be ready", func(ctx context.Context) error {
 		_, err := get(ctx, url)
 		return err
@@ -125,19 +139,19 @@ func get(ctx context.Context, url string) ([]byte, error) {
 }
 
 // usage reads what a binary has used.
-func (b *bench) usage(name string) (process.Usage, error) {
-	p, err := b.process(name)
+func (p *product) usage(name string) (process.Usage, error) {
+	running, err := p.process(name)
 	if err != nil {
 		return process.Usage{}, err
 	}
-	return process.Of(p.PID())
+	return process.Of(running.PID())
 }
 
 // usages reads what several binaries have used.
-func (b *bench) usages(names ...string) (map[string]process.Usage, error) {
+func (p *product) usages(names ...string) (map[string]process.Usage, error) {
 	all := map[string]process.Usage{}
 	for _, name := range names {
-		u, err := b.usage(name)
+		u, err := p.usage(name)
 		if err != nil {
 			return nil, err
 		}
@@ -148,12 +162,12 @@ func (b *bench) usages(names ...string) (map[string]process.Usage, error) {
 
 // metrics returns the values, at one moment, of metrics without labels of a binary
 // that serves them in plain text.
-func (b *bench) metrics(ctx context.Context, binary string, names ...string) ([]float64, error) {
-	p, err := b.process(binary)
+func (p *product) metrics(ctx context.Context, binary string, names ...string) ([]float64, error) {
+	running, err := p.process(binary)
 	if err != nil {
 		return nil, err
 	}
-	body, err := get(ctx, "http://"+p.Flag("metrics-bind-address")+"/metrics")
+	body, err := get(ctx, "http://"+running.Flag("metrics-bind-address")+"/metrics")
 	if err != nil {
 		return nil, err
 	}
@@ -179,34 +193,52 @@ func (b *bench) metrics(ctx context.Context, binary string, names ...string) ([]
 const apiServer = "kube-apiserver"
 
 // sample returns a CPU profile of a binary or of the API server.
-func (b *bench) sample(ctx context.Context, binary string, seconds int) ([]byte, error) {
+func (p *product) sample(ctx context.Context, binary string, seconds int) ([]byte, error) {
 	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", seconds)
 	if binary == apiServer {
-		return b.hub.Do(ctx, http.MethodGet, path, "", nil)
+		return p.hub.Do(ctx, http.MethodGet, path, "", nil)
 	}
-	p, err := b.process(binary)
+	running, err := p.process(binary)
 	if err != nil {
 		return nil, err
 	}
-	return get(ctx, "http://"+p.Flag("pprof-bind-address")+path)
+	return get(ctx, "http://"+running.Flag("pprof-bind-address")+path)
 }
 
 // profile takes a CPU profile of a binary while a phase runs, if profiles are
 // wanted; the returned function waits for it.
-func (b *bench) profile(ctx context.Context, binary, phase string, seconds int) (wait func()) {
-	if b.Profiles == "" {
+func (p *product) profile(ctx context.Context, binary, phase string, seconds int) (wait func()) {
+	if p.profiles == "" {
 		return func() {}
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		body, err := b.sample(ctx, binary, seconds)
+		body, err := p.sample(ctx, binary, seconds)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(b.Profiles, fmt.Sprintf("%s-%s-%s.pprof", b.Size.Name, phase, binary)), body, 0o600)
+			err = os.WriteFile(filepath.Join(p.profiles, fmt.Sprintf("%s-%s-%s.pprof", p.sizeName, phase, binary)), body, 0o600)
 		}
 		if err != nil {
-			b.say("no profile of %s: %v", binary, err)
+			p.say("no profile of %s: %v", binary, err)
 		}
 	}()
 	return func() { <-done }
+}
+
+// servers are the processes below the product, by what the costs call them.
+var servers = map[string]string{apiServer: "hub-apiserver", "etcd": "backing"}
+
+// serverUsages reads what the API server and etcd have used.
+func (p *product) serverUsages() (map[string]process.Usage, error) {
+	all := map[string]process.Usage{}
+	for name, server := range servers {
+		running, err := p.fleet.Process(server)
+		if err != nil {
+			return nil, err
+		}
+		if all[name], err = process.Of(running.PID()); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }

@@ -28,13 +28,13 @@ var pushes = []struct {
 // push asks Applications for a refresh, one after the other as Argo CD's API server does
 // for a push to the repository that they come from, and times it until the last hub
 // Application has the new revision and the refresh is gone. The edge answers at once.
-func (b *bench) push(ctx context.Context) error {
+func push(ctx context.Context, b *bench) error {
 	if err := b.learnWorks(ctx); err != nil {
 		return err
 	}
 	for _, p := range pushes {
 		n := min(p.applications, len(b.apps))
-		if err := b.pushTo(ctx, b.apps[:n], p.seconds); err != nil {
+		if err := pushTo(ctx, b, b.apps[:n], p.seconds); err != nil {
 			return err
 		}
 		if n < p.applications {
@@ -44,7 +44,7 @@ func (b *bench) push(ctx context.Context) error {
 	return b.learnWorks(ctx)
 }
 
-func (b *bench) pushTo(ctx context.Context, apps []*application, seconds float64) error {
+func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64) error {
 	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (b *bench) pushTo(ctx context.Context, apps []*application, seconds float64
 			return err
 		}
 	}
-	asked := time.Since(began)
+	sent := time.Since(began)
 	if err := env.WaitFor(ctx, patience, "every hub Application to have what was pushed", r.over); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (b *bench) pushTo(ctx context.Context, apps []*application, seconds float64
 	b.row(figure.Row{
 		What:  fmt.Sprintf("a push to the repository of %d Applications, until the last says so on the hub", len(apps)),
 		Value: took.Seconds(), Unit: "s", Comparison: figure.AtMost, Target: seconds,
-		Beside: fmt.Sprintf("the last was asked for after %s; clusters answer at once", round(asked)),
+		Beside: fmt.Sprintf("the last was asked for after %s; clusters answer at once", round(sent)),
 	})
 	b.row(figure.Row{
 		What: "writes of propagation for each of them", Value: float64(len(works)+len(writes)) / float64(len(apps)), Comparison: figure.AtMost, Target: 2.05,

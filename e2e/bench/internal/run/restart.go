@@ -19,7 +19,7 @@ import (
 // listRounds is how often the bare lists are timed.
 const listRounds = 3
 
-// watched is what the two binaries that follow the hub watch.
+// watchPage is what the two binaries that follow the hub watch.
 var watched = map[string][]string{
 	env.Propagation: {
 		"/apis/argoproj.io/v1alpha1/applications", simulate.Works + pulled, simulate.ManagedClusters,
@@ -32,15 +32,15 @@ var watched = map[string][]string{
 }
 
 // restart starts the binaries over a fleet in which nothing changes.
-func (b *bench) restart(ctx context.Context) error {
-	if err := b.measureBytes(ctx); err != nil {
+func restart(ctx context.Context, b *bench) error {
+	if err := measureBytes(ctx, b); err != nil {
 		return err
 	}
 	if err := b.halt(ctx, binaries...); err != nil {
 		return err
 	}
 	for _, name := range []string{env.Propagation, env.Aggregation} {
-		bare, err := b.bareList(ctx, watched[name])
+		list, err := listAlone(ctx, b, watched[name])
 		if err != nil {
 			return err
 		}
@@ -60,23 +60,16 @@ func (b *bench) restart(ctx context.Context) error {
 			What: "warm restart of " + name + ": write requests", Value: float64(writes), Comparison: figure.AtMost, Target: 0, Beside: "taking its Lease, and the Event about that, left out" + listed(kinds),
 		})
 		b.row(figure.Row{
-			What: "warm restart of " + name + ": ready, against a bare LIST of what it watches", Value: float64(ready) / float64(bare), Unit: "×", Comparison: figure.AtMost, Target: b.Size.Restart, Noise: 1.8,
-			Beside: fmt.Sprintf("%s against %s, start of the process included", round(ready), round(bare)),
+			What: "warm restart of " + name + ": ready, against a bare LIST of what it watches", Value: float64(ready) / float64(list), Unit: "×", Comparison: figure.AtMost, Target: b.Size.Restart, Noise: 1.8,
+			Beside: fmt.Sprintf("%s against %s, start of the process included", round(ready), round(list)),
 		})
 	}
 	return b.awaitStatuses(ctx)
 }
 
-func listed(kinds map[string]int) string {
-	if len(kinds) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %v", kinds)
-}
-
-// bareList times lists of everything at paths, at the same time as informers do,
+// listAlone times lists of everything at paths, at the same time as informers do,
 // with the answers dropped.
-func (b *bench) bareList(ctx context.Context, paths []string) (time.Duration, error) {
+func listAlone(ctx context.Context, b *bench, paths []string) (time.Duration, error) {
 	var took []time.Duration
 	for range listRounds {
 		began := time.Now()
@@ -94,7 +87,7 @@ func (b *bench) bareList(ctx context.Context, paths []string) (time.Duration, er
 
 // measureBytes finds out how large objects are as the API server stores them. It
 // keeps objects of custom resources as the JSON that it also answers with.
-func (b *bench) measureBytes(ctx context.Context) error {
+func measureBytes(ctx context.Context, b *bench) error {
 	size := func(path string, among int) (int, error) {
 		n, err := b.hub.Discard(ctx, http.MethodGet, path, "", nil)
 		return int(n) / among, err

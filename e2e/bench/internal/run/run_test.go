@@ -25,7 +25,7 @@ func TestSizes(t *testing.T) {
 		if s.Restart < 1 {
 			t.Errorf("%s: a restart may take %v bare LISTs", s.Name, s.Restart)
 		}
-		all := (&bench{}).phases()
+		all := phases()
 		for _, key := range s.Without {
 			if !slices.ContainsFunc(all, func(p phase) bool { return p.key == key }) {
 				t.Errorf("%s leaves out %s, which is no phase", s.Name, key)
@@ -62,7 +62,7 @@ func TestChosenPhases(t *testing.T) {
 		"unknown": {"a phase that is not there is no phase that passed", nil, []string{"latency", "bust"}, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := (&bench{Options: Options{Size: Size{Without: c.without}, Only: c.only}}).chosen(all)
+			got, err := choose(Options{Size: Size{Without: c.without}, Only: c.only}, all)
 			if keys(got) != c.want || (err != nil) != c.fails {
 				t.Errorf("%s: %q, %v", c.reason, keys(got), err)
 			}
@@ -72,7 +72,7 @@ func TestChosenPhases(t *testing.T) {
 
 // What is drawn in turn goes from one ApplicationSet to the next.
 func TestInTurn(t *testing.T) {
-	b := &bench{random: rand.New(rand.NewPCG(1, 2)), apps: []*application{{set: "a"}, {set: "b"}, {set: "a"}, {set: "b"}, {set: "b"}}}
+	b := &load{random: rand.New(rand.NewPCG(1, 2)), apps: []*application{{set: "a"}, {set: "b"}, {set: "a"}, {set: "b"}, {set: "b"}}}
 	var sets string
 	for _, c := range b.inTurn(5) {
 		sets += c.set
@@ -85,7 +85,7 @@ func TestInTurn(t *testing.T) {
 // No Application has two changes in flight, or its cluster would seem to go back
 // in time.
 func TestDrawKeepsOrder(t *testing.T) {
-	b := &bench{random: rand.New(rand.NewPCG(1, 2))}
+	b := &load{random: rand.New(rand.NewPCG(1, 2))}
 	apps := []*application{{}, {}, {}}
 	changes := b.draw(apps, 8)
 	last := map[*application]change{}

@@ -32,85 +32,85 @@ const (
 	queriesInFlight   = 2
 )
 
-// bareRounds is how many polls are timed, and how often the bare queries.
-const bareRounds = 9
+// aloneRounds is how many polls are timed, and how often the bare queries.
+const aloneRounds = 9
 
-// bareSearch compares resourcesync's polls with what search itself needs for their
+// searchAlone compares resourcesync's polls with what search itself needs for their
 // queries. The two take turns, half an interval apart, so that neither finds the
 // machine fresher, and one that something else holds up does not decide. No
 // metrics are read from resourcesync while it polls.
-func (b *bench) bareSearch(ctx context.Context) error {
+func searchAlone(ctx context.Context, b *bench) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(b.search.CA())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
 	caller := &http.Client{Transport: transport, Timeout: time.Minute}
-	var polls, bares []time.Duration
+	var ours, alone []time.Duration
 	var size int64
-	if err := b.polls(ctx, 1); err != nil {
+	if err := polls(ctx, b, 1); err != nil {
 		return err
 	}
 	if !clock.Sleep(ctx, pollInterval/2) {
 		return ctx.Err()
 	}
-	sum, count, err := b.polled(ctx)
+	sum, count, err := polled(ctx, b)
 	if err != nil {
 		return err
 	}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	for range bareRounds {
+	for range aloneRounds {
 		began := time.Now()
-		if size, err = b.barePoll(ctx, caller); err != nil {
+		if size, err = pollAlone(ctx, b, caller); err != nil {
 			return err
 		}
-		bares = append(bares, time.Since(began))
+		alone = append(alone, time.Since(began))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
 		}
 		sumBefore, before := sum, count
-		if sum, count, err = b.polled(ctx); err != nil {
+		if sum, count, err = polled(ctx, b); err != nil {
 			return err
 		}
 		if count > before {
-			polls = append(polls, time.Duration((sum-sumBefore)/(count-before)*float64(time.Second)))
+			ours = append(ours, time.Duration((sum-sumBefore)/(count-before)*float64(time.Second)))
 		}
 	}
-	if len(polls) == 0 {
+	if len(ours) == 0 {
 		return errors.New("resourcesync does not poll")
 	}
-	b.rowOfPolls(polls, bares, size)
+	rowOfPolls(b, ours, alone, size)
 	return b.halt(ctx, env.ResourceSync)
 }
 
 // rowOfPolls compares the medians of polls and bare queries.
-func (b *bench) rowOfPolls(polls, bares []time.Duration, size int64) {
-	_, applications := b.searched()
-	poll, bare := median(polls), median(bares)
+func rowOfPolls(b *bench, ours, alone []time.Duration, size int64) {
+	_, applications := searched(b)
+	poll, queries := median(ours), median(alone)
 	b.row(figure.Row{
-		What: "resourcesync's poll against the bare queries", Value: float64(poll) / float64(bare), Unit: "×", Comparison: figure.AtMost, Target: 1.3, Noise: 1.5,
+		What: "resourcesync's poll against the bare queries", Value: float64(poll) / float64(queries), Unit: "×", Comparison: figure.AtMost, Target: 1.3, Noise: 1.5,
 		Beside: fmt.Sprintf("%s (%s to %s) against %s (%s to %s), medians of %d and %d in turns; %d Applications × %d resources, %.1f MB",
-			round(poll), round(slices.Min(polls)), round(slices.Max(polls)), round(bare), round(slices.Min(bares)), round(slices.Max(bares)),
-			len(polls), len(bares), applications, resources, float64(size)/1e6),
+			round(poll), round(slices.Min(ours)), round(slices.Max(ours)), round(queries), round(slices.Min(alone)), round(slices.Max(alone)),
+			len(ours), len(alone), applications, resources, float64(size)/1e6),
 	})
 }
 
-// barePoll asks what one poll asks and drops the answers; it returns their size.
-func (b *bench) barePoll(ctx context.Context, caller *http.Client) (int64, error) {
+// pollAlone asks what one poll asks and drops the answers; it returns their size.
+func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error) {
 	pulled := []map[string]any{
 		{"property": "kind_plural", "values": []string{"applications"}},
 		{"property": "apigroup", "values": []string{"argoproj.io"}},
 		{"property": "label", "values": []string{"apps.open-cluster-management.io/application-set=true"}},
 	}
-	size, err := b.ask(ctx, caller, queryClusters, map[string]any{
+	size, err := query(ctx, b, caller, queryClusters, map[string]any{
 		"property": "cluster", "query": map[string]any{"filters": pulled, "limit": -1}, "limit": -1,
 	})
 	if err != nil {
 		return 0, err
 	}
-	clusters, _ := b.searched()
+	clusters, _ := searched(b)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(queriesInFlight)
 	var total atomic.Int64
@@ -118,7 +118,7 @@ func (b *bench) barePoll(ctx context.Context, caller *http.Client) (int64, error
 	for batch := range slices.Chunk(clusterNames(0, clusters), queryBatch) {
 		filters := append(slices.Clone(pulled), map[string]any{"property": "cluster", "values": batch})
 		group.Go(func() error {
-			size, err := b.ask(ctx, caller, queryApplications, map[string]any{"input": []any{map[string]any{"filters": filters, "limit": -1}}})
+			size, err := query(ctx, b, caller, queryApplications, map[string]any{"input": []any{map[string]any{"filters": filters, "limit": -1}}})
 			total.Add(size)
 			return err
 		})
@@ -127,8 +127,8 @@ func (b *bench) barePoll(ctx context.Context, caller *http.Client) (int64, error
 	return total.Load(), err
 }
 
-// ask sends one query and drops the answer; it returns its size.
-func (b *bench) ask(ctx context.Context, caller *http.Client, query string, variables map[string]any) (int64, error) {
+// query sends one query and drops the answer; it returns its size.
+func query(ctx context.Context, b *bench, caller *http.Client, query string, variables map[string]any) (int64, error) {
 	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
 	if err != nil {
 		return 0, err

@@ -53,23 +53,23 @@ func Sizes() []Size {
 	return []Size{
 		{
 			Name: "quick", Clusters: 50, Sets: 4, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 50, Changes: 50, Lone: 8, WideLone: 2, Trickle: 100, CostChanges: 200,
-			Idle: 21 * time.Second, SearchClusters: 500, WideReport: 200, Restart: restart,
+			Idle: 21 * time.Second, SearchClusters: 500, WideReport: 200, Restart: warmRestart,
 		},
 		{
 			Name: "standard", Clusters: 500, Sets: 10, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5, Trickle: 400, CostChanges: 1000,
-			Idle: time.Minute, SearchClusters: 500, WideReport: 2000, Restart: restart,
+			Idle: time.Minute, SearchClusters: 500, WideReport: 2000, Restart: warmRestart,
 		},
 		{
 			Name: "large", Clusters: 2000, Sets: 10, Stages: []float64{0.1, 0.4, 1}, Storm: 5000, Burst: 500, Changes: 300, Lone: 60, WideLone: 5, Trickle: 400, CostChanges: 1000,
-			Idle: time.Minute, SearchClusters: 500, WideReport: 10000, Restart: restart,
+			Idle: time.Minute, SearchClusters: 500, WideReport: 10000, Restart: warmRestart,
 		},
 		xlarge(),
 	}
 }
 
-// restart is what a warm restart may take at most, against a bare LIST, where reading the
+// warmRestart is what a warm restart may take at most, against a bare LIST, where reading the
 // fleet is not all that it does.
-const restart = 3
+const warmRestart = 3
 
 // xlarge is 50,000 Applications, on a machine with two cores and 24 GiB in some 45 minutes.
 // Half of that is until all are there with a status, at a hundred first statuses a second.

@@ -43,7 +43,7 @@ func TestMemoryPerApplication(t *testing.T) {
 		}},
 		empty: map[string]process.Usage{env.Propagation: {Resident: 40 << 20}, env.Aggregation: {Resident: 40 << 20}},
 	}
-	b.relateMemory()
+	relateMemory(b)
 	if len(b.results.Rows) != 2 {
 		t.Fatalf("rows: %+v", b.results.Rows)
 	}
@@ -54,7 +54,7 @@ func TestMemoryPerApplication(t *testing.T) {
 		}
 	}
 	b.Size.PerApplication, b.results.Rows = nil, nil
-	if b.relateMemory(); len(b.results.Rows) > 0 {
+	if relateMemory(b); len(b.results.Rows) > 0 {
 		t.Errorf("a size with too few Applications to tell has %+v", b.results.Rows)
 	}
 }
@@ -62,7 +62,7 @@ func TestMemoryPerApplication(t *testing.T) {
 // A trickle changes each report equally often, however many there are.
 func TestTrickleIsOfTenReports(t *testing.T) {
 	for sets, want := range map[int]int{4: 4, 10: 10, 20: 10} {
-		b := &bench{Options: Options{Size: Size{Sets: sets}}}
+		b := &load{size: Size{Sets: sets}}
 		for s := range sets {
 			b.apps = append(b.apps, &application{set: memory.SetName(s), cluster: "a"}, &application{set: memory.SetName(s), cluster: "b"})
 		}

@@ -5,8 +5,10 @@ package run
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
@@ -43,13 +45,13 @@ type pair struct {
 
 // standby kills the leaders of both binaries together and times how soon the standbys have done their
 // work for a change of that moment. Nothing else has changed, so they ought to write nothing else.
-func (b *bench) standby(ctx context.Context) error {
+func standby(ctx context.Context, b *bench) error {
 	pairs := []*pair{
 		{name: env.Propagation, place: onHub, beyond: map[string]int{}},
 		{name: env.Aggregation, place: inReport, beyond: map[string]int{}},
 	}
 	for _, p := range pairs {
-		if err := b.startPair(ctx, p); err != nil {
+		if err := startPair(ctx, b, p); err != nil {
 			return err
 		}
 	}
@@ -59,12 +61,12 @@ func (b *bench) standby(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := b.takeOver(ctx, pairs); err != nil {
+		if err := takeOver(ctx, b, pairs); err != nil {
 			return err
 		}
 	}
 	for _, p := range pairs {
-		b.rowsOfTakeovers(p)
+		rowsOfTakeovers(b, p)
 		if err := p.leader.Stop(ctx); err != nil {
 			return err
 		}
@@ -77,8 +79,8 @@ func (b *bench) standby(ctx context.Context) error {
 
 // startPair starts two replicas in the place of the one that runs, whose Lease is a longer one. The
 // second starts once the first leads and has nothing more to do.
-func (b *bench) startPair(ctx context.Context, p *pair) error {
-	before, err := b.lease(ctx, p.name)
+func startPair(ctx context.Context, b *bench, p *pair) error {
+	before, err := leaseOf(ctx, b, p.name)
 	if err != nil {
 		return err
 	}
@@ -94,7 +96,7 @@ func (b *bench) startPair(ctx context.Context, p *pair) error {
 		return err
 	}
 	err = env.WaitFor(ctx, patience, p.name+" to lead", func(ctx context.Context) (bool, string) {
-		l, err := b.lease(ctx, p.name)
+		l, err := leaseOf(ctx, b, p.name)
 		if err != nil {
 			return false, err.Error()
 		}
@@ -126,13 +128,13 @@ func restartKilled(ctx context.Context, pairs []*pair) error {
 
 // takeOver kills the leaders and waits until the standbys have done their work for a change.
 // Then they are the leaders.
-func (b *bench) takeOver(ctx context.Context, pairs []*pair) error {
+func takeOver(ctx context.Context, b *bench, pairs []*pair) error {
 	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	held, err := b.holders(watching, pairs)
+	held, err := followLeases(watching, b, pairs)
 	if err != nil {
 		return err
 	}
@@ -165,7 +167,7 @@ func (b *bench) takeOver(ctx context.Context, pairs []*pair) error {
 	for _, p := range pairs {
 		p.leased = append(p.leased, held.when(p.name).Sub(killed))
 		p.worked = append(p.worked, work.times(p.place)[0])
-		if err := b.countBeyond(p, mark, changed); err != nil {
+		if err := countBeyond(b, p, mark, changed); err != nil {
 			return err
 		}
 		p.leader, p.standby = p.standby, p.leader
@@ -174,7 +176,7 @@ func (b *bench) takeOver(ctx context.Context, pairs []*pair) error {
 }
 
 // countBeyond counts a binary's writes since a mark that a change of one Application does not ask for.
-func (b *bench) countBeyond(p *pair, mark int, c change) error {
+func countBeyond(b *bench, p *pair, mark int, c change) error {
 	all, err := b.audit.Since(mark, func(e *audit.Entry) bool { return e.Account == p.name && write(e) })
 	for what, n := range beyond(all, c) {
 		p.beyond[what] += n
@@ -185,7 +187,7 @@ func (b *bench) countBeyond(p *pair, mark int, c change) error {
 // beyond returns the writes that a change of one Application does not ask for: all but
 // one of its status and one of its report.
 func beyond(all []audit.Entry, c change) map[string]int {
-	asked := map[string]bool{
+	due := map[string]bool{
 		"patch applications " + simulate.ApplicationName(c.set, c.cluster): true,
 		"update multiclusterapplicationsetreports " + c.set:                true,
 	}
@@ -193,8 +195,8 @@ func beyond(all []audit.Entry, c change) map[string]int {
 	for i := range all {
 		e := &all[i]
 		which := fmt.Sprintf("%s %s %s", e.Verb, e.Resource, e.Name)
-		if asked[which] && e.Code < 300 {
-			asked[which] = false
+		if due[which] && e.Code < 300 {
+			due[which] = false
 			continue
 		}
 		more[fmt.Sprintf("%s %s %d", e.Verb, e.Resource, e.Code)]++
@@ -203,7 +205,7 @@ func beyond(all []audit.Entry, c change) map[string]int {
 }
 
 // rowsOfTakeovers makes the rows of one binary.
-func (b *bench) rowsOfTakeovers(p *pair) {
+func rowsOfTakeovers(b *bench, p *pair) {
 	b.row(figure.Row{
 		What:  "standby of " + p.name + ": from the leader's kill until the work of a change is done, the longest",
 		Value: slices.Max(p.worked).Seconds(), Unit: "s", Comparison: figure.AtMost, Target: (p.duration + beyondLease).Seconds(),
@@ -229,4 +231,75 @@ func rounded(durations []time.Duration) string {
 		text += round(d).String()
 	}
 	return text
+}
+
+const (
+	leases = "/apis/coordination.k8s.io/v1/namespaces/" + env.ProductNamespace + "/leases"
+	// leasePrefix begins the names of the Leases, before the binary's.
+	leasePrefix = "multicluster-integrations-"
+)
+
+// leaseOf is the part of a Lease that is read.
+type lease struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
+		HolderIdentity       string `json:"holderIdentity"`
+		LeaseDurationSeconds int    `json:"leaseDurationSeconds"`
+	} `json:"spec"`
+}
+
+// leaseOf returns the Lease of a binary.
+func leaseOf(ctx context.Context, b *bench, name string) (l lease, err error) {
+	err = b.hub.Get(ctx, leases+"/"+leasePrefix+name, &l)
+	return l, err
+}
+
+// followLeases notes when Leases get another holder than they had.
+type holders struct {
+	mu     sync.Mutex
+	before map[string]string // by Lease; no more once it has another
+	taken  map[string]time.Time
+}
+
+// followLeases follows the Leases of pairs from now on, until ctx ends.
+func followLeases(ctx context.Context, b *bench, pairs []*pair) (*holders, error) {
+	h := &holders{before: map[string]string{}, taken: map[string]time.Time{}}
+	for _, p := range pairs {
+		l, err := leaseOf(ctx, b, p.name)
+		if err != nil {
+			return nil, err
+		}
+		h.before[leasePrefix+p.name] = l.Spec.HolderIdentity
+	}
+	_, err := b.hub.Watch(ctx, leases, func(e hub.Event, arrived time.Time) { h.see(e.Object, arrived) })
+	return h, err
+}
+
+// see takes in a Lease that arrived.
+func (h *holders) see(object json.RawMessage, arrived time.Time) {
+	var l lease
+	if decode(object, &l) != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, waiting := h.before[l.Metadata.Name]
+	if waiting && l.Spec.HolderIdentity != "" && l.Spec.HolderIdentity != before {
+		delete(h.before, l.Metadata.Name)
+		h.taken[l.Metadata.Name] = arrived
+	}
+}
+
+// left returns how many Leases still have the holder that they had.
+func (h *holders) left() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.before)
+}
+
+// when returns when the Lease of a binary got another holder; zero when it did not.
+func (h *holders) when(name string) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.taken[leasePrefix+name]
 }

@@ -34,7 +34,7 @@ func TestBeyond(t *testing.T) {
 		want   map[string]int
 	}{
 		"nothing": {"no write is no write too many", nil, nil},
-		"asked":   {"that is the change", []audit.Entry{status, report}, nil},
+		"due":     {"that is the change", []audit.Entry{status, report}, nil},
 		"twice":   {"the second status says nothing new", []audit.Entry{status, report, status}, map[string]int{"patch applications 200": 1}},
 		"another": {
 			"nothing changed there", []audit.Entry{status, with(status, func(e *audit.Entry) { e.Name = "set00-cluster0002" }), with(report, func(e *audit.Entry) { e.Name = "set01" })},
@@ -81,8 +81,8 @@ func TestHolders(t *testing.T) {
 
 // The longest takeover counts, and all that was written too much.
 func TestRowsOfTakeovers(t *testing.T) {
-	b := &bench{Options: Options{Progress: func(string) {}}, results: &figure.Results{}}
-	b.rowsOfTakeovers(&pair{
+	b := &bench{Options: Options{Progress: func(string) {}}, results: &figure.Results{}, load: &load{}}
+	rowsOfTakeovers(b, &pair{
 		name: env.Propagation, duration: 15 * time.Second, leased: []time.Duration{16 * time.Second, 15 * time.Second},
 		worked: []time.Duration{21 * time.Second, 16 * time.Second}, beyond: map[string]int{"patch applications 200": 2, "create secrets 201": 1},
 	})

@@ -17,8 +17,8 @@ import (
 // collection makes the API server's rate uneven over some ten seconds.
 const storms = 2
 
-// struck is what one storm did, or several together.
-type struck struct {
+// stormed is what one storm did, or several together.
+type stormed struct {
 	storms            int
 	mirrored, sent    throughput
 	patches           int // successful ones of hub Applications
@@ -27,28 +27,28 @@ type struck struct {
 
 // storm lets ManifestWorks of the last stage get their first status, very many at
 // once, between stretches of the same server's own limit.
-func (b *bench) storm(ctx context.Context) error {
+func storm(ctx context.Context, b *bench) error {
 	// Agents that stay silent for a while have their Applications called Unknown.
 	if err := b.awaitStatuses(ctx); err != nil {
 		return err
 	}
 	silent := b.apps[b.Size.at(len(b.Size.Stages)-2)*b.Size.Sets:]
 	half := b.baseline.works / 2
-	if err := b.patchBaseline(ctx, 0, half); err != nil {
+	if err := patchBaseline(ctx, b, 0, half); err != nil {
 		return err
 	}
-	var all struck
+	var all stormed
 	for i := range storms {
 		hit := silent[:min(len(silent), b.Size.Storm)]
 		if i > 0 && len(hit) < b.Size.Storm {
 			break
 		}
 		silent = silent[len(hit):]
-		if err := b.strike(ctx, hit, &all); err != nil {
+		if err := stormOnce(ctx, b, hit, &all); err != nil {
 			return err
 		}
 		other := half * ((i + 1) % 2) // the halves take turns
-		if err := b.patchBaseline(ctx, other, half); err != nil {
+		if err := patchBaseline(ctx, b, other, half); err != nil {
 			return err
 		}
 	}
@@ -58,17 +58,11 @@ func (b *bench) storm(ctx context.Context) error {
 		Beside: fmt.Sprintf("%.0f changes/s against %.0f patches/s; %d changes, %d at once, sent in %s, mirrored in %s",
 			all.mirrored.perSecond(), limit, all.mirrored.done, all.mirrored.done/all.storms, round(all.sent.took), round(all.mirrored.took)),
 	})
-	both := 1 / (1/limit + 1/b.baseline.mirrored.perSecond())
-	b.row(figure.Row{
-		What: "the same if the unthrottled client alone made both patches of each change", Value: both / limit, Unit: "×",
-		Beside: fmt.Sprintf("%.0f patches/s of Applications and %.0f patches/s of ManifestWorks are %.0f changes/s: what a storm could reach at most",
-			b.baseline.mirrored.perSecond(), limit, both),
-	})
 	b.row(figure.Row{
 		What: "writes per change in the storm", Value: float64(all.patches) / float64(all.mirrored.done), Comparison: figure.AtMost, Target: 1,
 		Beside: fmt.Sprintf("%d refused or in conflict; %d writes of %d reports meanwhile", all.refused, all.reported, b.Size.Sets),
 	})
-	if err := b.clearBaseline(ctx); err != nil {
+	if err := clearBaseline(ctx, b); err != nil {
 		return err
 	}
 	if err := b.reportAll(ctx, silent); err != nil {
@@ -77,9 +71,9 @@ func (b *bench) storm(ctx context.Context) error {
 	return b.awaitStatuses(ctx)
 }
 
-// strike reports the first status of Applications, all at once, and adds what came
+// stormOnce reports the first status of Applications, all at once, and adds what came
 // of it.
-func (b *bench) strike(ctx context.Context, hit []*application, all *struck) error {
+func stormOnce(ctx context.Context, b *bench, hit []*application, all *stormed) error {
 	mark := b.audit.Mark()
 	waitPropagation := b.profile(ctx, env.Propagation, "storm", 5)
 	waitServer := b.profile(ctx, apiServer, "storm", 5)

@@ -17,13 +17,9 @@ const (
 	// trickleWarm is how many changes of each report go before those that are measured: what
 	// a quiet report has to spare is used up by then.
 	trickleWarm = 3
-	// trickleRows is how many rows a report has for which the targets of a trickle are made. A
-	// smaller one costs little and is gathered less, so its writes may be more; a larger one is
-	// gathered for longer and costs more all the same, so its rows may come later.
-	trickleRows = 500
 )
 
-// flow is what a part of a trickle cost.
+// measureFlow is what a part of a trickle cost.
 type flow struct {
 	changes, reports, mirrored int
 	server                     time.Duration // processor time of the API server
@@ -44,15 +40,15 @@ func (f *flow) perChange() float64 {
 // trickle measures what a steady trickle of changes costs the API server: with
 // reports, without, and with them again, since a server is not equally fast all the time.
 // Nobody reads reports meanwhile.
-func (b *bench) trickle(ctx context.Context) error {
+func trickle(ctx context.Context, b *bench) error {
 	var with, without flow
-	if err := b.flow(ctx, b.Size.Trickle/2, true, &with); err != nil {
+	if err := measureFlow(ctx, b, b.Size.Trickle/2, true, &with); err != nil {
 		return err
 	}
 	if err := b.halt(ctx, env.Aggregation); err != nil {
 		return err
 	}
-	if err := b.flow(ctx, b.Size.Trickle, false, &without); err != nil {
+	if err := measureFlow(ctx, b, b.Size.Trickle, false, &without); err != nil {
 		return err
 	}
 	if _, err := b.resume(ctx, env.Aggregation); err != nil {
@@ -61,17 +57,17 @@ func (b *bench) trickle(ctx context.Context) error {
 	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
-	if err := b.flow(ctx, b.Size.Trickle-b.Size.Trickle/2, true, &with); err != nil {
+	if err := measureFlow(ctx, b, b.Size.Trickle-b.Size.Trickle/2, true, &with); err != nil {
 		return err
 	}
-	b.sumUp(with, without)
+	sumUp(b, with, without)
 	return b.awaitStatuses(ctx)
 }
 
-// flow adds what n changes cost that are a part of a longer trickle.
-func (b *bench) flow(ctx context.Context, n int, profiled bool, to *flow) error {
+// measureFlow adds what n changes cost that are a part of a longer trickle.
+func measureFlow(ctx context.Context, b *bench, n int, profiled bool, to *flow) error {
 	_, reports := b.trickled()
-	if err := b.changeSome(ctx, trickleWarm*reports); err != nil {
+	if err := changeSome(ctx, b, trickleWarm*reports); err != nil {
 		return err
 	}
 	mark := b.audit.Mark()
@@ -83,7 +79,7 @@ func (b *bench) flow(ctx context.Context, n int, profiled bool, to *flow) error 
 	if profiled {
 		wait = b.profile(ctx, apiServer, "trickle", n/latencyRate)
 	}
-	if err := b.changeSome(ctx, n); err != nil {
+	if err := changeSome(ctx, b, n); err != nil {
 		return err
 	}
 	after, err := b.serverUsages()
@@ -107,14 +103,14 @@ func (b *bench) flow(ctx context.Context, n int, profiled bool, to *flow) error 
 }
 
 // changeSome sends n changes of any reports at [latencyRate].
-func (b *bench) changeSome(ctx context.Context, n int) error {
+func changeSome(ctx context.Context, b *bench, n int) error {
 	apps, _ := b.trickled()
 	changes := b.draw(apps, n)
 	return paced(ctx, n, latencyRate, func(ctx context.Context, i int) error { return b.send(ctx, changes[i]) })
 }
 
 // sumUp makes the rows of a trickle.
-func (b *bench) sumUp(with, without flow) {
+func sumUp(b *bench, with, without flow) {
 	apps, reports := b.trickled()
 	writes := figure.Row{
 		What:  "a trickle of 5 changes/s: writes per change",
@@ -134,10 +130,4 @@ func (b *bench) sumUp(with, without flow) {
 		cost = untargeted(cost)
 	}
 	b.row(cost)
-}
-
-// untargeted is a row that is shown and has nothing to reach.
-func untargeted(r figure.Row) figure.Row {
-	r.Comparison, r.Target = figure.Informative, 0
-	return r
 }

@@ -18,11 +18,11 @@ const wideSet = "wide"
 
 // wide lets aggregation write one report of very many clusters. Its Applications
 // are not on the hub, so propagation is stopped first: it would withdraw the works.
-func (b *bench) wide(ctx context.Context) error {
+func wide(ctx context.Context, b *bench) error {
 	if err := b.halt(ctx, env.Propagation); err != nil {
 		return err
 	}
-	apps, err := b.addWideSet(ctx)
+	apps, err := addWideSet(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -30,18 +30,18 @@ func (b *bench) wide(ctx context.Context) error {
 		return err
 	}
 	path := simulate.Reports + "/" + wideSet
-	if err := b.awaitWideReport(ctx, path, len(apps)); err != nil {
+	if err := awaitWideReport(ctx, b, path, len(apps)); err != nil {
 		return err
 	}
-	if err := b.wideBurst(ctx, path, apps); err != nil {
+	if err := wideBurst(ctx, b, path, apps); err != nil {
 		return err
 	}
-	return b.wideLatency(ctx, apps)
+	return wideLatency(ctx, b, apps)
 }
 
 // addWideSet creates the ApplicationSet with a cluster and a ManifestWork, whose agent
 // has reported, for each of its Applications.
-func (b *bench) addWideSet(ctx context.Context) ([]*application, error) {
+func addWideSet(ctx context.Context, b *bench) ([]*application, error) {
 	if err := b.addSet(ctx, wideSet); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (b *bench) addWideSet(ctx context.Context) ([]*application, error) {
 }
 
 // awaitWideReport waits until the report counts every cluster as healthy.
-func (b *bench) awaitWideReport(ctx context.Context, path string, clusters int) error {
+func awaitWideReport(ctx context.Context, b *bench, path string, clusters int) error {
 	return env.WaitFor(ctx, patience, "the wide report to count every cluster", func(ctx context.Context) (bool, string) {
 		var report struct {
 			Statuses struct {
@@ -82,8 +82,8 @@ func (b *bench) awaitWideReport(ctx context.Context, path string, clusters int) 
 }
 
 // wideBurst counts the writes that carry a burst of changes.
-func (b *bench) wideBurst(ctx context.Context, path string, apps []*application) error {
-	writes, took, err := b.writesOfBurst(ctx, wideSet, b.draw(apps, min(len(apps), b.Size.Burst)))
+func wideBurst(ctx context.Context, b *bench, path string, apps []*application) error {
+	writes, took, err := writesOfBurst(ctx, b, wideSet, b.draw(apps, min(len(apps), b.Size.Burst)))
 	if err != nil {
 		return err
 	}
@@ -104,10 +104,10 @@ func (b *bench) wideBurst(ctx context.Context, path string, apps []*application)
 }
 
 // wideLatency times a trickle of changes until they are in the report, and lone ones.
-func (b *bench) wideLatency(ctx context.Context, apps []*application) error {
+func wideLatency(ctx context.Context, b *bench, apps []*application) error {
 	// Healthy rows are the first to be left out of a report that is full, so these are not.
 	b.degraded = true
-	watch, err := b.time(ctx, map[string]string{inWide: simulate.Reports}, b.draw(apps, min(len(apps), b.Size.Changes)), latencyRate)
+	watch, err := timeChanges(ctx, b, map[string]string{inWide: simulate.Reports}, b.draw(apps, min(len(apps), b.Size.Changes)), latencyRate)
 	if err != nil {
 		return err
 	}
@@ -117,10 +117,10 @@ func (b *bench) wideLatency(ctx context.Context, apps []*application) error {
 		Value: gathered.Percentile(99) / 1000, Unit: "s", Comparison: figure.AtMost, Target: 3,
 		Beside: fmt.Sprintf("p50 %.0f ms", gathered.Percentile(50)),
 	})
-	if watch, err = b.timeLone(ctx, inWide, b.draw(apps, b.Size.WideLone), 1/loneEvery.Seconds()); err != nil {
+	if watch, err = timeLone(ctx, b, inWide, b.draw(apps, b.Size.WideLone), 1/loneEvery.Seconds()); err != nil {
 		return err
 	}
-	reported := b.keep(inWide, watch)
+	reported := keep(b, inWide, watch)
 	b.row(figure.Row{
 		What:  fmt.Sprintf("report of %d clusters: ManifestWork status patch to row, p99", len(apps)),
 		Value: reported.Percentile(99) / 1000, Unit: "s", Comparison: figure.AtMost, Target: 1.2,

@@ -34,11 +34,6 @@ func WorksIn(cluster string) string {
 	return "/apis/work.open-cluster-management.io/v1/namespaces/" + cluster + "/manifestworks"
 }
 
-// ApplicationsIn returns the path of the Applications of a namespace.
-func ApplicationsIn(namespace string) string {
-	return "/apis/argoproj.io/v1alpha1/namespaces/" + namespace + "/applications"
-}
-
 // object is JSON in the making.
 type object = map[string]any
 
@@ -131,15 +126,6 @@ func Application(set, setUID, cluster string) []byte {
 			}},
 		},
 		"spec": spec(set),
-	})
-}
-
-// BaselineApplication returns an Application of the usual size that the product does not deliver.
-func BaselineApplication(namespace, name string) []byte {
-	return encode(object{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
-		"metadata": object{"namespace": namespace, "name": name, "annotations": object{"argocd.argoproj.io/skip-reconcile": "true"}},
-		"spec":     spec("set00"),
 	})
 }
 
