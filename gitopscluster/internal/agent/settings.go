@@ -40,7 +40,7 @@ func managed(value string) func(Wanted) string {
 	}
 }
 
-// settings lists what the agent is told. Everything that it would otherwise guess, and
+// settings lists those of the agent. Everything that it would otherwise guess, and
 // whose default does not fit, is in it.
 var settings = []setting{
 	{"agent.server.address", "ARGOCD_AGENT_REMOTE_SERVER", func(w Wanted) string { return w.Address }},

@@ -42,7 +42,7 @@ func (p *pass) restart(ctx context.Context, digest string) error {
 	case p.blocked || p.wanted.KeepPrincipalRunning || found.Deployment == "" || found.Certificates == digest:
 		return nil
 	case !p.own && found.Certificates == "":
-		return nil // whoever made all of it also started the principal with it
+		return nil // the principal was started with it
 	case !p.note(ctx, "restart", "Deployment", found.Deployment, "its certificates have changed"):
 		return nil
 	}

@@ -6,7 +6,6 @@ package certificates
 import (
 	"context"
 	"crypto/x509"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -62,7 +61,7 @@ func why(certificate *x509.Certificate, fault *pki.Fault, a *pki.Authorities, p 
 	return "its names have changed"
 }
 
-// issue makes a certificate and stores it. Without a signing CA, which somebody else has
+// issue makes a certificate and stores it. Without a signing CA, which another client has
 // to provide, there is none.
 func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a *pki.Authorities, hosts []string, why string) (*x509.Certificate, error) {
 	if a.Signing == nil {
@@ -90,13 +89,13 @@ func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a 
 		return nil, err
 	}
 	p.lookAt(pki.RenewAt(made[0]))
-	if !p.wanted.DryRun { // else nobody has it
+	if !p.wanted.DryRun { // else it is not stored
 		p.measure(name, made[0])
 	}
 	return made[0], nil
 }
 
-// token makes or judges the key of tokens and returns it.
+// token makes or checks the key of tokens and returns it.
 func (p *pass) token(ctx context.Context) ([]byte, error) {
 	secret, err := get(ctx, p.keeper.live, p.wanted.Namespace, tokenName)
 	if err != nil {
@@ -123,20 +122,4 @@ func (p *pass) token(ctx context.Context) ([]byte, error) {
 		return key, p.create(ctx, tokenName, corev1.SecretTypeOpaque, data, nil, "the principal has no key for its tokens")
 	}
 	return key, p.patch(ctx, secret, data, nil, "the key of tokens cannot be used")
-}
-
-// principalNames and proxyNames are what the certificates name, never nothing.
-func (p *pass) principalNames() []string {
-	return nonEmpty(p.wanted.Principal.Names, "argocd-agent-principal."+p.wanted.Namespace+".svc")
-}
-
-func (p *pass) proxyNames() []string {
-	return nonEmpty(p.wanted.Principal.ProxyNames, "argocd-agent-resource-proxy."+p.wanted.Namespace+".svc")
-}
-
-func nonEmpty(names []string, otherwise string) []string {
-	if len(names) == 0 {
-		return []string{otherwise}
-	}
-	return slices.Clone(names)
 }

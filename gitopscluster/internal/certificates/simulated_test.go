@@ -43,7 +43,7 @@ func (a *argo) clientOf(authorities pki.Authorities, cluster string, generation 
 			Username: "system:open-cluster-management:" + cluster + ":x", Groups: []string{"system:open-cluster-management:" + cluster},
 		},
 	}
-	verdict := pki.Rules{ServerName: agent.CSRServerName}.Judge(csr, pki.ClusterFacts{Cluster: cluster, Exists: true, Accepted: true, AddOn: true, Generation: generation}, a.now)
+	verdict := pki.Rules{ServerName: agent.CSRServerName}.Evaluate(csr, pki.ClusterFacts{Cluster: cluster, Exists: true, Accepted: true, AddOn: true, Generation: generation}, a.now)
 	certificate, issued, err = authorities.Signing.Issue(verdict, csr, 168*time.Hour, a.now)
 	if err != nil {
 		a.t.Fatal(err, verdict.Message)

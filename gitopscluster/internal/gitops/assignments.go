@@ -8,65 +8,65 @@ import (
 	"slices"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
 
-// place is a cluster in the namespace of an Argo CD.
-type place struct{ namespace, cluster string }
+// clusterKey is a cluster in the namespace of an Argo CD.
+type clusterKey struct{ namespace, cluster string }
 
-// ask is what one GitOpsCluster holds.
-type ask struct {
+// assignment is what one GitOpsCluster holds.
+type assignment struct {
 	namespace string
 	clusters  map[string]bool
-	// released are clusters that it had and has let go of.
+	// released are clusters that it had and does not hold any more.
 	released map[string]bool
 }
 
-// Roster is the register.Scope of GitOpsClusters: who wants which cluster where. It is
-// also what they learn from package register.
-type Roster struct {
+// Assignments is the register.Scope of GitOpsClusters: which of them hold which cluster
+// where. It also holds what package register finds out.
+type Assignments struct {
 	// Every accepted cluster is registered in this namespace; "": none is by itself.
 	everyIn string
-	// again has package register look at a cluster.
-	again chan event.GenericEvent
+	// clusters are those that package register has to reconcile.
+	clusters enqueue.Queue
 
 	// agents say which shape a Secret has.
 	agents Agents
 
 	mu sync.Mutex
-	// started: pending are the GitOpsClusters that have not been heard since.
+	// started: pending are the GitOpsClusters that have not been reconciled since.
 	started bool
 	pending map[types.NamespacedName]bool
-	asks    map[types.NamespacedName]ask
-	// handed is who package register was told of last.
-	handed map[place][]string
-	taken  map[place]string
+	held    map[types.NamespacedName]assignment
+	// used are the holders that package register has acted for last.
+	used  map[clusterKey][]string
+	taken map[clusterKey]string
 	// changed is called, without the lock, when a Secret of another writer appears or goes.
 	changed func(namespace string)
 }
 
-var _ register.Scope = &Roster{}
+var _ register.Scope = &Assignments{}
 
-// NewRoster returns an empty roster. everyIn is the namespace in which every accepted
+// NewAssignments returns empty ones. everyIn is the namespace in which every accepted
 // cluster is registered, "" for none.
-func NewRoster(everyIn string) *Roster {
-	return &Roster{
-		everyIn: everyIn, agents: none{}, again: make(chan event.GenericEvent), changed: func(string) {},
-		asks: map[types.NamespacedName]ask{}, handed: map[place][]string{}, taken: map[place]string{},
+func NewAssignments(everyIn string) *Assignments {
+	return &Assignments{
+		everyIn: everyIn, agents: none{}, changed: func(string) {},
+		held: map[types.NamespacedName]assignment{}, used: map[clusterKey][]string{}, taken: map[clusterKey]string{},
 	}
 }
 
-// Again is for the register.Options.
-func (r *Roster) Again() <-chan event.GenericEvent { return r.again }
+// Requeue is for the register.Options.
+func (r *Assignments) Requeue() source.Source { return r.clusters.Source() }
 
 // Want implements [register.Scope].
-func (r *Roster) Want(namespace, cluster string) clustersecret.Want {
+func (r *Assignments) Want(namespace, cluster string) clustersecret.Want {
 	want := r.holders(namespace, cluster)
 	if want.Registered {
 		shape(r.agents.Shape, &want, namespace, cluster)
@@ -75,32 +75,32 @@ func (r *Roster) Want(namespace, cluster string) clustersecret.Want {
 }
 
 // holders returns what the GitOpsClusters say of a cluster.
-func (r *Roster) holders(namespace, cluster string) clustersecret.Want {
+func (r *Assignments) holders(namespace, cluster string) clustersecret.Want {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	want := clustersecret.Want{Registered: namespace == r.everyIn, Decided: r.started && len(r.pending) == 0}
-	for owner, ask := range r.asks {
-		if ask.namespace == namespace && ask.clusters[cluster] {
+	for owner, a := range r.held {
+		if a.namespace == namespace && a.clusters[cluster] {
 			want.Holders = append(want.Holders, owner.String())
 		}
-		if ask.namespace == namespace && ask.released[cluster] {
+		if a.namespace == namespace && a.released[cluster] {
 			want.Released = append(want.Released, owner.String())
 		}
 	}
 	slices.Sort(want.Holders)
 	want.Registered = want.Registered || len(want.Holders) > 0
-	if p := (place{namespace, cluster}); len(want.Holders) > 0 {
-		r.handed[p] = want.Holders
+	if p := (clusterKey{namespace, cluster}); len(want.Holders) > 0 {
+		r.used[p] = want.Holders
 	} else {
-		delete(r.handed, p)
+		delete(r.used, p)
 	}
 	return want
 }
 
 // Taken implements [register.Scope].
-func (r *Roster) Taken(namespace, cluster, secret string) {
+func (r *Assignments) Taken(namespace, cluster, secret string) {
 	r.mu.Lock()
-	p := place{namespace, cluster}
+	p := clusterKey{namespace, cluster}
 	before := r.taken[p]
 	if secret == "" {
 		delete(r.taken, p)
@@ -114,8 +114,8 @@ func (r *Roster) Taken(namespace, cluster, secret string) {
 	}
 }
 
-// tellChanged has the GitOpsClusters of an Argo CD looked at.
-func (r *Roster) tellChanged(namespace string) {
+// notifyChanged has the GitOpsClusters of an Argo CD reconciled.
+func (r *Assignments) notifyChanged(namespace string) {
 	r.mu.Lock()
 	changed := r.changed
 	r.mu.Unlock()
@@ -123,20 +123,20 @@ func (r *Roster) tellChanged(namespace string) {
 }
 
 // onChange has f called when a Secret of another writer appears or goes.
-func (r *Roster) onChange(f func(namespace string)) {
+func (r *Assignments) onChange(f func(namespace string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.changed = f
 }
 
-func (r *Roster) takenBy(namespace, cluster string) string {
+func (r *Assignments) takenBy(namespace, cluster string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.taken[place{namespace, cluster}]
+	return r.taken[clusterKey{namespace, cluster}]
 }
 
-// start says which GitOpsClusters there are; until each has been heard nothing goes.
-func (r *Roster) start(owners []types.NamespacedName) {
+// start says which GitOpsClusters there are; until each has been reconciled nothing leaves.
+func (r *Assignments) start(owners []types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.started, r.pending = true, map[types.NamespacedName]bool{}
@@ -145,15 +145,15 @@ func (r *Roster) start(owners []types.NamespacedName) {
 	}
 }
 
-// heard notes what a GitOpsCluster holds and what it has let go of, and returns the
-// clusters for which that is news. last: it was the last one that had not been heard.
-func (r *Roster) heard(owner types.NamespacedName, is ask) (news []string, last bool) {
+// set notes what a GitOpsCluster holds and what it has released, and returns the
+// clusters for which that is news. last: it was the last one that was pending.
+func (r *Assignments) set(owner types.NamespacedName, is assignment) (news []string, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.asks[owner]
-	r.asks[owner] = is
+	before := r.held[owner]
+	r.held[owner] = is
 	if len(is.clusters) == 0 && len(is.released) == 0 {
-		delete(r.asks, owner)
+		delete(r.held, owner)
 	}
 	moved := before.namespace != is.namespace
 	for _, pair := range [][2]map[string]bool{{before.clusters, is.clusters}, {is.clusters, before.clusters}, {before.released, is.released}, {is.released, before.released}} {
@@ -169,19 +169,19 @@ func (r *Roster) heard(owner types.NamespacedName, is ask) (news []string, last 
 	return slices.Compact(news), waiting && len(r.pending) == 0
 }
 
-// letGo reports whether a GitOpsCluster has let go of a cluster whose Secret it still saw.
-func (r *Roster) letGo(owner types.NamespacedName, namespace, cluster string) bool {
+// hasReleased reports whether a GitOpsCluster has released a cluster whose Secret it still saw.
+func (r *Assignments) hasReleased(owner types.NamespacedName, namespace, cluster string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	is := r.asks[owner]
+	is := r.held[owner]
 	return is.namespace == namespace && is.released[cluster]
 }
 
-// handedOut reports whether package register may still be acting for a GitOpsCluster.
-func (r *Roster) handedOut(owner types.NamespacedName) bool {
+// inUse reports whether package register may still be acting for a GitOpsCluster.
+func (r *Assignments) inUse(owner types.NamespacedName) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, holders := range r.handed {
+	for _, holders := range r.used {
 		if slices.Contains(holders, owner.String()) {
 			return true
 		}
@@ -190,12 +190,12 @@ func (r *Roster) handedOut(owner types.NamespacedName) bool {
 }
 
 // others returns who else holds a cluster.
-func (r *Roster) others(owner types.NamespacedName, namespace, cluster string) []string {
+func (r *Assignments) others(owner types.NamespacedName, namespace, cluster string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var names []string
-	for other := range maps.Keys(r.asks) {
-		if a := r.asks[other]; other != owner && a.namespace == namespace && a.clusters[cluster] {
+	for other := range maps.Keys(r.held) {
+		if a := r.held[other]; other != owner && a.namespace == namespace && a.clusters[cluster] {
 			names = append(names, other.String())
 		}
 	}
@@ -203,14 +203,9 @@ func (r *Roster) others(owner types.NamespacedName, namespace, cluster string) [
 	return names
 }
 
-// kick has package register look at clusters. done ends the wait for it.
-func (r *Roster) kick(done <-chan struct{}, clusters ...string) {
+// enqueue has package register reconcile clusters.
+func (r *Assignments) enqueue(clusters ...string) {
 	for _, name := range clusters {
-		o := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		select {
-		case r.again <- event.GenericEvent{Object: o}:
-		case <-done:
-			return
-		}
+		r.clusters.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
 	}
 }

@@ -4,15 +4,18 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
+
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,7 +42,7 @@ const (
 // hubReader reads what a GitOpsCluster is compared with, from the cache or the API server.
 type hubReader struct {
 	client.Reader
-	// everyIn is as in [Roster].
+	// everyIn is as in [Assignments].
 	everyIn string
 }
 
@@ -169,16 +172,6 @@ func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argoc
 	return exists, oldest, nil
 }
 
-// Older reports whether a comes before b: by creation, then by namespace and name.
-func Older(a, b *v1beta1.GitOpsCluster) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return key(a).String() < key(b).String()
-}
-
-func key(o client.Object) types.NamespacedName { return client.ObjectKeyFromObject(o) }
-
 // facts returns what the status says of it, but for who leaves.
 func (f found) facts(o *v1beta1.GitOpsCluster, taken func(cluster string) string) intent.Facts {
 	facts := intent.Facts{Intent: f.intent, Generation: o.Generation, Deleting: !o.DeletionTimestamp.IsZero(), Placement: f.problem, Taken: map[string]string{}}
@@ -248,4 +241,61 @@ func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLab
 	}
 	slices.SortFunc(list, comparePlanned)
 	return list, nil
+}
+
+// clusters returns the ManagedClusters that something may be done about.
+func (h hubReader) clusters(ctx context.Context, f found) (map[string]*clusterv1.ManagedCluster, error) {
+	all := map[string]*clusterv1.ManagedCluster{}
+	for name, cluster := range f.selected {
+		all[name] = cluster
+	}
+	for name := range f.held {
+		if all[name] != nil {
+			continue
+		}
+		cluster := &clusterv1.ManagedCluster{}
+		err := h.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+		}
+		all[name] = cluster
+	}
+	return all, nil
+}
+
+func comparePlanned(a, b v1beta1.PlannedWrite) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb))
+}
+
+// trimmed reads Secrets as the cache has them, without key material. A hub on which the
+// CustomResourceDefinition is not there has no GitOpsClusters.
+type trimmed struct{ client.Reader }
+
+func (t trimmed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := t.Reader.List(ctx, list, opts...)
+	if secrets, ok := list.(*corev1.SecretList); ok {
+		for i := range secrets.Items {
+			clustersecret.Trim(&secrets.Items[i])
+		}
+	}
+	if _, ok := list.(*v1beta1.GitOpsClusterList); ok && meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}
+
+// secretsOf reads Secrets from the API server, everything else from the cache.
+type secretsOf struct {
+	client.Reader
+	live client.Reader
+}
+
+func (s secretsOf) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*corev1.SecretList); ok {
+		return trimmed{s.live}.List(ctx, list, opts...)
+	}
+	return s.Reader.List(ctx, list, opts...)
 }

@@ -23,9 +23,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// recheck is how often the CustomResourceDefinition is looked at.
-const recheck = 15 * time.Second
-
 // Gate is open while the CustomResourceDefinition of GitOpsClusters is ours. Another
 // project may put its own over ours at any time: both use the same name, and its
 // controller works on the same objects.
@@ -80,7 +77,7 @@ func (g *Gate) look(ctx context.Context) {
 	}
 }
 
-// closed returns why GitOpsClusters are left alone, "" when they are not.
+// closed returns why GitOpsClusters are not reconciled, "" when they are not.
 func (g *Gate) closed(ctx context.Context) string {
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})

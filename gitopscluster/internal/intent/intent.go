@@ -68,7 +68,7 @@ type Intent struct {
 	Confirmed int
 }
 
-// Agent is what is asked for on each cluster.
+// Agent is what is wanted on each cluster.
 type Agent struct {
 	// Mode is [ModeManaged] or [ModeAutonomous].
 	Mode string
@@ -193,7 +193,7 @@ func badManifests(manifests [][]byte) *Problem {
 	return nil
 }
 
-// annotations reads those of a GitOpsCluster that tell gitopscluster how to go about it.
+// annotations reads those of a GitOpsCluster that change how it is reconciled.
 // One that cannot be read stops everything: what it was to prevent must not happen.
 func (in *Intent) annotations(annotations map[string]string) *Problem {
 	in.DryRun, _ = contract.IsTrue(annotations[contract.DryRunAnnotation])

@@ -25,7 +25,7 @@ const (
 	ReasonNoKey      = "NoSigningKey"
 )
 
-// expiringBefore is how long before the end it is said that nobody has renewed.
+// expiringBefore is how long before the end a missing renewal is reported.
 const expiringBefore = 7 * 24 * time.Hour
 
 // Fault is what is wrong with a certificate or key.
@@ -35,7 +35,7 @@ func fault(reason, format string, args ...any) *Fault {
 	return &Fault{Reason: reason, Text: fmt.Sprintf(format, args...)}
 }
 
-// CheckServer judges a server's certificate. Names are those that clients use. The
+// CheckServer checks a server's certificate. Names are those that clients use. The
 // certificate is there unless it is broken.
 func CheckServer(pair Pair, trusted []*x509.Certificate, names []string, now time.Time) (*x509.Certificate, *Fault) {
 	chain, err := ParseCertificates(pair.Certificate)
@@ -110,7 +110,7 @@ func RenewAt(certificate *x509.Certificate) time.Time {
 }
 
 // RenewalDeadline is until when a certificate has to be renewed: a week before its end, or
-// when a tenth of its life is left where that is less. Whoever renews does so long before.
+// when a tenth of its life is left where that is less. A renewal is due long before.
 func RenewalDeadline(from, until time.Time) time.Time {
 	return until.Add(-min(expiringBefore, until.Sub(from)/10))
 }
@@ -123,7 +123,7 @@ func texts(addresses []net.IP) []string {
 	return slices.Sorted(slices.Values(found))
 }
 
-// CheckAuthority judges a CA that vouches for others.
+// CheckAuthority checks a CA that vouches for others.
 func CheckAuthority(certificate *x509.Certificate, now time.Time) *Fault {
 	if !certificate.BasicConstraintsValid || !certificate.IsCA {
 		return fault(ReasonForeignCA, "%q is not the certificate of a CA", bounded(certificate.Subject.String()))
@@ -134,7 +134,7 @@ func CheckAuthority(certificate *x509.Certificate, now time.Time) *Fault {
 	return checkTime(certificate, now)
 }
 
-// CheckTokenKey judges the key of the principal's tokens, which reads PKCS #8 with RSA only.
+// CheckTokenKey checks the key of the principal's tokens, which reads PKCS #8 with RSA only.
 func CheckTokenKey(text []byte) *Fault {
 	block, _ := pem.Decode(text[:min(len(text), maxPEM)])
 	if block == nil {

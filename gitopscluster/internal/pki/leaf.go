@@ -46,9 +46,9 @@ func (a *Authority) IssueServer(name string, names []string, now time.Time) (Pai
 }
 
 // ProxyClient makes the certificate by which the hub's Argo CD is known to the resource
-// proxy as somebody who looks at a cluster. It is the same at each call until it is due
-// for renewal: key and signature are derived from the CA's, so that nobody has to keep
-// them to know that nothing has changed. Clusters are renewed at different times.
+// proxy as a client for a cluster. It is the same at each call until it is due
+// for renewal: key and signature are derived from the CA's, so that they need not be
+// stored to see that nothing has changed. Clusters are renewed at different times.
 func (a *Authority) ProxyClient(cluster string, now time.Time) (Pair, time.Time, error) {
 	begin := period(cluster, now)
 	secret, err := x509.MarshalPKCS8PrivateKey(a.key)

@@ -164,7 +164,7 @@ func TestJudgeRequest(t *testing.T) {
 				c.facts(&facts)
 			}
 			csr := a.csr(t)
-			v := rules.Judge(csr, facts, day)
+			v := rules.Evaluate(csr, facts, day)
 			if v.Decision != c.want || v.Reason != c.says || v.Message == "" {
 				t.Fatalf("%s: decided %d, %s: %s", c.reason, v.Decision, v.Reason, v.Message)
 			}
@@ -230,7 +230,7 @@ func TestIssue(t *testing.T) {
 				csr.CreationTimestamp, csr.Spec.ExpirationSeconds = metav1.NewTime(c.now), c.asked
 			}
 			csr := a.csr(t)
-			text, issued, err := ca.Issue(rules.Judge(csr, facts, c.now), csr, c.life, c.now)
+			text, issued, err := ca.Issue(rules.Evaluate(csr, facts, c.now), csr, c.life, c.now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -257,7 +257,7 @@ func TestIssue(t *testing.T) {
 		})
 	}
 	csr := honest().csr(t)
-	if _, _, err := ca.Issue(rules.Judge(csr, facts, day), csr, time.Hour, day.Add(years-time.Minute)); err == nil {
+	if _, _, err := ca.Issue(rules.Evaluate(csr, facts, day), csr, time.Hour, day.Add(years-time.Minute)); err == nil {
 		t.Error("a CA at its end issued something")
 	}
 }

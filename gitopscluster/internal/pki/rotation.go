@@ -22,7 +22,7 @@ const (
 // Report is what is known of one cluster with an agent.
 type Report struct {
 	Cluster string
-	// Reachable is set while the hub hears of the cluster, Connected while its agent
+	// Reachable is set while the cluster is available, Connected while its agent
 	// runs as delivered and is connected to the principal.
 	Reachable, Connected bool
 	// Bundle is the [BundleDigest] of the CAs that its agent trusts, empty when unknown.
@@ -48,7 +48,7 @@ func (r Report) newest() (Issued, bool) {
 }
 
 // runs reports whether the agent runs with a certificate of a CA and the generation
-// that is asked for. Its registration agent may have asked several times, and need not
+// that is asked for. Its registration agent may have made several requests, and need not
 // hold the newest one.
 func (r Report) runs(ca string, now time.Time) bool {
 	newest, ok := r.newest()
@@ -94,7 +94,7 @@ const (
 	Trust Step = "trust the new CA"
 	// Switch has that CA sign, and everything that is issued issued anew.
 	Switch Step = "sign with the new CA"
-	// Drop has nobody trust the former CA.
+	// Drop ends the trust in the former CA.
 	Drop Step = "stop trusting the former CA"
 )
 
@@ -103,8 +103,8 @@ type Facts struct {
 	Now time.Time
 	// Life of a new CA.
 	Life time.Duration
-	// Asked is set when somebody wants a new CA before its time.
-	Asked bool
+	// Requested is set when an annotation wants a new CA before its time.
+	Requested bool
 	// PrincipalRuns is set when the principal runs with everything that is stored.
 	PrincipalRuns bool
 	// Servers are the certificates of principal and resource proxy.
@@ -124,7 +124,7 @@ type Waiting struct {
 // Empty reports whether nothing is waited for.
 func (w Waiting) Empty() bool { return !w.Principal && len(w.Clusters) == 0 }
 
-// AuthorityDue is when a CA is replaced without being asked.
+// AuthorityDue is when a CA is replaced without a request.
 func AuthorityDue(certificate *x509.Certificate) time.Time {
 	return certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) * 8 / 10)
 }
@@ -144,7 +144,7 @@ func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 			return is, NoStep, waiting, nil
 		}
 		return Authorities{Signing: is.Signing, Trusted: []*x509.Certificate{is.Signing.Certificate}}, Drop, Waiting{}, nil
-	case facts.Asked || !facts.Now.Before(AuthorityDue(is.Signing.Certificate)):
+	case facts.Requested || !facts.Now.Before(AuthorityDue(is.Signing.Certificate)):
 		next, err := NewAuthority(facts.Now, facts.Life)
 		if err != nil {
 			return is, NoStep, Waiting{}, err
@@ -186,7 +186,7 @@ func waitToDrop(is Authorities, facts Facts) Waiting {
 
 // Generations returns which generation of its certificate each cluster is to ask for:
 // the present one, or one more where the agent has to have another certificate, since
-// another CA signs now, the request is stuck, or somebody asked for at least another
+// another CA signs now, the request is stuck, or an annotation wants at least another
 // generation. No more than limit clusters are on their way at once: an agent whose
 // certificate is being replaced is away for a moment, and if something is wrong with
 // the new ones, for longer. Clusters that are out of reach neither get a new generation

@@ -45,7 +45,7 @@ func TestAdvance(t *testing.T) {
 		waits  Waiting
 	}{
 		"rest":     {reason: "nothing is due", is: Authorities{Signing: old, Trusted: []*x509.Certificate{old.Certificate}}},
-		"asked":    {reason: "somebody wants a new CA", is: Authorities{Signing: old, Trusted: []*x509.Certificate{old.Certificate}}, facts: Facts{Asked: true}, want: Trust},
+		"asked":    {reason: "somebody wants a new CA", is: Authorities{Signing: old, Trusted: []*x509.Certificate{old.Certificate}}, facts: Facts{Requested: true}, want: Trust},
 		"due":      {reason: "a year is left of five", is: Authorities{Signing: old, Trusted: []*x509.Certificate{old.Certificate}}, facts: Facts{Now: day.Add(4 * 365 * 24 * time.Hour)}, want: Trust},
 		"all know": {reason: "everybody trusts the new one", is: trusting, facts: Facts{PrincipalRuns: true, Reports: []Report{connected("c1", both, 1, before)}}, want: Switch},
 		"principal": {reason: "the principal would refuse agents of the new CA", is: trusting, facts: Facts{Reports: []Report{connected("c1", both, 1, before)}},

@@ -63,7 +63,7 @@ type Problem struct {
 	Warning bool
 }
 
-// Wanted is what somebody asks for.
+// Wanted is what a GitOpsCluster wants.
 type Wanted struct {
 	// Namespace of the hub's Argo CD.
 	Namespace string
@@ -82,7 +82,7 @@ type Found struct {
 	// Source is where the address comes from.
 	Source string
 	// Image is that of the principal's container; Version is empty when the image
-	// does not tell it.
+	// does not have one.
 	Image, Version string
 	// Service and Deployment are names in the hub's Argo CD namespace, empty when there is none.
 	Service, Deployment string
@@ -197,7 +197,7 @@ func locateWithoutService(found *Found, wanted Wanted, services []corev1.Service
 		strings.Join(serviceNames, " or "), wanted.Namespace, several, wanted.field())}}
 }
 
-// settle applies the port of the spec and judges the outcome.
+// settle applies the port of the spec and checks the outcome.
 func settle(found *Found, wanted Wanted) []Problem {
 	if wanted.Port != "" {
 		port, err := strconv.ParseUint(wanted.Port, 10, 16)

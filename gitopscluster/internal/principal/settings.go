@@ -32,14 +32,14 @@ var (
 const (
 	// ParamsName is the ConfigMap with the principal's settings.
 	ParamsName = "argocd-agent-params"
-	// AuthValue is the setting by which the principal knows our certificates, and
-	// nobody else's.
+	// AuthValue is the setting by which the principal accepts our certificates, and
+	// no others.
 	AuthValue     = `mtls:subject:^CN=([^,]+)(?:,O=g[0-9]+)?$`
 	maxExpression = 1024
 	maxImage      = 512
 )
 
-// inspect reads the principal's Deployment and judges its settings. An address from the
+// inspect reads the principal's Deployment and checks its settings. An address from the
 // spec may be that of a principal elsewhere, of which nothing is known.
 func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	deployment := principalDeployment(seen.Deployments, found.Service)
@@ -59,7 +59,7 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 		found.Image, found.Version = container.Image, version(container.Image)
 	}
 	where := place{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
-	return judge(where, wanted)
+	return checkSettings(where, wanted)
 }
 
 // principalDeployment prefers the one that is called like the Service.
@@ -83,7 +83,7 @@ func rolledOut(d *appsv1.Deployment) bool {
 	return replicas > 0 && s.ObservedGeneration >= d.Generation && s.Replicas == replicas && s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas
 }
 
-// principalContainer is the one that is told to be a principal, else the first.
+// principalContainer is the one whose arguments run a principal, else the first.
 func principalContainer(containers []corev1.Container) *corev1.Container {
 	if len(containers) == 0 {
 		return nil
@@ -164,10 +164,10 @@ func (p place) is(s setting) (on, known bool) {
 	return on, known
 }
 
-func judge(p place, wanted Wanted) []Problem {
+func checkSettings(p place, wanted Wanted) []Problem {
 	var problems []Problem
 	if value, known := p.value(authSetting); known {
-		problems = append(problems, judgeAuth(p, value)...)
+		problems = append(problems, checkAuth(p, value)...)
 	}
 	if on, known := p.is(mappingSetting); known && !on && wanted.Mode != agent.ModeAutonomous {
 		problems = append(problems, Problem{Reason: ReasonMapping, Message: "the principal does not map Applications by their destination, as managed agents do: " + p.remedy(mappingSetting, "true")})
@@ -190,12 +190,12 @@ func loopback(host string) bool {
 // probe stands for the name of any cluster.
 const probe = "cluster-1"
 
-// hostile are subjects of certificates that are not the probe's but read like it
+// foreignSubjects are subjects of certificates that are not the probe's but read like it
 // somewhere: the principal searches its expression in the text of the subject.
-var hostile = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
+var foreignSubjects = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
 
-// judgeAuth tries the principal's own way to tell agents apart.
-func judgeAuth(p place, value string) []Problem {
+// checkAuth tries the principal's own way to tell agents apart.
+func checkAuth(p place, value string) []Problem {
 	wrong := func(why string) []Problem {
 		return []Problem{{Reason: ReasonAuth, Message: fmt.Sprintf("the principal's authentication %q %s: %s", clip(value), why, p.remedy(authSetting, AuthValue))}}
 	}
@@ -215,7 +215,7 @@ func judgeAuth(p place, value string) []Problem {
 	if identity(compiled, "CN="+probe+",O=g1") != probe || identity(compiled, "CN="+probe+",O=g12") != probe {
 		return wrong(fmt.Sprintf("does not find agent %s in subject CN=%s,O=g1", probe, probe))
 	}
-	for _, subject := range hostile {
+	for _, subject := range foreignSubjects {
 		if identity(compiled, subject) == probe {
 			return []Problem{{Warning: true, Reason: ReasonAuthNotAnchored, Message: fmt.Sprintf(
 				"the principal's authentication %q takes a certificate of subject %s for agent %s; certificates from here never have such a subject, but to be sure %s",

@@ -133,7 +133,7 @@ func (r *Reconciler) requestsOf(ctx context.Context, o client.Object) []reconcil
 	return found
 }
 
-// ownRequests returns what a cluster asked for itself.
+// ownRequests returns the requests that a cluster made itself.
 func ownRequests(ctx context.Context, reader client.Reader, rules pki.Rules, cluster string) ([]certificatesv1.CertificateSigningRequest, error) {
 	var list certificatesv1.CertificateSigningRequestList
 	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}); err != nil {
@@ -156,7 +156,7 @@ func Stuck(ctx context.Context, reader client.Reader, options Options, cluster s
 	last := slices.MaxFunc(requests, func(a, b certificatesv1.CertificateSigningRequest) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
-	asked := pki.RequestedGeneration(last.Spec.Request)
+	requested := pki.RequestedGeneration(last.Spec.Request)
 	old := !options.Now().Before(last.CreationTimestamp.Add(pki.RequestAge))
-	return asked == generation && len(last.Status.Certificate) == 0 && (old || refused(&last)), nil
+	return requested == generation && len(last.Status.Certificate) == 0 && (old || refused(&last)), nil
 }

@@ -89,7 +89,7 @@ func Reading(c client.Client) *Fleet {
 // Reader reads add-ons and works with our label.
 func (f *Fleet) Reader() client.Reader { return f.objects }
 
-// Sources tell a controller of everything that [Fleet.Ensure] and [Fleet.Leave] depend on:
+// Sources send a controller everything that [Fleet.Ensure] and [Fleet.Leave] depend on:
 // requests is called with the cluster.
 func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []source.Source {
 	of := func(o client.Object) []reconcile.Request { return requests(o.GetNamespace()) }

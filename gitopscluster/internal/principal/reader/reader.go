@@ -1,7 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reader reads what package principal judges.
+// Package reader reads what package principal evaluates.
 package reader
 
 import (
@@ -72,12 +72,12 @@ func trim(in any) (any, error) {
 	if Relevant(o) {
 		return in, nil
 	}
-	bare := metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
+	metadata := metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
 	switch in.(type) {
 	case *corev1.Service:
-		return &corev1.Service{ObjectMeta: bare}, nil
+		return &corev1.Service{ObjectMeta: metadata}, nil
 	case *appsv1.Deployment:
-		return &appsv1.Deployment{ObjectMeta: bare}, nil
+		return &appsv1.Deployment{ObjectMeta: metadata}, nil
 	}
 	return in, nil
 }
@@ -107,7 +107,7 @@ func (r *Reader) Read(ctx context.Context, namespace string) (principal.Seen, er
 	return principal.Seen{Services: services.Items, Deployments: deployments.Items, Params: params.Data, Routes: routes}, err
 }
 
-// routes lists OpenShift's Routes. A hub that does not know them is not asked again soon.
+// routes lists OpenShift's Routes. A hub that does not know them is not read again soon.
 func (r *Reader) routes(ctx context.Context, namespace string) ([]principal.Route, error) {
 	r.mu.Lock()
 	wait := r.now().Sub(r.noRoutes) < noRoutesFor
