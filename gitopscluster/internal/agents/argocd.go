@@ -34,11 +34,11 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	next := map[string]*task{}
 	switch {
 	case asking:
-		var incomplete bool
-		if reports, incomplete, err = r.reports(ctx, v); err != nil {
+		var unknown []string
+		if reports, unknown, err = r.reports(ctx, v); err != nil {
 			return ctrl.Result{}, err
 		}
-		if state, err = r.certificates(ctx, v, reports, incomplete); err != nil {
+		if state, err = r.certificates(ctx, v, reports, unknown); err != nil {
 			return ctrl.Result{}, err
 		}
 		if err := r.assign(next, v, state, reports); err != nil {
@@ -52,13 +52,7 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	}
 	certificates.MeasureAgents(namespace, v.renewal(reports))
 	r.release(next, v)
-	changed, reshaped := r.setTasks(v, next)
-	for _, name := range changed {
-		r.queue.Add(cluster(name))
-	}
-	if r.options.Reshaped != nil && len(reshaped) > 0 {
-		r.options.Reshaped(reshaped...)
-	}
+	r.updateTasks(v, next)
 	statuses, err := r.statusesOf(ctx, v, state)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -67,6 +61,18 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 		r.options.Changed(v.namespace)
 	}
 	return ctrl.Result{RequeueAfter: state.NextLook}, nil
+}
+
+// updateTasks has the clusters reconciled that have another task than before, and the
+// Secrets of those that may have another shape.
+func (r *Reconciler) updateTasks(v *view, next map[string]*task) {
+	changed, reshaped := r.setTasks(v, next)
+	for _, name := range changed {
+		r.queue.Add(cluster(name))
+	}
+	if r.options.Reshaped != nil && len(reshaped) > 0 {
+		r.options.Reshaped(reshaped...)
+	}
 }
 
 // view reads what is there.
@@ -88,37 +94,49 @@ func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) 
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}
 			v.found[a.Owner], v.problems[a.Owner] = principal.Find(w, seen)
+			if a.Owner.Namespace != namespace {
+				w.Address = ""
+				own, _ := principal.Find(w, seen)
+				v.foundNames(a.Owner, own.Names)
+			}
 		}
 	}
+	v.checkAddresses()
 	return v, nil
 }
 
 // certificates ensures those of principal and resource proxy, for all names that any
 // GitOpsCluster has the principal reached by.
-func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, incomplete bool) (certificates.State, error) {
-	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Incomplete: incomplete}
+func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, unknown []string) (certificates.State, error) {
+	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Unknown: unknown, Incomplete: len(unknown) > 0 || !v.settled}
 	for _, a := range slices.Backward(v.deciding()) {
 		found, names := v.found[a.Owner], w.Principal.Names
 		w.Principal = found
 		w.Principal.Names = slices.Compact(slices.Sorted(slices.Values(append(names, found.Names...))))
 		w.KeepPrincipalRunning = w.KeepPrincipalRunning || !a.Agent.RestartPrincipal
 		w.DryRun = w.DryRun && a.DryRun
-		if a.RotateCA != "" {
-			w.RotateCA = a.RotateCA
+		if a.RotateCA != "" && !slices.Contains(w.RotateCA, a.RotateCA) {
+			w.RotateCA = append(w.RotateCA, a.RotateCA)
 		}
 	}
+	slices.Sort(w.RotateCA)
 	if !w.DryRun {
 		r.setCertificates(v.namespace, true)
 	}
 	return r.keeper.Ensure(ctx, w)
 }
 
-// reports returns what each cluster runs with; incomplete: not of all of them it is known.
-func (r *Reconciler) reports(ctx context.Context, v *view) (reports []pki.Report, incomplete bool, err error) {
+// reports returns what each cluster runs with. Of unknown ones it is not known.
+func (r *Reconciler) reports(ctx context.Context, v *view) (reports []pki.Report, unknown []string, err error) {
 	for name, p := range v.there {
+		if v.leaving(name) {
+			continue // its agent need not be let in any more: it holds up nothing
+		}
 		state, known := v.states[name]
 		t := v.tasks[name]
-		incomplete = incomplete || !known && p.addOn != nil
+		if !known && p.addOn != nil {
+			unknown = append(unknown, name)
+		}
 		report := pki.Report{
 			Cluster: name, Reachable: p.available, Connected: state.Connected, Bundle: state.Bundle, Generation: state.Generation,
 			Issued: p.issued(), SecretCurrent: r.options.SecretDigest == nil,
@@ -133,12 +151,13 @@ func (r *Reconciler) reports(ctx context.Context, v *view) (reports []pki.Report
 			report.SecretCurrent = strings.TrimPrefix(r.options.SecretDigest(v.namespace, name), "sha256:") == t.digest
 		}
 		if report.Stuck, err = r.stuck(ctx, name, report.Generation); err != nil {
-			return nil, true, err
+			return nil, nil, err
 		}
 		reports = append(reports, report)
 	}
 	slices.SortFunc(reports, func(a, b pki.Report) int { return strings.Compare(a.Cluster, b.Cluster) })
-	return reports, incomplete || !v.settled, nil
+	slices.Sort(unknown)
+	return reports, unknown, nil
 }
 
 // assign says which agent each cluster gets that asks of this Argo CD are assigned.
@@ -157,7 +176,7 @@ func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.S
 			}
 		}
 	}
-	generations := pki.Generations(reports, state.SigningCA, atLeast, r.options.Limit.Of(clusters), time.Now())
+	generations := pki.Generations(reports, state.SigningCA, state.TrustedCAs, atLeast, r.options.Limit.Of(clusters), time.Now())
 	for _, a := range v.specs {
 		for _, name := range a.Clusters {
 			if v.assigned[name] != a.Owner {
@@ -199,9 +218,9 @@ func (r *Reconciler) release(next map[string]*task, v *view) {
 			continue
 		}
 		i := slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner })
-		t := &task{namespace: v.namespace, owner: p.owner, untouched: !v.settled}
+		t := &task{namespace: v.namespace, owner: p.owner, untouched: !v.leaving(name)}
 		if i >= 0 {
-			t.abandon, t.untouched = v.specs[i].Abandon, t.untouched || v.specs[i].DryRun
+			t.abandon = v.specs[i].Abandon
 		}
 		next[name] = t
 	}

@@ -44,8 +44,17 @@ func (r *Reconciler) present(ctx context.Context, namespace string) (map[string]
 	}
 	for i := range works.Items {
 		w := &works.Items[i]
-		if !addOnOf[w.Namespace] && agent.IsOurs(w) && slices.Contains([]string{agent.WorkName, agent.LeavingWorkName}, w.Name) && r.argoOf(w) == namespace {
-			there[w.Namespace] = presence{owner: ownerOf(w)}
+		if addOnOf[w.Namespace] || !agent.IsOurs(w) || !slices.Contains([]string{agent.WorkName, agent.LeavingWorkName}, w.Name) {
+			continue
+		}
+		// The managed cluster may write annotations of its works: they count only while
+		// nothing else is known, after a start.
+		owner, argoNamespace := ownerOf(w), r.argoOf(w)
+		if t, _ := r.task(w.Namespace, namespace); t != nil {
+			owner, argoNamespace = t.owner, t.namespace
+		}
+		if argoNamespace == namespace {
+			there[w.Namespace] = presence{owner: owner}
 		}
 	}
 	for name, p := range there {

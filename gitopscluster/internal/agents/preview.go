@@ -40,7 +40,7 @@ func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.N
 	}
 	var state certificates.State
 	if a.Agent != nil {
-		if state, err = r.certificates(ctx, v, nil, true); err != nil {
+		if state, err = r.certificates(ctx, v, nil, nil); err != nil {
 			return nil, err
 		}
 		if err := r.previewAgents(ctx, v, a, state); err != nil {

@@ -68,9 +68,16 @@ type Status struct {
 	Plan []agent.Write
 }
 
-// older orders asks: the older GitOpsCluster has a cluster's agent.
+// older orders specs: a GitOpsCluster in the namespace of its Argo CD comes before others,
+// then the older one. The first has a cluster's agent.
 func older(a, b Spec) int {
-	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
+	elsewhere := func(s Spec) int {
+		if s.Owner.Namespace == s.ArgoNamespace {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(elsewhere(a)-elsewhere(b), a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
 }
 
 // task is what is to be done about the agent of one cluster.

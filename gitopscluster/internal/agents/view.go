@@ -4,6 +4,7 @@
 package agents
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,6 +30,35 @@ type view struct {
 	there    map[string]presence
 	found    map[types.NamespacedName]principal.Found
 	problems map[types.NamespacedName][]principal.Problem
+}
+
+// foundNames replaces the names that a GitOpsCluster has the principal's certificate made for.
+func (v *view) foundNames(owner types.NamespacedName, names []string) {
+	found := v.found[owner]
+	found.Names = names
+	v.found[owner] = found
+}
+
+// checkAddresses reports an address that the principal's certificate does not name: only
+// GitOpsClusters in the namespace of the Argo CD add names to it.
+func (v *view) checkAddresses() {
+	var names []string
+	for _, found := range v.found {
+		names = append(names, found.Names...)
+	}
+	for owner, found := range v.found {
+		if owner.Namespace != v.namespace && found.Address != "" && !slices.Contains(names, found.Address) {
+			v.problems[owner] = append(v.problems[owner], principal.Problem{Reason: principal.ReasonAddress, Message: fmt.Sprintf(
+				"the principal's certificate does not name %s: leave the address empty, or have a GitOpsCluster in namespace %s set it", found.Address, v.namespace)})
+		}
+	}
+}
+
+// leaving reports whether the agent has to leave a cluster: no GitOpsCluster wants it there
+// any more. One that has it in a dry run, or has not been reconciled, keeps it.
+func (v *view) leaving(cluster string) bool {
+	_, wanted := v.assigned[cluster]
+	return !wanted && v.settled && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
 }
 
 // renewal returns until when the first client certificate has to be renewed, zero for none.

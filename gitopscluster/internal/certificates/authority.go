@@ -7,6 +7,8 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -123,8 +125,8 @@ func (p *pass) makeAuthority(ctx context.Context) (*pki.Authorities, error) {
 	}
 	p.own = true
 	annotations := map[string]string{}
-	if p.wanted.RotateCA != "" {
-		annotations[rotatedAnnotation] = p.wanted.RotateCA // it is new already
+	if len(p.wanted.RotateCA) > 0 {
+		annotations[rotatedAnnotation] = strings.Join(p.wanted.RotateCA, ",") // it is new already
 	}
 	return found, p.create(ctx, caName, corev1.SecretTypeTLS, data, annotations, "there is no CA for argocd-agent")
 }
@@ -146,10 +148,17 @@ func encode(a pki.Authorities) (map[string][]byte, error) {
 	return data, nil
 }
 
+// requested reports whether one of the values that want a new CA is another than had the
+// present one made. A value that is no longer there wants nothing.
+func (p *pass) requested(secret *corev1.Secret) bool {
+	former := "," + secret.Annotations[rotatedAnnotation] + ","
+	return slices.ContainsFunc(p.wanted.RotateCA, func(value string) bool { return !strings.Contains(former, ","+value+",") })
+}
+
 // rotate takes the next step of a change of the CA, if it may be taken, and returns
 // whether it did.
 func (p *pass) rotate(ctx context.Context, is pki.Authorities, secret *corev1.Secret, leaf, proxy *x509.Certificate, digest string) (bool, error) {
-	requested := p.wanted.RotateCA != "" && p.wanted.RotateCA != secret.Annotations[rotatedAnnotation]
+	requested := p.requested(secret)
 	facts := pki.Facts{
 		Now: p.now, Life: p.keeper.life, Requested: requested, Reports: p.wanted.Reports,
 		PrincipalRuns: p.wanted.Principal.Current && p.wanted.Principal.Certificates == digest,
@@ -173,7 +182,7 @@ func (p *pass) rotate(ctx context.Context, is pki.Authorities, secret *corev1.Se
 	}
 	annotations := map[string]string{}
 	if step == pki.Trust && requested {
-		annotations[rotatedAnnotation] = p.wanted.RotateCA
+		annotations[rotatedAnnotation] = strings.Join(p.wanted.RotateCA, ",")
 	}
 	if err := p.patch(ctx, secret, data, annotations, string(step)); err != nil {
 		return false, err

@@ -52,7 +52,11 @@ func (p *pass) run(ctx context.Context) (again bool, err error) {
 	if err := p.restart(ctx, digest); err != nil {
 		return false, err
 	}
-	if secret == nil || !isOwn(secret) || authorities.Signing == nil || p.wanted.DryRun || p.wanted.Incomplete {
+	if secret == nil || !isOwn(secret) || authorities.Signing == nil || p.wanted.DryRun {
+		return false, nil
+	}
+	if p.wanted.Incomplete {
+		p.waitsForReports(*authorities, p.requested(secret))
 		return false, nil
 	}
 	return p.rotate(ctx, *authorities, secret, leaf, proxy, digest)
@@ -63,6 +67,9 @@ func (p *pass) fill(a *pki.Authorities) {
 	p.state.CABundle = a.Bundle()
 	p.state.BundleDigest = pki.BundleDigest(p.state.CABundle)
 	p.state.SigningReady = a.Signing != nil
+	for _, c := range a.Trusted {
+		p.state.TrustedCAs = append(p.state.TrustedCAs, pki.ID(c))
+	}
 	if a.Signing != nil {
 		p.state.SigningCA = a.Signing.ID()
 		p.lookAt(pki.AuthorityDue(a.Signing.Certificate))

@@ -58,11 +58,14 @@ type Wanted struct {
 	// of the CA would leave clusters behind.
 	Reports []pki.Report
 	// Incomplete is set while not all of them are known: the CA is not changed then.
+	// Unknown are those of which nothing is known.
 	Incomplete bool
+	Unknown    []string
 	// KeepPrincipalRunning leaves the restart of the principal to its owner.
 	KeepPrincipalRunning bool
-	// RotateCA asks for a new CA whenever it has another text than the last time.
-	RotateCA string
+	// RotateCA are the values that request a new CA, sorted: one that was not among those of
+	// the last time does.
+	RotateCA []string
 	// DryRun has everything computed and nothing written.
 	DryRun bool
 }
@@ -77,7 +80,9 @@ type State struct {
 	// BundleDigest of CABundle, see [pki.BundleDigest].
 	BundleDigest string
 	// SigningCA is the [pki.ID] of the CA that signs.
-	SigningCA    string
+	SigningCA string
+	// TrustedCAs are those of CABundle, as [pki.ID] has them.
+	TrustedCAs   []string
 	SigningReady bool
 	// ProxyConfig returns the config of a cluster's Secret for the resource proxy: the
 	// same bytes, with the same digest, until they are due for renewal.

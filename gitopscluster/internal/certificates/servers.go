@@ -6,6 +6,7 @@ package certificates
 import (
 	"context"
 	"crypto/x509"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -32,6 +33,9 @@ func (p *pass) server(ctx context.Context, name string, a *pki.Authorities, host
 	if isOwn(secret) && a.Signing != nil {
 		broken := fault != nil && fault.Reason != pki.ReasonExpiring
 		if certificate == nil || broken || a.Signing.ServerDue(certificate, hosts, p.now) {
+			if certificate != nil && p.now.Before(pki.RenewAt(certificate)) { // an address may be back soon
+				hosts = slices.Compact(slices.Sorted(slices.Values(append(pki.NamesOf(certificate), hosts...))))
+			}
 			return p.issue(ctx, secret, name, a, hosts, why(certificate, fault, a, p))
 		}
 		p.lookAt(pki.RenewAt(certificate))
@@ -58,7 +62,7 @@ func why(certificate *x509.Certificate, fault *pki.Fault, a *pki.Authorities, p 
 	case p.now.After(pki.RenewAt(certificate)):
 		return "70 % of its life is over"
 	}
-	return "its names have changed"
+	return "it lacks a name"
 }
 
 // issue makes a certificate and stores it. Without a signing CA, which another client has

@@ -139,8 +139,13 @@ func (f *fleet) pass(rotate string) {
 		m.report.SecretCurrent = m.secret == digest
 		reports = append(reports, m.report)
 	}
-	f.state = f.ensure(func(w *Wanted) { w.Reports, w.RotateCA = reports, rotate })
-	generations := pki.Generations(reports, f.state.SigningCA, 0, 1, f.now)
+	f.state = f.ensure(func(w *Wanted) {
+		w.Reports = reports
+		if rotate != "" {
+			w.RotateCA = []string{rotate}
+		}
+	})
+	generations := pki.Generations(reports, f.state.SigningCA, f.state.TrustedCAs, 0, 1, f.now)
 	for _, m := range f.members {
 		m.report.Generation = generations[m.report.Cluster]
 	}

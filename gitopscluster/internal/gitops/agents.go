@@ -13,11 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
-
-// rotateCAAnnotation asks for a new CA whenever its value changes.
-const rotateCAAnnotation = contract.KeyPrefix + "rotate-ca"
 
 // Agents brings argocd-agent to clusters; agents.Reconciler does.
 type Agents interface {
@@ -47,7 +43,7 @@ func (none) Planned(string, string) (string, []byte, error)    { return "", nil,
 func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool) agents.Spec {
 	a := agents.Spec{
 		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace, Clusters: slices.Sorted(maps.Keys(holds)),
-		RotateCA: contract.Token(o.Annotations[rotateCAAnnotation], &contract.Rejected{}), Abandon: in.Abandon, AtLeast: in.Generation,
+		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation,
 		DryRun: in.DryRun || in.Refusal != nil, // what cannot be followed leaves everything as it is
 	}
 	if w := in.Agent; w != nil && in.Refusal == nil && o.DeletionTimestamp.IsZero() {

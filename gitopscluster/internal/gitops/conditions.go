@@ -75,7 +75,7 @@ func recordAbandoned(recorder events.EventRecorder, owner types.NamespacedName, 
 	o := &corev1.ObjectReference{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.Kind, Namespace: owner.Namespace, Name: owner.Name}
 	recorder.Eventf(o, nil, corev1.EventTypeWarning, "AgentAbandoned", "Leave",
 		"cluster %s was let go of without proof that its key is gone, and the principal takes its client certificates (SHA-256 %s); to cut it off before, ask for a new CA with annotation %s",
-		cluster, strings.Join(until, ", "), rotateCAAnnotation)
+		cluster, strings.Join(until, ", "), intent.RotateCAAnnotation)
 }
 
 // autonomous says what the hub is to autonomous agents.

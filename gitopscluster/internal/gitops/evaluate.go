@@ -120,7 +120,7 @@ func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]str
 }
 
 // lookAtSecrets reads which clusters the GitOpsCluster has. Secrets of ours that no
-// GitOpsCluster holds belong to the oldest one of their namespace: those of the time
+// GitOpsCluster holds belong to the oldest one in their own namespace: those of the time
 // when every cluster was registered, or whose GitOpsCluster was removed by force.
 func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
 	f.secrets, f.rivals, f.held = map[string]*corev1.Secret{}, map[string]string{}, map[string]bool{}
@@ -151,21 +151,22 @@ func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, 
 }
 
 // siblings returns the GitOpsClusters that there are for an Argo CD, and whether o is the
-// oldest of those that stay.
+// oldest of those that stay in its namespace: who runs that Argo CD decides what becomes of
+// Secrets that no GitOpsCluster holds.
 func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argocd string) (exists map[string]bool, oldest bool, err error) {
 	list := &v1beta1.GitOpsClusterList{}
 	if err := h.List(ctx, list); err != nil {
 		return nil, false, fmt.Errorf("list GitOpsClusters: %w", err)
 	}
 	own := client.ObjectKeyFromObject(o)
-	exists, oldest = map[string]bool{own.String(): true}, o.DeletionTimestamp.IsZero()
+	exists, oldest = map[string]bool{own.String(): true}, o.DeletionTimestamp.IsZero() && o.Namespace == argocd
 	for i := range list.Items {
 		other := &list.Items[i]
 		if intent.ArgoNamespace(other) != argocd || client.ObjectKeyFromObject(other) == own {
 			continue
 		}
 		exists[client.ObjectKeyFromObject(other).String()] = true
-		if other.DeletionTimestamp.IsZero() && Older(other, o) {
+		if other.DeletionTimestamp.IsZero() && other.Namespace == argocd && Older(other, o) {
 			oldest = false
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -94,13 +93,12 @@ func checkTime(c *x509.Certificate, now time.Time) *Fault {
 }
 
 // ServerDue reports whether a certificate that we issued has to be issued anew: it is
-// of another CA than signs now, it has other names, or 70 % of its life are over.
+// of another CA than signs now, it lacks a name, or 70 % of its life are over. A name that
+// it has beside goes with its renewal: an address may be gone for a moment only.
 func (a *Authority) ServerDue(certificate *x509.Certificate, names []string, now time.Time) bool {
-	hosts, addresses := split(names)
 	life := certificate.NotAfter.Sub(certificate.NotBefore)
 	return certificate.CheckSignatureFrom(a.Certificate) != nil ||
-		!slices.Equal(slices.Sorted(slices.Values(hosts)), slices.Sorted(slices.Values(certificate.DNSNames))) ||
-		!slices.Equal(texts(addresses), texts(certificate.IPAddresses)) ||
+		len(MissingNames(certificate, names)) > 0 ||
 		now.After(RenewAt(certificate)) || life <= 0
 }
 
@@ -115,12 +113,13 @@ func RenewalDeadline(from, until time.Time) time.Time {
 	return until.Add(-min(expiringBefore, until.Sub(from)/10))
 }
 
-func texts(addresses []net.IP) []string {
-	found := make([]string, 0, len(addresses))
-	for _, address := range addresses {
-		found = append(found, address.String())
+// NamesOf returns the host names and addresses of a certificate.
+func NamesOf(certificate *x509.Certificate) []string {
+	names := slices.Clone(certificate.DNSNames)
+	for _, address := range certificate.IPAddresses {
+		names = append(names, address.String())
 	}
-	return slices.Sorted(slices.Values(found))
+	return names
 }
 
 // CheckAuthority checks a CA that vouches for others.

@@ -54,6 +54,9 @@ const (
 	ReasonSelfRegistration = "SelfRegistrationOn"
 	// ReasonListensOnLoopback: no agent reaches the principal.
 	ReasonListensOnLoopback = "ListensOnLoopback"
+	ReasonVersion           = "VersionNotSupported"
+	ReasonNotAllowed        = "NamespacesNotAllowed"
+	ReasonNoResourceProxy   = "NoResourceProxy"
 )
 
 // Problem is what is not as it has to be, with the remedy.
@@ -86,6 +89,8 @@ type Found struct {
 	Image, Version string
 	// Service and Deployment are names in the hub's Argo CD namespace, empty when there is none.
 	Service, Deployment string
+	// Restartable is set when gitopscluster may restart that Deployment.
+	Restartable bool
 	// ProxyService is the name of the resource proxy's Service.
 	ProxyService string
 	// Names are the host names and addresses that the principal's certificate needs,

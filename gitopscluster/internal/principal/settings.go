@@ -26,17 +26,22 @@ var (
 	authSetting    = setting{"auth", "ARGOCD_PRINCIPAL_AUTH", "principal.auth"}
 	mappingSetting = setting{"destination-based-mapping", "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "principal.destination-based-mapping"}
 	listenSetting  = setting{"listen-host", "ARGOCD_PRINCIPAL_LISTEN_HOST", "principal.listen.host"}
+	allowedSetting = setting{"allowed-namespaces", "ARGOCD_PRINCIPAL_ALLOWED_NAMESPACES", "principal.allowed-namespaces"}
+	proxySetting   = setting{"enable-resource-proxy", "ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY", ""}
 	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", ""}
 )
 
 const (
-	// ParamsName is the ConfigMap with the principal's settings.
+	// ParamsName is the ConfigMap with the principal's settings in argocd-agent's manifests.
 	ParamsName = "argocd-agent-params"
 	// AuthValue is the setting by which the principal accepts our certificates, and
 	// no others.
 	AuthValue     = `mtls:subject:^CN=([^,]+)(?:,O=g[0-9]+)?$`
 	maxExpression = 1024
 	maxImage      = 512
+	maxParams     = 4
+	// supported begins the versions whose settings and defaults these are.
+	supported = "0.9."
 )
 
 // inspect reads the principal's Deployment and checks its settings. An address from the
@@ -48,7 +53,7 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 			"there is no Deployment %s in namespace %s: image and settings of the principal are not known; install argocd-agent's principal there",
 			strings.Join(DeploymentNames, " or "), wanted.Namespace)}}
 	}
-	found.Deployment = deployment.Name
+	found.Deployment, found.Restartable = deployment.Name, slices.Contains(DeploymentNames, deployment.Name)
 	found.Certificates = deployment.Spec.Template.Annotations[agent.CertificatesAnnotation]
 	found.Current = rolledOut(deployment)
 	container := principalContainer(deployment.Spec.Template.Spec.Containers)
@@ -59,18 +64,49 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 		found.Image, found.Version = container.Image, version(container.Image)
 	}
 	where := place{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
-	return checkSettings(where, wanted)
+	problems := checkSettings(where, wanted)
+	if found.Version != "" && !strings.HasPrefix(found.Version, supported) {
+		problems = append(problems, Problem{Warning: true, Reason: ReasonVersion, Message: fmt.Sprintf(
+			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some; see that they fit", found.Version, supported)})
+	}
+	return problems
 }
 
-// principalDeployment prefers the one that is called like the Service.
+// principalDeployment prefers the one that is called like the Service, and takes the only
+// one that ends like it.
 func principalDeployment(deployments []appsv1.Deployment, service string) *appsv1.Deployment {
 	for _, name := range append([]string{service}, DeploymentNames...) {
-		i := slices.IndexFunc(deployments, func(d appsv1.Deployment) bool { return d.Name == name })
-		if i >= 0 && slices.Contains(DeploymentNames, name) {
+		if i := slices.IndexFunc(deployments, func(d appsv1.Deployment) bool { return d.Name == name }); i >= 0 {
 			return &deployments[i]
 		}
 	}
-	return nil
+	var only *appsv1.Deployment
+	for i := range deployments {
+		if strings.HasSuffix(deployments[i].Name, serviceSuffix) {
+			if only != nil {
+				return nil
+			}
+			only = &deployments[i]
+		}
+	}
+	return only
+}
+
+// ParamsOf returns the names of the ConfigMaps that principals have settings from.
+func ParamsOf(deployments []appsv1.Deployment) []string {
+	var names []string
+	for i := range deployments {
+		container := principalContainer(deployments[i].Spec.Template.Spec.Containers)
+		if container == nil || !strings.HasSuffix(deployments[i].Name, serviceSuffix) {
+			continue
+		}
+		for _, e := range container.Env {
+			if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil && strings.HasPrefix(e.Name, "ARGOCD_PRINCIPAL_") && !slices.Contains(names, e.ValueFrom.ConfigMapKeyRef.Name) {
+				names = append(names, e.ValueFrom.ConfigMapKeyRef.Name)
+			}
+		}
+	}
+	return names[:min(len(names), maxParams)]
 }
 
 // rolledOut reports whether every pod is of the present template and available.
@@ -111,7 +147,7 @@ func version(image string) string {
 type place struct {
 	namespace, deployment string
 	container             *corev1.Container
-	params                map[string]string
+	params                map[string]map[string]string
 }
 
 // value returns a setting, and whether it is known: a variable from elsewhere is not.
@@ -124,7 +160,7 @@ func (p place) value(s setting) (string, bool) {
 		case !ok || name != s.flag:
 		case given:
 			return value, true
-		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") && s != mappingSetting && s != selfSetting:
+		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") && s != mappingSetting && s != selfSetting && s != proxySetting:
 			return args[i+1], true
 		default:
 			return "true", true // a boolean flag
@@ -139,10 +175,11 @@ func (p place) value(s setting) (string, bool) {
 			return e.Value, true
 		}
 		ref := e.ValueFrom.ConfigMapKeyRef
-		if ref == nil || ref.Name != ParamsName {
+		if ref == nil {
 			return "", false
 		}
-		return p.params[ref.Key], true
+		params, read := p.params[ref.Name]
+		return params[ref.Key], read
 	}
 	if len(p.container.EnvFrom) > 0 {
 		return "", false
@@ -155,7 +192,13 @@ func (p place) remedy(s setting, value string) string {
 	if s.key == "" {
 		return fmt.Sprintf("set --%s=%s, or variable %s, in Deployment %s/%s", s.flag, value, s.variable, p.namespace, p.deployment)
 	}
-	return fmt.Sprintf("set %s: %q in ConfigMap %s/%s, or --%s=%s in Deployment %s", s.key, value, p.namespace, ParamsName, s.flag, value, p.deployment)
+	params := ParamsName
+	if i := slices.IndexFunc(p.container.Env, func(e corev1.EnvVar) bool { return e.Name == s.variable }); i >= 0 {
+		if from := p.container.Env[i].ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
+			params = from.ConfigMapKeyRef.Name
+		}
+	}
+	return fmt.Sprintf("set %s: %q in ConfigMap %s/%s, or --%s=%s in Deployment %s", s.key, value, p.namespace, params, s.flag, value, p.deployment)
 }
 
 func (p place) is(s setting) (on, known bool) {
@@ -175,11 +218,23 @@ func checkSettings(p place, wanted Wanted) []Problem {
 	if on, known := p.is(selfSetting); known && on {
 		problems = append(problems, Problem{Reason: ReasonSelfRegistration, Message: "agents register themselves with the principal, so that Argo CD would know a cluster twice: " + p.remedy(selfSetting, "false")})
 	}
+	if value, known := p.value(allowedSetting); known && value == "" && wanted.Mode == agent.ModeAutonomous {
+		problems = append(problems, Problem{Warning: true, Reason: ReasonNotAllowed, Message: "autonomous Applications are shown, but not synced from the hub, as the principal does not work on the namespaces that are called like the clusters: " + p.remedy(allowedSetting, "NAMESPACES")})
+	}
+	if on, known := p.is(proxySetting); known && !on && p.has(proxySetting) {
+		problems = append(problems, Problem{Warning: true, Reason: ReasonNoResourceProxy, Message: "the principal runs without its resource proxy, so that the hub shows no live resources: " + p.remedy(proxySetting, "true")})
+	}
 	if host, known := p.value(listenSetting); known && loopback(host) {
 		problems = append(problems, Problem{Reason: ReasonListensOnLoopback, Message: fmt.Sprintf(
 			"the principal listens on %s, which no managed cluster reaches: %s", host, p.remedy(listenSetting, "0.0.0.0"))})
 	}
 	return problems
+}
+
+// has reports whether a setting is set at all: its default may be true.
+func (p place) has(s setting) bool {
+	value, known := p.value(s)
+	return known && value != ""
 }
 
 func loopback(host string) bool {
@@ -192,7 +247,7 @@ const probe = "cluster-1"
 
 // foreignSubjects are subjects of certificates that are not the probe's but read like it
 // somewhere: the principal searches its expression in the text of the subject.
-var foreignSubjects = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
+var foreignSubjects = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "CN=" + probe + ",O=resource-proxy", "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
 
 // checkAuth tries the principal's own way to tell agents apart.
 func checkAuth(p place, value string) []Problem {
@@ -218,7 +273,7 @@ func checkAuth(p place, value string) []Problem {
 	for _, subject := range foreignSubjects {
 		if identity(compiled, subject) == probe {
 			return []Problem{{Warning: true, Reason: ReasonAuthNotAnchored, Message: fmt.Sprintf(
-				"the principal's authentication %q takes a certificate of subject %s for agent %s; certificates from here never have such a subject, but to be sure %s",
+				"the principal's authentication %q takes a certificate of subject %s for agent %s: %s",
 				clip(value), subject, probe, p.remedy(authSetting, AuthValue))}}
 		}
 	}

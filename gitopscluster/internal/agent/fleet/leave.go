@@ -23,14 +23,15 @@ import (
 // one before is proven: the work is gone, and with it the agent and its rights; the
 // add-on is gone; the client certificate's key is gone. Applications and what they
 // deployed stay. Until it is done, waitingFor says for what. With abandoned a cluster
-// that is not available, or that is deleted, is released without proof.
+// that is not available, or not accepted any more, is released without proof, and one that
+// is deleted in any case.
 func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done bool, waitingFor string, err error) {
 	managed, err := f.cluster(ctx, cluster)
 	if err != nil {
 		return false, "", err
 	}
 	state := status.ClusterOf(cluster, managed)
-	if !state.Exists || abandoned && !state.Available {
+	if !state.Exists || abandoned && (!state.Available || !managed.Spec.HubAcceptsClient) {
 		return f.abandon(ctx, cluster)
 	}
 	work, err := own(ctx, f, cluster, agent.WorkName, &workv1.ManifestWork{})
