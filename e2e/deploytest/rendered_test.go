@@ -23,8 +23,8 @@ func rendered(elements ...string) string {
 	return deployPath(append([]string{"rendered"}, elements...)...)
 }
 
-// argocdWithPlugin renders Argo CD's own manifests with the component.
-func argocdWithPlugin(t *testing.T) []*unstructured.Unstructured {
+// argocdWithPlugin renders one of Argo CD's own manifests with the component.
+func argocdWithPlugin(t *testing.T, install string) []*unstructured.Unstructured {
 	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/argoproj/argo-cd/v2")
 	list.Dir = filepath.Join(testkit.Root(), "e2e")
@@ -39,7 +39,7 @@ func argocdWithPlugin(t *testing.T) []*unstructured.Unstructured {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("{namespace: argocd, resources: [argo-cd/cluster-install], components: [rendered]}"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("{namespace: argocd, resources: [argo-cd/"+install+"], components: [rendered]}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := run(t, tool("kustomize"), "build", dir)
@@ -82,7 +82,7 @@ func pick(t *testing.T, list any, name string) map[string]any {
 // The repo-server gets the plugin beside it, in a pod that Pod Security admits, and
 // the sidecar has the repo-server's image.
 func TestRenderedComponent(t *testing.T) {
-	objects := argocdWithPlugin(t)
+	objects := argocdWithPlugin(t, "cluster-install")
 	server := named(t, objects, "Deployment", "argocd-repo-server")
 	pod := field(t, server.Object, "spec", "template", "spec").(map[string]any)
 	if own, sidecar := pick(t, pod["containers"], "argocd-repo-server")["image"], pick(t, pod["containers"], "ocm")["image"]; own != sidecar {
@@ -121,7 +121,7 @@ func TestRenderedComponent(t *testing.T) {
 // One text and one set of containers for every way to install Argo CD.
 func TestRenderedVariantsAreTheSame(t *testing.T) {
 	script := readFile(t, rendered("health.lua"))
-	component := argocdWithPlugin(t)
+	component := argocdWithPlugin(t, "cluster-install")
 	values := parse(t, readFile(t, rendered("helm-values.yaml")))[0].Object
 	operator := parse(t, readFile(t, rendered("openshift", "argocd.yaml")))[0].Object
 	const key = "resource.customizations.health.work.open-cluster-management.io_ManifestWork"
@@ -308,5 +308,16 @@ func TestRenderedExamplesApplyStrictly(t *testing.T) {
 	}
 	if text := readFile(t, rendered("app-set.yaml")); !strings.Contains(text, contract.RenderedLabel+`: "true"`) || strings.Contains(text, contract.PullLabel) {
 		t.Error("the ApplicationSet's labels are not those of rendered mode alone")
+	}
+}
+
+// An Argo CD without UI gets the plugin as well.
+func TestRenderedComponent_fitsAnArgoCDWithoutServer(t *testing.T) {
+	objects := argocdWithPlugin(t, "core-install")
+	named(t, objects, "Deployment", "argocd-repo-server")
+	for _, o := range objects {
+		if o.GetKind() == "Deployment" && o.GetName() == "argocd-server" {
+			t.Error("the core installation has a server: it proves nothing")
+		}
 	}
 }
