@@ -34,7 +34,7 @@ type Reconciler struct {
 func newReconciler(c client.Client, live client.Reader, options Options) *Reconciler {
 	return &Reconciler{
 		store: newStore(options.Namespaces), options: options, client: c,
-		signing: sign.Options{Namespaces: options.Namespaces, Lifetime: options.Lifetime, Relay: options.Relay},
+		signing: sign.Options{Namespaces: options.Namespaces, Lifetime: options.Lifetime},
 		reader:  reader.New(c, live, time.Now),
 		keeper:  certificates.New(c, live, certificates.Options{CALife: options.CALife}),
 	}

@@ -126,8 +126,6 @@ type Options struct {
 	Namespaces []string
 	// CALife and Lifetime of certificates, 0: the defaults.
 	CALife, Lifetime time.Duration
-	// Relay is the user name of OCM's gRPC server, see sign.Options.
-	Relay string
 	// Limit is how many clusters get a new certificate at a time.
 	Limit limit.Limit
 	// SecretDigest returns the digest of the config in a cluster's Secret, "" when it has none.

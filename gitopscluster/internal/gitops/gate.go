@@ -58,11 +58,11 @@ func newGate(mgr ctrl.Manager, options Options) *Gate {
 func (g *Gate) look(ctx context.Context) {
 	why := g.closed(ctx)
 	g.open.Store(why == "")
-	leftAlone := 0.0
+	foreign := 0.0
 	if why != "" {
-		leftAlone = 1
+		foreign = 1
 	}
-	foreignCRD.Set(leftAlone) // once: who scrapes in between sees no other state
+	foreignCRD.Set(foreign) // once: who scrapes in between sees no other state
 	if why == g.last {
 		return
 	}
@@ -73,7 +73,7 @@ func (g *Gate) look(ctx context.Context) {
 	}
 	ctrl.LoggerFrom(ctx).Info("not reconciling GitOpsClusters", "why", why)
 	if g.pod.Namespace != "" {
-		g.recorder.Eventf(g.pod, nil, corev1.EventTypeWarning, "GitOpsClustersLeftAlone", "Look", "%s", why)
+		g.recorder.Eventf(g.pod, nil, corev1.EventTypeWarning, "GitOpsClustersNotReconciled", "Look", "%s", why)
 	}
 }
 

@@ -168,7 +168,7 @@ func leftAlone(t *testing.T, namespace string) {
 			return err
 		}
 		if !slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
-			return e.Reason == "GitOpsClustersLeftAlone" && e.InvolvedObject.Kind == "Pod" && strings.Contains(e.Message, "another project")
+			return e.Reason == "GitOpsClustersNotReconciled" && e.InvolvedObject.Kind == "Pod" && strings.Contains(e.Message, "another project")
 		}) {
 			return fmt.Errorf("none in %d", len(events.Items))
 		}

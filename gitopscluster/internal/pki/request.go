@@ -62,9 +62,6 @@ type Verdict struct {
 type Rules struct {
 	// ServerName is the one DNS name that a request has.
 	ServerName string
-	// Relay is the user name that asks in the name of clusters and puts theirs into
-	// annotation RelayedUser: OCM's gRPC server. None when it is empty.
-	Relay, RelayedUser string
 }
 
 // ClusterFacts is what the hub says about the cluster that a request names.
@@ -83,13 +80,9 @@ type ClusterFacts struct {
 // name comes from the API server, labels and annotations from the client that made the request.
 func (r Rules) OwnRequest(csr *certificatesv1.CertificateSigningRequest, cluster string) bool {
 	user := csr.Spec.Username
-	relayed := r.Relay != "" && user == r.Relay
-	if relayed {
-		user = csr.Annotations[r.RelayedUser]
-	}
 	prefix := clusterPrefix + cluster + ":"
 	return cluster != "" && !strings.Contains(cluster, ":") && strings.HasPrefix(user, prefix) && len(user) > len(prefix) &&
-		(relayed || slices.Contains(csr.Spec.Groups, clusterPrefix+cluster))
+		slices.Contains(csr.Spec.Groups, clusterPrefix+cluster)
 }
 
 // Evaluate returns what becomes of a request of our signer.

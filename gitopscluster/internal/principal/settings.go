@@ -63,8 +63,8 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	if len(container.Image) <= maxImage {
 		found.Image, found.Version = container.Image, version(container.Image)
 	}
-	where := place{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
-	problems := checkSettings(where, wanted)
+	configuration := configured{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
+	problems := checkSettings(configuration, wanted)
 	if found.Version != "" && !strings.HasPrefix(found.Version, supported) {
 		problems = append(problems, Problem{Warning: true, Reason: ReasonVersion, Message: fmt.Sprintf(
 			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some; see that they fit", found.Version, supported)})
@@ -143,15 +143,15 @@ func version(image string) string {
 	return ""
 }
 
-// place is where a setting is looked for.
-type place struct {
+// configured is where a setting is read from.
+type configured struct {
 	namespace, deployment string
 	container             *corev1.Container
 	params                map[string]map[string]string
 }
 
 // value returns a setting, and whether it is known: a variable from elsewhere is not.
-func (p place) value(s setting) (string, bool) {
+func (p configured) value(s setting) (string, bool) {
 	args := slices.Concat(p.container.Command, p.container.Args)
 	for i := len(args) - 1; i >= 0; i-- {
 		flag, ok := strings.CutPrefix(args[i], "--")
@@ -188,7 +188,7 @@ func (p place) value(s setting) (string, bool) {
 }
 
 // remedy names the places where a setting may be set.
-func (p place) remedy(s setting, value string) string {
+func (p configured) remedy(s setting, value string) string {
 	if s.key == "" {
 		return fmt.Sprintf("set --%s=%s, or variable %s, in Deployment %s/%s", s.flag, value, s.variable, p.namespace, p.deployment)
 	}
@@ -201,13 +201,13 @@ func (p place) remedy(s setting, value string) string {
 	return fmt.Sprintf("set %s: %q in ConfigMap %s/%s, or --%s=%s in Deployment %s", s.key, value, p.namespace, params, s.flag, value, p.deployment)
 }
 
-func (p place) is(s setting) (on, known bool) {
+func (p configured) is(s setting) (on, known bool) {
 	value, known := p.value(s)
 	on, _ = strconv.ParseBool(value)
 	return on, known
 }
 
-func checkSettings(p place, wanted Wanted) []Problem {
+func checkSettings(p configured, wanted Wanted) []Problem {
 	var problems []Problem
 	if value, known := p.value(authSetting); known {
 		problems = append(problems, checkAuth(p, value)...)
@@ -232,7 +232,7 @@ func checkSettings(p place, wanted Wanted) []Problem {
 }
 
 // has reports whether a setting is set at all: its default may be true.
-func (p place) has(s setting) bool {
+func (p configured) has(s setting) bool {
 	value, known := p.value(s)
 	return known && value != ""
 }
@@ -250,7 +250,7 @@ const probe = "cluster-1"
 var foreignSubjects = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "CN=" + probe + ",O=resource-proxy", "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
 
 // checkAuth tries the principal's own way to tell agents apart.
-func checkAuth(p place, value string) []Problem {
+func checkAuth(p configured, value string) []Problem {
 	wrong := func(why string) []Problem {
 		return []Problem{{Reason: ReasonAuth, Message: fmt.Sprintf("the principal's authentication %q %s: %s", clip(value), why, p.remedy(authSetting, AuthValue))}}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -147,5 +148,37 @@ func TestDeciding_onlyInTheNamespaceOfArgoCD(t *testing.T) {
 	slices.SortFunc(specs, older)
 	if specs[0].RotateCA != "in" {
 		t.Error("a cluster's agent goes to a GitOpsCluster of another namespace")
+	}
+}
+
+// The address that a GitOpsCluster of another namespace names does not get into the
+// certificate that the principal has for all.
+func TestServerCertificate_hasNoNameOfAnotherNamespace(t *testing.T) {
+	f := newFixture(t)
+	c, d := f.cluster(), f.cluster()
+	f.Start(nil)
+	a := f.spec("a", time.Hour, c)
+	a.Agent.Address = "principal.example.com"
+	f.Set(a)
+	other := f.spec("other", 0, d)
+	other.Owner.Namespace, other.Agent.Address = "team", "other.example.com"
+	f.Set(other)
+	testkit.Eventually(t, "the problem", func() error {
+		status, _ := f.Status(other.Owner)
+		if !slices.ContainsFunc(status.PrincipalProblems, func(p principal.Problem) bool { return p.Reason == principal.ReasonAddress }) {
+			return fmt.Errorf("problems are %+v", status.PrincipalProblems)
+		}
+		return nil
+	})
+	chain, err := pki.ParseCertificates(f.secret("argocd-agent-principal-tls").Data[corev1.TLSCertKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := pki.NamesOf(chain[0]); slices.Contains(names, "other.example.com") || !slices.Contains(names, "principal.example.com") {
+		t.Errorf("the certificate names %v", names)
+	}
+	status, _ := f.Status(a.Owner)
+	if len(status.PrincipalProblems) > 0 {
+		t.Errorf("the other one has problems %+v", status.PrincipalProblems)
 	}
 }
