@@ -114,7 +114,7 @@ func generate(ctx context.Context, args []string, getenv func(string) string, ou
 // application takes over what Argo CD says of the Application: where its source is,
 // and into the options, where it goes and how.
 func (p *platform) application(o *wrap.Options, getenv func(string) string) (s source.Source, err error) {
-	asked, err := parameters.Parse(getenv("ARGOCD_APP_PARAMETERS"))
+	params, err := parameters.Parse(getenv("ARGOCD_APP_PARAMETERS"))
 	if err != nil {
 		return s, err
 	}
@@ -125,12 +125,12 @@ func (p *platform) application(o *wrap.Options, getenv func(string) string) (s s
 	if o.Cluster == p.argocdNamespace || len(validation.IsDNS1123Label(o.Cluster)) > 0 {
 		return s, errors.New("spec.destination.namespace: want the name of the target ManagedCluster, which is its namespace on the hub")
 	}
-	o.Shards, o.ShardsBefore, o.WavesBefore = asked.Shards, asked.ShardsBefore, asked.WavesBefore
-	if asked.CreateNamespace {
-		o.CreateNamespace = asked.Namespace
+	o.Shards, o.ShardsBefore, o.WavesBefore = params.Shards, params.ShardsBefore, params.WavesBefore
+	if params.CreateNamespace {
+		o.CreateNamespace = params.Namespace
 	}
 	dir, err := os.Getwd()
-	return source.Source{Dir: dir, Path: getenv("ARGOCD_APP_SOURCE_PATH"), Application: o.Application, Parameters: asked}, err
+	return source.Source{Dir: dir, Path: getenv("ARGOCD_APP_SOURCE_PATH"), Application: o.Application, Parameters: params}, err
 }
 
 // write prints documents without a separator between them: the cmp-server takes

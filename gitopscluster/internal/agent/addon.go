@@ -47,8 +47,8 @@ func Registrations(w Wanted) []addonv1alpha1.RegistrationConfig {
 	}}
 }
 
-// asked returns the generation that an add-on asks for, 0 for none.
-func asked(a *addonv1alpha1.ManagedClusterAddOn) int {
+// requestedGeneration returns the generation that an add-on requests, 0 for none.
+func requestedGeneration(a *addonv1alpha1.ManagedClusterAddOn) int {
 	if a == nil || len(a.Status.Registrations) != 1 || len(a.Status.Registrations[0].Subject.Groups) != 1 {
 		return 0
 	}
@@ -61,7 +61,7 @@ func HealthCheck() addonv1alpha1.HealthCheck {
 	return addonv1alpha1.HealthCheck{Mode: addonv1alpha1.HealthCheckModeCustomized}
 }
 
-// Available returns the add-on's condition. While the cluster is not heard of, OCM says
+// Available returns the add-on's condition. While the cluster is not available, OCM says
 // Unknown, and we nothing.
 func Available(s State) (metav1.Condition, bool) {
 	c := metav1.Condition{Type: conditionAvailable, Status: metav1.ConditionFalse, Reason: s.Reason, Message: s.Message}

@@ -16,15 +16,6 @@ import (
 
 const clientCertificateVolume = "client-certificate"
 
-// podLabels are those of the agent's own manifests.
-func podLabels() map[string]string {
-	return map[string]string{
-		"app.kubernetes.io/name":      DeploymentName,
-		"app.kubernetes.io/part-of":   "argocd-agent",
-		"app.kubernetes.io/component": "agent",
-	}
-}
-
 // digest returns what changes with everything that the agent reads once, at its start.
 // certificate names the client certificate that the managed cluster holds.
 func digest(w Wanted, certificate string) (string, error) {
@@ -72,7 +63,7 @@ func container(w Wanted) corev1.Container {
 			{Name: "metrics", ContainerPort: metricsPort, Protocol: corev1.ProtocolTCP},
 			{Name: "healthz", ContainerPort: healthPort, Protocol: corev1.ProtocolTCP},
 		},
-		// It is 200 only while the agent is connected: that is what feedback tells. A
+		// It is 200 only while the agent is connected: that is what feedback reports. A
 		// liveness probe on it would restart an agent whose principal is away.
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/healthz", Port: intstr.FromInt32(healthPort)}},

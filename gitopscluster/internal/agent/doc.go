@@ -3,6 +3,6 @@
 
 // Package agent says what a managed cluster with argocd-agent needs: the add-on that
 // has OCM's registration agent ask for a client certificate, the ManifestWork that
-// delivers the agent, and what the work's feedback tells about it. It is pure; package
+// delivers the agent, and what the work's feedback reports about it. It is pure; package
 // fleet below it reads and writes.
 package agent

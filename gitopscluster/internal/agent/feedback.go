@@ -9,12 +9,16 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
+	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -117,7 +121,7 @@ type look struct {
 }
 
 // known reports whether there is, or was just now, a certificate to connect with, as far
-// as the work agent can tell.
+// as the work agent reports.
 func (l look) known() bool { return l.certificate != nil || l.version != "" || l.unable }
 
 func lookAt(work *workv1.ManifestWork, agentNamespace string) look {
@@ -201,4 +205,27 @@ func KeyGone(leaving *workv1.ManifestWork) bool {
 		return false
 	}
 	return lookAt(leaving, leaving.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace).gone
+}
+
+// appliedAs reports whether the agent has applied the work as it is now, and if it could
+// not, in its own words why.
+func appliedAs(work *workv1.ManifestWork) (applied bool, failure string) {
+	c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
+	if c == nil || c.ObservedGeneration != work.Generation {
+		return false, ""
+	}
+	if c.Status == metav1.ConditionTrue {
+		return true, ""
+	}
+	var failures []string
+	for _, manifest := range contract.Clip(work.Status.ResourceStatus.Manifests, contract.MaxManifests, &contract.Rejected{}) {
+		m := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestApplied)
+		if m != nil && m.Status != metav1.ConditionTrue && len(failures) < contract.MaxFailures {
+			failures = append(failures, fmt.Sprintf("%s %s/%s: %s", manifest.ResourceMeta.Kind, manifest.ResourceMeta.Namespace, manifest.ResourceMeta.Name, m.Message))
+		}
+	}
+	if len(failures) == 0 {
+		failures = []string{c.Message}
+	}
+	return false, contract.Message(strings.Join(failures, "; "), &contract.Rejected{})
 }

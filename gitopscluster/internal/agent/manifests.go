@@ -18,7 +18,7 @@ import (
 
 const (
 	// maxManifests and maxManifestBytes leave room for our own in one ManifestWork, of
-	// which a hub takes 500 KiB unless told otherwise.
+	// which a hub takes 500 KiB by default.
 	maxManifests     = 50
 	maxManifestBytes = 400 << 10
 )

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -21,7 +23,7 @@ const (
 	// LeavingWorkName is the name of the ManifestWork that looks whether the client
 	// certificate's Secret is gone.
 	LeavingWorkName = AddOnName + "-leaving"
-	// SignerName is the signer of the client certificates. Nobody else signs for it.
+	// SignerName is the signer of the client certificates. Nothing else signs for it.
 	SignerName = "open-cluster-management.io/mci-argocd-agent"
 )
 
@@ -34,7 +36,7 @@ const (
 	OwnerAnnotation = OwnedLabel
 	// ArgoNamespaceAnnotation holds the hub's Argo CD namespace, whose CA signs.
 	ArgoNamespaceAnnotation = contract.KeyPrefix + "argocd-namespace"
-	// IssuedAnnotation on the add-on tells of the last certificates that were issued, as
+	// IssuedAnnotation on the add-on lists the last certificates that were issued, as
 	// package pki writes it.
 	IssuedAnnotation = contract.KeyPrefix + "issued-certificates"
 	// ClientCertificateAnnotation on the work names the client certificate that the
@@ -84,4 +86,16 @@ func Generation(group string) (int, bool) {
 	digits, found := strings.CutPrefix(group, "g")
 	n, err := strconv.Atoi(digits)
 	return n, found && err == nil && n > 0 && Group(n) == group
+}
+
+func id(group, resource, namespace, name string) workv1.ResourceIdentifier {
+	return workv1.ResourceIdentifier{Group: group, Resource: resource, Namespace: namespace, Name: name}
+}
+
+func namespaceID(w Wanted) workv1.ResourceIdentifier {
+	return id("", "namespaces", "", w.AgentNamespace)
+}
+
+func clientSecretID(agentNamespace string) workv1.ResourceIdentifier {
+	return id("", "secrets", agentNamespace, ClientSecretName)
 }

@@ -101,3 +101,12 @@ func clientSecret(agentNamespace string) *corev1.Secret {
 		TypeMeta: typeMeta("v1", "Secret"), ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: ClientSecretName},
 	}
 }
+
+// podLabels are those of the agent's own manifests.
+func podLabels() map[string]string {
+	return map[string]string{
+		"app.kubernetes.io/name":      DeploymentName,
+		"app.kubernetes.io/part-of":   "argocd-agent",
+		"app.kubernetes.io/component": "agent",
+	}
+}

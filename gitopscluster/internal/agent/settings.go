@@ -5,7 +5,6 @@ package agent
 
 import (
 	"strconv"
-	"strings"
 )
 
 // Version of argocd-agent whose settings these are. A test holds them against
@@ -40,7 +39,7 @@ func managed(value string) func(Wanted) string {
 	}
 }
 
-// settings lists what the agent is told. Everything that it would otherwise guess, and
+// settings lists those of the agent. Everything that it would otherwise guess, and
 // whose default does not fit, is in it.
 var settings = []setting{
 	{"agent.server.address", "ARGOCD_AGENT_REMOTE_SERVER", func(w Wanted) string { return w.Address }},
@@ -57,7 +56,6 @@ var settings = []setting{
 	{"agent.metrics.port", "ARGOCD_AGENT_METRICS_PORT", always(strconv.Itoa(metricsPort))},
 	{"agent.destination-based-mapping", "ARGOCD_AGENT_DESTINATION_BASED_MAPPING", managed("true")},
 	{"agent.create-namespace", "ARGOCD_AGENT_CREATE_NAMESPACE", managed("false")},
-	{"agent.allowed-namespaces", "ARGOCD_AGENT_ALLOWED_NAMESPACES", func(w Wanted) string { return strings.Join(w.AllowedNamespaces, ",") }},
 	// Pulled Applications are on the same cluster, and none of the agent's. An autonomous
 	// agent would not see its own.
 	{"agent.ignore-unmanaged-apps", "ARGOCD_AGENT_IGNORE_UNMANAGED_APPS", managed("true")},

@@ -67,7 +67,7 @@ func TestDeliveredSettingsAreTheAgents(t *testing.T) {
 	known := variables(t)
 	for _, mode := range []string{ModeManaged, ModeAutonomous} {
 		w := wanted(t)
-		w.Mode, w.AllowedNamespaces = mode, []string{"apps-*", "team"}
+		w.Mode = mode
 		work := mustWork(t, w, "")
 		delivered := decoded[appsv1.Deployment](t, work, "Deployment", DeploymentName)
 		data := decoded[corev1.ConfigMap](t, work, "ConfigMap", SettingsName).Data
@@ -118,7 +118,7 @@ func expect(t *testing.T, mode string, told map[string]string) {
 	t.Helper()
 	want := map[string]string{
 		"--server-address": "principal.example.com", "--server-port": "443", "--agent-mode": mode, "--namespace": "argocd",
-		"--creds": "mtls:any", "--root-ca-secret-name": "argocd-agent-ca", "--source-uid-mismatch-policy": "upsert", "--allowed-namespaces": "apps-*,team",
+		"--creds": "mtls:any", "--root-ca-secret-name": "argocd-agent-ca", "--source-uid-mismatch-policy": "upsert",
 		"--tls-client-cert": "/app/config/client-certificate/tls.crt", "--tls-client-key": "/app/config/client-certificate/tls.key",
 		"--healthz-port": "8001", "--metrics-port": "8181",
 		"--destination-based-mapping": "true", "--create-namespace": "false", "--ignore-unmanaged-apps": "true",

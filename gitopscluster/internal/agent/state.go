@@ -6,7 +6,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,7 +25,7 @@ type Seen struct {
 }
 
 // StateOf returns what is known of an agent. w is what [Work] was built of, seen its
-// latest state, now tells whether a certificate is still valid.
+// latest state, now decides whether a certificate is still valid.
 func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 	work := seen.Work
 	if work == nil {
@@ -41,7 +40,7 @@ func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 	s := State{WorkApplied: applied, Image: d.image, Certificate: l.certificate}
 	s.ClientCertificate = holdsCertificate(w, l, seen.AddOn, now)
 	s.Deployed = applied && d.runs(w, digest)
-	s.Generation = asked(seen.AddOn)
+	s.Generation = requestedGeneration(seen.AddOn)
 	if d.current && d.available {
 		s.Bundle = d.bundle
 	}
@@ -50,35 +49,12 @@ func StateOf(w Wanted, seen Seen, now time.Time) (State, error) {
 	return s, nil
 }
 
-// appliedAs reports whether the agent has applied the work as it is now, and if it could
-// not, in its own words why.
-func appliedAs(work *workv1.ManifestWork) (applied bool, failure string) {
-	c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
-	if c == nil || c.ObservedGeneration != work.Generation {
-		return false, ""
-	}
-	if c.Status == metav1.ConditionTrue {
-		return true, ""
-	}
-	var failures []string
-	for _, manifest := range contract.Clip(work.Status.ResourceStatus.Manifests, contract.MaxManifests, &contract.Rejected{}) {
-		m := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestApplied)
-		if m != nil && m.Status != metav1.ConditionTrue && len(failures) < contract.MaxFailures {
-			failures = append(failures, fmt.Sprintf("%s %s/%s: %s", manifest.ResourceMeta.Kind, manifest.ResourceMeta.Namespace, manifest.ResourceMeta.Name, m.Message))
-		}
-	}
-	if len(failures) == 0 {
-		failures = []string{c.Message}
-	}
-	return false, contract.Message(strings.Join(failures, "; "), &contract.Rejected{})
-}
-
 // deployed is what the work agent says of the Deployment.
 type deployed struct {
 	image, digest, bundle string
 	current               bool // its controller has seen its latest spec, and runs nothing else
 	available             bool
-	heard                 time.Time
+	observed              time.Time
 }
 
 func deploymentOf(work *workv1.ManifestWork, w Wanted) deployed {
@@ -95,7 +71,7 @@ func deploymentOf(work *workv1.ManifestWork, w Wanted) deployed {
 	}
 	if manifest != nil {
 		if synced := meta.FindStatusCondition(manifest.Conditions, statusFeedbackSynced); synced != nil {
-			d.heard = synced.LastTransitionTime.Time
+			d.observed = synced.LastTransitionTime.Time
 		}
 	}
 	return d
@@ -134,23 +110,23 @@ func (s *State) explain(w Wanted, seen Seen, d deployed, failure string) {
 			"Secret %s/%s on the managed cluster holds no valid client certificate of generation %s; look at the CertificateSigningRequests with label %s=%s; for one that was denied or has waited too long the cluster asks anew by itself",
 			w.AgentNamespace, ClientSecretName, Group(w.Generation), CSRClusterLabel, w.Cluster))
 	case !s.Deployed && d.image != "" && d.image != w.Image:
-		s.wait(WaitsForDeployment, ReasonVersionMismatch, d.heard, fmt.Sprintf("the agent runs image %s, and the principal takes only agents of its own version, %s", d.image, w.Image))
+		s.wait(WaitsForDeployment, ReasonVersionMismatch, d.observed, fmt.Sprintf("the agent runs image %s, and the principal takes only agents of its own version, %s", d.image, w.Image))
 	case !s.Deployed:
-		s.wait(WaitsForDeployment, ReasonNotConnected, d.heard, fmt.Sprintf(
+		s.wait(WaitsForDeployment, ReasonNotConnected, d.observed, fmt.Sprintf(
 			"Deployment %s/%s on the managed cluster does not yet run with the latest settings and certificates; look at its pods", w.AgentNamespace, DeploymentName))
 	case !s.Connected:
-		s.wait(WaitsForConnection, ReasonNotConnected, d.heard, fmt.Sprintf(
+		s.wait(WaitsForConnection, ReasonNotConnected, d.observed, fmt.Sprintf(
 			"the agent on the managed cluster is not connected to the principal at %s:%d; look at the log of Deployment %s/%s there, and whether that address is reached from there",
 			w.Address, w.Port, w.AgentNamespace, DeploymentName))
 	case !s.ClientCertificate:
 		s.wait(WaitsForClientCertificate, connectedReason, time.Time{},
 			"the agent is connected; a valid client certificate of generation "+Group(w.Generation)+" is awaited")
 	default:
-		s.Reason, s.Message, s.Since = connectedReason, "the agent is connected to the principal", d.heard
+		s.Reason, s.Message, s.Since = connectedReason, "the agent is connected to the principal", d.observed
 	}
 	if !seen.Cluster.Available {
 		s.Reason, s.Since = ReasonClusterUnavailable, seen.Cluster.Since
-		s.Message = contract.Message("the hub hears nothing of the managed cluster: "+seen.Cluster.Message, &contract.Rejected{})
+		s.Message = contract.Message("the managed cluster is not available: "+seen.Cluster.Message, &contract.Rejected{})
 	}
 }
 

@@ -119,7 +119,7 @@ func TestState(t *testing.T) {
 		"unseen":     {"the Deployment's controller is behind", func(s *spoke) { say(s.deployment(), number(feedbackObserved, 6)) }, flags{true, true, false, false}, WaitsForDeployment, ReasonNotConnected, "latest settings"},
 		"digest":     {"it runs with older settings", func(s *spoke) { s.w.Address = "other" }, flags{true, true, false, false}, WaitsForDeployment, ReasonNotConnected, "latest settings"},
 		"unready":    {"it runs, and says that it is not connected", func(s *spoke) { say(s.deployment(), number(feedbackAvailable, 0)) }, flags{true, true, true, false}, WaitsForConnection, ReasonNotConnected, "principal.example.com:443"},
-		"away":       {"what was said before is not known to be so", func(s *spoke) { s.Cluster.Available = false }, flags{true, true, true, false}, WaitsForConnection, ReasonClusterUnavailable, "hears nothing"},
+		"away":       {"what was said before is not known to be so", func(s *spoke) { s.Cluster.Available = false }, flags{true, true, true, false}, WaitsForConnection, ReasonClusterUnavailable, "is not available"},
 		"mute":       {"an empty report is none", func(s *spoke) { s.Work.Status.ResourceStatus.Manifests = nil }, flags{true, false, false, false}, WaitsForClientCertificate, ReasonNotConnected, ""},
 		"wrong type": {"a value of another type was not reported", func(s *spoke) { say(s.deployment(), text(feedbackUpdated, "1")) }, flags{true, true, false, false}, WaitsForDeployment, ReasonNotConnected, ""},
 		"huge": {"a huge certificate is not decoded", func(s *spoke) {

@@ -33,8 +33,6 @@ type Wanted struct {
 	// LiveView lets the agent read what the built-in role view may, for the resource
 	// tree in the hub's UI.
 	LiveView bool
-	// AllowedNamespaces are patterns for namespaces of Applications besides AgentNamespace.
-	AllowedNamespaces []string
 	// Manifests go along, as they are but for the principal's address in an ArgoCD.
 	Manifests [][]byte
 }

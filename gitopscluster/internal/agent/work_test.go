@@ -196,7 +196,6 @@ func TestDigest(t *testing.T) {
 		"port":        func(w *Wanted) { w.Port = 8443 },
 		"mode":        func(w *Wanted) { w.Mode = ModeAutonomous },
 		"CA":          func(w *Wanted) { w.CABundle = slices.Concat(w.CABundle, w.CABundle) },
-		"namespaces":  func(w *Wanted) { w.AllowedNamespaces = []string{"x"} },
 		"certificate": func(*Wanted) {},
 	} {
 		w, certificate := base, "a"

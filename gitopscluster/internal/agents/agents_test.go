@@ -4,7 +4,6 @@
 package agents
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,14 +26,14 @@ import (
 // An agent comes with everything that it needs; it follows the principal; it leaves in
 // order, and the certificates with the last.
 func TestComesAndLeaves(t *testing.T) {
-	f, ctx := newFixture(t), t.Context()
+	f := newFixture(t)
 	c := f.cluster()
-	f.Start(context.Background(), []types.NamespacedName{f.owner("a")})
+	f.Start([]types.NamespacedName{f.owner("a")})
 	if _, _, err := f.Shape(f.namespace, c); !errors.Is(err, ErrNotKnown) {
-		t.Errorf("before anybody was heard: %v", err)
+		t.Errorf("before any was reconciled: %v", err)
 	}
-	a := f.ask("a", 0, c)
-	f.Ask(ctx, a)
+	a := f.spec("a", 0, c)
+	f.Set(a)
 	f.delivered(c, holds("192.0.2.1"))
 	server, config, err := f.Shape(f.namespace, c)
 	if err != nil || server != "https://argocd-agent-resource-proxy."+f.namespace+".svc:9090?agentName="+c || !strings.Contains(string(config), "keyData") {
@@ -49,7 +48,7 @@ func TestComesAndLeaves(t *testing.T) {
 	f.balanced("192.0.2.2")
 	f.delivered(c, holds("192.0.2.2"))
 	f.balanced()
-	f.answers("a", "NotExposed", func(a Answer) error {
+	f.status("a", "NotExposed", func(a Status) error {
 		if len(a.PrincipalProblems) != 1 || a.PrincipalProblems[0].Reason != principal.ReasonNotExposed {
 			return fmt.Errorf("problems %v", a.PrincipalProblems)
 		}
@@ -59,9 +58,9 @@ func TestComesAndLeaves(t *testing.T) {
 	f.balanced("192.0.2.2")
 
 	a.Clusters = nil
-	f.Ask(ctx, a)
+	f.Set(a)
 	f.absent(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.WorkName}})
-	f.answers("a", "Leaving", func(a Answer) error {
+	f.status("a", "Leaving", func(a Status) error {
 		if a.Leaving[c] == "" {
 			return fmt.Errorf("leaving %v", a.Leaving)
 		}
@@ -77,26 +76,26 @@ func TestComesAndLeaves(t *testing.T) {
 		}
 		return nil
 	})
-	f.Gone(ctx, a.Owner)
+	f.Delete(a.Owner)
 	f.absent(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}})
 }
 
 // The older of two GitOpsClusters has the agent; when it goes, the other takes it over
 // without a moment without.
 func TestOlderHasTheAgent(t *testing.T) {
-	f, ctx := newFixture(t), t.Context()
+	f := newFixture(t)
 	c := f.cluster()
-	f.Start(context.Background(), nil)
-	f.Ask(ctx, f.ask("a", time.Hour, c))
-	f.Ask(ctx, f.ask("b", 0, c))
+	f.Start(nil)
+	f.Set(f.spec("a", time.Hour, c))
+	f.Set(f.spec("b", 0, c))
 	uid := f.delivered(c, func(*workv1.ManifestWork) error { return nil }).UID
-	f.answers("b", "the conflict", func(a Answer) error {
+	f.status("b", "the conflict", func(a Status) error {
 		if a.Conflicts[c] != f.owner("a") {
 			return fmt.Errorf("conflicts %v", a.Conflicts)
 		}
 		return nil
 	})
-	f.Gone(ctx, f.owner("a"))
+	f.Delete(f.owner("a"))
 	f.delivered(c, func(w *workv1.ManifestWork) error {
 		addOn, err := f.addOn(c)
 		if err != nil || ownerOf(addOn) != f.owner("b") || w.UID != uid {
@@ -106,18 +105,18 @@ func TestOlderHasTheAgent(t *testing.T) {
 	})
 }
 
-// After a start nothing leaves before everybody was heard, and nothing is written when
+// After a start nothing leaves before every GitOpsCluster was reconciled, and nothing is written when
 // all was as it has to be.
 func TestRestart(t *testing.T) {
-	f, ctx := newFixture(t), t.Context()
+	f := newFixture(t)
 	kept, left := f.cluster(), f.cluster()
-	f.Start(context.Background(), nil)
-	f.Ask(ctx, f.ask("a", time.Hour, kept))
-	f.Ask(ctx, f.ask("b", 0, left))
+	f.Start(nil)
+	f.Set(f.spec("a", time.Hour, kept))
+	f.Set(f.spec("b", 0, left))
 	f.delivered(kept, holds("192.0.2.1"))
 	f.delivered(left, holds("192.0.2.1"))
-	f.answers("b", "the state of both", func(b Answer) error {
-		a, _ := f.Answer(f.owner("a"))
+	f.status("b", "the state of both", func(b Status) error {
+		a, _ := f.Status(f.owner("a"))
 		if len(a.Agents) != 1 || len(b.Agents) != 1 {
 			return fmt.Errorf("a %v, b %v", a.Agents, b.Agents)
 		}
@@ -126,17 +125,17 @@ func TestRestart(t *testing.T) {
 	f.stop()
 
 	f.start()
-	f.Start(context.Background(), []types.NamespacedName{f.owner("a"), f.owner("b")})
-	f.Ask(ctx, f.ask("a", time.Hour, kept))
-	f.answers("a", "what was there", func(a Answer) error {
+	f.Start([]types.NamespacedName{f.owner("a"), f.owner("b")})
+	f.Set(f.spec("a", time.Hour, kept))
+	f.status("a", "what was there", func(a Status) error {
 		if len(a.Agents) != 1 || a.Agents[kept].Reason == "" {
 			return fmt.Errorf("agents %+v", a.Agents)
 		}
 		return nil
 	})
-	testkit.Eventually(t, "a survey of the one that was not heard", func() error {
-		f.Hub.mu.Lock()
-		defer f.Hub.mu.Unlock()
+	testkit.Eventually(t, "a pass for the one that was not reconciled yet", func() error {
+		f.Reconciler.mu.Lock()
+		defer f.Reconciler.mu.Unlock()
 		if f.tasks[left] == nil {
 			return errors.New("not yet")
 		}
@@ -146,22 +145,22 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%d requests changed something", n)
 	}
 	f.delivered(left, holds("192.0.2.1"))
-	empty := f.ask("b", 0)
-	f.Ask(ctx, empty)
+	empty := f.spec("b", 0)
+	f.Set(empty)
 	f.absent(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: left, Name: agent.WorkName}})
 	f.delivered(kept, holds("192.0.2.1"))
 }
 
 // A dry run says what a run then writes, and writes nothing.
 func TestDryRun(t *testing.T) {
-	f, ctx := newFixture(t), t.Context()
+	f := newFixture(t)
 	c := f.cluster()
-	f.Start(context.Background(), nil)
-	a := f.ask("a", 0, c)
+	f.Start(nil)
+	a := f.spec("a", 0, c)
 	a.DryRun = true
-	f.Ask(ctx, a)
+	f.Set(a)
 	var plan []agent.Write
-	f.answers("a", "the plan", func(a Answer) error {
+	f.status("a", "the plan", func(a Status) error {
 		if plan = a.Plan; len(plan) != 7 {
 			return fmt.Errorf("plan %v", plan)
 		}
@@ -171,18 +170,18 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("%d requests changed something", n)
 	}
 	a.DryRun = false
-	f.Ask(ctx, a)
+	f.Set(a)
 	f.delivered(c, holds("192.0.2.1"))
 }
 
 // A cluster that is let go of without proof is told of, with the certificates that it may
 // have kept; one that has proven that its key is gone is not.
 func TestAbandonedIsTold(t *testing.T) {
-	f, ctx := newFixture(t), t.Context()
+	f := newFixture(t)
 	proven, lost := f.cluster(), f.cluster()
-	f.Start(ctx, nil)
-	a := f.ask("a", 0, proven, lost)
-	f.Ask(ctx, a)
+	f.Start(nil)
+	a := f.spec("a", 0, proven, lost)
+	f.Set(a)
 	for _, c := range []string{proven, lost} {
 		f.delivered(c, holds("192.0.2.1"))
 		f.signed(c)
@@ -191,7 +190,7 @@ func TestAbandonedIsTold(t *testing.T) {
 		c.Status.Conditions[0].Status = metav1.ConditionUnknown
 	})
 	a.Clusters, a.Abandon = nil, true
-	f.Ask(ctx, a)
+	f.Set(a)
 	keyGone(t, f, proven)
 	testkit.Eventually(t, "the end of both", func() error {
 		if f.Has(a.Owner, f.namespace, proven) || f.Has(a.Owner, f.namespace, lost) {
@@ -209,14 +208,14 @@ func TestAbandonedIsTold(t *testing.T) {
 // Nor does a dry run remove the certificates when the last one asks no more; it says so.
 func TestDryRunOfTheEnd(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
-	f.Start(ctx, nil)
-	a := f.ask("a", 0)
-	f.Ask(ctx, a)
+	f.Start(nil)
+	a := f.spec("a", 0)
+	f.Set(a)
 	ca := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}}
 	testkit.Eventually(t, "the CA", func() error { return hub.client.Get(ctx, client.ObjectKeyFromObject(ca), ca) })
 	a.Agent, a.DryRun = nil, true
-	f.Ask(ctx, a)
-	f.answers("a", "the plan", func(a Answer) error {
+	f.Set(a)
+	f.status("a", "the plan", func(a Status) error {
 		if len(a.Plan) != 4 || a.Plan[3].Verb != "delete" || a.Plan[3].Name != ca.Name {
 			return fmt.Errorf("plan %v", a.Plan)
 		}
@@ -226,6 +225,6 @@ func TestDryRunOfTheEnd(t *testing.T) {
 		t.Error(err)
 	}
 	a.DryRun = false
-	f.Ask(ctx, a)
+	f.Set(a)
 	f.absent(ca)
 }

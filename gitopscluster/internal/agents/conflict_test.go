@@ -77,10 +77,10 @@ func TestConflictsAreNoErrors(t *testing.T) {
 		"manifestworks":        {Group: workv1.GroupName, Version: "v1", Kind: "ManifestWork"},
 	} {
 		t.Run(resource, func(t *testing.T) {
-			f, ctx := newFixture(t), t.Context()
+			f := newFixture(t)
 			c := f.cluster()
-			f.Start(ctx, nil)
-			f.Ask(ctx, f.ask("a", 0, c))
+			f.Start(nil)
+			f.Set(f.spec("a", 0, c))
 			f.delivered(c, holds("192.0.2.1"))
 			f.stop()
 
@@ -92,8 +92,8 @@ func TestConflictsAreNoErrors(t *testing.T) {
 			f.wrap = func(next http.RoundTripper) http.RoundTripper { race.next = next; return race }
 			f.start()
 			before := failures(t)
-			f.Start(ctx, []types.NamespacedName{f.owner("b")})
-			f.Ask(ctx, f.ask("b", 0, c))
+			f.Start([]types.NamespacedName{f.owner("b")})
+			f.Set(f.spec("b", 0, c))
 			f.delivered(c, func(w *workv1.ManifestWork) error {
 				addOn, err := f.addOn(c)
 				if err != nil || ownerOf(addOn) != f.owner("b") || ownerOf(w) != f.owner("b") {

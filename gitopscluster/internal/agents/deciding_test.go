@@ -11,19 +11,19 @@ import (
 // A dry run changes nothing that the agents of another GitOpsCluster share, and neither does
 // one without agents; alone it is planned.
 func TestDeciding_leavesOutDryRunsBesideOthers(t *testing.T) {
-	live, second := Ask{RotateCA: "live", Agent: &Agent{}}, Ask{RotateCA: "second", Agent: &Agent{}}
-	dry, bare := Ask{RotateCA: "dry", Agent: &Agent{}, DryRun: true}, Ask{RotateCA: "bare", AtLeast: 5}
+	live, second := Spec{RotateCA: "live", Agent: &Agent{}}, Spec{RotateCA: "second", Agent: &Agent{}}
+	dry, registering := Spec{RotateCA: "dry", Agent: &Agent{}, DryRun: true}, Spec{RotateCA: "registering", AtLeast: 5}
 	for name, c := range map[string]struct {
-		asks []Ask
-		want []string
+		specs []Spec
+		want  []string
 	}{
-		"beside others":  {[]Ask{dry, live, bare, second}, []string{"live", "second"}},
-		"alone":          {[]Ask{bare, dry}, []string{"dry"}},
-		"without agents": {[]Ask{bare}, nil},
+		"beside others":  {[]Spec{dry, live, registering, second}, []string{"live", "second"}},
+		"alone":          {[]Spec{registering, dry}, []string{"dry"}},
+		"without agents": {[]Spec{registering}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, a := range (&view{asks: c.asks}).deciding() {
+			for _, a := range (&view{specs: c.specs}).deciding() {
 				got = append(got, a.RotateCA)
 			}
 			if !slices.Equal(got, c.want) {

@@ -7,6 +7,6 @@
 //
 // Two kinds of work share one queue: an Argo CD of the hub as a whole, whose principal
 // and certificates all of its clusters depend on, and one cluster. What is known is read
-// anew after a start; until every GitOpsCluster has been heard, no agent leaves, and until
+// anew after a start; until every GitOpsCluster has been reconciled, no agent leaves, and until
 // every cluster has been looked at, the CA is not changed.
 package agents

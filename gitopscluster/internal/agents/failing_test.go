@@ -24,20 +24,20 @@ func (c noRequests) List(ctx context.Context, list client.ObjectList, options ..
 	return c.Client.List(ctx, list, options...)
 }
 
-// Whether a cluster waits in vain is not guessed: a survey that cannot read it ends with
+// Whether a cluster waits in vain is not guessed: a pass that cannot read it ends with
 // the error, and with what was known before.
-func TestUnreadRequestsEndTheSurvey(t *testing.T) {
+func TestReconcile_unreadRequestsEndThePass(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
 	c := f.cluster()
-	f.Start(ctx, nil)
-	f.Ask(ctx, f.ask("a", 0, c))
+	f.Start(nil)
+	f.Set(f.spec("a", 0, c))
 	f.delivered(c, holds("192.0.2.1"))
 	f.signed(c)
 	f.stop()
 	before := f.tasks[c]
 	f.client = noRequests{f.client}
 	if _, err := f.Reconcile(ctx, argo(f.namespace)); !errors.Is(err, errInjected) {
-		t.Errorf("the survey ended with %v", err)
+		t.Errorf("the pass ended with %v", err)
 	}
 	if f.tasks[c] != before {
 		t.Error("it went on with a guess")

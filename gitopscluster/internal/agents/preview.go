@@ -14,19 +14,18 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 )
 
-// Preview returns a hub that has heard of nothing but one ask, as a dry run, and knows the
-// answer. The agents of others, the other GitOpsClusters of the Argo CD, stay theirs. It
+// Preview returns a reconciler of one spec alone, as a dry run, with its status. The agents of others, the other GitOpsClusters of the Argo CD, stay theirs. It
 // reads past every cache and writes nothing.
-func Preview(ctx context.Context, from client.Reader, a Ask, others map[types.NamespacedName]bool, options Options) (*Hub, error) {
+func Preview(ctx context.Context, from client.Reader, a Spec, others map[types.NamespacedName]bool, options Options) (*Reconciler, error) {
 	c := reading{from: from}
-	h := newHub(c, c, options)
-	h.fleet, h.started, a.DryRun = fleet.Reading(c), true, true
-	h.asks[a.Owner] = a
+	r := newReconciler(c, c, options)
+	r.fleet, r.started, a.DryRun = fleet.Reading(c), true, true
+	r.specs[a.Owner] = a
 	if !slices.Contains(options.Namespaces, a.ArgoNamespace) {
-		h.answers[a.Owner] = Answer{}
-		return h, nil
+		r.statuses[a.Owner] = Status{}
+		return r, nil
 	}
-	v, err := h.view(ctx, a.ArgoNamespace)
+	v, err := r.view(ctx, a.ArgoNamespace)
 	if err != nil {
 		return nil, err
 	}
@@ -36,28 +35,28 @@ func Preview(ctx context.Context, from client.Reader, a Ask, others map[types.Na
 		case others[p.owner]:
 			v.assigned[name] = p.owner
 		case p.owner == a.Owner && v.assigned[name] != a.Owner:
-			h.tasks[name] = &task{namespace: v.namespace, owner: a.Owner, untouched: true}
+			r.tasks[name] = &task{namespace: v.namespace, owner: a.Owner, untouched: true}
 		}
 	}
 	var state certificates.State
 	if a.Agent != nil {
-		if state, err = h.certificates(ctx, v, nil, true); err != nil {
+		if state, err = r.certificates(ctx, v, nil, nil); err != nil {
 			return nil, err
 		}
-		if err := h.previewAgents(ctx, v, a, state); err != nil {
+		if err := r.previewAgents(ctx, v, a, state); err != nil {
 			return nil, err
 		}
 	}
-	answers, err := h.answer(ctx, v, state)
+	statuses, err := r.statusesOf(ctx, v, state)
 	if err != nil {
 		return nil, err
 	}
-	h.answers[a.Owner], h.surveyed[a.ArgoNamespace] = answers[a.Owner], true
-	return h, nil
+	r.statuses[a.Owner], r.complete[a.ArgoNamespace] = statuses[a.Owner], true
+	return r, nil
 }
 
 // previewAgents notes what is wanted on each cluster and what is there.
-func (h *Hub) previewAgents(ctx context.Context, v *view, a Ask, state certificates.State) error {
+func (r *Reconciler) previewAgents(ctx context.Context, v *view, a Spec, state certificates.State) error {
 	for _, name := range a.Clusters {
 		if v.assigned[name] != a.Owner {
 			continue
@@ -66,15 +65,15 @@ func (h *Hub) previewAgents(ctx context.Context, v *view, a Ask, state certifica
 		if err != nil {
 			return err
 		}
-		h.tasks[name] = t
+		r.tasks[name] = t
 		if !t.dry {
 			continue // it would be left as it is
 		}
-		now, err := h.fleet.Look(ctx, *t.wanted)
+		now, err := r.fleet.Look(ctx, *t.wanted)
 		if err != nil {
 			return err
 		}
-		h.states[name] = now
+		r.states[name] = now
 	}
 	return nil
 }

@@ -57,11 +57,11 @@ func deadlines(t *testing.T, namespace string) map[string]time.Time {
 // What is told of the clients' certificates is the first of them all, of clusters that are
 // heard of and stay: only these renew theirs, and do not when something is wrong.
 func TestRenewalDeadlines(t *testing.T) {
-	f, ctx := newFixture(t), t.Context()
+	f := newFixture(t)
 	clusters := []string{f.cluster(), f.cluster()}
-	f.Start(ctx, nil)
-	a := f.ask("a", 0, clusters...)
-	f.Ask(ctx, a)
+	f.Start(nil)
+	a := f.spec("a", 0, clusters...)
+	f.Set(a)
 	var want []time.Time
 	for _, c := range clusters {
 		f.delivered(c, holds("192.0.2.1"))
@@ -71,7 +71,7 @@ func TestRenewalDeadlines(t *testing.T) {
 	says := func(what string, of ...string) {
 		t.Helper()
 		testkit.Eventually(t, what, func() error {
-			f.Ask(ctx, a) // has a survey taken
+			f.Set(a) // has the Argo CD reconciled
 			if got := slices.Sorted(maps.Keys(deadlines(t, f.namespace))); !slices.Equal(got, of) {
 				return fmt.Errorf("there are those of %v", got)
 			}
@@ -82,7 +82,7 @@ func TestRenewalDeadlines(t *testing.T) {
 	all := append([]string{"agents"}, hubs...)
 	says("all", all...)
 	testkit.Eventually(t, "the first of both", func() error {
-		f.Ask(ctx, a)
+		f.Set(a)
 		if got, first := deadlines(t, f.namespace)["agents"], slices.MinFunc(want, time.Time.Compare); !got.Equal(first) {
 			return fmt.Errorf("it is %s, want %s", got, first)
 		}
@@ -111,7 +111,7 @@ func TestRenewalDeadlines(t *testing.T) {
 	for _, c := range clusters {
 		keyGone(t, f, c)
 	}
-	f.Gone(ctx, a.Owner)
+	f.Delete(a.Owner)
 	testkit.Eventually(t, "nothing of an Argo CD without agents", func() error {
 		if left := deadlines(t, f.namespace); len(left) > 0 {
 			return fmt.Errorf("there is %v", left)

@@ -70,7 +70,7 @@ func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, serial.A
 
 // fixture is one test's Argo CD with a principal, and a running hub.
 type fixture struct {
-	*Hub
+	*Reconciler
 	t         *testing.T
 	namespace string
 	writes    *atomic.Int64
@@ -128,7 +128,7 @@ func (f *fixture) start() {
 		f.t.Fatal(err)
 	}
 	f.writes = writes
-	f.Hub, err = Setup(context.Background(), mgr, Options{Namespaces: []string{f.namespace}, Limit: limit.Limit{Percent: 20, Least: 1}, Reshaped: func(clusters ...string) {
+	f.Reconciler, err = Setup(context.Background(), mgr, Options{Namespaces: []string{f.namespace}, Limit: limit.Limit{Percent: 20, Least: 1}, Reshaped: func(clusters ...string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.reshaped = append(f.reshaped, clusters...)
@@ -167,8 +167,8 @@ func (f *fixture) owner(name string) types.NamespacedName {
 }
 
 // ask is what a GitOpsCluster of that name and age asks for clusters.
-func (f *fixture) ask(name string, age time.Duration, clusters ...string) Ask {
-	return Ask{Owner: f.owner(name), Created: time.Now().Add(-age), ArgoNamespace: f.namespace, Clusters: clusters,
+func (f *fixture) spec(name string, age time.Duration, clusters ...string) Spec {
+	return Spec{Owner: f.owner(name), Created: time.Now().Add(-age), ArgoNamespace: f.namespace, Clusters: clusters,
 		Agent: &Agent{Mode: agent.ModeManaged, Field: "spec.address", Namespace: "argocd", RestartPrincipal: true}}
 }
 
@@ -183,7 +183,7 @@ func (f *fixture) delivered(cluster string, check func(*workv1.ManifestWork) err
 	w := &workv1.ManifestWork{}
 	testkit.Eventually(f.t, "the work of "+cluster, func() error {
 		if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: cluster, Name: agent.WorkName}, w); err != nil {
-			a, known := f.Answer(f.owner("a"))
+			a, known := f.Status(f.owner("a"))
 			return fmt.Errorf("%w; answer %t %+v", err, known, a)
 		}
 		return check(w)
@@ -258,10 +258,10 @@ func (f *fixture) signed(cluster string) pki.Issued {
 	return is[0]
 }
 
-func (f *fixture) answers(name, what string, check func(Answer) error) {
+func (f *fixture) status(name, what string, check func(Status) error) {
 	f.t.Helper()
 	testkit.Eventually(f.t, what, func() error {
-		a, known := f.Answer(f.owner(name))
+		a, known := f.Status(f.owner(name))
 		if !known {
 			return errors.New("there is no answer")
 		}

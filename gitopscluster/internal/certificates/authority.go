@@ -7,6 +7,8 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -76,21 +78,21 @@ func (p *pass) authorities(ctx context.Context) (*pki.Authorities, *corev1.Secre
 	found, err := parse(secret)
 	if err != nil {
 		p.fault(secret, &pki.Fault{Reason: pki.ReasonBroken, Text: err.Error()})
-		return nil, nil, nil //nolint:nilerr // a problem of the Secret, which is told as one
+		return nil, nil, nil //nolint:nilerr // a problem of the Secret, which is reported as one
 	}
 	p.checkType(secret)
 	if found.Signing == nil {
 		p.fault(secret, &pki.Fault{Reason: pki.ReasonNoKey, Text: "it has no tls.key, so that nothing can be signed"})
 	}
-	usable := p.judge(secret, found)
+	usable := p.checkAuthorities(secret, found)
 	if !usable {
 		return nil, nil, nil
 	}
 	return &found, secret, nil
 }
 
-// judge looks at every CA that vouches for somebody; false when the signing one is of no use.
-func (p *pass) judge(secret *corev1.Secret, found pki.Authorities) bool {
+// checkAuthorities reports what is wrong with the trusted CAs; false when the signing one cannot be used.
+func (p *pass) checkAuthorities(secret *corev1.Secret, found pki.Authorities) bool {
 	usable := len(found.Trusted) > 0
 	for _, c := range found.Trusted {
 		signs := found.Signing == nil && len(found.Trusted) == 1 || found.Signing != nil && c.Equal(found.Signing.Certificate)
@@ -104,7 +106,7 @@ func (p *pass) judge(secret *corev1.Secret, found pki.Authorities) bool {
 		case signs && fault.Reason != pki.ReasonExpiring:
 			usable = false
 		case !signs && fault.Reason == pki.ReasonExpired:
-			continue // it vouches for nobody any more
+			continue // nothing trusts it any more
 		}
 		p.fault(secret, fault)
 	}
@@ -123,8 +125,8 @@ func (p *pass) makeAuthority(ctx context.Context) (*pki.Authorities, error) {
 	}
 	p.own = true
 	annotations := map[string]string{}
-	if p.wanted.RotateCA != "" {
-		annotations[rotatedAnnotation] = p.wanted.RotateCA // it is new already
+	if len(p.wanted.RotateCA) > 0 {
+		annotations[rotatedAnnotation] = strings.Join(p.wanted.RotateCA, ",") // it is new already
 	}
 	return found, p.create(ctx, caName, corev1.SecretTypeTLS, data, annotations, "there is no CA for argocd-agent")
 }
@@ -146,12 +148,19 @@ func encode(a pki.Authorities) (map[string][]byte, error) {
 	return data, nil
 }
 
+// requested reports whether one of the values that want a new CA is another than had the
+// present one made. A value that is no longer there wants nothing.
+func (p *pass) requested(secret *corev1.Secret) bool {
+	former := "," + secret.Annotations[rotatedAnnotation] + ","
+	return slices.ContainsFunc(p.wanted.RotateCA, func(value string) bool { return !strings.Contains(former, ","+value+",") })
+}
+
 // rotate takes the next step of a change of the CA, if it may be taken, and returns
 // whether it did.
 func (p *pass) rotate(ctx context.Context, is pki.Authorities, secret *corev1.Secret, leaf, proxy *x509.Certificate, digest string) (bool, error) {
-	asked := p.wanted.RotateCA != "" && p.wanted.RotateCA != secret.Annotations[rotatedAnnotation]
+	requested := p.requested(secret)
 	facts := pki.Facts{
-		Now: p.now, Life: p.keeper.life, Asked: asked, Reports: p.wanted.Reports,
+		Now: p.now, Life: p.keeper.life, Requested: requested, Reports: p.wanted.Reports,
 		PrincipalRuns: p.wanted.Principal.Current && p.wanted.Principal.Certificates == digest,
 	}
 	for _, server := range []*x509.Certificate{leaf, proxy} {
@@ -172,24 +181,11 @@ func (p *pass) rotate(ctx context.Context, is pki.Authorities, secret *corev1.Se
 		return false, err
 	}
 	annotations := map[string]string{}
-	if step == pki.Trust && asked {
-		annotations[rotatedAnnotation] = p.wanted.RotateCA
+	if step == pki.Trust && requested {
+		annotations[rotatedAnnotation] = strings.Join(p.wanted.RotateCA, ",")
 	}
 	if err := p.patch(ctx, secret, data, annotations, string(step)); err != nil {
 		return false, err
 	}
 	return true, nil
-}
-
-// get returns a Secret, nil when there is none.
-func get(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.Secret, error) {
-	secret := &corev1.Secret{}
-	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("get Secret %s/%s: %w", namespace, name, err)
-	}
-	if err != nil {
-		return nil, nil //nolint:nilerr // there is none, which is no error here
-	}
-	return secret, nil
 }

@@ -6,7 +6,7 @@
 // the key of tokens.
 //
 // A Secret that carries our annotation is ours: it is renewed in time and mended. Any
-// other of these names is used and judged and never written; to hand one of ours over,
+// other of these names is used and checked and never written; to hand one of ours over,
 // take the annotation off. Whatever is decided is decided by package pki from what is
 // stored, so that a pass may end anywhere and the next one goes on.
 //

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/standin"
 )
@@ -90,7 +91,7 @@ func TestMends(t *testing.T) {
 		{"a broken one is made anew", func() { a.edit(leafName, map[string]string{"tls.crt": "x"}) }, []string{leafName, "argocd-agent-principal"}},
 		{"also the key of tokens", func() { a.edit(tokenName, map[string]string{"jwt.key": "x"}) }, []string{tokenName, "argocd-agent-principal"}},
 		{"a name more", func() { a.names = append(a.names, "lb.example.com", "10.1.2.3") }, []string{leafName, "argocd-agent-principal"}},
-		{"a name less", func() { a.names = a.names[:2] }, []string{leafName, "argocd-agent-principal"}},
+		{"a name less waits for the renewal", func() { a.names = a.names[:2] }, nil},
 		{"nothing before 70 % of the life", func() { a.now = a.now.Add(62 * 24 * time.Hour) }, nil},
 		{"both after", func() { a.now = a.now.Add(2 * 24 * time.Hour) }, []string{leafName, proxyName, "argocd-agent-principal"}},
 	}
@@ -176,5 +177,45 @@ func TestEveryWriteMayFail(t *testing.T) {
 		if state := a.ensure(); len(state.Writes) > 0 {
 			t.Errorf("write %d: it does not come to rest: %v", failing, state.Writes)
 		}
+	}
+}
+
+// A value that requested a new CA and is taken away, as with the GitOpsCluster that had it,
+// makes none of those that stay a new request.
+func TestRotateCA_onlyANewValueRequestsANewCA(t *testing.T) {
+	a := newArgo(t)
+	a.principal()
+	wants := func(values ...string) func(*Wanted) { return func(w *Wanted) { w.RotateCA = values } }
+	a.ensure(wants("first", "second"))
+	a.rollOut()
+	for _, values := range [][]string{{"second"}, nil, {"first"}} {
+		a.ensure(wants(values...))
+		if len(a.secret(caName).Data[nextCertificate]) > 0 {
+			t.Fatalf("%v requested a new CA", values)
+		}
+	}
+	a.ensure(wants("first", "third"))
+	if len(a.secret(caName).Data[nextCertificate]) == 0 {
+		t.Error("a new value did not")
+	}
+}
+
+// A principal that gitopscluster may not restart is not, and the problem says how to.
+func TestRestart_leavesAPrincipalOfAnotherNameToItsOwner(t *testing.T) {
+	a := newArgo(t)
+	a.principal()
+	other := func(w *Wanted) {
+		w.Principal.Deployment, w.Principal.Restartable = "release-argocd-agent-principal", false
+	}
+	for _, w := range a.ensure(other).Writes {
+		if w.Kind != "Secret" {
+			t.Errorf("%+v", w)
+		}
+	}
+	state := a.ensure(other, func(w *Wanted) { w.RotateCA = []string{"now"} })
+	if !slices.ContainsFunc(state.Problems, func(p principal.Problem) bool {
+		return p.Reason == ReasonWaiting && strings.Contains(p.Message, "restart Deployment release-argocd-agent-principal")
+	}) {
+		t.Errorf("problems %+v", state.Problems)
 	}
 }

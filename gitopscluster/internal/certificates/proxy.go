@@ -8,67 +8,60 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
+
+	"k8s.io/utils/lru"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 )
 
-// maxDigests bounds what is remembered of clusters that are long gone.
+// maxDigests bounds what is kept of clusters that are gone.
 const maxDigests = 20_000
 
-// digests remembers the digest of each cluster's config, which takes a signature to find out.
-type digests struct {
-	mu    sync.Mutex
-	known map[string]digest
-}
-
+// digest is that of a cluster's config. To compute it takes a signature.
 type digest struct {
 	inputs, value string
 	until         time.Time
 }
 
-// proxy returns how to make the config of a cluster's Secret, and its digest.
-func (k *Keeper) proxy(namespace string, a pki.Authorities, state State) (config func(string) ([]byte, string, error), digestOf func(string) (string, error)) {
-	config = func(cluster string) ([]byte, string, error) {
-		if a.Signing == nil {
-			return nil, "", fmt.Errorf("make the config of cluster %s: %w", cluster, ErrNoSigner)
-		}
-		pair, until, err := a.Signing.ProxyClient(cluster, k.now())
-		if err != nil {
-			return nil, "", err
-		}
-		text, err := json.Marshal(map[string]any{"tlsClientConfig": map[string][]byte{"caData": state.CABundle, "certData": pair.Certificate, "keyData": pair.Key}})
-		if err != nil {
-			return nil, "", fmt.Errorf("encode the config of cluster %s: %w", cluster, err)
-		}
-		sum := sha256.Sum256(text)
-		value := hex.EncodeToString(sum[:])
-		k.digests.put(namespace+"/"+cluster, digest{inputs: state.SigningCA + state.BundleDigest, value: value, until: until})
-		return text, value, nil
-	}
-	digestOf = func(cluster string) (string, error) {
-		if value, ok := k.digests.get(namespace+"/"+cluster, state.SigningCA+state.BundleDigest, k.now()); ok {
-			return value, nil
-		}
-		_, value, err := config(cluster)
-		return value, err
-	}
-	return config, digestOf
+// proxyClients makes the configs by which the hub's Argo CD reaches clusters through the
+// resource proxy of one namespace.
+type proxyClients struct {
+	namespace   string
+	authorities pki.Authorities
+	// bundle are the CAs to trust, inputs what a config changes with beside its cluster.
+	bundle  []byte
+	inputs  string
+	digests *lru.Cache
+	now     func() time.Time
 }
 
-func (d *digests) get(key, inputs string, now time.Time) (string, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	found, ok := d.known[key]
-	return found.value, ok && found.inputs == inputs && now.Before(found.until)
+// config returns the config of a cluster, with its digest.
+func (p proxyClients) config(cluster string) ([]byte, string, error) {
+	if p.authorities.Signing == nil {
+		return nil, "", fmt.Errorf("make the config of cluster %s: %w", cluster, ErrNoSigner)
+	}
+	pair, until, err := p.authorities.Signing.ProxyClient(cluster, p.now())
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := json.Marshal(map[string]any{"tlsClientConfig": map[string][]byte{"caData": p.bundle, "certData": pair.Certificate, "keyData": pair.Key}})
+	if err != nil {
+		return nil, "", fmt.Errorf("encode the config of cluster %s: %w", cluster, err)
+	}
+	sum := sha256.Sum256(text)
+	value := hex.EncodeToString(sum[:])
+	p.digests.Add(p.namespace+"/"+cluster, digest{inputs: p.inputs, value: value, until: until})
+	return text, value, nil
 }
 
-func (d *digests) put(key string, value digest) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.known == nil || len(d.known) >= maxDigests {
-		d.known = map[string]digest{}
+// digest returns that of a cluster's config.
+func (p proxyClients) digest(cluster string) (string, error) {
+	if cached, ok := p.digests.Get(p.namespace + "/" + cluster); ok {
+		if d, ok := cached.(digest); ok && d.inputs == p.inputs && p.now().Before(d.until) {
+			return d.value, nil
+		}
 	}
-	d.known[key] = value
+	_, value, err := p.config(cluster)
+	return value, err
 }

@@ -39,10 +39,10 @@ func restartDigest(bundle []byte, leaf, proxy *x509.Certificate, token []byte) s
 func (p *pass) restart(ctx context.Context, digest string) error {
 	found := p.wanted.Principal
 	switch {
-	case p.blocked || p.wanted.KeepPrincipalRunning || found.Deployment == "" || found.Certificates == digest:
+	case p.blocked || p.wanted.KeepPrincipalRunning || !found.Restartable || found.Certificates == digest:
 		return nil
 	case !p.own && found.Certificates == "":
-		return nil // whoever made all of it also started the principal with it
+		return nil // the principal was started with it
 	case !p.note(ctx, "restart", "Deployment", found.Deployment, "its certificates have changed"):
 		return nil
 	}

@@ -33,6 +33,9 @@ func (p *pass) server(ctx context.Context, name string, a *pki.Authorities, host
 	if isOwn(secret) && a.Signing != nil {
 		broken := fault != nil && fault.Reason != pki.ReasonExpiring
 		if certificate == nil || broken || a.Signing.ServerDue(certificate, hosts, p.now) {
+			if certificate != nil && p.now.Before(pki.RenewAt(certificate)) { // an address may be back soon
+				hosts = slices.Compact(slices.Sorted(slices.Values(append(pki.NamesOf(certificate), hosts...))))
+			}
 			return p.issue(ctx, secret, name, a, hosts, why(certificate, fault, a, p))
 		}
 		p.lookAt(pki.RenewAt(certificate))
@@ -59,10 +62,10 @@ func why(certificate *x509.Certificate, fault *pki.Fault, a *pki.Authorities, p 
 	case p.now.After(pki.RenewAt(certificate)):
 		return "70 % of its life is over"
 	}
-	return "its names have changed"
+	return "it lacks a name"
 }
 
-// issue makes a certificate and stores it. Without a signing CA, which somebody else has
+// issue makes a certificate and stores it. Without a signing CA, which another client has
 // to provide, there is none.
 func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a *pki.Authorities, hosts []string, why string) (*x509.Certificate, error) {
 	if a.Signing == nil {
@@ -90,13 +93,13 @@ func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a 
 		return nil, err
 	}
 	p.lookAt(pki.RenewAt(made[0]))
-	if !p.wanted.DryRun { // else nobody has it
+	if !p.wanted.DryRun { // else it is not stored
 		p.measure(name, made[0])
 	}
 	return made[0], nil
 }
 
-// token makes or judges the key of tokens and returns it.
+// token makes or checks the key of tokens and returns it.
 func (p *pass) token(ctx context.Context) ([]byte, error) {
 	secret, err := get(ctx, p.keeper.live, p.wanted.Namespace, tokenName)
 	if err != nil {
@@ -123,20 +126,4 @@ func (p *pass) token(ctx context.Context) ([]byte, error) {
 		return key, p.create(ctx, tokenName, corev1.SecretTypeOpaque, data, nil, "the principal has no key for its tokens")
 	}
 	return key, p.patch(ctx, secret, data, nil, "the key of tokens cannot be used")
-}
-
-// principalNames and proxyNames are what the certificates name, never nothing.
-func (p *pass) principalNames() []string {
-	return nonEmpty(p.wanted.Principal.Names, "argocd-agent-principal."+p.wanted.Namespace+".svc")
-}
-
-func (p *pass) proxyNames() []string {
-	return nonEmpty(p.wanted.Principal.ProxyNames, "argocd-agent-resource-proxy."+p.wanted.Namespace+".svc")
-}
-
-func nonEmpty(names []string, otherwise string) []string {
-	if len(names) == 0 {
-		return []string{otherwise}
-	}
-	return slices.Clone(names)
 }

@@ -43,7 +43,7 @@ func (a *argo) clientOf(authorities pki.Authorities, cluster string, generation 
 			Username: "system:open-cluster-management:" + cluster + ":x", Groups: []string{"system:open-cluster-management:" + cluster},
 		},
 	}
-	verdict := pki.Rules{ServerName: agent.CSRServerName}.Judge(csr, pki.ClusterFacts{Cluster: cluster, Exists: true, Accepted: true, AddOn: true, Generation: generation}, a.now)
+	verdict := pki.Rules{ServerName: agent.CSRServerName}.Evaluate(csr, pki.ClusterFacts{Cluster: cluster, Exists: true, Accepted: true, AddOn: true, Generation: generation}, a.now)
 	certificate, issued, err = authorities.Signing.Issue(verdict, csr, 168*time.Hour, a.now)
 	if err != nil {
 		a.t.Fatal(err, verdict.Message)
@@ -139,8 +139,13 @@ func (f *fleet) pass(rotate string) {
 		m.report.SecretCurrent = m.secret == digest
 		reports = append(reports, m.report)
 	}
-	f.state = f.ensure(func(w *Wanted) { w.Reports, w.RotateCA = reports, rotate })
-	generations := pki.Generations(reports, f.state.SigningCA, 0, 1, f.now)
+	f.state = f.ensure(func(w *Wanted) {
+		w.Reports = reports
+		if rotate != "" {
+			w.RotateCA = []string{rotate}
+		}
+	})
+	generations := pki.Generations(reports, f.state.SigningCA, f.state.TrustedCAs, 0, 1, f.now)
 	for _, m := range f.members {
 		m.report.Generation = generations[m.report.Cluster]
 	}

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Source tells h of every change of the four Secrets in namespaces. The API server sends
+// Source sends h every change of the four Secrets in namespaces. The API server sends
 // their metadata only: keys never come here that way. The manager's own cache is of
 // Secrets with another label, so this one is separate.
 func Source(mgr ctrl.Manager, namespaces []string, h handler.TypedEventHandler[*metav1.PartialObjectMetadata, reconcile.Request]) (source.Source, error) {
@@ -30,7 +30,7 @@ func Source(mgr ctrl.Manager, namespaces []string, h handler.TypedEventHandler[*
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	watched, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		ByObject: map[client.Object]cache.ByObject{secrets: {Namespaces: in, Transform: bare}},
+		ByObject: map[client.Object]cache.ByObject{secrets: {Namespaces: in, Transform: identity}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the watch of argocd-agent's Secrets: %w", err)
@@ -42,8 +42,8 @@ func Source(mgr ctrl.Manager, namespaces []string, h handler.TypedEventHandler[*
 	return source.Kind(watched, secrets, h, ours), nil
 }
 
-// bare keeps no more of a Secret than its identity and version.
-func bare(in any) (any, error) {
+// identity keeps no more of a Secret than its identity and version.
+func identity(in any) (any, error) {
 	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
 		o.ObjectMeta = metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion}
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -73,46 +72,4 @@ func (p *pass) patch(ctx context.Context, secret *corev1.Secret, data map[string
 		return fmt.Errorf("patch Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
 	return nil
-}
-
-// Remove deletes the Secrets that are ours. Call it when no agent of this Argo CD is left.
-func (k *Keeper) Remove(ctx context.Context, namespace string) error {
-	secrets, err := k.ours(ctx, namespace)
-	if err != nil {
-		return err
-	}
-	for _, secret := range secrets {
-		err := k.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete Secret %s/%s: %w", namespace, secret.Name, err)
-		}
-		ctrl.LoggerFrom(ctx).Info("deleted what argocd-agent's principal reads", "namespace", namespace, "name", secret.Name)
-	}
-	forget(namespace)
-	return nil
-}
-
-// PlanRemove returns what [Keeper.Remove] would write.
-func (k *Keeper) PlanRemove(ctx context.Context, namespace string) ([]Write, error) {
-	secrets, err := k.ours(ctx, namespace)
-	writes := make([]Write, 0, len(secrets))
-	for _, secret := range secrets {
-		writes = append(writes, Write{Verb: "delete", Kind: "Secret", Namespace: namespace, Name: secret.Name, Why: "no agent of this Argo CD is left"})
-	}
-	return writes, err
-}
-
-// ours returns the Secrets that are ours, the CA last.
-func (k *Keeper) ours(ctx context.Context, namespace string) ([]*corev1.Secret, error) {
-	var all []*corev1.Secret
-	for _, name := range []string{tokenName, proxyName, leafName, caName} {
-		secret, err := get(ctx, k.live, namespace, name)
-		if err != nil {
-			return nil, err
-		}
-		if secret != nil && isOwn(secret) {
-			all = append(all, secret)
-		}
-	}
-	return all, nil
 }

@@ -142,11 +142,11 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	o := c.options()
 	o.HubNamespace = env.Namespace()
-	roster, err := gitops.Setup(ctx, mgr, o)
+	assignments, err := gitops.Setup(ctx, mgr, o)
 	if err != nil {
 		return err
 	}
-	if err := register.Setup(ctx, mgr, register.Options{Namespaces: c.argocd, InstanceLabel: c.InstanceLabel, Scope: roster, Again: roster.Again()}); err != nil {
+	if err := register.Setup(ctx, mgr, register.Options{Namespaces: c.argocd, InstanceLabel: c.InstanceLabel, Scope: assignments, Requeue: assignments.Requeue()}); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

@@ -82,7 +82,7 @@ func (c *Command) plan(ctx context.Context, file, kubeconfig string, stdin io.Re
 	return failed
 }
 
-// readGitOpsClusters reads a file strictly: a field that nobody knows is a slip.
+// readGitOpsClusters reads a file strictly: an unknown field is a typo.
 func readGitOpsClusters(file string, stdin io.Reader) ([]*v1beta1.GitOpsCluster, error) {
 	from := stdin
 	if file != "-" {

@@ -39,16 +39,21 @@ func (f *fleet) withPrincipal() {
 	testkit.EditStatus(f.t, hub.client, service, func(s *corev1.Service) {
 		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
 	})
+	params := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-principal-params"}, Data: map[string]string{"principal.listen.host": "0.0.0.0"}}
+	f.create(params)
 	labels := map[string]string{"app": "p"}
 	f.create(&appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "p", Image: "quay.io/argoprojlabs/argocd-agent:v0.9.0", Args: []string{"principal", "--auth=" + principal.AuthValue, "--destination-based-mapping"},
+			Env: []corev1.EnvVar{{Name: "ARGOCD_PRINCIPAL_LISTEN_HOST", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: params.Name}, Key: "principal.listen.host",
+			}}}},
 		}}}},
 	}})
 }
 
-// available has a cluster's namespace there and its agent heard of.
+// available has a cluster's namespace there and has it available.
 func (f *fleet) available(cluster string) {
 	f.t.Helper()
 	f.namespace(cluster)

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gitops works off GitOpsClusters: it reads which clusters their Placements
-// select, tells package register who is to have a cluster Secret where, and says in the
+// Package gitops reconciles GitOpsClusters: it reads which clusters their Placements
+// select, has package register keep a cluster Secret for each, and reports in the
 // status how far that is.
 //
 // Nothing is remembered that a restart would lose: the Secrets say which GitOpsClusters

@@ -4,15 +4,18 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
+
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -39,7 +42,7 @@ const (
 // hubReader reads what a GitOpsCluster is compared with, from the cache or the API server.
 type hubReader struct {
 	client.Reader
-	// everyIn is as in [Roster].
+	// everyIn is as in [Assignments].
 	everyIn string
 }
 
@@ -117,7 +120,7 @@ func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]str
 }
 
 // lookAtSecrets reads which clusters the GitOpsCluster has. Secrets of ours that no
-// GitOpsCluster holds belong to the oldest one of their namespace: those of the time
+// GitOpsCluster holds belong to the oldest one in their own namespace: those of the time
 // when every cluster was registered, or whose GitOpsCluster was removed by force.
 func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
 	f.secrets, f.rivals, f.held = map[string]*corev1.Secret{}, map[string]string{}, map[string]bool{}
@@ -148,36 +151,27 @@ func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, 
 }
 
 // siblings returns the GitOpsClusters that there are for an Argo CD, and whether o is the
-// oldest of those that stay.
+// oldest of those that stay in its namespace: who runs that Argo CD decides what becomes of
+// Secrets that no GitOpsCluster holds.
 func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argocd string) (exists map[string]bool, oldest bool, err error) {
 	list := &v1beta1.GitOpsClusterList{}
 	if err := h.List(ctx, list); err != nil {
 		return nil, false, fmt.Errorf("list GitOpsClusters: %w", err)
 	}
 	own := client.ObjectKeyFromObject(o)
-	exists, oldest = map[string]bool{own.String(): true}, o.DeletionTimestamp.IsZero()
+	exists, oldest = map[string]bool{own.String(): true}, o.DeletionTimestamp.IsZero() && o.Namespace == argocd
 	for i := range list.Items {
 		other := &list.Items[i]
 		if intent.ArgoNamespace(other) != argocd || client.ObjectKeyFromObject(other) == own {
 			continue
 		}
 		exists[client.ObjectKeyFromObject(other).String()] = true
-		if other.DeletionTimestamp.IsZero() && Older(other, o) {
+		if other.DeletionTimestamp.IsZero() && other.Namespace == argocd && Older(other, o) {
 			oldest = false
 		}
 	}
 	return exists, oldest, nil
 }
-
-// Older reports whether a comes before b: by creation, then by namespace and name.
-func Older(a, b *v1beta1.GitOpsCluster) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return key(a).String() < key(b).String()
-}
-
-func key(o client.Object) types.NamespacedName { return client.ObjectKeyFromObject(o) }
 
 // facts returns what the status says of it, but for who leaves.
 func (f found) facts(o *v1beta1.GitOpsCluster, taken func(cluster string) string) intent.Facts {
@@ -248,4 +242,61 @@ func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLab
 	}
 	slices.SortFunc(list, comparePlanned)
 	return list, nil
+}
+
+// clusters returns the ManagedClusters that something may be done about.
+func (h hubReader) clusters(ctx context.Context, f found) (map[string]*clusterv1.ManagedCluster, error) {
+	all := map[string]*clusterv1.ManagedCluster{}
+	for name, cluster := range f.selected {
+		all[name] = cluster
+	}
+	for name := range f.held {
+		if all[name] != nil {
+			continue
+		}
+		cluster := &clusterv1.ManagedCluster{}
+		err := h.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+		}
+		all[name] = cluster
+	}
+	return all, nil
+}
+
+func comparePlanned(a, b v1beta1.PlannedWrite) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb))
+}
+
+// trimmed reads Secrets as the cache has them, without key material. A hub on which the
+// CustomResourceDefinition is not there has no GitOpsClusters.
+type trimmed struct{ client.Reader }
+
+func (t trimmed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := t.Reader.List(ctx, list, opts...)
+	if secrets, ok := list.(*corev1.SecretList); ok {
+		for i := range secrets.Items {
+			clustersecret.Trim(&secrets.Items[i])
+		}
+	}
+	if _, ok := list.(*v1beta1.GitOpsClusterList); ok && meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}
+
+// secretsOf reads Secrets from the API server, everything else from the cache.
+type secretsOf struct {
+	client.Reader
+	live client.Reader
+}
+
+func (s secretsOf) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*corev1.SecretList); ok {
+		return trimmed{s.live}.List(ctx, list, opts...)
+	}
+	return s.Reader.List(ctx, list, opts...)
 }

@@ -98,11 +98,11 @@ func (f *fleet) start() (record *recorder, stop func()) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	roster, err := Setup(f.t.Context(), mgr, f.options)
+	assignments, err := Setup(f.t.Context(), mgr, f.options)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	if err := register.Setup(f.t.Context(), mgr, register.Options{Namespaces: f.options.Namespaces, Scope: roster, Again: roster.Again()}); err != nil {
+	if err := register.Setup(f.t.Context(), mgr, register.Options{Namespaces: f.options.Namespaces, Scope: assignments, Requeue: assignments.Requeue()}); err != nil {
 		f.t.Fatal(err)
 	}
 	stop = testkit.Run(f.t, mgr)

@@ -23,9 +23,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// recheck is how often the CustomResourceDefinition is looked at.
-const recheck = 15 * time.Second
-
 // Gate is open while the CustomResourceDefinition of GitOpsClusters is ours. Another
 // project may put its own over ours at any time: both use the same name, and its
 // controller works on the same objects.
@@ -61,11 +58,11 @@ func newGate(mgr ctrl.Manager, options Options) *Gate {
 func (g *Gate) look(ctx context.Context) {
 	why := g.closed(ctx)
 	g.open.Store(why == "")
-	leftAlone := 0.0
+	foreign := 0.0
 	if why != "" {
-		leftAlone = 1
+		foreign = 1
 	}
-	foreignCRD.Set(leftAlone) // once: who scrapes in between sees no other state
+	foreignCRD.Set(foreign) // once: who scrapes in between sees no other state
 	if why == g.last {
 		return
 	}
@@ -80,7 +77,7 @@ func (g *Gate) look(ctx context.Context) {
 	}
 }
 
-// closed returns why GitOpsClusters are left alone, "" when they are not.
+// closed returns why GitOpsClusters are not reconciled, "" when they are not.
 func (g *Gate) closed(ctx context.Context) string {
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})

@@ -124,8 +124,8 @@ func TestDeletion(t *testing.T) {
 	f.ready(other, 1)
 }
 
-// Secrets from before, that nobody holds, stay while there is no GitOpsCluster. They leave
-// with the first one, but not all at once.
+// Secrets from before, that no GitOpsCluster holds, stay while there is none in the namespace
+// of Argo CD. They leave with the first one there, but not all at once.
 func TestFromAllToGitOpsClusters(t *testing.T) {
 	f := newFleet(t)
 	f.options.Every = true
@@ -136,6 +136,12 @@ func TestFromAllToGitOpsClusters(t *testing.T) {
 	stop()
 	f.options.Every = false
 	f.start()
+	if at := f.ready(f.gitops("tenant", "two"), 2); at.Status.Clusters.Leaving != 0 {
+		t.Errorf("a GitOpsCluster of another namespace has %d clusters leave that no one else holds", at.Status.Clusters.Leaving)
+	}
+	f.registered(clusters...)
+	f.team = f.argocd
+	f.placement("two", clusters[0], clusters[1])
 	o := f.gitops("fleet", "two")
 	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
 	if at.Status.Clusters.Leaving != 2 {

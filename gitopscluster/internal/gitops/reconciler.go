@@ -8,18 +8,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
@@ -29,34 +28,32 @@ import (
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=patch
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters/status,verbs=patch
 
-// Reconciler works off GitOpsClusters.
+// Reconciler reconciles GitOpsClusters.
 type Reconciler struct {
-	client   client.Client
-	live     client.Reader
-	options  Options
-	gate     *Gate
-	roster   *Roster
-	agents   Agents
-	recorder events.EventRecorder
-	// stop ends waits for package register.
-	stop <-chan struct{}
-
-	mu    sync.Mutex
-	since map[types.NamespacedName]map[string]time.Time // held clusters that are not selected
-	wrote map[types.NamespacedName]written
+	client      client.Client
+	live        client.Reader
+	options     Options
+	gate        *Gate
+	assignments *Assignments
+	agents      Agents
+	status      *statusWriter
+	queue       enqueue.Queue
+	// since has the held clusters that are not selected. There is one worker.
+	since map[types.NamespacedName]map[string]time.Time
 }
 
-// Reconcile works off one GitOpsCluster.
+// Reconcile reconciles one GitOpsCluster.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	if !r.gate.open.Load() {
-		return ctrl.Result{}, nil // all are worked off when it opens
+		return ctrl.Result{}, nil // all are reconciled when it opens
 	}
 	o := &v1beta1.GitOpsCluster{}
 	err := r.client.Get(ctx, request.NamespacedName, o)
 	if apierrors.IsNotFound(err) {
-		r.forget(request.NamespacedName)
-		r.agents.Gone(ctx, request.NamespacedName)
-		return ctrl.Result{}, r.updateRoster(ctx, request.NamespacedName, found{}, nil)
+		delete(r.since, request.NamespacedName)
+		r.status.forget(request.NamespacedName)
+		r.agents.Delete(request.NamespacedName)
+		return ctrl.Result{}, r.assign(ctx, request.NamespacedName, found{}, nil)
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get GitOpsCluster %s: %w", request.NamespacedName, err)
@@ -71,12 +68,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return r.reconcileDelete(ctx, o, f)
 	}
 	holds, decision := r.holds(key(o), f, time.Now())
-	r.agents.Ask(ctx, askOf(o, in, holds))
+	r.agents.Set(agentSpec(o, in, holds))
 	planned := holds
 	holds = r.keep(key(o), f, holds)
-	facts := f.facts(o, func(cluster string) string { return r.roster.takenBy(in.ArgoNamespace, cluster) })
+	facts := f.facts(o, func(cluster string) string { return r.assignments.takenBy(in.ArgoNamespace, cluster) })
 	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
-	r.addAgents(key(o), f, &facts)
+	status, known := r.agents.Status(key(o))
+	addAgents(status, known, f, &facts)
 	if in.DryRun {
 		agents := facts.Plan
 		if facts.Plan, err = r.plan(ctx, h, o, f, planned); err != nil {
@@ -89,27 +87,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return requeueOnConflict(err)
 		}
 	}
-	if err := r.updateRoster(ctx, key(o), f, holds); err != nil {
+	if err := r.assign(ctx, key(o), f, holds); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.write(ctx, o, facts, decision.Look)
+	return r.status.write(ctx, o, facts, decision.Look)
 }
 
 // holds returns the clusters that a GitOpsCluster has from now on: those selected, and
-// those that are not selected any more and may not leave yet. What it let go of before
+// those that are not selected any more and may not leave yet. What it has released
 // is not among them unless it is selected again: that its Secret is there is from before.
 func (r *Reconciler) holds(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
 	holds, decision := r.selectedOrLeaving(owner, f, now)
 	holds = maps.Clone(holds)
 	maps.DeleteFunc(holds, func(cluster string, _ bool) bool {
-		return f.selected[cluster] == nil && r.roster.letGo(owner, f.intent.ArgoNamespace, cluster)
+		return f.selected[cluster] == nil && r.assignments.hasReleased(owner, f.intent.ArgoNamespace, cluster)
 	})
 	return holds, decision
 }
 
 func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now time.Time) (map[string]bool, intent.Decision) {
 	if f.intent.Refusal != nil || f.problem != nil { // nothing was positively read
-		r.forgetAbsence(owner)
+		delete(r.since, owner)
 		return f.held, intent.Decision{}
 	}
 	holds := map[string]bool{}
@@ -119,8 +117,6 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	if f.intent.ArgoNamespace == r.options.everyIn() && f.intent.Agent == nil {
 		return holds, intent.Decision{} // the Secrets stay in any case
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	since := map[string]time.Time{}
 	for cluster := range f.held {
 		if holds[cluster] {
@@ -143,17 +139,17 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	return holds, decision
 }
 
-// updateRoster has package register know which clusters a GitOpsCluster holds, and which
-// it has let go of.
-func (r *Reconciler) updateRoster(ctx context.Context, owner types.NamespacedName, f found, holds map[string]bool) error {
+// assign has package register know which clusters a GitOpsCluster holds, and which
+// it has released.
+func (r *Reconciler) assign(ctx context.Context, owner types.NamespacedName, f found, holds map[string]bool) error {
 	released := map[string]bool{}
 	for cluster := range f.held {
 		if !holds[cluster] {
 			released[cluster] = true
 		}
 	}
-	news, last := r.roster.heard(owner, ask{f.intent.ArgoNamespace, holds, released})
-	r.roster.kick(r.stop, news...)
+	news, last := r.assignments.set(owner, assignment{f.intent.ArgoNamespace, holds, released})
+	r.assignments.enqueue(news...)
 	if last {
 		return r.recheckSecrets(ctx)
 	}
@@ -170,7 +166,7 @@ func (r *Reconciler) recheckSecrets(ctx context.Context) error {
 		}
 		for i := range secrets.Items {
 			if clustersecret.IsOwn(&secrets.Items[i]) {
-				r.roster.kick(r.stop, clustersecret.ClusterName(&secrets.Items[i]))
+				r.assignments.enqueue(clustersecret.ClusterName(&secrets.Items[i]))
 			}
 		}
 	}
@@ -184,20 +180,21 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 		return ctrl.Result{}, nil
 	}
 	facts := f.facts(o, func(string) string { return "" })
-	r.agents.Ask(ctx, askOf(o, f.intent, nil))
-	r.addAgents(key(o), f, &facts)
+	r.agents.Set(agentSpec(o, f.intent, nil))
+	status, known := r.agents.Status(key(o))
+	addAgents(status, known, f, &facts)
 	if f.intent.DryRun {
 		plan, err := r.plan(ctx, hubReader{Reader: r.client, everyIn: r.options.everyIn()}, o, f, map[string]bool{})
 		if err != nil {
 			return ctrl.Result{}, err
 		}
 		facts.Plan = append(plan, facts.Plan...)
-		if err := r.updateRoster(ctx, key(o), f, f.held); err != nil {
+		if err := r.assign(ctx, key(o), f, f.held); err != nil {
 			return ctrl.Result{}, err
 		}
-		return r.write(ctx, o, facts, 0)
+		return r.status.write(ctx, o, facts, 0)
 	}
-	if err := r.updateRoster(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
+	if err := r.assign(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
 		return ctrl.Result{}, err
 	}
 	left, err := r.left(ctx, o, f)
@@ -205,7 +202,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 		return ctrl.Result{}, err
 	}
 	if left {
-		return r.write(ctx, o, facts, time.Second)
+		return r.status.write(ctx, o, facts, time.Second)
 	}
 	return requeueOnConflict(r.finalizer(ctx, o, false))
 }
@@ -219,8 +216,8 @@ func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found
 	if !r.agents.Left(key(o)) {
 		return true, nil
 	}
-	if len(f.held) > 0 || r.roster.handedOut(key(o)) {
-		r.roster.kick(r.stop, slices.Sorted(maps.Keys(f.held))...)
+	if len(f.held) > 0 || r.assignments.inUse(key(o)) {
+		r.assignments.enqueue(slices.Sorted(maps.Keys(f.held))...)
 		return true, nil
 	}
 	live := found{intent: f.intent}
@@ -247,23 +244,37 @@ func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, wa
 	return nil
 }
 
-func (r *Reconciler) forget(owner types.NamespacedName) {
-	r.mu.Lock()
-	delete(r.since, owner)
-	delete(r.wrote, owner)
-	r.mu.Unlock()
-	clusterCounts.DeletePartialMatch(map[string]string{"namespace": owner.Namespace, "name": owner.Name})
-}
-
-func (r *Reconciler) forgetAbsence(owner types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.since, owner)
-}
-
 func requeueOnConflict(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
 	}
 	return ctrl.Result{}, err
+}
+
+// plan returns what would be written for a GitOpsCluster that holds clusters.
+func (r *Reconciler) plan(ctx context.Context, h hubReader, o *v1beta1.GitOpsCluster, f found, holds map[string]bool) ([]v1beta1.PlannedWrite, error) {
+	clusters, err := h.clusters(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	others := func(cluster string) []string { return r.assignments.others(key(o), f.intent.ArgoNamespace, cluster) }
+	return f.plan(o, holds, r.options.InstanceLabel, h.everyIn, clusters, r.agents, others)
+}
+
+// keep adds to holds the clusters whose agent has not left yet: their Secret goes last. A
+// cluster of which that is not known is kept as well. One that was released is not taken
+// back: its agent had left, and what says otherwise since, or that its Secret is there, is
+// from before.
+func (r *Reconciler) keep(owner types.NamespacedName, f found, holds map[string]bool) map[string]bool {
+	_, known := r.agents.Status(owner)
+	kept := maps.Clone(holds)
+	for cluster := range f.held {
+		if r.assignments.hasReleased(owner, f.intent.ArgoNamespace, cluster) {
+			continue
+		}
+		if !known || r.agents.Has(owner, f.intent.ArgoNamespace, cluster) {
+			kept[cluster] = true
+		}
+	}
+	return kept
 }

@@ -192,6 +192,7 @@ func TestRegistrationBringsNoAgents(t *testing.T) {
 // Where agents are autonomous the hub shows what the clusters have, and says so.
 func TestAutonomousAgents(t *testing.T) {
 	f := newFleet(t)
+	f.team = f.argocd
 	f.withPrincipal()
 	cluster := f.clusters(1)[0]
 	f.available(cluster)

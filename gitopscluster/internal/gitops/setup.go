@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
+	"k8s.io/client-go/tools/events"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,89 +21,43 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
-	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
-
-// Options of [Setup].
-type Options struct {
-	// Namespaces are those of the hub's Argo CDs; the first is the default one.
-	Namespaces []string
-	// Every accepted cluster is registered in the first namespace, whoever asks.
-	Every bool
-	// InstanceLabel as in register.Options.
-	InstanceLabel string
-	// Grace is how long a cluster must be out of its Placement before it leaves, and
-	// RemovalLimit how many may leave at a time.
-	Grace      time.Duration
-	RemovalLimit limit.Limit
-	// Adopt works under another project's CustomResourceDefinition, too.
-	Adopt bool
-	// Agents bring argocd-agent to clusters; nil: clusters are registered only.
-	Agents *agents.Options
-	// HubNamespace is where gitopscluster runs; its pod gets Events.
-	HubNamespace string
-	// Recheck is how often the CustomResourceDefinition is looked at; 0: every 15 seconds.
-	Recheck time.Duration
-	// Backoff decides when a failed GitOpsCluster is tried again; nil: [boot.Backoff].
-	Backoff workqueue.TypedRateLimiter[reconcile.Request]
-}
-
-func (o Options) withDefaults() Options {
-	if o.Backoff == nil {
-		o.Backoff = boot.Backoff()
-	}
-	if o.Recheck == 0 {
-		o.Recheck = recheck
-	}
-	return o
-}
-
-func (o Options) settings() intent.Settings {
-	return intent.Settings{Namespaces: o.Namespaces, Agents: o.Agents != nil}
-}
-
-func (o Options) everyIn() string {
-	if o.Every {
-		return o.Namespaces[0]
-	}
-	return ""
-}
 
 // Setup adds the controller to mgr, whose scheme must know GitOpsClusters and
 // Placements and whose cache must be built with register.Caches. It starts to watch once
 // the CustomResourceDefinition is ours, and returns the scope of package register.
-func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Roster, error) {
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments, error) {
 	options = options.withDefaults()
 	if err := registerMetrics(); err != nil {
 		return nil, fmt.Errorf("register metrics of GitOpsClusters: %w", err)
 	}
-	roster := NewRoster(options.everyIn())
+	assignments := NewAssignments(options.everyIn())
+	recorder := mgr.GetEventRecorder("gitopscluster")
 	r := &Reconciler{
-		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), roster: roster, agents: none{},
-		recorder: mgr.GetEventRecorder("gitopscluster"),
-		since:    map[types.NamespacedName]map[string]time.Time{}, wrote: map[types.NamespacedName]written{},
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), assignments: assignments, agents: none{},
+		status: &statusWriter{client: mgr.GetClient(), recorder: recorder, wrote: map[types.NamespacedName]written{}},
+		since:  map[types.NamespacedName]map[string]time.Time{},
 	}
 	if options.Agents != nil {
-		if err := r.bringAgents(ctx, mgr, *options.Agents); err != nil {
+		if err := r.bringAgents(ctx, mgr, *options.Agents, recorder); err != nil {
 			return nil, err
 		}
 	}
 	if err := mgr.Add(&starter{mgr, r}); err != nil {
 		return nil, fmt.Errorf("set up GitOpsClusters: %w", err)
 	}
-	return roster, nil
+	return assignments, nil
 }
 
 // bringAgents adds what brings argocd-agent to clusters.
-func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options) error {
+func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options, recorder events.EventRecorder) error {
 	o.Namespaces, o.Limit = r.options.Namespaces, r.options.RemovalLimit
 	o.SecretDigest = func(namespace, cluster string) string {
 		secret := &corev1.Secret{}
@@ -112,14 +66,16 @@ func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents
 		}
 		return secret.Annotations[contract.ConfigDigestAnnotation]
 	}
-	o.Changed = r.roster.tellChanged
-	o.Reshaped = func(clusters ...string) { r.roster.kick(ctx.Done(), clusters...) }
-	o.Abandoned = r.abandoned
-	hub, err := agents.Setup(ctx, mgr, o)
+	o.Changed = r.assignments.notifyChanged
+	o.Reshaped = r.assignments.enqueue
+	o.Abandoned = func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
+		recordAbandoned(recorder, owner, cluster, kept)
+	}
+	reconciler, err := agents.Setup(ctx, mgr, o)
 	if err != nil {
 		return err
 	}
-	r.agents, r.roster.agents = hub, hub
+	r.agents, r.assignments.agents = reconciler, reconciler
 	return nil
 }
 
@@ -135,7 +91,6 @@ func (s *starter) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable.
 func (s *starter) Start(ctx context.Context) error {
 	r := s.r
-	r.stop = ctx.Done()
 	if !r.gate.wait(ctx) {
 		return nil
 	}
@@ -148,31 +103,18 @@ func (s *starter) Start(ctx context.Context) error {
 	for i := range list.Items {
 		owners[i] = key(&list.Items[i])
 	}
-	r.roster.start(owners)
-	r.agents.Start(ctx, owners)
-	again := make(chan event.GenericEvent)
-	r.roster.onChange(func(namespace string) { r.requeue(ctx, again, namespace) })
-	if err := r.control(s.mgr, again); err != nil {
+	r.assignments.start(owners)
+	r.agents.Start(owners)
+	r.assignments.onChange(func(namespace string) { r.queue.Add(r.of(ctx, namespace)...) })
+	if err := r.control(s.mgr); err != nil {
 		return err
 	}
-	r.gate.watch(ctx, func() { r.requeue(ctx, again, "") })
+	r.gate.watch(ctx, func() { r.queue.Add(r.of(ctx, "")...) })
 	return nil
 }
 
-// requeue has the GitOpsClusters of an Argo CD worked off, of all with "".
-func (r *Reconciler) requeue(ctx context.Context, again chan<- event.GenericEvent, namespace string) {
-	for _, request := range r.of(ctx, namespace) {
-		o := &v1beta1.GitOpsCluster{}
-		o.Namespace, o.Name = request.Namespace, request.Name
-		select {
-		case again <- event.GenericEvent{Object: o}:
-		case <-ctx.Done():
-		}
-	}
-}
-
 // control adds the controller to the manager, which starts it.
-func (r *Reconciler) control(mgr ctrl.Manager, again chan event.GenericEvent) error {
+func (r *Reconciler) control(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("gitops").
 		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(specChanged)).
@@ -180,7 +122,7 @@ func (r *Reconciler) control(mgr ctrl.Manager, again chan event.GenericEvent) er
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetLabels()[clusterv1beta1.PlacementLabel] }))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.of(ctx, "") }), builder.WithPredicates(acceptanceChanged)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return r.of(ctx, o.GetNamespace()) })).
-		WatchesRawSource(source.Channel(again, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(r.queue.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: r.options.Backoff}).
 		Complete(r)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,14 +34,19 @@ type written struct {
 	wanted, stored v1beta1.GitOpsClusterStatus
 }
 
-// write makes the status say facts, once per change. look is when to look again.
-func (r *Reconciler) write(ctx context.Context, o *v1beta1.GitOpsCluster, facts intent.Facts, look time.Duration) (ctrl.Result, error) {
+// statusWriter writes the statuses of GitOpsClusters. One reconciler uses it, with one worker.
+type statusWriter struct {
+	client   client.Client
+	recorder events.EventRecorder
+	wrote    map[types.NamespacedName]written
+}
+
+// write makes the status that of facts, once per change. look is when to look again.
+func (w *statusWriter) write(ctx context.Context, o *v1beta1.GitOpsCluster, facts intent.Facts, look time.Duration) (ctrl.Result, error) {
 	now := time.Now()
 	want := facts.Status(&o.Status, now)
 	count(o, want.Clusters)
-	r.mu.Lock()
-	last := r.wrote[key(o)]
-	r.mu.Unlock()
+	last := w.wrote[key(o)]
 	if equality.Semantic.DeepEqual(want, o.Status) || equality.Semantic.DeepEqual(want, last.wanted) && equality.Semantic.DeepEqual(o.Status, last.stored) {
 		return ctrl.Result{RequeueAfter: look}, nil
 	}
@@ -50,20 +57,18 @@ func (r *Reconciler) write(ctx context.Context, o *v1beta1.GitOpsCluster, facts 
 	stamp := metav1.NewTime(now.Truncate(time.Second))
 	o.Status = want
 	o.Status.LastUpdateTime = &stamp
-	if err := r.client.Status().Patch(ctx, o, client.MergeFrom(before), client.FieldOwner(fieldOwner)); err != nil {
+	if err := w.client.Status().Patch(ctx, o, client.MergeFrom(before), client.FieldOwner(fieldOwner)); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("patch status of GitOpsCluster %s: %w", key(o), err))
 	}
 	want.LastUpdateTime = o.Status.LastUpdateTime
-	r.mu.Lock()
-	r.wrote[key(o)] = written{at: now, wanted: want, stored: *o.Status.DeepCopy()}
-	r.mu.Unlock()
-	r.announce(ctx, before, o)
+	w.wrote[key(o)] = written{at: now, wanted: want, stored: *o.Status.DeepCopy()}
+	w.announce(ctx, before, o)
 	return ctrl.Result{RequeueAfter: look}, nil
 }
 
 // announce logs, and records an Event, when a GitOpsCluster turns ready or is not ready
 // for another reason.
-func (r *Reconciler) announce(ctx context.Context, before, o *v1beta1.GitOpsCluster) {
+func (w *statusWriter) announce(ctx context.Context, before, o *v1beta1.GitOpsCluster) {
 	was, is := meta.FindStatusCondition(before.Status.Conditions, v1beta1.ConditionReady), meta.FindStatusCondition(o.Status.Conditions, v1beta1.ConditionReady)
 	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return
@@ -73,10 +78,16 @@ func (r *Reconciler) announce(ctx context.Context, before, o *v1beta1.GitOpsClus
 	case is.Status == metav1.ConditionTrue:
 		kind = corev1.EventTypeNormal
 	case is.Reason == intent.ReasonRegistering || is.Reason == intent.ReasonDeleting || is.Reason == intent.ReasonDryRun:
-		kind = corev1.EventTypeNormal // what was asked for
+		kind = corev1.EventTypeNormal // as requested
 	}
 	ctrl.LoggerFrom(ctx).Info("GitOpsCluster changed", "ready", is.Status, "reason", is.Reason, "message", is.Message)
-	r.recorder.Eventf(o, nil, kind, is.Reason, "Reconcile", "%s", is.Message)
+	w.recorder.Eventf(o, nil, kind, is.Reason, "Reconcile", "%s", is.Message)
+}
+
+// forget drops what is kept of a GitOpsCluster that was deleted.
+func (w *statusWriter) forget(owner types.NamespacedName) {
+	delete(w.wrote, owner)
+	clusterCounts.DeletePartialMatch(map[string]string{"namespace": owner.Namespace, "name": owner.Name})
 }
 
 func count(o *v1beta1.GitOpsCluster, c *v1beta1.ClusterCounts) {

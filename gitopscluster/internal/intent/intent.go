@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -31,6 +34,9 @@ const (
 	ReasonBadField            = "BadField"
 	ReasonBadAnnotation       = "BadAnnotation"
 )
+
+// RotateCAAnnotation requests a new CA whenever its value changes.
+const RotateCAAnnotation = contract.KeyPrefix + "rotate-ca"
 
 // maxManifests bounds how many objects go along with an agent.
 const maxManifests = 16
@@ -58,6 +64,8 @@ type Intent struct {
 	Unused []string
 	// Refusal says why nothing is done, if so.
 	Refusal *Problem
+	// RotateCA requests a new CA, see certificates.Wanted.
+	RotateCA string
 	// Generation is the least one of the agents' certificates, 0 for any.
 	Generation int
 	// DryRun: nothing is written but the plan.
@@ -68,7 +76,7 @@ type Intent struct {
 	Confirmed int
 }
 
-// Agent is what is asked for on each cluster.
+// Agent is what is wanted on each cluster.
 type Agent struct {
 	// Mode is [ModeManaged] or [ModeAutonomous].
 	Mode string
@@ -105,8 +113,26 @@ func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
 		agent = nil
 	}
 	in.Agent = agent
+	in.RotateCA = contract.Token(o.Annotations[RotateCAAnnotation], &contract.Rejected{})
 	in.Refusal = firstProblem(shape(&o.Spec), allowed(in.ArgoNamespace, s.Namespaces), problem, in.annotations(o.Annotations))
+	if o.Namespace != in.ArgoNamespace {
+		in.keepToOwn(o.Annotations)
+	}
 	return in
+}
+
+// keepToOwn drops what concerns all agents of an Argo CD and was set in another namespace:
+// whoever may write GitOpsClusters there need not be the one who runs that Argo CD.
+func (in *Intent) keepToOwn(annotations map[string]string) {
+	for _, key := range []string{RotateCAAnnotation, contract.CertificateGenerationAnnotation, contract.RestartPrincipalAnnotation} {
+		if annotations[key] != "" {
+			in.Unused = append(in.Unused, fmt.Sprintf("annotation %s: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", key, in.ArgoNamespace))
+		}
+	}
+	in.RotateCA, in.Generation = "", 0
+	if in.Agent != nil {
+		in.Agent.RestartPrincipal = true
+	}
 }
 
 func firstProblem(problems ...*Problem) *Problem {
@@ -163,6 +189,9 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 	if a.Mode != ModeManaged && a.Mode != ModeAutonomous {
 		return a, &Problem{ReasonModeNotSupported, "the agent's mode is unknown; set mode to managed or autonomous"}
 	}
+	if problem := agentNamespace(a.Namespace); problem != nil {
+		return a, problem
+	}
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
@@ -175,6 +204,18 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 		a.RestartPrincipal, _ = contract.IsTrue(value)
 	}
 	return a, badManifests(a.Manifests)
+}
+
+// agentNamespace refuses namespaces in which the agent, which may write every Secret of its
+// own, would have more rights than Argo CD.
+func agentNamespace(name string) *Problem {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return &Problem{ReasonBadField, "the agent's namespace on the clusters is no name of a namespace; correct it"}
+	}
+	if name == metav1.NamespaceDefault || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "open-cluster-management") {
+		return &Problem{ReasonBadField, fmt.Sprintf("the agent is not delivered to namespace %s, whose Secrets it could write; name the one of the clusters' Argo CD", name)}
+	}
+	return nil
 }
 
 func badManifests(manifests [][]byte) *Problem {
@@ -193,7 +234,7 @@ func badManifests(manifests [][]byte) *Problem {
 	return nil
 }
 
-// annotations reads those of a GitOpsCluster that tell gitopscluster how to go about it.
+// annotations reads those of a GitOpsCluster that change how it is reconciled.
 // One that cannot be read stops everything: what it was to prevent must not happen.
 func (in *Intent) annotations(annotations map[string]string) *Problem {
 	in.DryRun, _ = contract.IsTrue(annotations[contract.DryRunAnnotation])

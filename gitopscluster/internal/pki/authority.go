@@ -40,7 +40,7 @@ type Authority struct {
 }
 
 // NewAuthority makes a CA. Each has a subject of its own, so that two of them can be
-// told apart wherever only names are shown.
+// distinct wherever only names are shown.
 func NewAuthority(now time.Time, life time.Duration) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -140,7 +140,7 @@ func positive(raw []byte) *big.Int {
 	return new(big.Int).SetBytes(raw)
 }
 
-// split tells host names from addresses.
+// split separates host names from addresses.
 func split(names []string) (hosts []string, addresses []net.IP) {
 	for _, name := range names {
 		if address := net.ParseIP(name); address != nil {

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ const (
 	ReasonNoKey      = "NoSigningKey"
 )
 
-// expiringBefore is how long before the end it is said that nobody has renewed.
+// expiringBefore is how long before the end a missing renewal is reported.
 const expiringBefore = 7 * 24 * time.Hour
 
 // Fault is what is wrong with a certificate or key.
@@ -35,7 +34,7 @@ func fault(reason, format string, args ...any) *Fault {
 	return &Fault{Reason: reason, Text: fmt.Sprintf(format, args...)}
 }
 
-// CheckServer judges a server's certificate. Names are those that clients use. The
+// CheckServer checks a server's certificate. Names are those that clients use. The
 // certificate is there unless it is broken.
 func CheckServer(pair Pair, trusted []*x509.Certificate, names []string, now time.Time) (*x509.Certificate, *Fault) {
 	chain, err := ParseCertificates(pair.Certificate)
@@ -94,13 +93,12 @@ func checkTime(c *x509.Certificate, now time.Time) *Fault {
 }
 
 // ServerDue reports whether a certificate that we issued has to be issued anew: it is
-// of another CA than signs now, it has other names, or 70 % of its life are over.
+// of another CA than signs now, it lacks a name, or 70 % of its life are over. A name that
+// it has beside goes with its renewal: an address may be gone for a moment only.
 func (a *Authority) ServerDue(certificate *x509.Certificate, names []string, now time.Time) bool {
-	hosts, addresses := split(names)
 	life := certificate.NotAfter.Sub(certificate.NotBefore)
 	return certificate.CheckSignatureFrom(a.Certificate) != nil ||
-		!slices.Equal(slices.Sorted(slices.Values(hosts)), slices.Sorted(slices.Values(certificate.DNSNames))) ||
-		!slices.Equal(texts(addresses), texts(certificate.IPAddresses)) ||
+		len(MissingNames(certificate, names)) > 0 ||
 		now.After(RenewAt(certificate)) || life <= 0
 }
 
@@ -110,20 +108,21 @@ func RenewAt(certificate *x509.Certificate) time.Time {
 }
 
 // RenewalDeadline is until when a certificate has to be renewed: a week before its end, or
-// when a tenth of its life is left where that is less. Whoever renews does so long before.
+// when a tenth of its life is left where that is less. A renewal is due long before.
 func RenewalDeadline(from, until time.Time) time.Time {
 	return until.Add(-min(expiringBefore, until.Sub(from)/10))
 }
 
-func texts(addresses []net.IP) []string {
-	found := make([]string, 0, len(addresses))
-	for _, address := range addresses {
-		found = append(found, address.String())
+// NamesOf returns the host names and addresses of a certificate.
+func NamesOf(certificate *x509.Certificate) []string {
+	names := slices.Clone(certificate.DNSNames)
+	for _, address := range certificate.IPAddresses {
+		names = append(names, address.String())
 	}
-	return slices.Sorted(slices.Values(found))
+	return names
 }
 
-// CheckAuthority judges a CA that vouches for others.
+// CheckAuthority checks a CA that vouches for others.
 func CheckAuthority(certificate *x509.Certificate, now time.Time) *Fault {
 	if !certificate.BasicConstraintsValid || !certificate.IsCA {
 		return fault(ReasonForeignCA, "%q is not the certificate of a CA", bounded(certificate.Subject.String()))
@@ -134,7 +133,7 @@ func CheckAuthority(certificate *x509.Certificate, now time.Time) *Fault {
 	return checkTime(certificate, now)
 }
 
-// CheckTokenKey judges the key of the principal's tokens, which reads PKCS #8 with RSA only.
+// CheckTokenKey checks the key of the principal's tokens, which reads PKCS #8 with RSA only.
 func CheckTokenKey(text []byte) *Fault {
 	block, _ := pem.Decode(text[:min(len(text), maxPEM)])
 	if block == nil {

@@ -71,7 +71,7 @@ func ParseIssued(value string) []Issued {
 func AddIssued(value string, added Issued) (string, error) {
 	records := slices.DeleteFunc(ParseIssued(value), func(i Issued) bool { return i.Request == added.Request })
 	records = append(records, added)
-	// A total order: whoever adds what was left out before must not drive out another.
+	// A total order: what is added later must not replace another.
 	slices.SortFunc(records, func(a, b Issued) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.SHA256, b.SHA256))
 	})

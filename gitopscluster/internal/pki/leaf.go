@@ -45,10 +45,14 @@ func (a *Authority) IssueServer(name string, names []string, now time.Time) (Pai
 	return Pair{Certificate: EncodeCertificates(certificate), Key: text}, err
 }
 
+// proxyClient in the subject keeps the principal from taking a client of the resource proxy,
+// which looks at the common name alone, for the agent of that cluster.
+const proxyClient = "resource-proxy"
+
 // ProxyClient makes the certificate by which the hub's Argo CD is known to the resource
-// proxy as somebody who looks at a cluster. It is the same at each call until it is due
-// for renewal: key and signature are derived from the CA's, so that nobody has to keep
-// them to know that nothing has changed. Clusters are renewed at different times.
+// proxy as a client for a cluster. It is the same at each call until it is due
+// for renewal: key and signature are derived from the CA's, so that they need not be
+// stored to see that nothing has changed. Clusters are renewed at different times.
 func (a *Authority) ProxyClient(cluster string, now time.Time) (Pair, time.Time, error) {
 	begin := period(cluster, now)
 	secret, err := x509.MarshalPKCS8PrivateKey(a.key)
@@ -65,7 +69,7 @@ func (a *Authority) ProxyClient(cluster string, now time.Time) (Pair, time.Time,
 		return Pair{}, time.Time{}, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: positive(material[48:]), Subject: pkix.Name{CommonName: cluster},
+		SerialNumber: positive(material[48:]), Subject: pkix.Name{CommonName: cluster, Organization: []string{proxyClient}},
 		NotBefore: begin.Add(-skew), NotAfter: a.until(begin.Add(LeafLife)),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		BasicConstraintsValid: true,

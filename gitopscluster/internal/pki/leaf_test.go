@@ -44,8 +44,8 @@ func TestServerCertificates(t *testing.T) {
 		"before 70 %":  {ca, hosts, day.Add(62 * 24 * time.Hour), false},
 		"after 70 %":   {ca, hosts, day.Add(64 * 24 * time.Hour), true},
 		"name more":    {ca, append(slices.Clone(hosts), "x.example.com"), day, true},
-		"name less":    {ca, hosts[1:], day, true},
-		"address less": {ca, slices.Concat(hosts[:1], hosts[2:]), day, true},
+		"name less":    {ca, hosts[1:], day, false},
+		"address less": {ca, slices.Concat(hosts[:1], hosts[2:]), day, false},
 		"other CA":     {later, hosts, day, true},
 	}
 	for name, c := range due {
@@ -161,7 +161,7 @@ func TestProxyClientIsRepeatable(t *testing.T) {
 		}
 	}
 	is := parsed(t, one.Certificate)
-	if is.Subject.String() != "CN=c1" || !slices.Equal(is.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) || is.CheckSignatureFrom(ca.Certificate) != nil {
+	if is.Subject.String() != "CN=c1,O=resource-proxy" || !slices.Equal(is.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) || is.CheckSignatureFrom(ca.Certificate) != nil {
 		t.Errorf("subject %s, usages %v", is.Subject, is.ExtKeyUsage)
 	}
 	if !until.After(day) || until.After(is.NotAfter.Add(-26*24*time.Hour)) || is.NotBefore.After(day) {

@@ -62,9 +62,6 @@ type Verdict struct {
 type Rules struct {
 	// ServerName is the one DNS name that a request has.
 	ServerName string
-	// Relay is the user name that asks in the name of clusters and puts theirs into
-	// annotation RelayedUser: OCM's gRPC server. None when it is empty.
-	Relay, RelayedUser string
 }
 
 // ClusterFacts is what the hub says about the cluster that a request names.
@@ -80,45 +77,41 @@ type ClusterFacts struct {
 }
 
 // OwnRequest reports whether a request was made by the cluster that it names. The user
-// name comes from the API server, labels and annotations from whoever made the request.
+// name comes from the API server, labels and annotations from the client that made the request.
 func (r Rules) OwnRequest(csr *certificatesv1.CertificateSigningRequest, cluster string) bool {
 	user := csr.Spec.Username
-	relayed := r.Relay != "" && user == r.Relay
-	if relayed {
-		user = csr.Annotations[r.RelayedUser]
-	}
 	prefix := clusterPrefix + cluster + ":"
 	return cluster != "" && !strings.Contains(cluster, ":") && strings.HasPrefix(user, prefix) && len(user) > len(prefix) &&
-		(relayed || slices.Contains(csr.Spec.Groups, clusterPrefix+cluster))
+		slices.Contains(csr.Spec.Groups, clusterPrefix+cluster)
 }
 
-// Judge decides about a request of our signer.
-func (r Rules) Judge(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
+// Evaluate returns what becomes of a request of our signer.
+func (r Rules) Evaluate(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
 	if !r.OwnRequest(csr, facts.Cluster) {
 		return Verdict{Decision: Deny, Reason: "NotItsOwnRequest", Final: true, Message: fmt.Sprintf(
 			"user %q may not ask for the argocd-agent certificate of cluster %q: only the cluster's own registration agent may",
 			bounded(csr.Spec.Username), bounded(facts.Cluster))}
 	}
-	if v := r.judgeFacts(csr, facts, now); v.Reason != "" {
+	if v := r.evaluateFacts(csr, facts, now); v.Reason != "" {
 		return v
 	}
 	request, problem := parseRequest(csr.Spec.Request)
 	if problem == "" {
-		problem = r.judgeRequest(request, csr.Spec.Usages, facts)
+		problem = r.checkRequest(request, csr.Spec.Usages, facts)
 	}
 	if problem != "" {
 		return Verdict{Reason: "RequestNotAccepted", Final: true, Message: "the request " + problem +
 			"; delete the request, have the add-on ask for what gitopscluster wrote to its status"}
 	}
-	if problem := judgeGeneration(request.Subject, facts.Generation); problem != "" {
+	if problem := checkGeneration(request.Subject, facts.Generation); problem != "" {
 		return Verdict{Reason: "OtherGeneration", Message: problem}
 	}
 	return Verdict{Decision: Sign, Reason: "RequestAccepted", request: request, rules: r,
 		Message: fmt.Sprintf("cluster %s asked for its own argocd-agent certificate of generation %d", facts.Cluster, facts.Generation)}
 }
 
-// judgeFacts says what the request has to wait for.
-func (r Rules) judgeFacts(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
+// evaluateFacts says what the request has to wait for.
+func (r Rules) evaluateFacts(csr *certificatesv1.CertificateSigningRequest, facts ClusterFacts, now time.Time) Verdict {
 	switch {
 	case !now.Before(csr.CreationTimestamp.Add(RequestAge)):
 		return Verdict{Reason: "RequestTooOld", Final: true, Message: fmt.Sprintf(
@@ -154,9 +147,9 @@ func parseRequest(text []byte) (*x509.CertificateRequest, string) {
 	return request, ""
 }
 
-// judgeRequest names what a request has too much or too little of.
-func (r Rules) judgeRequest(request *x509.CertificateRequest, usages []certificatesv1.KeyUsage, facts ClusterFacts) string {
-	if problem := judgeKey(request); problem != "" {
+// checkRequest names what a request has too much or too little of.
+func (r Rules) checkRequest(request *x509.CertificateRequest, usages []certificatesv1.KeyUsage, facts ClusterFacts) string {
+	if problem := checkKey(request); problem != "" {
 		return problem
 	}
 	if err := request.CheckSignature(); err != nil {
@@ -181,10 +174,10 @@ func (r Rules) judgeRequest(request *x509.CertificateRequest, usages []certifica
 			return fmt.Sprintf("asks for usage %s", bounded(string(usage)))
 		}
 	}
-	return judgeSubject(request.Subject, facts.Cluster)
+	return checkSubject(request.Subject, facts.Cluster)
 }
 
-func judgeKey(request *x509.CertificateRequest) string {
+func checkKey(request *x509.CertificateRequest) string {
 	switch key := request.PublicKey.(type) {
 	case *ecdsa.PublicKey:
 		if size := key.Curve.Params().BitSize; size != 256 && size != 384 {
@@ -200,9 +193,9 @@ func judgeKey(request *x509.CertificateRequest) string {
 	return ""
 }
 
-// judgeSubject wants a common name, an organisation that reads like a generation, and
+// checkSubject wants a common name, an organisation that reads like a generation, and
 // nothing else.
-func judgeSubject(subject pkix.Name, cluster string) string {
+func checkSubject(subject pkix.Name, cluster string) string {
 	_, generation := generationOf(subject)
 	if subject.CommonName != cluster || !generation || len(subject.Names) != 2 {
 		return fmt.Sprintf("has subject %q, not CN=%s,O=g<generation>", bounded(subject.String()), cluster)
@@ -210,7 +203,7 @@ func judgeSubject(subject pkix.Name, cluster string) string {
 	return ""
 }
 
-func judgeGeneration(subject pkix.Name, want int) string {
+func checkGeneration(subject pkix.Name, want int) string {
 	if is, _ := generationOf(subject); is != want {
 		return fmt.Sprintf("the request is for generation %d of the certificate, the add-on wants %d; its registration agent will ask anew", is, want)
 	}
@@ -232,8 +225,8 @@ func (a *Authority) Issue(v Verdict, csr *certificatesv1.CertificateSigningReque
 	if v.Decision != Sign {
 		return nil, Issued{}, fmt.Errorf("sign CertificateSigningRequest %s: it was not accepted", csr.Name)
 	}
-	if asked := csr.Spec.ExpirationSeconds; asked != nil {
-		life = min(life, max(time.Duration(*asked)*time.Second, minIssuedLife))
+	if requested := csr.Spec.ExpirationSeconds; requested != nil {
+		life = min(life, max(time.Duration(*requested)*time.Second, minIssuedLife))
 	}
 	if now.Add(minIssuedLife).After(a.Certificate.NotAfter) {
 		return nil, Issued{}, fmt.Errorf("sign CertificateSigningRequest %s: CA %s ends at %s", csr.Name, a.ID(), a.Certificate.NotAfter.UTC().Format(time.RFC3339))

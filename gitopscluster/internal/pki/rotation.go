@@ -22,7 +22,7 @@ const (
 // Report is what is known of one cluster with an agent.
 type Report struct {
 	Cluster string
-	// Reachable is set while the hub hears of the cluster, Connected while its agent
+	// Reachable is set while the cluster is available, Connected while its agent
 	// runs as delivered and is connected to the principal.
 	Reachable, Connected bool
 	// Bundle is the [BundleDigest] of the CAs that its agent trusts, empty when unknown.
@@ -48,7 +48,7 @@ func (r Report) newest() (Issued, bool) {
 }
 
 // runs reports whether the agent runs with a certificate of a CA and the generation
-// that is asked for. Its registration agent may have asked several times, and need not
+// that is asked for. Its registration agent may have made several requests, and need not
 // hold the newest one.
 func (r Report) runs(ca string, now time.Time) bool {
 	newest, ok := r.newest()
@@ -57,6 +57,18 @@ func (r Report) runs(ca string, now time.Time) bool {
 		return ok && r.Connected && wanted(newest) && !now.Before(newest.At.Add(settled))
 	}
 	return r.Connected && slices.ContainsFunc(r.Issued, func(i Issued) bool { return i.SHA256 == r.Holds && wanted(i) })
+}
+
+// hasOwn reports whether a certificate of the generation that is requested was issued.
+func (r Report) hasOwn() bool {
+	newest, issued := r.newest()
+	return issued && newest.Generation == r.Generation
+}
+
+// refused reports whether that certificate is of a CA that is not trusted any more.
+func (r Report) refused(ca string, trusted []string) bool {
+	newest, _ := r.newest()
+	return r.hasOwn() && newest.CA != ca && !slices.Contains(trusted, newest.CA)
 }
 
 // uses reports whether the agent may use a valid certificate of another CA.
@@ -94,7 +106,7 @@ const (
 	Trust Step = "trust the new CA"
 	// Switch has that CA sign, and everything that is issued issued anew.
 	Switch Step = "sign with the new CA"
-	// Drop has nobody trust the former CA.
+	// Drop ends the trust in the former CA.
 	Drop Step = "stop trusting the former CA"
 )
 
@@ -103,8 +115,8 @@ type Facts struct {
 	Now time.Time
 	// Life of a new CA.
 	Life time.Duration
-	// Asked is set when somebody wants a new CA before its time.
-	Asked bool
+	// Requested is set when an annotation wants a new CA before its time.
+	Requested bool
 	// PrincipalRuns is set when the principal runs with everything that is stored.
 	PrincipalRuns bool
 	// Servers are the certificates of principal and resource proxy.
@@ -124,9 +136,14 @@ type Waiting struct {
 // Empty reports whether nothing is waited for.
 func (w Waiting) Empty() bool { return !w.Principal && len(w.Clusters) == 0 }
 
-// AuthorityDue is when a CA is replaced without being asked.
+// AuthorityDue is when a CA is replaced without a request.
 func AuthorityDue(certificate *x509.Certificate) time.Time {
 	return certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) * 8 / 10)
+}
+
+// ChangeDue reports whether the CA is being changed, or has to be.
+func (a Authorities) ChangeDue(facts Facts) bool {
+	return a.Next != nil || len(a.former()) > 0 || facts.Requested || !facts.Now.Before(AuthorityDue(a.Signing.Certificate))
 }
 
 // Advance returns what is to be stored after the next step, or the step that waits.
@@ -144,7 +161,7 @@ func Advance(is Authorities, facts Facts) (Authorities, Step, Waiting, error) {
 			return is, NoStep, waiting, nil
 		}
 		return Authorities{Signing: is.Signing, Trusted: []*x509.Certificate{is.Signing.Certificate}}, Drop, Waiting{}, nil
-	case facts.Asked || !facts.Now.Before(AuthorityDue(is.Signing.Certificate)):
+	case is.ChangeDue(facts):
 		next, err := NewAuthority(facts.Now, facts.Life)
 		if err != nil {
 			return is, NoStep, Waiting{}, err
@@ -186,12 +203,13 @@ func waitToDrop(is Authorities, facts Facts) Waiting {
 
 // Generations returns which generation of its certificate each cluster is to ask for:
 // the present one, or one more where the agent has to have another certificate, since
-// another CA signs now, the request is stuck, or somebody asked for at least another
+// another CA signs now, the request is stuck, its certificate is of a CA that is not trusted
+// any more, or an annotation wants at least another
 // generation. No more than limit clusters are on their way at once: an agent whose
 // certificate is being replaced is away for a moment, and if something is wrong with
 // the new ones, for longer. Clusters that are out of reach neither get a new generation
 // nor hold up the others.
-func Generations(reports []Report, ca string, atLeast, limit int, now time.Time) map[string]int {
+func Generations(reports []Report, ca string, trusted []string, atLeast, limit int, now time.Time) map[string]int {
 	wanted := make(map[string]int, len(reports))
 	var outdated []Report
 	underway := 0
@@ -201,9 +219,9 @@ func Generations(reports []Report, ca string, atLeast, limit int, now time.Time)
 		switch {
 		case r.Generation == 0:
 			wanted[r.Cluster] = max(atLeast, 1)
-		case r.Stuck:
+		case r.Stuck || r.refused(ca, trusted):
 			wanted[r.Cluster] = max(r.Generation+1, atLeast)
-		case issued && newest.Generation == r.Generation && (newest.CA != ca || r.Generation < atLeast):
+		case r.hasOwn() && (newest.CA != ca || r.Generation < atLeast):
 			outdated = append(outdated, r)
 		case issued && r.Reachable && !r.runs(ca, now) && (newest.Generation != r.Generation || len(r.Issued) > 1):
 			underway++

@@ -45,7 +45,7 @@ func TestAdvance(t *testing.T) {
 		waits  Waiting
 	}{
 		"rest":     {reason: "nothing is due", is: Authorities{Signing: old, Trusted: []*x509.Certificate{old.Certificate}}},
-		"asked":    {reason: "somebody wants a new CA", is: Authorities{Signing: old, Trusted: []*x509.Certificate{old.Certificate}}, facts: Facts{Asked: true}, want: Trust},
+		"asked":    {reason: "somebody wants a new CA", is: Authorities{Signing: old, Trusted: []*x509.Certificate{old.Certificate}}, facts: Facts{Requested: true}, want: Trust},
 		"due":      {reason: "a year is left of five", is: Authorities{Signing: old, Trusted: []*x509.Certificate{old.Certificate}}, facts: Facts{Now: day.Add(4 * 365 * 24 * time.Hour)}, want: Trust},
 		"all know": {reason: "everybody trusts the new one", is: trusting, facts: Facts{PrincipalRuns: true, Reports: []Report{connected("c1", both, 1, before)}}, want: Switch},
 		"principal": {reason: "the principal would refuse agents of the new CA", is: trusting, facts: Facts{Reports: []Report{connected("c1", both, 1, before)}},
@@ -122,10 +122,12 @@ func TestGenerations(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		reports []Report
+		trusted []string // default: both
 		atLeast int
 		limit   int
 		want    map[string]int
 	}{
+		"not trusted":  {reason: "the principal refuses it in any case", reports: []Report{change(due("c1"), away), due("c2"), raised("c3")}, trusted: []string{now}, limit: 1, want: map[string]int{"c1": 2, "c2": 2, "c3": 2}},
 		"rest":         {reason: "nothing to do", reports: []Report{done("c1")}, limit: 1, want: map[string]int{"c1": 2}},
 		"new":          {reason: "a cluster begins with the first", reports: []Report{{Cluster: "c1"}}, limit: 1, want: map[string]int{"c1": 1}},
 		"new later":    {reason: "or with what is asked for", reports: []Report{{Cluster: "c1"}}, atLeast: 4, limit: 1, want: map[string]int{"c1": 4}},
@@ -140,11 +142,14 @@ func TestGenerations(t *testing.T) {
 		"away":      {reason: "who is away is not sent anywhere", reports: []Report{change(due("c1"), away), due("c2")}, limit: 1, want: map[string]int{"c1": 1, "c2": 2}},
 		"went away": {reason: "who left on the way does not hold up the others", reports: []Report{change(raised("c1"), away), due("c2")}, limit: 1, want: map[string]int{"c1": 2, "c2": 2}},
 		"stuck":     {reason: "a request that cannot be signed needs another", reports: []Report{{Cluster: "c1", Generation: 3, Stuck: true}}, limit: 1, want: map[string]int{"c1": 4}},
-		"asked":     {reason: "somebody wants all renewed", reports: []Report{done("c1")}, atLeast: 5, limit: 1, want: map[string]int{"c1": 5}},
+		"requested": {reason: "an annotation wants all renewed", reports: []Report{done("c1")}, atLeast: 5, limit: 1, want: map[string]int{"c1": 5}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Generations(c.reports, now, c.atLeast, c.limit, day)); diff != "" {
+			if c.trusted == nil {
+				c.trusted = []string{old, now}
+			}
+			if diff := cmp.Diff(c.want, Generations(c.reports, now, c.trusted, c.atLeast, c.limit, day)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
@@ -162,7 +167,7 @@ func TestGenerationsComeToAnEnd(t *testing.T) {
 	now := day
 	for round := 0; ; round++ {
 		now = now.Add(time.Minute)
-		wanted := Generations(reports, "new", 0, limit, now)
+		wanted := Generations(reports, "new", []string{"old", "new"}, 0, limit, now)
 		open := 0
 		for i := range reports {
 			r := &reports[i]

@@ -54,6 +54,9 @@ const (
 	ReasonSelfRegistration = "SelfRegistrationOn"
 	// ReasonListensOnLoopback: no agent reaches the principal.
 	ReasonListensOnLoopback = "ListensOnLoopback"
+	ReasonVersion           = "VersionNotSupported"
+	ReasonNotAllowed        = "NamespacesNotAllowed"
+	ReasonNoResourceProxy   = "NoResourceProxy"
 )
 
 // Problem is what is not as it has to be, with the remedy.
@@ -63,7 +66,7 @@ type Problem struct {
 	Warning bool
 }
 
-// Wanted is what somebody asks for.
+// Wanted is what a GitOpsCluster wants.
 type Wanted struct {
 	// Namespace of the hub's Argo CD.
 	Namespace string
@@ -82,10 +85,12 @@ type Found struct {
 	// Source is where the address comes from.
 	Source string
 	// Image is that of the principal's container; Version is empty when the image
-	// does not tell it.
+	// does not have one.
 	Image, Version string
 	// Service and Deployment are names in the hub's Argo CD namespace, empty when there is none.
 	Service, Deployment string
+	// Restartable is set when gitopscluster may restart that Deployment.
+	Restartable bool
 	// ProxyService is the name of the resource proxy's Service.
 	ProxyService string
 	// Names are the host names and addresses that the principal's certificate needs,
@@ -197,7 +202,7 @@ func locateWithoutService(found *Found, wanted Wanted, services []corev1.Service
 		strings.Join(serviceNames, " or "), wanted.Namespace, several, wanted.field())}}
 }
 
-// settle applies the port of the spec and judges the outcome.
+// settle applies the port of the spec and checks the outcome.
 func settle(found *Found, wanted Wanted) []Problem {
 	if wanted.Port != "" {
 		port, err := strconv.ParseUint(wanted.Port, 10, 16)

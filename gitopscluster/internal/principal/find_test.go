@@ -4,11 +4,12 @@
 package principal
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,10 +116,10 @@ func TestNamesOfCertificates(t *testing.T) {
 	s := service("x-agent-principal", balanced(corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "2001:db8::1"}, corev1.LoadBalancerIngress{Hostname: "not a name"}))
 	found, _ := Find(Wanted{Namespace: "a", Address: "spec.example.com"}, Seen{Services: []corev1.Service{s, service("x-agent-resource-proxy")}})
 	want := []string{"2001:db8::1", "lb.example.com", "spec.example.com", "x-agent-principal.a.svc", "x-agent-principal.a.svc.cluster.local"}
-	if diff := cmp.Diff(want, found.Names); diff != "" {
+	if diff := gocmp.Diff(want, found.Names); diff != "" {
 		t.Errorf("the principal's (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"x-agent-resource-proxy.a.svc", "x-agent-resource-proxy.a.svc.cluster.local"}, found.ProxyNames); diff != "" {
+	if diff := gocmp.Diff([]string{"x-agent-resource-proxy.a.svc", "x-agent-resource-proxy.a.svc.cluster.local"}, found.ProxyNames); diff != "" {
 		t.Errorf("the resource proxy's (-want +got):\n%s", diff)
 	}
 	if got := found.ProxyServer("a", "c1"); got != "https://x-agent-resource-proxy.a.svc:9090?agentName=c1" {
@@ -148,6 +149,7 @@ func TestSettings(t *testing.T) {
 		reason  string
 		change  func(*appsv1.Deployment)
 		params  map[string]string
+		config  string // the ConfigMap with params, default: ParamsName
 		mode    string
 		reasons []string
 		warning bool
@@ -157,12 +159,14 @@ func TestSettings(t *testing.T) {
 		"two words":     {reason: "a flag and its value", change: args("--auth", AuthValue, "--destination-based-mapping")},
 		"variables": {reason: "the manifests fill variables from a ConfigMap", change: env(from("ARGOCD_PRINCIPAL_AUTH", ParamsName, "principal.auth"), from("ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", ParamsName, "principal.destination-based-mapping")),
 			params: map[string]string{"principal.auth": AuthValue, "principal.destination-based-mapping": "true"}},
+		"chart": {reason: "Helm's chart has another ConfigMap", config: "p-params", change: env(from("ARGOCD_PRINCIPAL_AUTH", "p-params", "principal.auth"), from("ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "p-params", "principal.destination-based-mapping")),
+			params: map[string]string{"principal.auth": AuthValue, "principal.destination-based-mapping": "false"}, reasons: []string{ReasonMapping}, says: "ConfigMap argocd/p-params"},
 		"flag first": {reason: "a flag goes before a variable", params: map[string]string{"principal.auth": "userpass:x"}, change: container(func(c *corev1.Container) {
 			c.Env = []corev1.EnvVar{from("ARGOCD_PRINCIPAL_AUTH", ParamsName, "principal.auth")}
 		})},
-		"unknown":         {reason: "what cannot be known is not judged", change: env(from("ARGOCD_PRINCIPAL_AUTH", "other", "x"), corev1.EnvVar{Name: "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", Value: "true"})},
+		"unknown":         {reason: "what cannot be known is not evaluated", change: env(from("ARGOCD_PRINCIPAL_AUTH", "other", "x"), corev1.EnvVar{Name: "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", Value: "true"})},
 		"its own default": {reason: "it works, but is not anchored", change: auth("mtls:CN=([^,]+)"), reasons: []string{ReasonAuthNotAnchored}, warning: true, says: AuthValue},
-		"begin only":      {reason: "no subject gets past an anchor at the begin", change: auth("mtls:subject:^CN=([^,]+)")},
+		"begin only":      {reason: "clients of the resource proxy would be agents", change: auth("mtls:subject:^CN=([^,]+)"), reasons: []string{ReasonAuthNotAnchored}, warning: true, says: "O=resource-proxy"},
 		"none":            {reason: "the principal does not start without", change: args("--destination-based-mapping"), reasons: []string{ReasonAuth}, says: AuthValue},
 		"URI":             {reason: "certificates from here have no URI", change: auth("mtls:uri:spiffe://x/(.+)"), reasons: []string{ReasonAuth}, says: AuthValue},
 		"header":          {reason: "a mesh is not what agents are made for", change: auth("header:x:(.+)"), reasons: []string{ReasonAuth}, says: AuthValue},
@@ -172,7 +176,10 @@ func TestSettings(t *testing.T) {
 		"long":            {reason: "it is not even tried", change: auth("mtls:subject:" + strings.Repeat("a", 10_000)), reasons: []string{ReasonAuth}, says: "longer than"},
 		"no mapping":      {reason: "trees would break", change: args("--auth=" + AuthValue), reasons: []string{ReasonMapping}, says: `principal.destination-based-mapping: "true"`},
 		"mapping off":     {reason: "off is off", change: args("--auth="+AuthValue, "--destination-based-mapping=false"), reasons: []string{ReasonMapping}, says: "argocd-agent-params"},
-		"autonomous":      {reason: "those have no destinations", mode: agent.ModeAutonomous, change: args("--auth=" + AuthValue)},
+		"autonomous":      {reason: "those have no destinations", mode: agent.ModeAutonomous, change: args("--auth="+AuthValue, "--allowed-namespaces=cluster*")},
+		"no namespaces":   {reason: "syncs of the hub would not go", mode: agent.ModeAutonomous, change: args("--auth=" + AuthValue), reasons: []string{ReasonNotAllowed}, warning: true, says: "principal.allowed-namespaces"},
+		"no proxy":        {reason: "nothing live is shown", change: args("--auth="+AuthValue, "--destination-based-mapping", "--enable-resource-proxy=false"), reasons: []string{ReasonNoResourceProxy}, warning: true, says: "--enable-resource-proxy=true"},
+		"other version":   {reason: "its settings are not known", change: container(func(c *corev1.Container) { c.Image = "argocd-agent:v0.8.1" }), reasons: []string{ReasonVersion}, warning: true, says: "0.8.1"},
 		"self":            {reason: "Argo CD would know a cluster twice", change: args("--auth="+AuthValue, "--destination-based-mapping", "--enable-self-cluster-registration"), reasons: []string{ReasonSelfRegistration}, says: "--enable-self-cluster-registration=false"},
 		"everything":      {reason: "each is told", change: args("--auth=userpass:x", "--enable-self-cluster-registration=true"), reasons: []string{ReasonAuth, ReasonMapping, ReasonSelfRegistration}, says: "argocd"},
 		"no container":    {reason: "it is none", change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers = nil }, reasons: []string{ReasonNotFound}, says: "no container"},
@@ -183,7 +190,7 @@ func TestSettings(t *testing.T) {
 			if c.change != nil {
 				c.change(&d)
 			}
-			_, problems := Find(Wanted{Namespace: "argocd", Address: "p.example.com", Mode: c.mode}, Seen{Services: []corev1.Service{service(name)}, Deployments: []appsv1.Deployment{d}, Params: c.params})
+			_, problems := Find(Wanted{Namespace: "argocd", Address: "p.example.com", Mode: c.mode}, Seen{Services: []corev1.Service{service(name)}, Deployments: []appsv1.Deployment{d}, Params: map[string]map[string]string{cmp.Or(c.config, ParamsName): c.params}})
 			var got []string
 			for _, p := range problems {
 				got = append(got, p.Reason)
@@ -238,12 +245,6 @@ func TestDeployment(t *testing.T) {
 	if found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{marked}}); found.Certificates != "x" || found.Deployment != name {
 		t.Errorf("%+v", found)
 	}
-	// A Deployment of another name may not be restarted, and is not looked at.
-	foreign := deployment(func(d *appsv1.Deployment) { d.Name = "x-agent-principal" })
-	found, problems := Find(Wanted{Namespace: "a", Address: "p.example.com"}, Seen{Deployments: []appsv1.Deployment{foreign}})
-	if found.Deployment != "" || len(problems) != 1 || !problems[0].Warning || problems[0].Reason != ReasonNotFound {
-		t.Errorf("%+v, %+v", found, problems)
-	}
 }
 
 // argocd-operator calls the resource proxy's Service after the principal's, whatever its
@@ -271,7 +272,7 @@ func TestFind_principalThatListensOnLoopback(t *testing.T) {
 		})
 		ingress := corev1.LoadBalancerIngress{IP: "192.0.2.7"}
 		_, problems := Find(Wanted{Namespace: "argocd"}, Seen{
-			Services: []corev1.Service{service(name, balanced(ingress))}, Deployments: []appsv1.Deployment{d}, Params: map[string]string{"principal.listen.host": host},
+			Services: []corev1.Service{service(name, balanced(ingress))}, Deployments: []appsv1.Deployment{d}, Params: map[string]map[string]string{ParamsName: {"principal.listen.host": host}},
 		})
 		return problems
 	}
@@ -285,6 +286,30 @@ func TestFind_principalThatListensOnLoopback(t *testing.T) {
 	for _, host := range []string{"", "0.0.0.0", "::", "10.0.0.1"} {
 		if problems := listening(host); len(problems) > 0 {
 			t.Errorf("host %q: %+v", host, problems)
+		}
+	}
+}
+
+// A chart's release and argocd-operator give other names. Image and settings are read there,
+// and what gitopscluster may restart is what its Role names.
+func TestDeployment_ofAnotherNameIsRead(t *testing.T) {
+	named := func(name string) appsv1.Deployment {
+		return deployment(func(d *appsv1.Deployment) { d.Name = name })
+	}
+	for what, c := range map[string]struct {
+		services    []corev1.Service
+		deployments []appsv1.Deployment
+		want        string
+		restartable bool
+	}{
+		"known":            {deployments: []appsv1.Deployment{named("x-agent-principal"), named(name)}, want: name, restartable: true},
+		"like the Service": {services: []corev1.Service{service("x-agent-principal")}, deployments: []appsv1.Deployment{named("x-agent-principal"), named("y-agent-principal")}, want: "x-agent-principal"},
+		"the only one":     {deployments: []appsv1.Deployment{named("other"), named("release-argocd-agent-principal")}, want: "release-argocd-agent-principal"},
+		"one of two":       {deployments: []appsv1.Deployment{named("x-agent-principal"), named("y-agent-principal")}},
+	} {
+		found, _ := Find(Wanted{Namespace: "argocd", Address: "p.example.com"}, Seen{Services: c.services, Deployments: c.deployments})
+		if found.Deployment != c.want || found.Restartable != c.restartable || (found.Image == "") != (c.want == "") {
+			t.Errorf("%s: Deployment %q, image %q, restartable %t", what, found.Deployment, found.Image, found.Restartable)
 		}
 	}
 }

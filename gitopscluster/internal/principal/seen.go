@@ -13,8 +13,8 @@ type Seen struct {
 	Services    []corev1.Service
 	Routes      []Route
 	Deployments []appsv1.Deployment
-	// Params is the data of ConfigMap [ParamsName].
-	Params map[string]string
+	// Params is the data of the ConfigMaps of [ParamsOf], by name; one that is missing is empty.
+	Params map[string]map[string]string
 }
 
 // Route is an OpenShift Route.

@@ -26,20 +26,25 @@ var (
 	authSetting    = setting{"auth", "ARGOCD_PRINCIPAL_AUTH", "principal.auth"}
 	mappingSetting = setting{"destination-based-mapping", "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "principal.destination-based-mapping"}
 	listenSetting  = setting{"listen-host", "ARGOCD_PRINCIPAL_LISTEN_HOST", "principal.listen.host"}
+	allowedSetting = setting{"allowed-namespaces", "ARGOCD_PRINCIPAL_ALLOWED_NAMESPACES", "principal.allowed-namespaces"}
+	proxySetting   = setting{"enable-resource-proxy", "ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY", ""}
 	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", ""}
 )
 
 const (
-	// ParamsName is the ConfigMap with the principal's settings.
+	// ParamsName is the ConfigMap with the principal's settings in argocd-agent's manifests.
 	ParamsName = "argocd-agent-params"
-	// AuthValue is the setting by which the principal knows our certificates, and
-	// nobody else's.
+	// AuthValue is the setting by which the principal accepts our certificates, and
+	// no others.
 	AuthValue     = `mtls:subject:^CN=([^,]+)(?:,O=g[0-9]+)?$`
 	maxExpression = 1024
 	maxImage      = 512
+	maxParams     = 4
+	// supported begins the versions whose settings and defaults these are.
+	supported = "0.9."
 )
 
-// inspect reads the principal's Deployment and judges its settings. An address from the
+// inspect reads the principal's Deployment and checks its settings. An address from the
 // spec may be that of a principal elsewhere, of which nothing is known.
 func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	deployment := principalDeployment(seen.Deployments, found.Service)
@@ -48,7 +53,7 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 			"there is no Deployment %s in namespace %s: image and settings of the principal are not known; install argocd-agent's principal there",
 			strings.Join(DeploymentNames, " or "), wanted.Namespace)}}
 	}
-	found.Deployment = deployment.Name
+	found.Deployment, found.Restartable = deployment.Name, slices.Contains(DeploymentNames, deployment.Name)
 	found.Certificates = deployment.Spec.Template.Annotations[agent.CertificatesAnnotation]
 	found.Current = rolledOut(deployment)
 	container := principalContainer(deployment.Spec.Template.Spec.Containers)
@@ -58,19 +63,50 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	if len(container.Image) <= maxImage {
 		found.Image, found.Version = container.Image, version(container.Image)
 	}
-	where := place{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
-	return judge(where, wanted)
+	configuration := configured{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
+	problems := checkSettings(configuration, wanted)
+	if found.Version != "" && !strings.HasPrefix(found.Version, supported) {
+		problems = append(problems, Problem{Warning: true, Reason: ReasonVersion, Message: fmt.Sprintf(
+			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some; see that they fit", found.Version, supported)})
+	}
+	return problems
 }
 
-// principalDeployment prefers the one that is called like the Service.
+// principalDeployment prefers the one that is called like the Service, and takes the only
+// one that ends like it.
 func principalDeployment(deployments []appsv1.Deployment, service string) *appsv1.Deployment {
 	for _, name := range append([]string{service}, DeploymentNames...) {
-		i := slices.IndexFunc(deployments, func(d appsv1.Deployment) bool { return d.Name == name })
-		if i >= 0 && slices.Contains(DeploymentNames, name) {
+		if i := slices.IndexFunc(deployments, func(d appsv1.Deployment) bool { return d.Name == name }); i >= 0 {
 			return &deployments[i]
 		}
 	}
-	return nil
+	var only *appsv1.Deployment
+	for i := range deployments {
+		if strings.HasSuffix(deployments[i].Name, serviceSuffix) {
+			if only != nil {
+				return nil
+			}
+			only = &deployments[i]
+		}
+	}
+	return only
+}
+
+// ParamsOf returns the names of the ConfigMaps that principals have settings from.
+func ParamsOf(deployments []appsv1.Deployment) []string {
+	var names []string
+	for i := range deployments {
+		container := principalContainer(deployments[i].Spec.Template.Spec.Containers)
+		if container == nil || !strings.HasSuffix(deployments[i].Name, serviceSuffix) {
+			continue
+		}
+		for _, e := range container.Env {
+			if e.ValueFrom != nil && e.ValueFrom.ConfigMapKeyRef != nil && strings.HasPrefix(e.Name, "ARGOCD_PRINCIPAL_") && !slices.Contains(names, e.ValueFrom.ConfigMapKeyRef.Name) {
+				names = append(names, e.ValueFrom.ConfigMapKeyRef.Name)
+			}
+		}
+	}
+	return names[:min(len(names), maxParams)]
 }
 
 // rolledOut reports whether every pod is of the present template and available.
@@ -83,7 +119,7 @@ func rolledOut(d *appsv1.Deployment) bool {
 	return replicas > 0 && s.ObservedGeneration >= d.Generation && s.Replicas == replicas && s.UpdatedReplicas == replicas && s.AvailableReplicas == replicas
 }
 
-// principalContainer is the one that is told to be a principal, else the first.
+// principalContainer is the one whose arguments run a principal, else the first.
 func principalContainer(containers []corev1.Container) *corev1.Container {
 	if len(containers) == 0 {
 		return nil
@@ -107,15 +143,15 @@ func version(image string) string {
 	return ""
 }
 
-// place is where a setting is looked for.
-type place struct {
+// configured is where a setting is read from.
+type configured struct {
 	namespace, deployment string
 	container             *corev1.Container
-	params                map[string]string
+	params                map[string]map[string]string
 }
 
 // value returns a setting, and whether it is known: a variable from elsewhere is not.
-func (p place) value(s setting) (string, bool) {
+func (p configured) value(s setting) (string, bool) {
 	args := slices.Concat(p.container.Command, p.container.Args)
 	for i := len(args) - 1; i >= 0; i-- {
 		flag, ok := strings.CutPrefix(args[i], "--")
@@ -124,7 +160,7 @@ func (p place) value(s setting) (string, bool) {
 		case !ok || name != s.flag:
 		case given:
 			return value, true
-		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") && s != mappingSetting && s != selfSetting:
+		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") && s != mappingSetting && s != selfSetting && s != proxySetting:
 			return args[i+1], true
 		default:
 			return "true", true // a boolean flag
@@ -139,10 +175,11 @@ func (p place) value(s setting) (string, bool) {
 			return e.Value, true
 		}
 		ref := e.ValueFrom.ConfigMapKeyRef
-		if ref == nil || ref.Name != ParamsName {
+		if ref == nil {
 			return "", false
 		}
-		return p.params[ref.Key], true
+		params, read := p.params[ref.Name]
+		return params[ref.Key], read
 	}
 	if len(p.container.EnvFrom) > 0 {
 		return "", false
@@ -151,23 +188,29 @@ func (p place) value(s setting) (string, bool) {
 }
 
 // remedy names the places where a setting may be set.
-func (p place) remedy(s setting, value string) string {
+func (p configured) remedy(s setting, value string) string {
 	if s.key == "" {
 		return fmt.Sprintf("set --%s=%s, or variable %s, in Deployment %s/%s", s.flag, value, s.variable, p.namespace, p.deployment)
 	}
-	return fmt.Sprintf("set %s: %q in ConfigMap %s/%s, or --%s=%s in Deployment %s", s.key, value, p.namespace, ParamsName, s.flag, value, p.deployment)
+	params := ParamsName
+	if i := slices.IndexFunc(p.container.Env, func(e corev1.EnvVar) bool { return e.Name == s.variable }); i >= 0 {
+		if from := p.container.Env[i].ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
+			params = from.ConfigMapKeyRef.Name
+		}
+	}
+	return fmt.Sprintf("set %s: %q in ConfigMap %s/%s, or --%s=%s in Deployment %s", s.key, value, p.namespace, params, s.flag, value, p.deployment)
 }
 
-func (p place) is(s setting) (on, known bool) {
+func (p configured) is(s setting) (on, known bool) {
 	value, known := p.value(s)
 	on, _ = strconv.ParseBool(value)
 	return on, known
 }
 
-func judge(p place, wanted Wanted) []Problem {
+func checkSettings(p configured, wanted Wanted) []Problem {
 	var problems []Problem
 	if value, known := p.value(authSetting); known {
-		problems = append(problems, judgeAuth(p, value)...)
+		problems = append(problems, checkAuth(p, value)...)
 	}
 	if on, known := p.is(mappingSetting); known && !on && wanted.Mode != agent.ModeAutonomous {
 		problems = append(problems, Problem{Reason: ReasonMapping, Message: "the principal does not map Applications by their destination, as managed agents do: " + p.remedy(mappingSetting, "true")})
@@ -175,11 +218,23 @@ func judge(p place, wanted Wanted) []Problem {
 	if on, known := p.is(selfSetting); known && on {
 		problems = append(problems, Problem{Reason: ReasonSelfRegistration, Message: "agents register themselves with the principal, so that Argo CD would know a cluster twice: " + p.remedy(selfSetting, "false")})
 	}
+	if value, known := p.value(allowedSetting); known && value == "" && wanted.Mode == agent.ModeAutonomous {
+		problems = append(problems, Problem{Warning: true, Reason: ReasonNotAllowed, Message: "autonomous Applications are shown, but not synced from the hub, as the principal does not work on the namespaces that are called like the clusters: " + p.remedy(allowedSetting, "NAMESPACES")})
+	}
+	if on, known := p.is(proxySetting); known && !on && p.has(proxySetting) {
+		problems = append(problems, Problem{Warning: true, Reason: ReasonNoResourceProxy, Message: "the principal runs without its resource proxy, so that the hub shows no live resources: " + p.remedy(proxySetting, "true")})
+	}
 	if host, known := p.value(listenSetting); known && loopback(host) {
 		problems = append(problems, Problem{Reason: ReasonListensOnLoopback, Message: fmt.Sprintf(
 			"the principal listens on %s, which no managed cluster reaches: %s", host, p.remedy(listenSetting, "0.0.0.0"))})
 	}
 	return problems
+}
+
+// has reports whether a setting is set at all: its default may be true.
+func (p configured) has(s setting) bool {
+	value, known := p.value(s)
+	return known && value != ""
 }
 
 func loopback(host string) bool {
@@ -190,12 +245,12 @@ func loopback(host string) bool {
 // probe stands for the name of any cluster.
 const probe = "cluster-1"
 
-// hostile are subjects of certificates that are not the probe's but read like it
+// foreignSubjects are subjects of certificates that are not the probe's but read like it
 // somewhere: the principal searches its expression in the text of the subject.
-var hostile = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
+var foreignSubjects = []string{"O=CN=" + probe, "CN=other,O=CN=" + probe, "CN=" + probe + ",O=resource-proxy", "SERIALNUMBER=CN=" + probe + ",CN=other", "OU=CN=" + probe + ",CN=other"}
 
-// judgeAuth tries the principal's own way to tell agents apart.
-func judgeAuth(p place, value string) []Problem {
+// checkAuth tries the principal's own way to tell agents apart.
+func checkAuth(p configured, value string) []Problem {
 	wrong := func(why string) []Problem {
 		return []Problem{{Reason: ReasonAuth, Message: fmt.Sprintf("the principal's authentication %q %s: %s", clip(value), why, p.remedy(authSetting, AuthValue))}}
 	}
@@ -215,10 +270,10 @@ func judgeAuth(p place, value string) []Problem {
 	if identity(compiled, "CN="+probe+",O=g1") != probe || identity(compiled, "CN="+probe+",O=g12") != probe {
 		return wrong(fmt.Sprintf("does not find agent %s in subject CN=%s,O=g1", probe, probe))
 	}
-	for _, subject := range hostile {
+	for _, subject := range foreignSubjects {
 		if identity(compiled, subject) == probe {
 			return []Problem{{Warning: true, Reason: ReasonAuthNotAnchored, Message: fmt.Sprintf(
-				"the principal's authentication %q takes a certificate of subject %s for agent %s; certificates from here never have such a subject, but to be sure %s",
+				"the principal's authentication %q takes a certificate of subject %s for agent %s: %s",
 				clip(value), subject, probe, p.remedy(authSetting, AuthValue))}}
 		}
 	}

@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// foreignRecheck is how often a Secret of another writer is read again; no event
-	// tells of its deletion, since only Secrets with our label are watched.
+	// foreignRecheck is how often a Secret of another writer is read again; there is no event
+	// for its deletion, since only Secrets with our label are watched.
 	foreignRecheck = time.Minute
 
 	reasonSecretUsed = "ClusterSecretTaken"
@@ -40,7 +40,7 @@ const (
 type Scope interface {
 	// Want says what is to become of the Secret of a cluster in a namespace.
 	Want(namespace, cluster string) clustersecret.Want
-	// Taken tells which Secret of another writer stands for a cluster; "" when none does.
+	// Taken notes which Secret of another writer stands for a cluster; "" when none does.
 	Taken(namespace, cluster, secret string)
 }
 
@@ -180,7 +180,7 @@ func (r *Reconciler) do(ctx context.Context, step clustersecret.Step) (ctrl.Resu
 	return ctrl.Result{}, err
 }
 
-// secret returns the Secret of a cluster's name, whoever wrote it, or nil.
+// secret returns the Secret of a cluster's name, also one of another writer, or nil.
 func (r *Reconciler) secret(ctx context.Context, reader client.Reader, namespace, cluster string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}

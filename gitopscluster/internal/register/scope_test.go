@@ -10,30 +10,30 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// wishes is a Scope that a test tells what it wants.
+// wishes is a Scope that a test sets.
 type wishes struct {
 	mu    sync.Mutex
 	want  map[string]clustersecret.Want
-	asked map[string]int
-	again chan event.GenericEvent
+	reads map[string]int
+	queue enqueue.Queue
 }
 
 func (w *wishes) Want(_, cluster string) clustersecret.Want {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.asked[cluster]++
+	w.reads[cluster]++
 	return w.want[cluster]
 }
 
@@ -43,22 +43,22 @@ func (w *wishes) set(cluster string, want clustersecret.Want) {
 	w.mu.Lock()
 	w.want[cluster] = want
 	w.mu.Unlock()
-	w.again <- event.GenericEvent{Object: &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}}
+	w.queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: cluster}})
 }
 
-// heard sets a wish and waits until it was asked for: what is done about it is over when
-// the next one is asked for.
-func (w *wishes) heard(t *testing.T, cluster string, want clustersecret.Want) {
+// setAndWait sets a wish and waits until it was read: what is done about it is over when
+// the next one is read.
+func (w *wishes) setAndWait(t *testing.T, cluster string, want clustersecret.Want) {
 	t.Helper()
 	w.mu.Lock()
-	before := w.asked[cluster]
+	before := w.reads[cluster]
 	w.mu.Unlock()
 	w.set(cluster, want)
-	testkit.Eventually(t, "the wish to be heard", func() error {
+	testkit.Eventually(t, "the wish to be read", func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.asked[cluster] == before {
-			return fmt.Errorf("asked %d times", before)
+		if w.reads[cluster] == before {
+			return fmt.Errorf("read %d times", before)
 		}
 		return nil
 	})
@@ -66,8 +66,8 @@ func (w *wishes) heard(t *testing.T, cluster string, want clustersecret.Want) {
 
 func newScoped(t *testing.T) (*argo, *wishes) {
 	t.Helper()
-	a, w := newArgo(t), &wishes{want: map[string]clustersecret.Want{}, asked: map[string]int{}, again: make(chan event.GenericEvent)}
-	a.scope, a.again = w, w.again
+	a, w := newArgo(t), &wishes{want: map[string]clustersecret.Want{}, reads: map[string]int{}}
+	a.scope, a.requeue = w, w.queue.Source()
 	return a, w
 }
 
@@ -162,8 +162,8 @@ func TestUndecided(t *testing.T) {
 	}
 	held("a/a,b/b")
 	uid := a.registered(name, nil).UID
-	w.heard(t, name, clustersecret.Want{})              // nobody has been heard
-	w.heard(t, name, clustersecret.Want{Decided: true}) // nobody is left of those it names, and none has let go
+	w.setAndWait(t, name, clustersecret.Want{})              // nobody has been heard
+	w.setAndWait(t, name, clustersecret.Want{Decided: true}) // nobody is left of those it names, and none has let go
 	w.set(name, clustersecret.Want{Registered: true, Holders: []string{"c/c"}})
 	held("a/a,b/b,c/c")
 	w.set(name, clustersecret.Want{Registered: true, Decided: true, Holders: []string{"c/c"}})
@@ -178,7 +178,7 @@ func TestUndecided(t *testing.T) {
 	w.set(name, clustersecret.Want{Registered: true, Decided: true})
 	held("")
 	uid = a.registered(name, nil).UID
-	w.heard(t, name, clustersecret.Want{Decided: true, Released: []string{"c/c"}})
+	w.setAndWait(t, name, clustersecret.Want{Decided: true, Released: []string{"c/c"}})
 	w.set(name, clustersecret.Want{Registered: true, Decided: true, Holders: []string{"c/c", "d/d"}})
 	held("c/c,d/d")
 	if got := a.registered(name, nil).UID; got != uid {

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -34,8 +33,8 @@ type Options struct {
 	InstanceLabel string
 	// Scope says which clusters are registered.
 	Scope Scope
-	// Again has clusters reconciled again, by name.
-	Again <-chan event.GenericEvent
+	// Requeue has clusters reconciled for which there is no event, by name; nil: none.
+	Requeue source.Source
 	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
@@ -78,14 +77,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Secret{}, secretsByCluster, byCluster); err != nil {
 		return fmt.Errorf("index Secrets by cluster: %w", err)
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	c := ctrl.NewControllerManagedBy(mgr).
 		Named("register").
 		For(&clusterv1.ManagedCluster{}, builder.WithPredicates(clustersecret.ClusterChanged)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(clustersecret.ClusterOf)).
-		WatchesRawSource(source.Channel(options.Again, &handler.EnqueueRequestForObject{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: options.Backoff}).
-		Complete(r)
-	if err != nil {
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: options.Backoff})
+	if options.Requeue != nil {
+		c.WatchesRawSource(options.Requeue)
+	}
+	if err := c.Complete(r); err != nil {
 		return fmt.Errorf("set up register: %w", err)
 	}
 	return nil

@@ -22,9 +22,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -59,7 +59,7 @@ type argo struct {
 	namespace     string
 	instanceLabel string
 	scope         Scope
-	again         chan event.GenericEvent
+	requeue       source.Source
 	backoff       workqueue.TypedRateLimiter[reconcile.Request]
 }
 
@@ -91,7 +91,7 @@ func (a *argo) start(wrap func(client.WithWatch) client.Client) (writes *atomic.
 	if err != nil {
 		a.t.Fatalf("create manager: %v", err)
 	}
-	if err := Setup(a.t.Context(), mgr, Options{Namespaces: []string{a.namespace}, Scope: a.scope, Again: a.again, InstanceLabel: a.instanceLabel, Backoff: a.backoff}); err != nil {
+	if err := Setup(a.t.Context(), mgr, Options{Namespaces: []string{a.namespace}, Scope: a.scope, Requeue: a.requeue, InstanceLabel: a.instanceLabel, Backoff: a.backoff}); err != nil {
 		a.t.Fatal(err)
 	}
 	return writes, testkit.Run(a.t, mgr)

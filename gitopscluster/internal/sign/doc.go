@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package sign approves and signs what the registration agents of managed clusters ask
-// for on behalf of argocd-agent: client certificates of one signer, which nobody else
+// for on behalf of argocd-agent: client certificates of one signer, which nothing else
 // signs for.
 //
 // Who asks is what counts, not what the request says about itself. Package pki decides;

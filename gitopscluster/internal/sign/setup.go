@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	operatorv1 "open-cluster-management.io/api/operator/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -47,9 +46,6 @@ type Options struct {
 	Namespaces []string
 	// Lifetime of a certificate, 0: [DefaultLifetime].
 	Lifetime time.Duration
-	// Relay is the user name of OCM's gRPC server, which asks in the name of clusters;
-	// empty where there is none.
-	Relay string
 	// Now is the clock, nil: the system's.
 	Now func() time.Time
 	// Backoff decides when a failed request is tried again; nil: [boot.Backoff].
@@ -70,7 +66,7 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) rules() pki.Rules {
-	return pki.Rules{ServerName: agent.CSRServerName, Relay: o.Relay, RelayedUser: operatorv1.CSRUsernameAnnotation}
+	return pki.Rules{ServerName: agent.CSRServerName}
 }
 
 // Caches returns what the manager's cache must hold for [Setup]: requests of our signer
@@ -133,7 +129,7 @@ func (r *Reconciler) requestsOf(ctx context.Context, o client.Object) []reconcil
 	return found
 }
 
-// ownRequests returns what a cluster asked for itself.
+// ownRequests returns the requests that a cluster made itself.
 func ownRequests(ctx context.Context, reader client.Reader, rules pki.Rules, cluster string) ([]certificatesv1.CertificateSigningRequest, error) {
 	var list certificatesv1.CertificateSigningRequestList
 	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}); err != nil {
@@ -156,7 +152,7 @@ func Stuck(ctx context.Context, reader client.Reader, options Options, cluster s
 	last := slices.MaxFunc(requests, func(a, b certificatesv1.CertificateSigningRequest) int {
 		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
 	})
-	asked := pki.RequestedGeneration(last.Spec.Request)
+	requested := pki.RequestedGeneration(last.Spec.Request)
 	old := !options.Now().Before(last.CreationTimestamp.Add(pki.RequestAge))
-	return asked == generation && len(last.Status.Certificate) == 0 && (old || refused(&last)), nil
+	return requested == generation && len(last.Status.Certificate) == 0 && (old || refused(&last)), nil
 }

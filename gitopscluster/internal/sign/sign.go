@@ -41,7 +41,8 @@ const (
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests,verbs=list;watch
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests/approval;certificatesigningrequests/status,verbs=update
 // +kubebuilder:rbac:groups=certificates.k8s.io,resources=signers,resourceNames=open-cluster-management.io/mci-argocd-agent,verbs=approve;sign
-// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,verbs=list;watch
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,resourceNames=mci-argocd-agent,verbs=get;patch
 
 // Reconciler decides about one CertificateSigningRequest.
 type Reconciler struct {
@@ -54,7 +55,7 @@ type Reconciler struct {
 	now        func() time.Time
 	recorder   events.EventRecorder
 
-	waiting sync.Map // names of requests, to the reason that they were last told to wait for
+	waiting sync.Map // names of requests, to the reason that was last reported
 }
 
 // Reconcile approves and signs a request, denies it, or has it wait.
@@ -79,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.waiting.Delete(csr.Name)
 		return requeueOnConflict(r.repairRecord(ctx, csr, addOn))
 	}
-	verdict := r.rules.Judge(csr, facts, r.now())
+	verdict := r.rules.Evaluate(csr, facts, r.now())
 	switch verdict.Decision {
 	case pki.Deny:
 		return requeueOnConflict(r.deny(ctx, csr, verdict))
@@ -222,7 +223,7 @@ func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.Certi
 	}
 	certificate, err := pki.ParseCertificates(csr.Status.Certificate)
 	if err != nil {
-		return nil //nolint:nilerr // somebody else's doing, and of no use to an agent
+		return nil //nolint:nilerr // another writer's, and of no use to an agent
 	}
 	records := pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation])
 	if slices.ContainsFunc(records, func(i pki.Issued) bool { return i.SHA256 == pki.Fingerprint(certificate[0]) }) ||
@@ -235,12 +236,12 @@ func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.Certi
 	}
 	issued, err := pki.RecordOf(csr.Status.Certificate, string(csr.UID), authorities.Trusted)
 	if err != nil {
-		return nil //nolint:nilerr // of a CA that nobody trusts any more
+		return nil //nolint:nilerr // of a CA that is not trusted any more
 	}
 	return r.record(ctx, addOn, issued)
 }
 
-// wait tells once for each reason why a request waits.
+// wait reports once for each reason why a request waits.
 func (r *Reconciler) wait(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn, v pki.Verdict) ctrl.Result {
 	if before, known := r.waiting.Swap(csr.Name, v.Reason); !known || before != v.Reason {
 		ctrl.LoggerFrom(ctx).Info("a request for a certificate of argocd-agent waits", "reason", v.Reason, "message", v.Message)

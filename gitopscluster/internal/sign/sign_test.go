@@ -59,19 +59,19 @@ func TestSigns(t *testing.T) {
 // all the same.
 func TestAnotherClusterIsDenied(t *testing.T) {
 	a := newArgo(t)
-	victim, hostile := a.cluster(), a.cluster()
+	victim, other := a.cluster(), a.cluster()
 	a.addOn(victim, 1)
-	a.addOn(hostile, 1)
+	a.addOn(other, 1)
 	for range pki.MaxRequests + 2 {
-		a.denied(a.ask(victim, 1, func(r *request) { r.as = hostile }))
+		a.denied(a.ask(victim, 1, func(r *request) { r.as = other }))
 	}
 	relayed := a.ask(victim, 1, func(r *request) {
-		r.as = hostile
+		r.as = other
 		r.csr.Annotations = map[string]string{operatorv1.CSRUsernameAnnotation: "system:open-cluster-management:" + victim + ":agent"}
 	})
 	a.denied(relayed)
 	a.denied(a.ask(victim, 1, func(r *request) { delete(r.csr.Labels, agent.CSRClusterLabel) }))
-	own := a.ask(hostile, 1, func(r *request) { r.template.Subject.CommonName = victim })
+	own := a.ask(other, 1, func(r *request) { r.template.Subject.CommonName = victim })
 	a.pending(csrs{"the subject of another cluster": own})
 	if got := a.records(victim); len(got) > 0 {
 		t.Errorf("there is a record of a certificate: %+v", got)

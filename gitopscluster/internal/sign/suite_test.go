@@ -111,7 +111,7 @@ func newArgo(t *testing.T) *argo {
 	a := &argo{t: t, namespace: unique("argocd")}
 	a.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: a.namespace}})
 	a.ca()
-	a.options = Options{Namespaces: []string{a.namespace}, Relay: "system:serviceaccount:hub:relay", Now: func() time.Time { return time.Now().Add(time.Duration(a.late.Load())) }}
+	a.options = Options{Namespaces: []string{a.namespace}, Now: func() time.Time { return time.Now().Add(time.Duration(a.late.Load())) }}
 	a.start()
 	return a
 }

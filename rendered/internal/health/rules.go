@@ -66,8 +66,8 @@ func ScrapeType(kind schema.GroupKind) workv1.FeedbackScrapeType {
 // rule holds CEL expressions over "object". None may fail on an object that its
 // controller has not seen yet.
 type rule struct {
-	healthy  string // true: it does what it is asked for
-	failed   string // true: it will not get there by itself; "": that cannot be told
+	healthy  string // true: it does what its spec wants
+	failed   string // true: it will not get there by itself; "": that cannot be seen
 	message  string // a string, shown while it is not healthy
 	workload bool
 }
@@ -76,7 +76,7 @@ const (
 	conditions = "object.?status.?conditions.orValue([])"
 	observed   = "object.?status.?observedGeneration.orValue(0) >= object.metadata.generation"
 	replicas   = "object.?spec.?replicas.orValue(1)"
-	// replicaFailure tells that pods cannot be created, for a quota or a policy.
+	// replicaFailure says that pods cannot be created, for a quota or a policy.
 	replicaFailure = conditions + ".exists(c, c.type == 'ReplicaFailure' && c.status == 'True')"
 )
 

@@ -12,9 +12,9 @@ import (
 )
 
 // Types knows of each kind its resource and its scope, without asking any API
-// server: the managed cluster's cannot be asked. What Kubernetes itself serves is
+// server: the managed cluster's cannot be read. What Kubernetes itself serves is
 // known; of other kinds, CustomResourceDefinitions in the same render and the
-// Application's parameters tell.
+// Application's parameters say.
 type Types struct {
 	resources     map[schema.GroupKind]string
 	clusterScoped map[schema.GroupKind]bool

@@ -30,7 +30,7 @@ type Work struct {
 
 // Options say whose works these are and what limits them.
 type Options struct {
-	Application string // as Argo CD tells it to a plugin
+	Application string // as Argo CD passes it to a plugin
 	Cluster     string // the works' namespace
 
 	Types           *manifest.Types

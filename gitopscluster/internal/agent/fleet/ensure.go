@@ -175,7 +175,7 @@ func (f *Fleet) cluster(ctx context.Context, name string) (*clusterv1.ManagedClu
 	return cluster, nil
 }
 
-// find returns what is called name in a cluster's namespace, whoever made it, by way of
+// find returns what is called name in a cluster's namespace, whichever client made it, by way of
 // the cache: what is not there lacks our label, or is too new.
 func find[T client.Object](ctx context.Context, f *Fleet, cluster, name string, o T) (T, error) {
 	err := f.objects.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
@@ -208,10 +208,10 @@ func kind(o client.Object) string {
 	return "ManagedClusterAddOn"
 }
 
-// foreign says so when an object was made by somebody else.
+// foreign says so when an object was made by another client.
 func foreign(o client.Object) string {
 	if agent.IsOurs(o) {
 		return ""
 	}
-	return fmt.Sprintf("%s %s/%s was made by another client and is left alone; delete or rename it", kind(o), o.GetNamespace(), o.GetName())
+	return fmt.Sprintf("%s %s/%s was made by another client and is not changed; delete or rename it", kind(o), o.GetNamespace(), o.GetName())
 }

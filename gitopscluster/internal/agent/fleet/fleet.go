@@ -33,8 +33,10 @@ import (
 const fieldOwner = "multicluster-integrations-agent"
 
 // The one ClusterManagementAddOn that matters is read by its name.
-// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons/status,verbs=patch
+// The name of the add-ons is the same everywhere.
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,verbs=list;watch;create
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,resourceNames=mci-argocd-agent,verbs=get;patch;delete
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons/status,resourceNames=mci-argocd-agent,verbs=patch
 // +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=clustermanagementaddons,resourceNames=mci-argocd-agent,verbs=list;watch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
@@ -89,7 +91,7 @@ func Reading(c client.Client) *Fleet {
 // Reader reads add-ons and works with our label.
 func (f *Fleet) Reader() client.Reader { return f.objects }
 
-// Sources tell a controller of everything that [Fleet.Ensure] and [Fleet.Leave] depend on:
+// Sources send a controller everything that [Fleet.Ensure] and [Fleet.Leave] depend on:
 // requests is called with the cluster.
 func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []source.Source {
 	of := func(o client.Object) []reconcile.Request { return requests(o.GetNamespace()) }

@@ -23,14 +23,15 @@ import (
 // one before is proven: the work is gone, and with it the agent and its rights; the
 // add-on is gone; the client certificate's key is gone. Applications and what they
 // deployed stay. Until it is done, waitingFor says for what. With abandoned a cluster
-// that the hub hears nothing of, or that is no more, is let go without proof.
+// that is not available, or not accepted any more, is released without proof, and one that
+// is deleted in any case.
 func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done bool, waitingFor string, err error) {
 	managed, err := f.cluster(ctx, cluster)
 	if err != nil {
 		return false, "", err
 	}
 	state := status.ClusterOf(cluster, managed)
-	if !state.Exists || abandoned && !state.Available {
+	if !state.Exists || abandoned && (!state.Available || !managed.Spec.HubAcceptsClient) {
 		return f.abandon(ctx, cluster)
 	}
 	work, err := own(ctx, f, cluster, agent.WorkName, &workv1.ManifestWork{})
@@ -52,7 +53,7 @@ func (f *Fleet) Leave(ctx context.Context, cluster string, abandoned bool) (done
 }
 
 // removeKey goes on once the agent is gone. The work that looks for the key is there
-// before the add-on goes: else nobody would know after a restart that there is something
+// before the add-on goes: else nothing would show after a restart that there is something
 // left to prove.
 func (f *Fleet) removeKey(ctx context.Context, cluster status.Cluster, addOn *addonv1alpha1.ManagedClusterAddOn, look *workv1.ManifestWork) (bool, string, error) {
 	key := waiting("its registration agent to remove Secret "+agent.ClientSecretName+"; if that one has restarted meanwhile, delete the Secret on the cluster", cluster)
@@ -72,11 +73,11 @@ func (f *Fleet) removeKey(ctx context.Context, cluster status.Cluster, addOn *ad
 	case look == nil:
 		return true, "", nil
 	case !look.DeletionTimestamp.IsZero():
-		return false, waiting("its work agent to let go of ManifestWork "+agent.LeavingWorkName, cluster), nil
+		return false, waiting("its work agent to release ManifestWork "+agent.LeavingWorkName, cluster), nil
 	case !agent.KeyGone(look):
 		return false, key, nil
 	}
-	return false, waiting("its work agent to let go of ManifestWork "+agent.LeavingWorkName, cluster), f.delete(ctx, look)
+	return false, waiting("its work agent to release ManifestWork "+agent.LeavingWorkName, cluster), f.delete(ctx, look)
 }
 
 func waiting(what string, cluster status.Cluster) string {
@@ -87,10 +88,10 @@ func waiting(what string, cluster status.Cluster) string {
 	if !cluster.Since.IsZero() {
 		since = " since " + cluster.Since.UTC().Format(time.RFC3339)
 	}
-	return "managed cluster " + cluster.Name + " is not heard of" + since + ": waiting for " + what
+	return "managed cluster " + cluster.Name + " is not available" + since + ": waiting for " + what
 }
 
-// abandon deletes everything at once and waits for nothing: there is nobody to prove it.
+// abandon deletes everything at once and waits for nothing: nothing reports any more.
 func (f *Fleet) abandon(ctx context.Context, cluster string) (bool, string, error) {
 	for _, step := range []struct {
 		name string
@@ -105,7 +106,7 @@ func (f *Fleet) abandon(ctx context.Context, cluster string) (bool, string, erro
 	return true, "", nil
 }
 
-// remove deletes what is called name if it is there, as from tells, and ours.
+// remove deletes what is called name if it is there, as from has it, and ours.
 func (f *Fleet) remove(ctx context.Context, cluster, name string, o client.Object, from client.Reader) error {
 	err := from.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
 	if apierrors.IsNotFound(err) {

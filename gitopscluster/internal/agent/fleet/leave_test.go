@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -110,7 +111,7 @@ func TestLeavingOrder(t *testing.T) {
 		t.Fatal("a key that is there was taken for gone")
 	}
 	r.apply(agent.LeavingWorkName, nil, false)
-	r.waitsWith("let go of ManifestWork " + agent.LeavingWorkName)
+	r.waitsWith("release ManifestWork " + agent.LeavingWorkName)
 	r.release(agent.LeavingWorkName)
 	r.goes()
 	var order []string
@@ -156,7 +157,7 @@ func TestUnreachableClusterIsListedUntilAbandoned(t *testing.T) {
 		return s.Reason == agent.ReasonClusterUnavailable && !s.Connected && s.Deployed
 	})
 	r.leave(false)
-	r.waitsWith("is not heard of since")
+	r.waitsWith("is not available since")
 	r.leave(true)
 	r.goes()
 	if w := r.work(); w.UID == "" || w.DeletionTimestamp.IsZero() {
@@ -221,4 +222,17 @@ func TestRemovedClusterIsLetGo(t *testing.T) {
 			t.Errorf("ManifestWork %s is still there", name)
 		}
 	}
+}
+
+// A cluster that is not accepted any more may be compromised: it keeps its lease and its
+// work, and cannot hold the hub up.
+func TestAbandon_releasesAClusterThatIsNotAccepted(t *testing.T) {
+	r := newRig(t)
+	r.await("the work", written)
+	r.claim(agent.WorkName)
+	r.leave(true)
+	r.waitsWith("ManifestWork " + agent.WorkName)
+	testkit.Edit(t, hub.client, r.cluster(), func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
+	r.goes()
+	r.release(agent.WorkName)
 }

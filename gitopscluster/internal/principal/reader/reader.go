@@ -1,14 +1,14 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package reader reads what package principal judges.
+// Package reader reads what package principal evaluates.
 package reader
 
 import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -41,8 +41,7 @@ type Reader struct {
 	cached, live client.Reader
 	now          func() time.Time
 
-	mu       sync.Mutex
-	noRoutes time.Time // when there was no such kind
+	noRoutes atomic.Int64 // when there was no such kind, as Unix time
 }
 
 // New returns a reader. cached holds [Caches], live reads past every cache.
@@ -72,12 +71,12 @@ func trim(in any) (any, error) {
 	if Relevant(o) {
 		return in, nil
 	}
-	bare := metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
+	metadata := metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
 	switch in.(type) {
 	case *corev1.Service:
-		return &corev1.Service{ObjectMeta: bare}, nil
+		return &corev1.Service{ObjectMeta: metadata}, nil
 	case *appsv1.Deployment:
-		return &appsv1.Deployment{ObjectMeta: bare}, nil
+		return &appsv1.Deployment{ObjectMeta: metadata}, nil
 	}
 	return in, nil
 }
@@ -98,30 +97,28 @@ func (r *Reader) Read(ctx context.Context, namespace string) (principal.Seen, er
 	if err := r.cached.List(ctx, &deployments, client.InNamespace(namespace)); err != nil {
 		return principal.Seen{}, fmt.Errorf("list Deployments in %s: %w", namespace, err)
 	}
-	params := &corev1.ConfigMap{}
-	err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: principal.ParamsName}, params)
-	if client.IgnoreNotFound(err) != nil {
-		return principal.Seen{}, fmt.Errorf("get ConfigMap %s/%s: %w", namespace, principal.ParamsName, err)
+	params := map[string]map[string]string{}
+	for _, name := range principal.ParamsOf(deployments.Items) {
+		config := &corev1.ConfigMap{}
+		if err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, config); client.IgnoreNotFound(err) != nil {
+			return principal.Seen{}, fmt.Errorf("get ConfigMap %s/%s: %w", namespace, name, err)
+		}
+		params[name] = config.Data
 	}
 	routes, err := r.routes(ctx, namespace)
-	return principal.Seen{Services: services.Items, Deployments: deployments.Items, Params: params.Data, Routes: routes}, err
+	return principal.Seen{Services: services.Items, Deployments: deployments.Items, Params: params, Routes: routes}, err
 }
 
-// routes lists OpenShift's Routes. A hub that does not know them is not asked again soon.
+// routes lists OpenShift's Routes. A hub that does not know them is not read again soon.
 func (r *Reader) routes(ctx context.Context, namespace string) ([]principal.Route, error) {
-	r.mu.Lock()
-	wait := r.now().Sub(r.noRoutes) < noRoutesFor
-	r.mu.Unlock()
-	if wait {
+	if r.now().Sub(time.Unix(r.noRoutes.Load(), 0)) < noRoutesFor {
 		return nil, nil
 	}
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "route.openshift.io", Version: "v1", Kind: "RouteList"})
 	err := r.live.List(ctx, list, client.InNamespace(namespace), client.Limit(maxRoutes), client.MatchingLabels{"app.kubernetes.io/part-of": "argocd-agent"})
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-		r.mu.Lock()
-		r.noRoutes = r.now()
-		r.mu.Unlock()
+		r.noRoutes.Store(r.now().Unix())
 		return nil, nil
 	}
 	if err != nil {

@@ -12,11 +12,13 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-// Ask is what one GitOpsCluster asks for.
-type Ask struct {
+// Spec is what one GitOpsCluster asks for.
+type Spec struct {
 	Owner   types.NamespacedName
 	Created time.Time
 	// ArgoNamespace is the namespace of the hub's Argo CD.
@@ -51,8 +53,8 @@ type Agent struct {
 	RestartPrincipal bool
 }
 
-// Answer is what became of it.
-type Answer struct {
+// Status is what became of it.
+type Status struct {
 	Principal principal.Found
 	// PrincipalProblems and CertificateProblems belong to one condition each.
 	PrincipalProblems, CertificateProblems []principal.Problem
@@ -66,9 +68,16 @@ type Answer struct {
 	Plan []agent.Write
 }
 
-// older orders asks: the older GitOpsCluster has a cluster's agent.
-func older(a, b Ask) int {
-	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
+// older orders specs: a GitOpsCluster in the namespace of its Argo CD comes before others,
+// then the older one. The first has a cluster's agent.
+func older(a, b Spec) int {
+	elsewhere := func(s Spec) int {
+		if s.Owner.Namespace == s.ArgoNamespace {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(elsewhere(a)-elsewhere(b), a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
 }
 
 // task is what is to be done about the agent of one cluster.
@@ -109,4 +118,23 @@ func planned(writes []certificates.Write) []agent.Write {
 		all = append(all, agent.Write(w))
 	}
 	return all
+}
+
+// Options of [Setup].
+type Options struct {
+	// Namespaces are those of the hub's Argo CDs.
+	Namespaces []string
+	// CALife and Lifetime of certificates, 0: the defaults.
+	CALife, Lifetime time.Duration
+	// Limit is how many clusters get a new certificate at a time.
+	Limit limit.Limit
+	// SecretDigest returns the digest of the config in a cluster's Secret, "" when it has none.
+	SecretDigest func(namespace, cluster string) string
+	// Changed is called when the answers of an Argo CD's GitOpsClusters have changed,
+	// Reshaped when the Secrets of clusters have to be looked at.
+	Changed  func(namespace string)
+	Reshaped func(clusters ...string)
+	// Abandoned is called when a cluster was abandoned, with the certificates
+	// that it may have kept.
+	Abandoned func(owner types.NamespacedName, cluster string, kept []pki.Issued)
 }

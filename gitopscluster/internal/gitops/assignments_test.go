@@ -29,12 +29,10 @@ func (a *leavingAgents) Has(types.NamespacedName, string, string) bool { return 
 // the agent or of its Secret: it would be registered anew, and get another agent, until
 // the grace period is over; nor when its Placement cannot be read. It is when it is
 // selected again, and leaves then in the same way.
-func TestLetGoIsFinalUntilSelectedAgain(t *testing.T) {
+func TestReleased_clusterStaysReleasedUntilSelectedAgain(t *testing.T) {
 	agents := &leavingAgents{}
-	stopped := make(chan struct{})
-	close(stopped)
 	r := &Reconciler{
-		roster: NewRoster(""), agents: agents, stop: stopped, options: Options{RemovalLimit: limit.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
+		assignments: NewAssignments(""), agents: agents, options: Options{RemovalLimit: limit.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
 	}
 	owner := types.NamespacedName{Namespace: "argocd", Name: "fleet"}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.GitOpsClustersAnnotation: owner.String()}}}
@@ -63,10 +61,10 @@ func TestLetGoIsFinalUntilSelectedAgain(t *testing.T) {
 			f.selected = map[string]*clusterv1.ManagedCluster{"cluster1": {}}
 		}
 		holds, _ := r.holds(owner, f, time.Now())
-		if err := r.updateRoster(t.Context(), owner, f, r.keep(owner, f, holds)); err != nil {
+		if err := r.assign(t.Context(), owner, f, r.keep(owner, f, holds)); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.roster.Want("argocd", "cluster1"); got.Registered != step.want {
+		if got := r.assignments.Want("argocd", "cluster1"); got.Registered != step.want {
 			t.Errorf("%s: registered is %t", step.what, got.Registered)
 		}
 	}

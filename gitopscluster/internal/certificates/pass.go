@@ -1,0 +1,33 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"time"
+)
+
+// Times of the next look, which is taken when nothing happens before.
+const (
+	nextLook    = 10 * time.Minute
+	waitingLook = 20 * time.Second
+	// patience is how long a change of the CA may take before it is a problem.
+	patience = time.Hour
+)
+
+// pass is one look at everything.
+type pass struct {
+	keeper *Keeper
+	wanted Wanted
+	now    time.Time
+	state  State
+	// own is set when at least one of the Secrets is ours.
+	own bool
+	// blocked is set when the principal had better not be restarted.
+	blocked bool
+}
+
+// lookAt has the next look taken no later than at a time.
+func (p *pass) lookAt(when time.Time) {
+	p.state.NextLook = min(p.state.NextLook, max(when.Sub(p.now), time.Second))
+}

@@ -1,0 +1,59 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Names of the Secrets, which argocd-agent gives them.
+const (
+	caName    = "argocd-agent-ca"
+	leafName  = "argocd-agent-principal-tls"
+	proxyName = "argocd-agent-resource-proxy-tls"
+	tokenName = "argocd-agent-jwt" //nolint:gosec // a name
+)
+
+var names = []string{caName, leafName, proxyName, tokenName}
+
+// Keys of their data; nextCertificate and nextKey are ours, the principal ignores them.
+const (
+	trusted         = "ca.crt"
+	nextCertificate = "next.crt"
+	nextKey         = "next.key"
+	tokenKey        = "jwt.key"
+)
+
+// rotatedAnnotation on the CA's Secret holds the value that last requested a new CA.
+const rotatedAnnotation = contract.KeyPrefix + "rotated-ca"
+
+const fieldOwner = "multicluster-integrations-certificates"
+
+// ErrNoSigner says that there is no CA that can sign.
+var ErrNoSigner = errors.New("there is no CA with a key")
+
+func isOwn(secret *corev1.Secret) bool {
+	return secret.Annotations[contract.RegisteredByAnnotation] == contract.RegisteredBy
+}
+
+// get returns a Secret, nil when there is none.
+func get(ctx context.Context, reader client.Reader, namespace, name string) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get Secret %s/%s: %w", namespace, name, err)
+	}
+	if err != nil {
+		return nil, nil //nolint:nilerr // there is none, which is no error here
+	}
+	return secret, nil
+}

@@ -1,0 +1,149 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
+)
+
+const (
+	reasonLooking          = "Looking"
+	reasonDelivering       = "Delivering"
+	reasonClustersConflict = "ClustersConflict"
+)
+
+// deployReasons are those of an agent's state that belong to AgentsDeployed.
+var deployReasons = []string{agent.ReasonAddOnNameTaken, agent.ReasonImageUnknown, agent.ReasonBadManifests, agent.ReasonWorkNotApplied}
+
+// addAgents adds to facts what is known of the agents.
+func addAgents(status agents.Status, known bool, f found, facts *intent.Facts) {
+	for cluster, waitingFor := range status.Leaving {
+		if facts.AgentsLeaving == nil {
+			facts.AgentsLeaving = map[string]string{}
+		}
+		facts.AgentsLeaving[cluster] = waitingFor
+	}
+	if f.intent.Agent == nil || f.intent.Refusal != nil {
+		return
+	}
+	if !known {
+		facts.Agents = []metav1.Condition{condition(v1beta1.ConditionPrincipalFound, metav1.ConditionFalse, reasonLooking, "gitopscluster is looking for the principal; if this lasts, see its log")}
+		return
+	}
+	p := status.Principal
+	facts.Principal = &v1beta1.PrincipalStatus{Address: p.Address, Port: p.Port, Source: p.Source, Image: p.Image, Version: p.Version}
+	facts.Agents = []metav1.Condition{
+		conditionOf(v1beta1.ConditionPrincipalFound, status.PrincipalProblems, fmt.Sprintf("agents dial %s:%d, which is from %s", p.Address, p.Port, p.Source)+autonomous(f.intent.Agent.Mode)),
+		conditionOf(v1beta1.ConditionCertificatesReady, status.CertificateProblems, "CA, certificates and token key of the principal are there, valid and trusted"),
+	}
+	deployed, connected := countAgents(f, status, facts)
+	facts.Agents = append(facts.Agents, deployed, connected)
+	for _, w := range status.Plan {
+		facts.Plan = append(facts.Plan, v1beta1.PlannedWrite(w))
+	}
+}
+
+// recordAbandoned records an Event about the certificates that a cluster may have kept
+// which was abandoned: the principal takes them until they expire.
+func recordAbandoned(recorder events.EventRecorder, owner types.NamespacedName, cluster string, kept []pki.Issued) {
+	var until []string
+	for _, c := range kept {
+		if c.Expires.After(time.Now()) {
+			until = append(until, fmt.Sprintf("%s until %s", c.SHA256, c.Expires.Format(time.RFC3339)))
+		}
+	}
+	if len(until) == 0 {
+		return
+	}
+	o := &corev1.ObjectReference{APIVersion: v1beta1.GroupVersion.String(), Kind: v1beta1.Kind, Namespace: owner.Namespace, Name: owner.Name}
+	recorder.Eventf(o, nil, corev1.EventTypeWarning, "AgentAbandoned", "Leave",
+		"cluster %s was let go of without proof that its key is gone, and the principal takes its client certificates (SHA-256 %s); to cut it off before, ask for a new CA with annotation %s",
+		cluster, strings.Join(until, ", "), intent.RotateCAAnnotation)
+}
+
+// autonomous says what the hub is to autonomous agents.
+func autonomous(mode string) string {
+	if mode != agent.ModeAutonomous {
+		return ""
+	}
+	return "; the agents are autonomous: Applications are written on the clusters, and their copies on the hub, in namespaces called like the clusters, are read-only but for sync and terminate"
+}
+
+// countAgents counts agents, and returns the conditions about them.
+func countAgents(f found, status agents.Status, facts *intent.Facts) (deployed, connected metav1.Condition) {
+	deployed = condition(v1beta1.ConditionAgentsDeployed, metav1.ConditionTrue, intent.ReasonAsExpected, "every cluster runs the agent that is wanted")
+	connected = condition(v1beta1.ConditionAgentsConnected, metav1.ConditionTrue, intent.ReasonAsExpected, "the principal has let every agent in")
+	worse := func(c *metav1.Condition, cluster, reason, message string) {
+		if c.Status == metav1.ConditionTrue {
+			*c = condition(c.Type, metav1.ConditionFalse, reason, "cluster "+cluster+": "+message)
+		}
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(f.selected)) {
+		if owner, taken := status.Conflicts[cluster]; taken {
+			worse(&deployed, cluster, reasonClustersConflict, fmt.Sprintf("its agent belongs to GitOpsCluster %s, which is older; take the cluster out of one of the two Placements", owner))
+			continue
+		}
+		s := status.Agents[cluster]
+		if s.Deployed {
+			facts.Clusters.Deployed++
+		}
+		if s.Connected {
+			facts.Clusters.Connected++
+			continue
+		}
+		waitingFor := s.WaitingFor
+		if waitingFor == "" {
+			waitingFor = "ManifestWork"
+		}
+		facts.Waits = append(facts.Waits, v1beta1.ClusterWait{Cluster: cluster, For: waitingFor})
+		message := s.Message
+		if message == "" {
+			message = "waiting for " + waitingFor + "; if this lasts, look at ManifestWork " + cluster + "/" + agent.WorkName
+		}
+		switch {
+		case slices.Contains(deployReasons, s.Reason):
+			worse(&deployed, cluster, s.Reason, message)
+		case s.Reason == "" || !s.Deployed && s.Reason == agent.ReasonNotConnected:
+			worse(&deployed, cluster, reasonDelivering, message)
+		}
+		reason := s.Reason
+		if reason == "" || slices.Contains(deployReasons, reason) {
+			reason = agent.ReasonNotConnected
+		}
+		worse(&connected, cluster, reason, message)
+	}
+	return deployed, connected
+}
+
+// conditionOf is a condition that is True unless a problem is more than a warning.
+func conditionOf(kind string, problems []principal.Problem, fine string) metav1.Condition {
+	messages := []string{fine}
+	for _, p := range problems {
+		if !p.Warning {
+			return condition(kind, metav1.ConditionFalse, p.Reason, p.Message)
+		}
+		messages = append(messages, p.Reason+": "+p.Message)
+	}
+	return condition(kind, metav1.ConditionTrue, intent.ReasonAsExpected, strings.Join(messages, ". "))
+}
+
+func condition(kind string, is metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: is, Reason: reason, Message: message}
+}
