@@ -20,7 +20,9 @@ import (
 // cluster is the one that the work is for.
 func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
 	facts := Read(work)
-	return facts.Observe(cluster)
+	o := facts.Observe(cluster)
+	o.Work = work.UID
+	return o
 }
 
 // read takes over what the agent reported of the Application.

@@ -35,7 +35,7 @@ func (s *lastApplied) same(work *manifestcache.Cached, want string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last, there := s.written[work.UID]
-	hash := work.Kept.Spec().Hash
+	hash := work.Stored.Hash
 	if hash == want {
 		if there && last.generation <= work.Generation {
 			delete(s.written, work.UID) // it was stored as it is

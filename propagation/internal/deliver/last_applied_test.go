@@ -43,8 +43,8 @@ func TestRestartWritesNothing(t *testing.T) {
 // changes, on either side.
 func TestSettled(t *testing.T) {
 	cached := func(generation int64, hash string) *manifestcache.Cached {
-		work, _ := manifestcache.Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation}}, manifestcache.SpecFacts{Hash: hash})
-		return work.Cached()
+		work, _ := manifestcache.Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{UID: "u", Generation: generation}}, &manifestcache.Stored{Hash: hash})
+		return work
 	}
 	answer := &metav1.ObjectMeta{UID: "u", Generation: 2}
 	for name, c := range map[string]struct {

@@ -297,14 +297,14 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 		if !ok || !ok2 {
 			return true
 		}
-		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
+		if app, ours := after.Application(); ours && !before.Facts.Applied && after.Facts.Applied {
 			wa.tracker.applied(app, wa.now())
-			if after.Stays() || wa.index.Several(app) || wa.ends(ctx, app) {
+			if after.Annotations[contract.OnWithdrawAnnotation] != "" || wa.index.Several(app) || wa.ends(ctx, app) {
 				return true // it, or the others, may go now
 			}
 		}
 		// What is only read, or was not to be taken over, is spoken of.
-		if after.Observed() || before.Refusal() != after.Refusal() {
+		if after.Annotations[contract.ObservedAnnotation] != "" || before.Refusal() != after.Refusal() {
 			return true
 		}
 		return answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)

@@ -116,7 +116,7 @@ func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, curren
 		return result, err
 	}
 	if patch == nil {
-		wr.tracker.unchanged(key, &current.ManifestWork, wr.now())
+		wr.tracker.unchanged(key, current, wr.now())
 		return result, nil
 	}
 	written, err := wr.patchWork(ctx, current, patch)
@@ -147,7 +147,7 @@ func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Cached, 
 	case apierrors.IsInvalid(err):
 		// A step may have failed only because the map or key it is about has gone.
 		now := &workv1.ManifestWork{}
-		if live := wr.live.Get(ctx, client.ObjectKeyFromObject(&current.ManifestWork), now); live == nil && now.ResourceVersion != current.ResourceVersion {
+		if live := wr.live.Get(ctx, client.ObjectKeyFromObject(current), now); live == nil && now.ResourceVersion != current.ResourceVersion {
 			err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
 		}
 	}
@@ -187,7 +187,7 @@ func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, sp
 }
 
 func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Cached, reason string, leaves bool) error {
-	err := wr.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
+	err := wr.client.Delete(ctx, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: work.Namespace, Name: work.Name}}, client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
