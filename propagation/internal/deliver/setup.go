@@ -31,7 +31,7 @@ import (
 func newWatcher(r *Reconciler) *watcher {
 	return &watcher{
 		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelled,
-		lastApplied: &r.lastApplied, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
+		tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
 	}
 }
 

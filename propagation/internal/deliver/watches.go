@@ -156,10 +156,9 @@ type watcher struct {
 	*gatherer
 	*identities
 	*reporter
-	unlabelled  *unlabelled
-	lastApplied *lastApplied
-	tracker     *tracker
-	swept       chan event.GenericEvent
+	unlabelled *unlabelled
+	tracker    *tracker
+	swept      chan event.GenericEvent
 }
 
 // watchAgents has Applications looked at when an agent that concerns them comes or goes.
@@ -341,11 +340,6 @@ func (wa *watcher) sweepOnce(ctx context.Context) error {
 		return fmt.Errorf("list Applications: %w", err)
 	}
 	works := wa.index.All()
-	there := make(map[types.UID]bool, len(works))
-	for _, work := range works {
-		there[work.GetUID()] = true
-	}
-	wa.lastApplied.prune(there)
 	for _, key := range mismatched(apps.Items, works) {
 		select {
 		case wa.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
