@@ -29,10 +29,11 @@ import (
 
 // newWatcher returns what leads changes to r.
 func newWatcher(r *Reconciler) *watcher {
-	return &watcher{
-		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelled,
-		tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
+	wa := &watcher{
+		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
 	}
+	wa.labels = &labels{gatherer: r.gatherer, enqueue: wa.enqueue}
+	return wa
 }
 
 // Setup adds delivery to mgr, of whose cache index is. It notes the refreshes that it sends in sent.
@@ -45,7 +46,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, se
 	g.withdrawals = withdrawals{budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})}
 	r := newReconciler(g, recorder, sent)
 	changes := newWatcher(r)
-	if err := changes.watch(ctx, mgr, r); err != nil {
+	if err := errors.Join(changes.watch(ctx, mgr, r), changes.labels.watch(mgr)); err != nil {
 		return err
 	}
 	if err := errors.Join(mgr.Add(manager.RunnableFunc(changes.sweep)), mgr.Add(g.withdrawals.Budget)); err != nil {

@@ -43,6 +43,7 @@ func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) e
 		For(&argocd.Application{}, builder.WithPredicates(wa.applicationChanged())).
 		WatchesRawSource(wa.withdrawals.Source()).
 		WatchesRawSource(source.Channel(wa.swept, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(wa.labels).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(wa.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(wa.applicationsOf), builder.WithPredicates(wa.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
@@ -156,9 +157,9 @@ type watcher struct {
 	*gatherer
 	*identities
 	*reporter
-	unlabelled *unlabelled
-	tracker    *tracker
-	swept      chan event.GenericEvent
+	labels  *labels
+	tracker *tracker
+	swept   chan event.GenericEvent
 }
 
 // watchAgents has Applications looked at when an agent that concerns them comes or goes.
@@ -280,16 +281,9 @@ func (wa *watcher) applicationChanged() predicate.Predicate {
 // workChanged lets through what tells us to write, to go on or to let go, and notes
 // when the agent has applied it. Plain feedback is the mirror's.
 func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
-	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool {
-		if app, named := manifestcache.ClaimantOf(e.Object); named {
-			wa.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
-		}
-		return true
-	}, DeleteFunc: func(e event.DeleteEvent) bool {
-		if app, named := manifestcache.ClaimantOf(e.Object); named && e.Object.GetDeletionTimestamp() == nil {
-			wa.unlabelled.note(app, client.ObjectKeyFromObject(e.Object))
-		}
-		return true
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		_, lost := lostOf(e.Object)
+		return !lost // labels has its Application reconciled
 	}, UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*manifestcache.Work)
 		after, ok2 := e.ObjectNew.(*manifestcache.Work)
@@ -331,6 +325,9 @@ func (wa *watcher) sweep(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
+		if _, err := wa.labels.restoreAll(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks", "again", wa.options.SweepInterval.String())
+		}
 	}
 }
 
@@ -341,13 +338,17 @@ func (wa *watcher) sweepOnce(ctx context.Context) error {
 	}
 	works := wa.index.All()
 	for _, key := range mismatched(apps.Items, works) {
-		select {
-		case wa.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
-		case <-ctx.Done():
-			return nil
-		}
+		wa.enqueue(ctx, key)
 	}
 	return nil
+}
+
+// enqueue has an Application reconciled.
+func (wa *watcher) enqueue(ctx context.Context, app types.NamespacedName) {
+	select {
+	case wa.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}}:
+	case <-ctx.Done():
+	}
 }
 
 // mismatched returns the Applications whose works are not where their annotation
