@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -35,13 +36,15 @@ import (
 // reconciled and at every sweep.
 type labels struct {
 	*gatherer
-	// enqueue has an Application reconciled.
-	enqueue func(context.Context, types.NamespacedName)
+	*identities
+	// queue is that of the Applications, once started is closed.
+	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
+	started chan struct{}
 }
 
-// lostWork is a work that has left the cache without being deleted first, and the
-// Application that it carried.
-type lostWork struct{ work, app types.NamespacedName }
+// lostWork is a work that has left the cache without being deleted first, the Application
+// that it carried, and what that was called on the managed cluster.
+type lostWork struct{ work, app, delivered types.NamespacedName }
 
 // watch adds the controller of the works that leave the cache.
 func (l *labels) watch(mgr ctrl.Manager) error {
@@ -53,9 +56,15 @@ func (l *labels) watch(mgr ctrl.Manager) error {
 	}
 	left := handler.TypedFuncs[client.Object, lostWork]{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[lostWork]) {
-			if app, lost := lostOf(e.Object); lost {
-				q.Add(lostWork{client.ObjectKeyFromObject(e.Object), app})
+			app, lost := lostOf(e.Object)
+			if !lost {
+				return
 			}
+			left := lostWork{work: client.ObjectKeyFromObject(e.Object), app: app}
+			if work, ok := e.Object.(*manifestcache.Work); ok {
+				left.delivered, _ = work.Delivers()
+			}
+			q.Add(left)
 		},
 	}
 	if err := c.Watch(source.TypedKind[client.Object](mgr.GetCache(), &workv1.ManifestWork{}, left)); err != nil {
@@ -71,13 +80,21 @@ func lostOf(work client.Object) (app types.NamespacedName, lost bool) {
 }
 
 // reconcile restores the label of a work. Its Application is reconciled when the cache has
-// the work again, or here when it is gone: it is not to be delivered once more beside it.
+// the work again, or here when it is gone, with those that want to be what it delivered: it
+// is not to be delivered once more beside it.
 func (l *labels) reconcile(ctx context.Context, lost lostWork) (ctrl.Result, error) {
 	restored, err := l.restore(ctx, lost.work)
-	if err == nil && restored == nil {
-		l.enqueue(ctx, lost.app)
+	if err != nil || restored != nil {
+		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, err
+	select {
+	case <-l.started:
+		for _, request := range append(l.contend(ctx, lost.work.Namespace, lost.delivered), reconcile.Request{NamespacedName: lost.app}) {
+			l.queue.Add(request)
+		}
+	case <-ctx.Done():
+	}
+	return ctrl.Result{}, nil
 }
 
 // restore puts the label back onto a work of ours; nil when it is none, or needs nothing.
@@ -125,8 +142,24 @@ func (l *labels) restoreAll(ctx context.Context) (restored []*workv1.ManifestWor
 	return restored, nil
 }
 
-// Start implements [source.Source].
-func (l *labels) Start(context.Context, workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+// Start implements [source.Source]: it restores the labels at every sweep but the first.
+func (l *labels) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	l.queue = queue
+	close(l.started)
+	go func() {
+		tick := time.NewTicker(l.options.SweepInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if _, err := l.restoreAll(ctx); err != nil && ctx.Err() == nil {
+				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks", "again", l.options.SweepInterval.String())
+			}
+		}
+	}()
 	return nil
 }
 

@@ -29,11 +29,10 @@ import (
 
 // newWatcher returns what leads changes to r.
 func newWatcher(r *Reconciler) *watcher {
-	wa := &watcher{
-		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
+	return &watcher{
+		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, labels: &labels{gatherer: r.gatherer, identities: r.identities, started: make(chan struct{})},
+		tracker: r.reporter.tracker, swept: make(chan event.GenericEvent),
 	}
-	wa.labels = &labels{gatherer: r.gatherer, enqueue: wa.enqueue}
-	return wa
 }
 
 // Setup adds delivery to mgr, of whose cache index is. It notes the refreshes that it sends in sent.

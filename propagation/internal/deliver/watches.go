@@ -325,9 +325,6 @@ func (wa *watcher) sweep(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if _, err := wa.labels.restoreAll(ctx); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks", "again", wa.options.SweepInterval.String())
-		}
 	}
 }
 
@@ -338,17 +335,13 @@ func (wa *watcher) sweepOnce(ctx context.Context) error {
 	}
 	works := wa.index.All()
 	for _, key := range mismatched(apps.Items, works) {
-		wa.enqueue(ctx, key)
+		select {
+		case wa.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}:
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	return nil
-}
-
-// enqueue has an Application reconciled.
-func (wa *watcher) enqueue(ctx context.Context, app types.NamespacedName) {
-	select {
-	case wa.swept <- event.GenericEvent{Object: &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}}:
-	case <-ctx.Done():
-	}
 }
 
 // mismatched returns the Applications whose works are not where their annotation
