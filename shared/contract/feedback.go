@@ -196,6 +196,13 @@ func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 	return f, ok
 }
 
+// IsStatusFeedback reports whether a feedback value of that name is one that
+// [ParseFeedback] reads.
+func IsStatusFeedback(name string) bool {
+	var f Feedback
+	return f.field(name) != nil || strings.HasPrefix(name, feedbackConditionPrefix)
+}
+
 // BoundFeedback returns the values that [ParseFeedback] and the follow-up of
 // requests read, each name once and each value as it is kept: messages and names of
 // limited length, codes that Argo CD knows, times that are times. An unknown code,

@@ -95,8 +95,8 @@ const (
 	// left out. A work whose operation is taken out again is thereby not mistaken
 	// for a change that the managed cluster has yet to apply.
 	ChangeGenerationAnnotation = group + "change-generation"
-	// StoredSpecAnnotation on a work is there when the API server does not store its
-	// spec as it was written: "<hash of the written one>/<hash of the stored one>".
+	// StoredSpecAnnotation on a work is there when the API server does not store a
+	// spec as it is written: "<hash of the written one>/<hash of the stored one>".
 	StoredSpecAnnotation = group + "stored-spec"
 	// ApplicationSpecAnnotation holds, on a work, the hash of the spec of the hub
 	// Application that it delivers: while the Application has another one, the change is

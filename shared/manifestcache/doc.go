@@ -10,16 +10,13 @@
 //
 //   - namespace, name, UID, resource version, generation, time of creation and of deletion:
 //     patches and deletes say of which version they are, and one work may follow another;
-//   - labels and annotations of the pull model: whose the work is, and what it carries. Of
-//     others only that there are some, since a patch must not remove them;
-//   - in place of the spec its [SpecFacts], for propagation: whether it is the wanted one;
-//   - of the status what package status reads of it: whether the work and its Application
-//     were applied, why not, when the managed cluster last said something, and the feedback.
+//   - labels and annotations of the pull model: whose the work is, and what it carries;
+//   - in the place of the spec what propagation compares before it writes: [Stored];
+//   - of the status the [status.Facts], and in [Extra] what only some works have.
 //
 // Owners, finalizers, managed fields, the spec, conditions and feedback of other manifests,
-// and why something is as it should be have no reader and are left out. [Work.ManifestWork]
-// gives all that is kept as a ManifestWork again, so that the packages that decide know
-// only that type. What a managed cluster wrote is bounded before anything of it is kept.
+// and why something is as it should be have no reader and are left out. What a managed
+// cluster wrote is bounded before anything of it is kept.
 //
 // Of an Application, [TrimApplication] keeps what [argocd.Application] has: spec, operation
 // and status are the bytes that the user or Argo CD wrote, since they are delivered,

@@ -51,12 +51,16 @@ func IndexFuncs() map[string]func(object any) ([]string, error) {
 			return nil, nil
 		},
 		byDelivered: func(object any) ([]string, error) {
-			if w, ok := object.(*Work); ok && w.deliveredNamespace != "" {
-				if app, ours := w.Application(); ours {
-					return []string{deliveredKey(w.Namespace, types.NamespacedName{Namespace: w.deliveredNamespace, Name: app.Name})}, nil
-				}
+			w, ok := object.(*Work)
+			if !ok || w.Stored.Delivers == nil {
+				return nil, nil
 			}
-			return nil, nil
+			_, ours := w.Application()
+			app, delivers := w.Delivers()
+			if !ours || !delivers {
+				return nil, nil
+			}
+			return []string{deliveredKey(w.Namespace, app)}, nil
 		},
 	}
 }
@@ -117,7 +121,7 @@ func (x *Index) Delivering(cluster string, app types.NamespacedName) ([]*Work, e
 	if err != nil {
 		return nil, err
 	}
-	same = slices.DeleteFunc(same, func(w *Work) bool { return w.Namespace != cluster || w.deliveredNamespace != "" })
+	same = slices.DeleteFunc(same, func(w *Work) bool { return w.Namespace != cluster || w.Stored.Delivers != nil })
 	others, err := x.find(byDelivered, deliveredKey(cluster, app), func(*Work) bool { return true })
 	return append(same, others...), err
 }

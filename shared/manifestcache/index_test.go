@@ -21,7 +21,7 @@ func carrying(cluster, name string, delivers *types.NamespacedName) *Work {
 	w, _ := Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: cluster, Name: name, UID: types.UID(cluster + name), Labels: map[string]string{contract.PullLabel: "true"},
 		Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app"},
-	}}, SpecFacts{Hash: "x", Delivers: delivers})
+	}}, &Stored{Hash: "x", Delivers: delivers})
 	return w
 }
 
@@ -105,12 +105,12 @@ func TestIndex(t *testing.T) {
 		w, _ := Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Namespace: fmt.Sprint("c", i%clusters), Name: fmt.Sprint("app-", i, "-1a2b3"), Labels: label,
 			Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: fmt.Sprint("app-", i)},
-		}}, SpecFacts{})
+		}}, nil)
 		works = append(works, w)
 	}
 	stranger, _ := Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "c0", Name: "stranger", Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app-1"},
-	}}, SpecFacts{})
+	}}, nil)
 	x := indexed(t, append(works, stranger)...)
 	for i, w := range works {
 		app := types.NamespacedName{Namespace: "team", Name: fmt.Sprint("app-", i)}

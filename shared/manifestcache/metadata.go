@@ -17,8 +17,8 @@ import (
 const maxMetadata = 4 << 10
 
 // own returns the members that the pull model gives a meaning to, as far as there is room:
-// those of this version first. others reports whether there are more.
-func own(all map[string]string, room *int, rejected *contract.Rejected) (kept map[string]string, others bool) {
+// those of this version first.
+func own(all map[string]string, room *int, rejected *contract.Rejected) (kept map[string]string) {
 	take := func(key string) {
 		value, there := all[key]
 		if _, have := kept[key]; !there || have {
@@ -42,5 +42,5 @@ func own(all map[string]string, room *int, rejected *contract.Rejected) (kept ma
 			take(key)
 		}
 	}
-	return kept, len(kept) < len(all)
+	return kept
 }

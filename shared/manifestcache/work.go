@@ -8,156 +8,100 @@ import (
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// Work is what is kept of a ManifestWork, in the informer's cache and elsewhere. It never
-// changes once [Compact] has made it. Fields that few works need are in rare.
+// Work is what is kept of a ManifestWork, in the informer's cache and elsewhere. It is
+// shared, and never changed once [Compact] has made it.
 type Work struct {
-	object // is nothing, and comes first so that it takes no room
-
-	// Namespace is the managed cluster's name.
-	Namespace, Name string
+	// ObjectMeta is without owners, finalizers and managed fields. Of labels and annotations
+	// it has those of the pull model, but for the annotations that are fields of Work, since
+	// no two works have the same: equal maps are one map.
+	metav1.ObjectMeta
 	// HubNamespace and HubName are those of the hub Application that the annotations name,
 	// empty for what can be no name.
 	HubNamespace, HubName string
 	// AppNamespace is the Application's on the managed cluster, once the agent has said it.
 	AppNamespace string
-	// Generation is that of the spec.
-	Generation int64
-
-	labels, annotations map[string]string // shared; of the annotations those that are no fields
-	deliveredNamespace  string            // where it is not HubNamespace; see noApplication
-	operationMessage    string
-
-	heard           int64 // the youngest time of a condition of the Application
-	appliedAt       int64 // the generation that the agent has applied, or could not
-	startedAt       int64
-	finishedAt      int64
-	reconciledAt    int64
-	resourceVersion uint64
-
-	uid, specHash   [16]byte
-	applicationSpec [8]byte // the annotation of the Application's spec
-	revision        [20]byte
-	created         uint32 // seconds
-
-	has                 has
-	health, sync, phase uint8 // see code
-	conditions          conditions
-
-	rare *rare
+	// Facts are what the agent has reported of the Application; see [Work.Observe].
+	Facts status.Facts
+	// Stored is what the writer of the work compares. It is empty where nothing is written.
+	Stored *Stored
+	// Extra is what only some works have. It is never nil.
+	Extra *Extra
 }
 
-// rare is what only some works have: texts that are not of the usual form, and what is
-// said of Applications that are not as they should be.
-type rare struct {
-	uid             types.UID
-	resourceVersion string
-	deleted         int64
-	request         string // an annotation, and no two are the same
-	specHash        string
-	baseHash        string
-	values          []value
-	reasons         []reason
-	// resource names the Application in the status when it is not the one in the
-	// annotations; failures are other manifests that could not be applied, the first
-	// of them, before, listed ahead of the Application.
-	resource *workv1.ManifestResourceMeta
-	failures []workv1.ManifestCondition
-	before   int
-}
+// Cached is a [Work] among those that are decided about.
+type Cached = Work
 
-// value is a feedback value.
-type value struct{ name, text string }
-
-// reason is why a condition is not True.
-type reason struct {
-	of         int
-	generation int64
-	reason     string
-	message    string
-}
-
-// has tells what there is of that whose field can be zero.
-type has uint16
-
-const (
-	hasCreated has = 1 << iota
-	hasUID
-	hasSpecHash
-	hasRevision
-	hasOperationMessage
-	hasHeard
-	hasApplication // in the status
-	hasOtherLabels // of others than the pull model
-	hasOtherAnnotations
-	hasDeletion
-	polls
-	hasApplicationSpec
-)
-
-func (h has) has(what has) bool { return h&what != 0 }
-
-// The conditions that are kept: the work's, then its Application's.
-const (
-	workApplied = iota
-	manifestApplied
-	manifestAvailable
-	feedbackSynced
-	conditionTypes
-)
-
-var conditionNames = [conditionTypes]string{workv1.WorkApplied, workv1.ManifestApplied, workv1.ManifestAvailable, "StatusFeedbackSynced"}
-
-// conditions are their statuses, two bits each.
-type conditions uint8
-
-const (
-	conditionAbsent conditions = iota
-	conditionTrue
-	conditionFalse
-	conditionUnknown // and whatever else may be written there
-)
-
-func (c conditions) status(of int) conditions { return c >> (2 * of) & 3 }
-
-func (c *conditions) set(of int, status conditions) { *c = *c&^(3<<(2*of)) | status<<(2*of) }
-
-var statusNames = [...]metav1.ConditionStatus{conditionTrue: metav1.ConditionTrue, conditionFalse: metav1.ConditionFalse, conditionUnknown: metav1.ConditionUnknown}
-
-// noApplication stands for a delivered namespace when the work delivers no Application of
-// the hub Application's name. It is no legal namespace.
-const noApplication = "-"
-
-// SpecFacts is what is kept of a ManifestWork's spec.
-type SpecFacts struct {
+// Stored is what is kept of a ManifestWork for those who write it.
+type Stored struct {
 	// Hash identifies the spec, and BaseHash the spec without its request: it is empty
-	// when there is none, or when no reader wants to know.
+	// when there is none.
 	Hash, BaseHash string
+	// ApplicationSpec is the annotation of the Application's spec.
+	ApplicationSpec string
+	// Delivers is the Application in the spec, empty when none of its manifests is one. It is
+	// nil when the spec has no manifests, and in a Work when it is called as on the hub.
+	Delivers *types.NamespacedName
 	// Polls: the agent is told to poll the Application, not to watch it.
 	Polls bool
-	// Delivers is the Application in the spec, empty when none of its manifests is one,
-	// and nil when it has no manifests.
-	Delivers *types.NamespacedName
+	// Labelled and Annotated: the work has labels and annotations, be they of others than the
+	// pull model.
+	Labelled, Annotated bool
 }
+
+// Extra is what only works with a request, with a problem, or that only observe have.
+type Extra struct {
+	// Request is the annotation of the one-time request.
+	Request string
+	// Refusal is nil when the agent could apply the Application, or has not tried.
+	Refusal *Refusal
+	// Missing: the agent cannot read the Application.
+	Missing bool
+	// Values are feedback values that are not of the status.
+	Values []Value
+}
+
+// Refusal is why the agent could not apply the Application, and at which generation.
+type Refusal struct {
+	Message    string
+	Generation int64
+}
+
+// Value is a feedback value.
+type Value struct{ Name, Text string }
+
+// Informers, handlers and predicates take a Work for an object.
+var _ interface {
+	metav1.Object
+	runtime.Object
+} = &Work{}
+
+// GetObjectKind implements [runtime.Object].
+func (w *Work) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject returns the work itself, which never changes.
+func (w *Work) DeepCopyObject() runtime.Object { return w }
 
 // Application returns the hub Application that a work of ours carries. Label and
 // annotations decide whether it is ours, never the name.
 func (w *Work) Application() (app types.NamespacedName, ours bool) {
 	app, named := w.Claimant()
-	return app, named && w.labels[contract.PullLabel] == "true"
+	return app, named && w.Labels[contract.PullLabel] == "true"
 }
 
 // Claimant returns the hub Application that the annotations name, whether or not the work
 // still has the label by which caches select works.
 func (w *Work) Claimant() (app types.NamespacedName, named bool) {
 	app = types.NamespacedName{
-		Namespace: cmp.Or(w.HubNamespace, w.annotations[contract.HubNamespaceAnnotation]), // one that can be no name
-		Name:      cmp.Or(w.HubName, w.annotations[contract.HubNameAnnotation]),
+		Namespace: cmp.Or(w.HubNamespace, w.Annotations[contract.HubNamespaceAnnotation]), // one that can be no name
+		Name:      cmp.Or(w.HubName, w.Annotations[contract.HubNameAnnotation]),
 	}
 	return app, app.Namespace != "" && app.Name != ""
 }
@@ -165,10 +109,10 @@ func (w *Work) Claimant() (app types.NamespacedName, named bool) {
 // ApplicationSet returns the ApplicationSet that the work's Application is of. ok is false
 // for none, and for a work that is not ours.
 func (w *Work) ApplicationSet() (set types.NamespacedName, ok bool) {
-	if !contract.IsPulled(w.labels) {
+	if !contract.IsPulled(w.Labels) {
 		return set, false
 	}
-	return setIn(w.annotations[contract.HostingAnnotation], &contract.Rejected{})
+	return setIn(w.Annotations[contract.HostingAnnotation], &contract.Rejected{})
 }
 
 // setIn returns the ApplicationSet that an annotation names.
@@ -184,78 +128,79 @@ func setIn(annotation string, rejected *contract.Rejected) (set types.Namespaced
 // false when it delivers none under the name of the hub Application.
 func (w *Work) Delivers() (app types.NamespacedName, ok bool) {
 	app, named := w.Claimant()
-	switch {
-	case !named || w.deliveredNamespace == noApplication:
+	switch there := w.Stored.Delivers; {
+	case !named || there != nil && there.Name != app.Name:
 		return types.NamespacedName{}, false
-	case w.deliveredNamespace != "":
-		app.Namespace = w.deliveredNamespace
+	case there != nil:
+		return *there, true
 	}
 	return app, true
 }
 
+// Observe returns what can be said about the work's Application while its cluster is in
+// the given state.
+func (w *Work) Observe(cluster status.Cluster) status.Observation {
+	o := w.Facts.Observe(cluster)
+	o.Work = w.UID
+	return o
+}
+
+// Feedback returns the feedback value of that name, which is none of the status, "" for
+// none.
+func (w *Work) Feedback(name string) string {
+	for _, v := range w.Extra.Values {
+		if v.Name == name {
+			return v.Text
+		}
+	}
+	return ""
+}
+
+// Refusal returns why the agent could not apply the Application, "" when it could or has
+// not tried.
+func (w *Work) Refusal() string {
+	if w.Extra.Refusal == nil {
+		return ""
+	}
+	return w.Extra.Refusal.Message
+}
+
+// AllAnnotations returns a map of the caller's own with the annotations of the pull model,
+// also those that are fields.
+func (w *Work) AllAnnotations() map[string]string {
+	all := make(map[string]string, len(w.Annotations)+4)
+	maps.Copy(all, w.Annotations)
+	for key, value := range map[string]string{
+		contract.HubNamespaceAnnotation: w.HubNamespace, contract.HubNameAnnotation: w.HubName,
+		contract.RequestAnnotation: w.Extra.Request, contract.ApplicationSpecAnnotation: w.Stored.ApplicationSpec,
+	} {
+		if value != "" {
+			all[key] = value
+		}
+	}
+	return all
+}
+
+// SameMetadata reports whether two versions of a work have the same labels and annotations
+// of the pull model, and are both being deleted or both not.
+func (w *Work) SameMetadata(o *Work) bool {
+	return w.HubNamespace == o.HubNamespace && w.HubName == o.HubName && (w.DeletionTimestamp == nil) == (o.DeletionTimestamp == nil) &&
+		w.Extra.Request == o.Extra.Request && w.Stored.ApplicationSpec == o.Stored.ApplicationSpec &&
+		maps.Equal(w.Labels, o.Labels) && maps.Equal(w.Annotations, o.Annotations)
+}
+
 // ApplicationOf is [Work.Application] of any ManifestWork.
 func ApplicationOf(work metav1.Object) (app types.NamespacedName, ours bool) {
-	if w, cached := work.(*Work); cached {
-		return w.Application()
-	}
 	app, named := ClaimantOf(work)
 	return app, named && work.GetLabels()[contract.PullLabel] == "true"
 }
 
 // ClaimantOf is [Work.Claimant] of any ManifestWork.
 func ClaimantOf(work metav1.Object) (app types.NamespacedName, named bool) {
+	if w, cached := work.(*Work); cached {
+		return w.Claimant()
+	}
 	a := work.GetAnnotations()
 	app = types.NamespacedName{Namespace: a[contract.HubNamespaceAnnotation], Name: a[contract.HubNameAnnotation]}
 	return app, app.Namespace != "" && app.Name != ""
-}
-
-// Applied reports whether the agent has applied the work as it is.
-func (w *Work) Applied() bool {
-	return w.conditions.status(workApplied) == conditionTrue && w.appliedAt >= w.Generation
-}
-
-// CreatedBefore reports whether a work was created before another one, in whole seconds.
-func (w *Work) CreatedBefore(o *Work) bool { return w.created < o.created }
-
-// Observed reports whether the work only reads its Application.
-func (w *Work) Observed() bool { return w.annotations[contract.ObservedAnnotation] != "" }
-
-// Stays reports whether what the work delivers is to stay when it is deleted.
-func (w *Work) Stays() bool { return w.annotations[contract.OnWithdrawAnnotation] != "" }
-
-// Refusal returns why the agent could not apply the Application, "" when it could or has
-// not tried.
-func (w *Work) Refusal() string {
-	if c := w.condition(manifestApplied); c != nil && c.Status == metav1.ConditionFalse {
-		return c.Message
-	}
-	return ""
-}
-
-// Request returns the one-time request that the work carries, "" for none.
-func (w *Work) Request() string {
-	if w.rare == nil {
-		return ""
-	}
-	return w.rare.request
-}
-
-// Said returns the feedback value of that name, which is none that all works have, "" for
-// none.
-func (w *Work) Said(name string) string {
-	if w.rare != nil {
-		for _, v := range w.rare.values {
-			if v.name == name {
-				return v.text
-			}
-		}
-	}
-	return ""
-}
-
-// SameMetadata reports whether two versions of a work have the same labels and annotations
-// of the pull model, and are both being deleted or both not.
-func (w *Work) SameMetadata(o *Work) bool {
-	return w.HubNamespace == o.HubNamespace && w.HubName == o.HubName && w.Leaving() == o.Leaving() &&
-		w.Request() == o.Request() && w.applicationSpec == o.applicationSpec && maps.Equal(w.labels, o.labels) && maps.Equal(w.annotations, o.annotations)
 }

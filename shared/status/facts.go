@@ -6,7 +6,9 @@ package status
 import (
 	"bytes"
 	"cmp"
-	"reflect"
+	"strings"
+	"time"
+	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -15,40 +17,120 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// Facts is what a ManifestWork says by itself, whatever the state of its cluster:
-// small enough to keep one for every work of a fleet, and all that is needed when
-// only the cluster changes.
+// Facts is what a ManifestWork says by itself, whatever the state of its cluster: small
+// enough to keep one for every work of a fleet, and all that is needed when only the
+// cluster changes. The zero value is that of a work of which nothing is reported.
 type Facts struct {
-	reported Observation // as the managed cluster reports it
+	// texts are shared by all works that report the same.
+	texts    unique.Handle[texts]
+	revision string
+	// Times are in seconds, as Kubernetes writes them; 0 for none.
+	startedAt, finishedAt, reportedAt int64
+	// Applied: the agent has applied the work as it is.
+	Applied bool
+	// reported: the managed cluster has reported a status.
+	reported bool
 	// seen: the agent has tried to apply the current change.
 	seen bool
-	// failure is why it could not, empty when it could.
-	failure string
-	// unreadable is why the agent cannot read the Application, empty when it can.
-	unreadable string
 }
+
+// texts are what many works have in common: all works of an ApplicationSet that is as it
+// should be report the same but for revision and times.
+type texts struct {
+	health, healthMessage, sync, phase, operationMessage string
+	// conditions are types and messages in turns, each with a separator behind it that
+	// neither can have.
+	conditions string
+	// failure is why the agent could not apply the current change, unreadable why it cannot
+	// read the Application; empty when it could and can.
+	failure, unreadable string
+}
+
+const separator = "\x00"
 
 // Read returns the facts of a ManifestWork, which may be trimmed to what [Trim]
 // keeps and is not changed. Everything is bounded as in [Trim].
 func Read(work *workv1.ManifestWork) Facts {
-	f := Facts{reported: Observation{
-		Health: argocd.HealthUnknown,
-		Sync:   argocd.SyncUnknown,
-		Work:   work.UID,
-	}}
+	o := Nothing()
 	manifest := application(work)
 	if manifest != nil {
-		f.reported.read(manifest)
+		o.read(manifest)
+	}
+	t := texts{
+		health: o.Health, healthMessage: o.HealthMessage, sync: o.Sync,
+		phase: o.Operation.Phase, operationMessage: o.Operation.Message,
+	}
+	for _, c := range o.Conditions {
+		t.conditions += c.Type + separator + c.Message + separator
 	}
 	if c := unreadable(manifest); c != nil {
-		f.unreadable = reason(c.Message, c.Reason)
+		t.unreadable = reason(c.Message, c.Reason)
+	}
+	f := Facts{
+		revision: o.Revision, reported: o.Reported,
+		startedAt: seconds(o.Operation.StartedAt), finishedAt: seconds(o.Operation.FinishedAt),
+	}
+	if !o.ReportedAt.IsZero() {
+		f.reportedAt = o.ReportedAt.Unix()
 	}
 	applied := condition(work.Status.Conditions, workv1.WorkApplied)
 	f.seen = applied != nil && applied.ObservedGeneration >= changeGeneration(work)
+	f.Applied = applied != nil && applied.Status == metav1.ConditionTrue && applied.ObservedGeneration >= work.Generation
 	if f.seen && applied.Status == metav1.ConditionFalse {
-		f.failure = reason(applyFailures(work, applied), applied.Reason)
+		t.failure = reason(applyFailures(work, applied), applied.Reason)
 	}
+	f.texts = unique.Make(t)
 	return f
+}
+
+func (f *Facts) words() texts {
+	if f.texts == (unique.Handle[texts]{}) {
+		return texts{health: argocd.HealthUnknown, sync: argocd.SyncUnknown}
+	}
+	return f.texts.Value()
+}
+
+// Operation returns the last operation that the managed cluster has reported; without a
+// phase there is none.
+func (f *Facts) Operation() contract.OperationFeedback {
+	t := f.words()
+	return contract.OperationFeedback{Phase: t.phase, StartedAt: text(f.startedAt), FinishedAt: text(f.finishedAt), Message: t.operationMessage}
+}
+
+// observation returns what the managed cluster reports.
+func (f *Facts) observation() Observation {
+	t := f.words()
+	o := Observation{
+		Health: t.health, HealthMessage: t.healthMessage, Sync: t.sync, Revision: f.revision,
+		Operation: f.Operation(), Reported: f.reported,
+	}
+	if f.reportedAt != 0 {
+		o.ReportedAt = time.Unix(f.reportedAt, 0).UTC()
+	}
+	for rest := t.conditions; rest != ""; {
+		var c contract.Condition
+		c.Type, rest, _ = strings.Cut(rest, separator)
+		c.Message, rest, _ = strings.Cut(rest, separator)
+		o.Conditions = append(o.Conditions, c)
+	}
+	return o
+}
+
+// seconds returns a time that is RFC 3339, or none, in seconds.
+func seconds(text string) int64 {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return 0
+	}
+	return t.Unix()
+}
+
+// text is the opposite of seconds.
+func text(seconds int64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return stamp(time.Unix(seconds, 0))
 }
 
 // reason returns the agent's words, or what stands for them.
@@ -60,14 +142,14 @@ func reason(message, reason string) string {
 // Observe returns what can be said about the Application while its cluster is in
 // the given state.
 func (f *Facts) Observe(cluster Cluster) Observation {
-	o := f.reported
+	o, t := f.observation(), f.words()
 	switch {
 	case !cluster.Available:
 		o.Reason, o.Message = ClusterUnreachable, unreachable(&o, cluster)
 		o.unknown("last known health:")
 		o.Sync = argocd.SyncUnknown
-	case f.failure != "":
-		o.Reason, o.Message = ApplyFailed, "cluster "+cluster.Name+" could not apply the last change: "+f.failure
+	case t.failure != "":
+		o.Reason, o.Message = ApplyFailed, "cluster "+cluster.Name+" could not apply the last change: "+t.failure
 		o.unknown("health before that change:")
 		if o.Reported {
 			o.Sync = argocd.SyncOutOfSync
@@ -75,8 +157,8 @@ func (f *Facts) Observe(cluster Cluster) Observation {
 	case o.Reported && !f.seen:
 		o.Reason, o.Message = ChangePending, "cluster "+cluster.Name+pendingWords
 		o.Health, o.HealthMessage, o.Sync = argocd.HealthProgressing, o.Message, argocd.SyncOutOfSync
-	case f.unreadable != "":
-		o.Reason, o.Message = ApplicationUnreadable, "cluster "+cluster.Name+": "+f.unreadable+lastWords(&o)
+	case t.unreadable != "":
+		o.Reason, o.Message = ApplicationUnreadable, "cluster "+cluster.Name+": "+t.unreadable+lastWords(&o)
 		o.unknown("last known health:")
 		o.Sync = argocd.SyncUnknown
 	}
@@ -91,28 +173,11 @@ func ShowsPending(status []byte) bool {
 	return bytes.Contains(status, []byte(pendingWords)) || bytes.Contains(status, []byte(`"`+undeliveredCondition+`"`))
 }
 
-// Repeats reports whether the managed cluster has reported nothing since the facts before:
-// every text and every time is the same, and it is the same ManifestWork.
-func (f *Facts) Repeats(before *Facts) bool { return reflect.DeepEqual(f.reported, before.reported) }
-
-// Intern replaces the strings that many Applications are likely to share by equal
-// ones; times are none of them.
-func (f *Facts) Intern(intern func(string) string) {
-	r := &f.reported
-	for _, s := range []*string{
-		&r.Health, &r.Sync, &r.HealthMessage, &r.Revision, &r.Operation.Phase, &r.Operation.Message, &f.failure, &f.unreadable,
-	} {
-		*s = intern(*s)
-	}
-	for i := range r.Conditions {
-		r.Conditions[i].Type, r.Conditions[i].Message = intern(r.Conditions[i].Type), intern(r.Conditions[i].Message)
-	}
-}
-
-// Work returns what can be said about the Application that a ManifestWork
-// carries. The work may be trimmed to what [Trim] keeps; it is not changed.
-// cluster is the one that the work is for.
-func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
-	facts := Read(work)
-	return facts.Observe(cluster)
+// Repeats reports whether the managed cluster has reported nothing since the facts before, of
+// the same ManifestWork: every text and every time is the same.
+func (f *Facts) Repeats(before *Facts) bool {
+	a, b := f.words(), before.words()
+	a.failure, a.unreadable, b.failure, b.unreadable = "", "", "", ""
+	return a == b && f.reported == before.reported && f.revision == before.revision && f.startedAt == before.startedAt && f.finishedAt == before.finishedAt &&
+		f.reportedAt == before.reportedAt
 }

@@ -15,6 +15,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
+// Work returns what can be said about the Application that a ManifestWork
+// carries. The work may be trimmed to what [Trim] keeps; it is not changed.
+// cluster is the one that the work is for.
+func Work(work *workv1.ManifestWork, cluster Cluster) Observation {
+	facts := Read(work)
+	o := facts.Observe(cluster)
+	o.Work = work.UID
+	return o
+}
+
 // read takes over what the agent reported of the Application.
 func (o *Observation) read(manifest *workv1.ManifestCondition) {
 	f, reported := contract.ParseFeedback(manifest.StatusFeedbacks.Values)

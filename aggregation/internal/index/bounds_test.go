@@ -89,7 +89,7 @@ func TestCompact_boundsHostileWork(t *testing.T) {
 			if !ok || work.AppNamespace != "" || work.HubName != "guestbook" || setOf(work).Name != "guestbook" {
 				t.Fatalf("%s: it is %+v", c.reason, kept[0])
 			}
-			seen := status.Work(work.ManifestWork(), status.Cluster{Name: "cluster1", Exists: true, Available: true})
+			seen := work.Observe(status.Cluster{Name: "cluster1", Exists: true, Available: true})
 			for _, s := range []string{seen.Health, seen.Sync, seen.Revision, seen.Operation.Phase, seen.Operation.StartedAt} {
 				if len(s) > contract.MaxToken {
 					t.Errorf("%s: a row gets %d bytes", c.reason, len(s))

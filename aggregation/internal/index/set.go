@@ -107,13 +107,13 @@ func (s *set) retarget(app types.NamespacedName) (differs bool) {
 	first := s.applications[hashOf(app)]
 	staying := false
 	for e := first; e != nil; e = e.sibling {
-		staying = staying || applicationOf(e.work) == app && !e.work.Leaving()
+		staying = staying || applicationOf(e.work) == app && e.work.DeletionTimestamp == nil
 	}
 	for e := first; e != nil; e = e.sibling {
 		if applicationOf(e.work) != app {
 			continue
 		}
-		if hidden := e.work.Leaving() && staying; e.hidden != hidden {
+		if hidden := e.work.DeletionTimestamp != nil && staying; e.hidden != hidden {
 			e.hidden, differs = hidden, true
 		}
 	}
@@ -215,7 +215,7 @@ func sameResources(a, b merge.ResourceList) bool { return slices.Equal(a.Refs(),
 // makeRow says what is known about an Application now.
 func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	app := appOf(e.work)
-	current := status.Work(e.work.ManifestWork(), on)
+	current := e.work.Observe(on)
 	previous := status.Observation{Work: e.uid, Operation: e.operation, Revision: e.revision}
 	if e.operation.Phase == "" && s.remembered != nil {
 		s.remembered.recall(app.Name(), &previous)

@@ -29,7 +29,7 @@ func Caches(argocdNamespace string, specLimit int) map[client.Object]cache.ByObj
 		&argocd.Application{}: {Transform: manifestcache.TrimApplication(specLimit)},
 		&workv1.ManifestWork{}: {
 			Label:     pulledWorks,
-			Transform: manifestcache.Transform(payload.FactsOf, countRejected),
+			Transform: manifestcache.Transform(payload.StoredOf, countRejected),
 		},
 		&argocd.AppProject{}:                {Namespaces: map[string]cache.Config{argocdNamespace: {}}, Transform: trimMetadata},
 		&clusterv1.ManagedCluster{}:         {Transform: trimCluster},
@@ -83,7 +83,8 @@ func trimDecisions(in any) (any, error) {
 
 // Compact returns a live work as the cache would have it.
 func Compact(live *workv1.ManifestWork) *manifestcache.Cached {
-	work, rejected := manifestcache.Compact(live, payload.FactsOf(live))
+	stored := payload.StoredOf(live)
+	work, rejected := manifestcache.Compact(live, &stored)
 	countRejected(&rejected)
-	return work.Cached()
+	return work
 }

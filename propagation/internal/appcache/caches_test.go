@@ -67,7 +67,7 @@ func storedWork(tb testing.TB, i int) *workv1.ManifestWork {
 }
 
 func TestCachedWork(t *testing.T) {
-	transform := manifestcache.Transform(payload.FactsOf, countRejected)
+	transform := manifestcache.Transform(payload.StoredOf, countRejected)
 	stored := storedWork(t, 1)
 	want, err := payload.SpecHash(&stored.Spec)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestCachedWork(t *testing.T) {
 		}
 	}
 	work := object.(*manifestcache.Work)
-	if facts := work.Spec(); facts.Hash != want || facts.Polls || facts.BaseHash != "" {
+	if facts := work.Stored; facts.Hash != want || facts.Polls || facts.BaseHash != "" {
 		t.Errorf("of the spec is kept %+v, want the hash %s", facts, want)
 	}
 	if app, ours := work.Application(); !ours || app.Name != "application-1" {
@@ -115,7 +115,7 @@ func TestCachedWorkWithRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, loaded := Compact(bare), Compact(asked)
-	if plain.Kept.Spec().Hash == loaded.Kept.Spec().Hash || payload.CachedBase(plain) != payload.CachedBase(loaded) {
-		t.Errorf("hashed to %+v and to %+v with a request", plain.Kept.Spec(), loaded.Kept.Spec())
+	if plain.Stored.Hash == loaded.Stored.Hash || payload.CachedBase(plain) != payload.CachedBase(loaded) {
+		t.Errorf("hashed to %+v and to %+v with a request", plain.Stored, loaded.Stored)
 	}
 }

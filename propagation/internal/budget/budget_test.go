@@ -86,7 +86,7 @@ func (w works) List() (list []any) {
 		work, _ := manifestcache.Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "cluster", Name: name, UID: types.UID(name), Labels: map[string]string{contract.PullLabel: "true"},
 			Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: name},
-		}}, manifestcache.SpecFacts{})
+		}}, nil)
 		list = append(list, work)
 	}
 	return list

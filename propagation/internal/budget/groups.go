@@ -26,7 +26,7 @@ func deliveries(index *manifestcache.Index) func(guard.Group) int {
 	all, bySet, alone := 0, map[string]int{}, map[string]int{}
 	for _, work := range index.All() {
 		app, ours := work.Application()
-		if !ours || work.Leaving() {
+		if !ours || work.DeletionTimestamp != nil {
 			continue
 		}
 		all++

@@ -125,17 +125,27 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 	if !policy.IsClusterName(cluster) {
 		return nil, nil
 	}
+	keys, err := r.unlabelled(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	names := payload.WorkNames(app)
+	for _, name := range names {
+		if key := (client.ObjectKey{Namespace: cluster, Name: name}); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
 	var found []manifestcache.Cached
-	for _, name := range payload.WorkNames(app) {
-		work, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: name})
+	for _, key := range keys {
+		work, err := r.liveWork(ctx, key)
 		if err != nil {
 			return nil, err
 		}
 		if work == nil {
 			continue
 		}
-		candidate, named := manifestcache.ClaimantOf(work)
-		if named && candidate == client.ObjectKeyFromObject(app) || payload.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
+		claimant, named := manifestcache.ClaimantOf(work)
+		if named && claimant == client.ObjectKeyFromObject(app) || slices.Contains(names, key.Name) && payload.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
 			found = append(found, *appcache.Compact(work))
 		}
 	}

@@ -155,7 +155,7 @@ func (f *gatherer) decisionObject(ctx context.Context, o *metav1.PartialObjectMe
 // was when it was cached.
 func (f *gatherer) storedWork(ctx context.Context, cached *manifestcache.Cached) (*workv1.ManifestWork, error) {
 	stored := &workv1.ManifestWork{}
-	err := f.live.Get(ctx, client.ObjectKeyFromObject(&cached.ManifestWork), stored)
+	err := f.live.Get(ctx, client.ObjectKeyFromObject(cached), stored)
 	if apierrors.IsNotFound(err) || err == nil && stored.ResourceVersion != cached.ResourceVersion {
 		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), cached.Name, err) // the cache is behind
 	}
@@ -169,7 +169,7 @@ func (f *gatherer) relation(ctx context.Context, app *argocd.Application, work *
 	if payload.IsOwnWork(app, work) {
 		return own, nil
 	}
-	if there, ok := work.Kept.Delivers(); payload.Delivers(app, work, there, ok) {
+	if there, ok := work.Delivers(); payload.Delivers(app, work, there, ok) {
 		return adoptable, nil
 	}
 	owner, err := f.ownerByName(ctx, work)
@@ -205,7 +205,7 @@ func (f *gatherer) copiesOf(ctx context.Context, app *argocd.Application, works 
 			staying = append(staying, &works[i])
 		}
 	}
-	if i := payload.CurrentWork(app, staying, func(w *manifestcache.Cached) (types.NamespacedName, bool) { return w.Kept.Delivers() }); i >= 0 {
+	if i := payload.CurrentWork(app, staying, func(w *manifestcache.Cached) (types.NamespacedName, bool) { return w.Delivers() }); i >= 0 {
 		c.current = staying[i]
 	}
 	for i := range works {
@@ -329,7 +329,7 @@ func (f *gatherer) works(key client.ObjectKey) ([]manifestcache.Cached, error) {
 	found, err := f.index.Of(key)
 	list := make([]manifestcache.Cached, len(found))
 	for i, work := range found {
-		list[i] = *work.Cached()
+		list[i] = *work
 	}
 	return list, err
 }
@@ -417,7 +417,7 @@ func (f *gatherer) payloadInputs(w policy.Inputs, current *manifestcache.Cached,
 // currentApplied reports whether the agent has applied the current work, by the cache and
 // by the API server. The agent takes an object away with the last work that has applied it.
 func (f *gatherer) currentApplied(ctx context.Context, c copies) (bool, error) {
-	if c.current == nil || !c.current.Kept.Applied() {
+	if c.current == nil || !c.current.Facts.Applied {
 		return false, nil // its event leads back here
 	}
 	live, err := f.liveWork(ctx, client.ObjectKeyFromObject(c.current))

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 var (
@@ -79,91 +79,99 @@ func errorKind(err error) string {
 
 // tracker remembers, per Application, what the metrics need. It may be lost at any time.
 type tracker struct {
-	mu      sync.Mutex
-	entries map[types.NamespacedName]entry
+	mu     sync.Mutex
+	states map[types.NamespacedName]state
+	// changes are those that are not applied yet.
+	changes map[types.NamespacedName]pendingChange
 }
 
-type entry struct {
-	state, reason string
-	// changed is when a change was first seen that is not in a work yet.
-	changed time.Time
-	// written is the same for the change in a work that is not applied yet.
-	written time.Time
+// state is how an Application is counted.
+type state struct{ name, reason string }
+
+type pendingChange struct {
+	// seen is when a change was first seen that is not in a work yet, and written the same
+	// for the change in a work that is not applied yet.
+	seen, written time.Time
 }
 
-func (b *tracker) edit(key types.NamespacedName, change func(*entry)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.entries[key]
-	change(&e)
-	if b.entries == nil {
-		b.entries = map[types.NamespacedName]entry{}
+func (t *tracker) edit(key types.NamespacedName, edit func(*pendingChange)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.changes[key]
+	edit(&c)
+	if c == (pendingChange{}) {
+		delete(t.changes, key)
+		return
 	}
-	if e == (entry{}) {
-		delete(b.entries, key)
-	} else {
-		b.entries[key] = e
+	if t.changes == nil {
+		t.changes = map[types.NamespacedName]pendingChange{}
 	}
+	t.changes[key] = c
 }
 
 // note records that a change was seen.
-func (b *tracker) note(key types.NamespacedName, now time.Time) {
-	b.edit(key, func(e *entry) {
-		if e.changed.IsZero() {
-			e.changed = now
+func (t *tracker) note(key types.NamespacedName, now time.Time) {
+	t.edit(key, func(c *pendingChange) {
+		if c.seen.IsZero() {
+			c.seen = now
 		}
 	})
 }
 
 // count moves an Application to another state; "" takes it out.
-func (b *tracker) count(key types.NamespacedName, state, reason string) {
-	b.edit(key, func(e *entry) {
-		if e.state == state && e.reason == reason {
-			return
-		}
-		if e.state != "" {
-			gauge := applicationsGauge.WithLabelValues(e.state, e.reason)
-			gauge.Dec()
-		}
-		if state != "" {
-			applicationsGauge.WithLabelValues(state, reason).Inc()
-		}
-		e.state, e.reason = state, reason
-	})
+func (t *tracker) count(key types.NamespacedName, name, reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before, after := t.states[key], state{name, reason}
+	if before.name == name && (name == "" || before == after) {
+		return
+	}
+	if before.name != "" {
+		applicationsGauge.WithLabelValues(before.name, before.reason).Dec()
+		delete(t.states, key)
+	}
+	if name == "" {
+		return
+	}
+	applicationsGauge.WithLabelValues(name, reason).Inc()
+	if t.states == nil {
+		t.states = map[types.NamespacedName]state{}
+	}
+	t.states[key] = after
 }
 
 // wrote records a written work.
-func (b *tracker) wrote(key types.NamespacedName, action string, now time.Time) {
+func (t *tracker) wrote(key types.NamespacedName, action string, now time.Time) {
 	worksWritten.WithLabelValues(action).Inc()
-	b.edit(key, func(e *entry) {
-		if !e.changed.IsZero() {
-			deliverySeconds.Observe(now.Sub(e.changed).Seconds())
-			e.written, e.changed = e.changed, time.Time{}
+	t.edit(key, func(c *pendingChange) {
+		if !c.seen.IsZero() {
+			deliverySeconds.Observe(now.Sub(c.seen).Seconds())
+			c.written, c.seen = c.seen, time.Time{}
 		}
 	})
 }
 
 // unchanged records that nothing had to be written.
-func (b *tracker) unchanged(key types.NamespacedName, work *workv1.ManifestWork, now time.Time) {
-	b.edit(key, func(e *entry) { e.changed = time.Time{} })
-	if appliedAt(work) == metav1.ConditionTrue {
-		b.applied(key, now)
+func (t *tracker) unchanged(key types.NamespacedName, work *manifestcache.Work, now time.Time) {
+	t.edit(key, func(c *pendingChange) { c.seen = time.Time{} })
+	if work.Facts.Applied {
+		t.applied(key, now)
 	}
 }
 
 // applied records that the managed cluster has what was written.
-func (b *tracker) applied(key types.NamespacedName, now time.Time) {
-	b.edit(key, func(e *entry) {
-		if !e.written.IsZero() {
-			appliedSeconds.Observe(now.Sub(e.written).Seconds())
-			e.written = time.Time{}
+func (t *tracker) applied(key types.NamespacedName, now time.Time) {
+	t.edit(key, func(c *pendingChange) {
+		if !c.written.IsZero() {
+			appliedSeconds.Observe(now.Sub(c.written).Seconds())
+			c.written = time.Time{}
 		}
 	})
 }
 
-func (b *tracker) forget(key types.NamespacedName) {
-	b.count(key, "", "")
-	b.edit(key, func(e *entry) { *e = entry{} })
+func (t *tracker) forget(key types.NamespacedName) {
+	t.count(key, "", "")
+	t.edit(key, func(c *pendingChange) { *c = pendingChange{} })
 }
 
 // isRejected reports whether the API server will say the same again.

@@ -35,7 +35,7 @@ func TestAppliedIsTimedWithoutWork(t *testing.T) {
 		if observed > 0 {
 			w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: observed}}
 		}
-		kept, _ := manifestcache.Compact(w, manifestcache.SpecFacts{})
+		kept, _ := manifestcache.Compact(w, nil)
 		return kept
 	}
 	key := client.ObjectKey{Namespace: "team", Name: "timed"}

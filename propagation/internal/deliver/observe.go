@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
@@ -18,6 +16,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // observe makes current, or a new work, one that only reads the Application on its
@@ -49,17 +48,16 @@ func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *mani
 func observed(app *argocd.Application, work *manifestcache.Cached) policy.Message {
 	there, cluster := payload.DeliveredName(app), app.Annotations[contract.ClusterAnnotation]
 	m := policy.Message{Reason: policy.ReasonObserved, Text: fmt.Sprintf("not delivered, only observed (annotation %s): ", contract.ManagementPolicyAnnotation)}
-	manifest := manifestOf(work)
 	switch {
-	case manifest == nil:
+	case work == nil || work.AppNamespace == "":
 		m.Text += fmt.Sprintf("cluster %q has not reported yet whether it has Application %s", cluster, there)
-	case meta.IsStatusConditionFalse(manifest.Conditions, workv1.ManifestAvailable):
+	case work.Extra.Missing:
 		return policy.Message{Reason: policy.ReasonNotThere, Text: fmt.Sprintf(
 			"not delivered, and there is nothing to observe: cluster %q has no Application %s; create it there, or remove annotation %s to deliver it", cluster, there, contract.ManagementPolicyAnnotation)}
-	case len(manifest.StatusFeedbacks.Values) == 0:
+	case len(work.Extra.Values) == 0 && !work.Observe(status.Cluster{}).Reported:
 		m.Text += fmt.Sprintf("cluster %q has not reported the state of Application %s yet", cluster, there)
 	default:
-		changes := strings.Join(payload.Differences(app, manifest.StatusFeedbacks.Values), ", ")
+		changes := strings.Join(payload.Differences(app, work), ", ")
 		if changes == "" {
 			changes = "nothing of source, project and destination namespace"
 		}
@@ -68,27 +66,13 @@ func observed(app *argocd.Application, work *manifestcache.Cached) policy.Messag
 	return m
 }
 
-// manifestOf returns what the agent has said of a work's Application, nil for nothing.
-func manifestOf(work *manifestcache.Cached) *workv1.ManifestCondition {
-	if work == nil {
-		return nil
-	}
-	for i := range work.Status.ResourceStatus.Manifests {
-		m := &work.Status.ResourceStatus.Manifests[i]
-		if m.ResourceMeta.Group == argocd.Group && m.ResourceMeta.Resource == argocd.ApplicationPlural {
-			return m
-		}
-	}
-	return nil
-}
-
 // alreadyThere warns that an Application which is not to take over what others have set
 // has met such on its cluster.
 func alreadyThere(app *argocd.Application, work *manifestcache.Cached) []policy.Message {
 	if app.Annotations[contract.ManagementPolicyAnnotation] != payload.ManagementNoTakeover || work == nil {
 		return nil
 	}
-	why := work.Kept.Refusal()
+	why := work.Refusal()
 	if !strings.Contains(why, "conflict") {
 		return nil
 	}

@@ -74,7 +74,7 @@ func (op *operations) plan(w policy.Inputs, current *manifestcache.Cached) (s st
 	if k.Refreshing, k.Refreshed, err = op.refreshes.Of(w.Application); err != nil {
 		return s, err
 	}
-	s.Plan, s.claim = request.PlanFor(w.Application, full(current), k), claim
+	s.Plan, s.claim = request.PlanFor(w.Application, current, k), claim
 	if s.Step != request.StepFinish || claim != "" || mirrored(w, current) {
 		return s, nil
 	}
@@ -165,7 +165,7 @@ type step struct {
 // mirrored reports whether the Application's status has the sync status and revision that
 // its work reports.
 func mirrored(w policy.Inputs, current *manifestcache.Cached) bool {
-	observed := status.Work(&current.ManifestWork, status.ClusterOf(current.Namespace, w.Cluster))
+	observed := current.Observe(status.ClusterOf(current.Namespace, w.Cluster))
 	var is struct {
 		Sync struct{ Status, Revision string } `json:"sync"`
 	}

@@ -68,7 +68,7 @@ func (c *copies) standing() *manifestcache.Cached {
 }
 
 func current(app *argocd.Application, work *manifestcache.Cached) bool {
-	there, ok := work.Kept.Delivers()
+	there, ok := work.Delivers()
 	return payload.IsCurrent(app, work, there, ok)
 }
 

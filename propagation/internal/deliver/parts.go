@@ -14,7 +14,6 @@ import (
 type Reconciler struct {
 	*gatherer
 	*identities
-	*unlabelledWorks
 	*writer
 	*operations
 	*reporter
@@ -25,7 +24,7 @@ type Reconciler struct {
 func newReconciler(g *gatherer, recorder events.EventRecorder, sent *refreshes.Memory) *Reconciler {
 	timing := &tracker{}
 	r := &Reconciler{
-		gatherer: g, identities: &identities{g}, unlabelledWorks: &unlabelledWorks{gatherer: g}, writer: &writer{gatherer: g, tracker: timing},
+		gatherer: g, identities: &identities{g}, writer: &writer{gatherer: g, tracker: timing},
 		operations: &operations{gatherer: g, refreshes: sent}, reporter: &reporter{gatherer: g, events: recorder, tracker: timing},
 	}
 	r.ender = &ender{gatherer: g, writer: r.writer, reporter: r.reporter}

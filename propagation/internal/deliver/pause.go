@@ -28,7 +28,7 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 		return ctrl.Result{}, err
 	}
 	if p.Word == policy.PauseSync && next.Step != request.StepHold && syncs(c.current) {
-		sent := c.current.Annotations[contract.RequestAnnotation]
+		sent := c.current.Extra.Request
 		return again, r.pauseSync(ctx, c.current, next.Step == request.StepFinish || next.Request.ID != sent)
 	}
 	if next.Step == request.StepFinish && next.claim == "" {

@@ -74,12 +74,12 @@ func ourConditions(app *argocd.Application) []string {
 
 // answered: the agent may have said something of the request that the work carries.
 func answered(before, after *manifestcache.Work) bool {
-	switch id := after.Request(); {
+	switch id := after.Extra.Request; {
 	case id == "":
 		return false
 	case request.IsRefresh(id): // which stays in the work when it has been
-		return before.Said(contract.FeedbackRequest) != after.Said(contract.FeedbackRequest) ||
-			before.Said(contract.FeedbackRefresh) != after.Said(contract.FeedbackRefresh)
+		return before.Feedback(contract.FeedbackRequest) != after.Feedback(contract.FeedbackRequest) ||
+			before.Feedback(contract.FeedbackRefresh) != after.Feedback(contract.FeedbackRefresh)
 	}
 	return true
 }

@@ -14,8 +14,6 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // inputReader is where the inputs of a decision are read.
@@ -56,14 +54,6 @@ func bound(ctx context.Context, from inputReader, namespace, cluster string) (bo
 		}
 	}
 	return false, nil
-}
-
-// full returns a cached work as a ManifestWork, nil for none.
-func full(work *manifestcache.Cached) *workv1.ManifestWork {
-	if work == nil {
-		return nil
-	}
-	return &work.ManifestWork
 }
 
 // appliedAt returns the status of the condition Applied at a work's generation, empty while

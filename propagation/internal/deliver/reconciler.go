@@ -43,9 +43,6 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	works, err := r.works(req.NamespacedName)
-	if err == nil {
-		works, err = r.withUnlabelled(ctx, req.NamespacedName, app, works)
-	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -28,8 +28,8 @@ import (
 // newWatcher returns what leads changes to r.
 func newWatcher(r *Reconciler) *watcher {
 	return &watcher{
-		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, unlabelled: &r.unlabelled,
-		lastApplied: &r.lastApplied, tracker: r.reporter.tracker,
+		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, labels: &labels{gatherer: r.gatherer, identities: r.identities, started: make(chan struct{})},
+		tracker: r.reporter.tracker,
 	}
 }
 
@@ -43,7 +43,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, se
 	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})
 	r := newReconciler(g, recorder, sent)
 	changes := newWatcher(r)
-	if err := changes.watch(ctx, mgr, r); err != nil {
+	if err := errors.Join(changes.watch(ctx, mgr, r), changes.labels.watch(mgr)); err != nil {
 		return err
 	}
 	if err := mgr.Add(g.budget); err != nil {

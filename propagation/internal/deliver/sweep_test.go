@@ -20,7 +20,7 @@ import (
 
 func TestMismatched(t *testing.T) {
 	work := func(cluster string, labels map[string]string) *manifestcache.Work {
-		kept, _ := manifestcache.Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app"}}}, manifestcache.SpecFacts{})
+		kept, _ := manifestcache.Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Labels: labels, Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: "app"}}}, nil)
 		return kept
 	}
 	ours := map[string]string{contract.PullLabel: "true"}

@@ -4,18 +4,12 @@
 package deliver
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -41,7 +35,7 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	}
 	again = remade(t, p, again)
 	remove(t, ended)
-	second, searches := startCountingSearches(t, p.cluster)
+	second := start(t)
 	for app, work := range map[*argocd.Application]*workv1.ManifestWork{kept: ofKept, again: ofAgain} {
 		adopted(t, app, work)
 		testkit.Eventually(t, "the label of "+work.Name, func() error {
@@ -59,56 +53,4 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	}
 	pruned(t, ofEnded)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
-	before := searches.Load()
-	delivered(t, p.deploy("later"), p.cluster)
-	if n := searches.Load(); before != 1 || n != before {
-		t.Errorf("%d searches of the cluster, %d more for a later Application", before, n-before)
-	}
-}
-
-// Applications that are delivered at once share the one search of their cluster.
-func TestUnlabelledAreSearchedOnceForManyApplications(t *testing.T) {
-	p := newPlace(t)
-	apps := make([]*argocd.Application, 20)
-	for i := range apps {
-		apps[i] = p.deploy(fmt.Sprintf("app-%d", i))
-	}
-	_, searches := startCountingSearches(t, p.cluster)
-	for _, app := range apps {
-		delivered(t, app, p.cluster)
-	}
-	if n := searches.Load(); n != 1 {
-		t.Errorf("%d searches of one cluster", n)
-	}
-}
-
-// A name that no cluster has is not searched: a tenant could think of any number.
-func TestUnknownClusterIsNotSearched(t *testing.T) {
-	p := newPlace(t)
-	unknown := p.cluster + "-unknown"
-	_, searches := startCountingSearches(t, unknown)
-	app := p.deploy("stray", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = unknown })
-	says(t, app, policy.ErrorCondition, unknown)
-	if n := searches.Load(); n != 0 {
-		t.Errorf("%d searches of a cluster that is not there", n)
-	}
-}
-
-// startCountingSearches starts propagation and counts its lists of the works without
-// label of one cluster: Applications of other tests have clusters of their own.
-func startCountingSearches(t *testing.T, cluster string) (*propagation, *atomic.Int64) {
-	t.Helper()
-	searches := &atomic.Int64{}
-	p := startReading(t, func(c client.Client) client.Client {
-		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
-			List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, opts ...client.ListOption) error {
-				asked := (&client.ListOptions{}).ApplyOptions(opts).Namespace
-				if _, is := l.(*metav1.PartialObjectMetadataList); is && asked == cluster {
-					searches.Add(1)
-				}
-				return c.List(ctx, l, opts...)
-			},
-		})
-	})
-	return p, searches
 }

@@ -44,6 +44,7 @@ func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) e
 		For(&argocd.Application{}, builder.WithPredicates(wa.applicationChanged())).
 		WatchesRawSource(wa.budget.Source()).
 		WatchesRawSource(source.Func(wa.sweep)).
+		WatchesRawSource(wa.labels).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(wa.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(wa.applicationsOf), builder.WithPredicates(wa.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
@@ -157,9 +158,8 @@ type watcher struct {
 	*gatherer
 	*identities
 	*reporter
-	unlabelled  *unlabelled
-	lastApplied *lastApplied
-	tracker     *tracker
+	labels  *labels
+	tracker *tracker
 }
 
 // watchAgents has Applications looked at when an agent that concerns them comes or goes.
@@ -281,34 +281,27 @@ func (wa *watcher) applicationChanged() predicate.Predicate {
 // workChanged lets through what tells us to write, to go on or to let go, and notes
 // when the agent has applied it. Plain feedback is the mirror's.
 func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
-	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool {
-		if app, named := manifestcache.ClaimantOf(e.Object); named {
-			wa.unlabelled.forget(app, client.ObjectKeyFromObject(e.Object))
-		}
-		return true
-	}, DeleteFunc: func(e event.DeleteEvent) bool {
-		if app, named := manifestcache.ClaimantOf(e.Object); named && e.Object.GetDeletionTimestamp() == nil {
-			wa.unlabelled.note(app, client.ObjectKeyFromObject(e.Object))
-		}
-		return true
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		_, lost := lostOf(e.Object)
+		return !lost // labels has its Application reconciled
 	}, UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*manifestcache.Work)
 		after, ok2 := e.ObjectNew.(*manifestcache.Work)
 		if !ok || !ok2 {
 			return true
 		}
-		if app, ours := after.Application(); ours && !before.Applied() && after.Applied() {
+		if app, ours := after.Application(); ours && !before.Facts.Applied && after.Facts.Applied {
 			wa.tracker.applied(app, wa.now())
-			if after.Stays() || wa.index.Several(app) || wa.ends(ctx, app) {
+			if after.Annotations[contract.OnWithdrawAnnotation] != "" || wa.index.Several(app) || wa.ends(ctx, app) {
 				return true // it, or the others, may go now
 			}
 		}
 		// What is only read, or was not to be taken over, is spoken of.
-		if after.Observed() || before.Refusal() != after.Refusal() {
+		if after.Annotations[contract.ObservedAnnotation] != "" || before.Refusal() != after.Refusal() {
 			return true
 		}
 		// an end without cascade waits for it
-		reported := before.Said(contract.FeedbackRequest) != after.Said(contract.FeedbackRequest)
+		reported := before.Feedback(contract.FeedbackRequest) != after.Feedback(contract.FeedbackRequest)
 		return reported || answered(before, after) || before.Generation != after.Generation || !before.SameMetadata(after)
 	}}
 }
@@ -338,11 +331,6 @@ func (wa *watcher) sweepOnce(ctx context.Context, queue workqueue.TypedRateLimit
 		return fmt.Errorf("list Applications: %w", err)
 	}
 	works := wa.index.All()
-	there := make(map[types.UID]bool, len(works))
-	for _, work := range works {
-		there[work.GetUID()] = true
-	}
-	wa.lastApplied.prune(there)
 	for _, key := range mismatched(apps.Items, works) {
 		queue.Add(reconcile.Request{NamespacedName: key})
 	}

@@ -29,13 +29,12 @@ import (
 // writer writes ManifestWorks.
 type writer struct {
 	*gatherer
-	lastApplied lastApplied
-	tracker     *tracker
+	tracker *tracker
 }
 
 // create writes a new work under the first name that no other work has. The error is
 // an [existingWorkError] when the Application's own work has it.
-func (wr *writer) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork, hash string) (string, error) {
+func (wr *writer) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork) (string, error) {
 	for _, name := range payload.WorkNames(app) {
 		want.Name = name
 		written := want.DeepCopy()
@@ -43,7 +42,6 @@ func (wr *writer) create(ctx context.Context, app *argocd.Application, want *wor
 		if err == nil {
 			wr.tracker.wrote(client.ObjectKeyFromObject(app), "create", wr.now())
 			ctrl.LoggerFrom(ctx).V(1).Info("created ManifestWork", "cluster", written.Namespace, "work", written.Name)
-			wr.lastApplied.remember(written, hash)
 			return name, nil
 		}
 		if !apierrors.IsAlreadyExists(err) {
@@ -95,28 +93,27 @@ func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, curren
 		return applyResult{}, err
 	}
 	if current == nil {
-		name, err := wr.create(ctx, app, want, c.Spec)
+		name, err := wr.create(ctx, app, want)
 		return applyResult{name: name}, err
 	}
 	result := applyResult{name: current.Name}
 	c = payload.KeepRefresh(current, want, c)
-	same := wr.lastApplied.same(current, c.Spec)
+	same := current.Stored.Hash == c.Spec
 	withSpec := !same || payload.Polls(current)
-	wanted := c.Spec
 	if p.Step == request.StepHold && withSpec {
 		if withSpec, c, result.warnings, err = wr.hold(ctx, current, want, p, c); err != nil {
 			return result, err
 		}
 	}
 	payload.MarkGeneration(current, want, withSpec, c.Base)
-	payload.MarkStored(current, want, wanted, same, withSpec)
+	payload.KeepStoredSpec(current, want, withSpec)
 	key := client.ObjectKeyFromObject(app)
 	patch, err := payload.Patch(current, want, withSpec)
 	if err != nil {
 		return result, err
 	}
 	if patch == nil {
-		wr.tracker.unchanged(key, &current.ManifestWork, wr.now())
+		wr.tracker.unchanged(key, current, wr.now())
 		return result, nil
 	}
 	written, err := wr.patchWork(ctx, current, patch)
@@ -125,11 +122,20 @@ func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, curren
 	}
 	wr.tracker.wrote(key, "update", wr.now())
 	ctrl.LoggerFrom(ctx).V(1).Info("updated ManifestWork", "cluster", written.Namespace, "work", written.Name, "generation", written.Generation)
-	if !withSpec {
-		return result, nil
+	if withSpec && !same && written.Generation == current.Generation {
+		err = wr.noteStoredSpec(ctx, current, written, c.Spec)
 	}
-	wr.lastApplied.remember(written, c.Spec)
-	return result, nil
+	return result, err
+}
+
+// noteStoredSpec notes on a work that a spec was written which changed nothing.
+func (wr *writer) noteStoredSpec(ctx context.Context, current *manifestcache.Cached, now *metav1.PartialObjectMetadata, hash string) error {
+	patch, err := payload.StoredSpecPatch(current, now, hash)
+	if err != nil {
+		return err
+	}
+	_, err = wr.patchWork(ctx, current, patch)
+	return err
 }
 
 // patchWork sends a patch that was made for current and returns the new metadata.
@@ -147,7 +153,7 @@ func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Cached, 
 	case apierrors.IsInvalid(err):
 		// A step may have failed only because the map or key it is about has gone.
 		now := &workv1.ManifestWork{}
-		if live := wr.live.Get(ctx, client.ObjectKeyFromObject(&current.ManifestWork), now); live == nil && now.ResourceVersion != current.ResourceVersion {
+		if live := wr.live.Get(ctx, client.ObjectKeyFromObject(current), now); live == nil && now.ResourceVersion != current.ResourceVersion {
 			err = apierrors.NewConflict(workv1.Resource("manifestworks"), current.Name, err)
 		}
 	}
@@ -187,7 +193,7 @@ func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, sp
 }
 
 func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Cached, reason string, leaves bool) error {
-	err := wr.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
+	err := wr.client.Delete(ctx, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: work.Namespace, Name: work.Name}}, client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
@@ -226,7 +232,7 @@ func (wr *writer) hold(ctx context.Context, current *manifestcache.Cached, want 
 	if kept.Base != c.Base {
 		waiting = waits("changes wait")
 	}
-	if !changed || wr.lastApplied.same(current, kept.Spec) {
+	if !changed || current.Stored.Hash == kept.Spec {
 		return false, c, waiting, nil
 	}
 	want.Spec = stored.Spec
@@ -347,12 +353,12 @@ func (wr *writer) wouldChange(w policy.Inputs, current *manifestcache.Cached, q 
 		return false, err
 	}
 	hashes = payload.KeepRefresh(current, want, hashes)
-	same := wr.lastApplied.same(current, hashes.Spec)
+	same := current.Stored.Hash == hashes.Spec
 	if another {
 		return !same && hashes.Base != payload.CachedBase(current), nil
 	}
 	payload.MarkGeneration(current, want, !same, hashes.Base)
-	payload.MarkStored(current, want, hashes.Spec, same, !same)
+	payload.KeepStoredSpec(current, want, !same)
 	patch, err := payload.Patch(current, want, !same)
 	return patch != nil, err
 }

@@ -31,9 +31,10 @@ type entry struct {
 	work       types.UID
 	generation int64
 	// before is what the managed cluster reported before a change that it may not have
-	// compared for yet, and applied when the change was first seen to be applied.
-	before  *status.Facts
-	applied time.Time
+	// compared for yet, by that work, and applied when the change was first seen to be applied.
+	before     *status.Facts
+	beforeWork types.UID
+	applied    time.Time
 }
 
 // facts are what [delay] goes by.
@@ -43,7 +44,7 @@ type facts struct {
 	work       types.UID
 	generation int64
 	// reported is what the cluster reports, and reason that of the observation.
-	reported status.Facts
+	reported *status.Facts
 	reason   status.Reason
 	// shown: the status shows a change as pending.
 	shown  bool
@@ -85,17 +86,17 @@ func delay(e entry, f facts, now time.Time) (entry, time.Duration) {
 	case cause == initialStatus:
 		return e, max(0, f.graces.initial-now.Sub(e.since))
 	case cause != nothing:
-		e.before, e.applied = &f.reported, time.Time{}
+		e.before, e.beforeWork, e.applied = f.reported, f.work, time.Time{}
 		return e, max(0, f.graces.apply-now.Sub(e.since))
 	case f.reason != "":
 		return e, 0 // the cluster is lost, or has failed: that is said at once
 	case !f.shown:
-		e.before, e.applied = nil, time.Time{}
+		e.before, e.beforeWork, e.applied = nil, "", time.Time{}
 		return e, 0
-	case e.before != nil && !f.reported.Repeats(e.before):
+	case e.before != nil && (e.beforeWork != f.work || !f.reported.Repeats(e.before)):
 		return e, 0
 	case e.before == nil:
-		e.before = &f.reported
+		e.before, e.beforeWork = f.reported, f.work
 	}
 	if e.applied.IsZero() {
 		e.applied = now

@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -137,15 +136,14 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 	if err != nil {
 		return d, err
 	}
-	reported := status.Read(work)
-	observed := reported.Observe(state)
+	observed := work.Observe(state)
 	if observed.Compared() && payload.Undelivered(app, work) {
 		observed = observed.Undelivered()
 	}
 	d.wait = r.delay(key, facts{
 		initial: !observed.Reported && observed.Reason == "" && !hasHealth(app.Status),
 		work:    work.UID, generation: work.Generation,
-		reported: reported, reason: observed.Reason, shown: status.ShowsPending(app.Status),
+		reported: &work.Facts, reason: observed.Reason, shown: status.ShowsPending(app.Status),
 	})
 	if d.wait > 0 {
 		return d, nil
@@ -183,7 +181,7 @@ func (r *Reconciler) delay(app types.NamespacedName, f facts) time.Duration {
 
 // withRefresh has the patch take a refresh off the Application that the managed cluster has
 // compared for: what the patch says is the answer to it, and a write less.
-func (r *Reconciler) withRefresh(app *argocd.Application, work *workv1.ManifestWork, observed status.Observation, d decision) (decision, error) {
+func (r *Reconciler) withRefresh(app *argocd.Application, work *manifestcache.Work, observed status.Observation, d decision) (decision, error) {
 	key := client.ObjectKeyFromObject(app)
 	id := r.options.Refreshes.Done(app, work)
 	if id == "" || apierrors.IsConflict(r.options.Refreshes.End(key, id, app.ResourceVersion)) {
@@ -214,17 +212,17 @@ func ownsStatusWhenUndelivered(app *argocd.Application) bool {
 
 // work returns the ManifestWork that carries the Application to its cluster, or
 // nil. While it moves, its work on the cluster before has no say.
-func (r *Reconciler) work(app *argocd.Application) (*workv1.ManifestWork, error) {
+func (r *Reconciler) work(app *argocd.Application) (*manifestcache.Work, error) {
 	works, err := r.works(client.ObjectKeyFromObject(app))
 	if err != nil {
 		return nil, err
 	}
 	// What a work still reports on its way out is about an earlier Application of the name.
 	works = slices.DeleteFunc(slices.Clone(works), func(w *manifestcache.Work) bool {
-		return w.Leaving() && app.DeletionTimestamp.IsZero()
+		return w.DeletionTimestamp != nil && app.DeletionTimestamp.IsZero()
 	})
 	if i := payload.CurrentWork(app, works, (*manifestcache.Work).Delivers); i >= 0 {
-		return works[i].ManifestWork(), nil
+		return works[i], nil
 	}
 	return nil, nil
 }

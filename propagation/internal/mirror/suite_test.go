@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -81,7 +82,7 @@ func managerOptions(wrap func(client.WithWatch) client.Client) ctrl.Options {
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: &yes},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&workv1.ManifestWork{}: {Transform: manifestcache.Transform(nil, func(*contract.Rejected) {})},
+			&workv1.ManifestWork{}: {Transform: manifestcache.Transform(payload.StoredOf, func(*contract.Rejected) {})},
 		}},
 		NewClient: func(config *rest.Config, o client.Options) (client.Client, error) {
 			c, err := client.NewWithWatch(config, o)

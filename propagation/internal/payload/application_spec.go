@@ -26,8 +26,8 @@ func applicationSpecHash(spec json.RawMessage) string {
 // because it is paused or refused, or waits. A work that does not say which spec it was
 // made of is taken to deliver it, and so is every work of an Application that is being
 // deleted, which gets no changes any more.
-func Undelivered(app *argocd.Application, work *workv1.ManifestWork) bool {
-	hash := work.Annotations[contract.ApplicationSpecAnnotation]
+func Undelivered(app *argocd.Application, work *manifestcache.Work) bool {
+	hash := work.Stored.ApplicationSpec
 	if hash == "" || app.DeletionTimestamp != nil {
 		return false
 	}
@@ -39,7 +39,7 @@ func Undelivered(app *argocd.Application, work *workv1.ManifestWork) bool {
 // is beside it changes.
 func KeepApplicationSpec(current *manifestcache.Cached, want *workv1.ManifestWork) {
 	delete(want.Annotations, contract.ApplicationSpecAnnotation)
-	if hash, there := current.Annotations[contract.ApplicationSpecAnnotation]; there {
+	if hash := current.Stored.ApplicationSpec; hash != "" {
 		want.Annotations[contract.ApplicationSpecAnnotation] = hash
 	}
 }

@@ -19,8 +19,9 @@ import (
 
 // cached is a work as the cache keeps it.
 func cached(work *workv1.ManifestWork) *manifestcache.Cached {
-	kept, _ := manifestcache.Compact(work.DeepCopy(), FactsOf(work))
-	return kept.Cached()
+	stored := StoredOf(work)
+	kept, _ := manifestcache.Compact(work.DeepCopy(), &stored)
+	return kept
 }
 
 // A change of the Application counts as undelivered when a work made now would deliver
@@ -65,7 +66,7 @@ func TestUndelivered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			app, w := hubApplication(), work.DeepCopy()
 			c.change(app, w.Annotations)
-			if got := Undelivered(app, &cached(w).ManifestWork); got != c.want {
+			if got := Undelivered(app, cached(w)); got != c.want {
 				t.Errorf("%s: got %t", c.reason, got)
 			}
 		})

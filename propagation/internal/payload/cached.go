@@ -5,8 +5,11 @@ package payload
 
 import (
 	"cmp"
+	"encoding/json"
 	"strconv"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -14,42 +17,44 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// FactsOf returns what is kept of a work's spec in the cache.
-func FactsOf(work *workv1.ManifestWork) manifestcache.SpecFacts {
+// StoredOf returns what is kept of a work in the cache to compare it with a wanted one.
+func StoredOf(work *workv1.ManifestWork) manifestcache.Stored {
 	spec := &work.Spec
 	// A spec that cannot be hashed is not one of ours: no hash, and it is repaired.
-	facts := manifestcache.SpecFacts{Polls: scrapeType(spec) == workv1.FeedbackPollType}
-	facts.Hash, _ = SpecHash(spec)
+	stored := manifestcache.Stored{
+		Polls: scrapeType(spec) == workv1.FeedbackPollType, Labelled: len(work.Labels) > 0, Annotated: len(work.Annotations) > 0,
+	}
+	stored.Hash, _ = SpecHash(spec)
+	stored.Hash = writtenAs(work, stored.Hash)
 	if work.Annotations[contract.RequestAnnotation] != "" {
-		facts.BaseHash, _ = BaseHash(spec)
+		stored.BaseHash, _ = BaseHash(spec)
 	}
 	if len(spec.Workload.Manifests) > 0 {
 		app := DeliveredBy(spec)
-		facts.Delivers = &app
+		stored.Delivers = &app
 	}
-	return facts
+	return stored
 }
 
 // CachedBase returns the hash of a cached work's spec without its request.
 func CachedBase(work *manifestcache.Cached) string {
-	facts := work.Kept.Spec()
-	return cmp.Or(facts.BaseHash, facts.Hash)
+	return cmp.Or(work.Stored.BaseHash, work.Stored.Hash)
 }
 
 // KeepRefresh makes want, which asks for nothing, leave a refresh that has been in the
 // work when nothing else differs: taking it out would be a write for nothing. It returns
 // the hashes to go on with.
 func KeepRefresh(current *manifestcache.Cached, want *workv1.ManifestWork, h Hashes) Hashes {
-	sent := current.Annotations[contract.RequestAnnotation]
+	sent := current.Extra.Request
 	if want.Annotations[contract.RequestAnnotation] != "" || !request.IsRefresh(sent) || CachedBase(current) != h.Base || Polls(current) {
 		return h
 	}
 	want.Annotations[contract.RequestAnnotation] = sent
-	return Hashes{Spec: current.Kept.Spec().Hash, Base: h.Base}
+	return Hashes{Spec: current.Stored.Hash, Base: h.Base}
 }
 
 // Polls reports whether a stored work polls although the CRD knows to watch.
-func Polls(work *manifestcache.Cached) bool { return work.Kept.Spec().Polls }
+func Polls(work *manifestcache.Cached) bool { return work.Stored.Polls }
 
 // scrapeType returns the scrape type of the Application, the last manifest.
 func scrapeType(spec *workv1.ManifestWorkSpec) workv1.FeedbackScrapeType {
@@ -75,21 +80,33 @@ func MarkGeneration(current *manifestcache.Cached, want *workv1.ManifestWork, wi
 	}
 }
 
-// MarkStored notes, on the wanted work, that the API server stores the wanted spec
-// as what current has, be it that its CRD does not know a field: so that propagation need
-// not write it again to find out, not even after a restart.
-func MarkStored(current *manifestcache.Cached, want *workv1.ManifestWork, hash string, same, withSpec bool) {
-	is := current.Kept.Spec().Hash
-	switch {
-	case withSpec: // what becomes of it will be seen
-	case same && is != hash && is != "":
-		want.Annotations[contract.StoredSpecAnnotation] = StoredAs(hash, is)
-	case !same: // held back: what was noted is still true
-		if mark, there := current.Annotations[contract.StoredSpecAnnotation]; there {
-			want.Annotations[contract.StoredSpecAnnotation] = mark
-		}
+// KeepStoredSpec keeps, on the wanted work, what was noted of a spec that is not written.
+func KeepStoredSpec(current *manifestcache.Cached, want *workv1.ManifestWork, withSpec bool) {
+	if mark, there := current.Annotations[contract.StoredSpecAnnotation]; there && !withSpec {
+		want.Annotations[contract.StoredSpecAnnotation] = mark
 	}
 }
 
-// StoredAs says that a spec with the hash wanted is stored as one with the hash is.
-func StoredAs(wanted, is string) string { return wanted + "/" + is }
+// writtenAs returns the hash of the spec that was written when the API server stores it as
+// one with the hash stored, as the work notes.
+func writtenAs(work *workv1.ManifestWork, stored string) string {
+	written, noted := strings.CutSuffix(work.Annotations[contract.StoredSpecAnnotation], "/"+stored)
+	if !noted {
+		return stored
+	}
+	return written
+}
+
+// StoredSpecPatch returns the JSON patch that notes, on a work as it is now, that the API
+// server stores a spec with the hash written as what current has, be it that its CRD does not
+// know a field: so that it is not written again to find out, not even after a restart.
+func StoredSpecPatch(current *manifestcache.Cached, now *metav1.PartialObjectMetadata, written string) (json.RawMessage, error) {
+	stored := current.Stored.Hash
+	if is, noted := strings.CutPrefix(current.Annotations[contract.StoredSpecAnnotation], stored+"/"); noted {
+		stored = is
+	}
+	return encode("ManifestWork patch", []patchOperation{
+		{"replace", "/metadata/resourceVersion", now.ResourceVersion},
+		{"add", "/metadata/annotations/" + pointer.Replace(contract.StoredSpecAnnotation), written + "/" + stored},
+	})
+}

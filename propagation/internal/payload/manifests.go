@@ -35,10 +35,10 @@ var hubOnlyKeys = map[string]bool{
 	contract.DestinationNameAnnotation:   true,
 	contract.DestinationServerAnnotation: true,
 	contract.DeletionPolicyAnnotation:    true,
-	contract.ManagementPolicyAnnotation:             true,
+	contract.ManagementPolicyAnnotation:  true,
 	contract.OnWithdrawAnnotation:        true,
-	contract.PausedAnnotation:             true,
-	contract.DeletionBudgetAnnotation:       true,
+	contract.PausedAnnotation:            true,
+	contract.DeletionBudgetAnnotation:    true,
 	argocd.SkipReconcileAnnotation:       true,
 	argocd.RefreshAnnotation:             true, // travels as a request, see package request
 	argocd.HydrateAnnotation:             true, // and this with it

@@ -12,6 +12,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // IsManagementPolicy reports whether the adopt annotation can be followed.
@@ -49,13 +50,7 @@ func observe(work *workv1.ManifestWork, app *argocd.Application) error {
 // Differences says what a delivery would change in the Application that was observed, as
 // far as the agent has reported it: "path \"a\" → \"b\"". Sources of which there are
 // several are not compared.
-func Differences(app *argocd.Application, values []workv1.FeedbackValue) []string {
-	there := map[string]string{}
-	for i := range values {
-		if v := values[i].Value.String; v != nil {
-			there[values[i].Name] = *v
-		}
-	}
+func Differences(app *argocd.Application, work *manifestcache.Work) []string {
 	var spec struct {
 		Source *struct {
 			RepoURL        string `json:"repoURL"`
@@ -72,7 +67,7 @@ func Differences(app *argocd.Application, values []workv1.FeedbackValue) []strin
 	}
 	var found []string
 	compare := func(field, name, want, missing string) {
-		if is := cmp.Or(there[name], missing); is != cmp.Or(want, missing) {
+		if is := cmp.Or(work.Feedback(name), missing); is != cmp.Or(want, missing) {
 			found = append(found, fmt.Sprintf("%s %q → %q", field, is, cmp.Or(want, missing)))
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 func adopting(how, spec string) *argocd.Application {
@@ -88,7 +89,11 @@ func TestDifferences(t *testing.T) {
 		if c.name != "" && c.value != "" {
 			values = append(values, workv1.FeedbackValue{Name: c.name, Value: workv1.FieldValue{Type: workv1.String, String: &c.value}})
 		}
-		if got := strings.Join(Differences(adopting(ManagementObserve, c.spec), values), ", "); got != c.want {
+		work, _ := manifestcache.Compact(&workv1.ManifestWork{Status: workv1.ManifestWorkStatus{ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{{
+			ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural},
+			StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
+		}}}}}, nil)
+		if got := strings.Join(Differences(adopting(ManagementObserve, c.spec), work), ", "); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
 		}
 	}

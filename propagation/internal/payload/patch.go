@@ -31,8 +31,8 @@ func Patch(current *manifestcache.Cached, want *workv1.ManifestWork, withSpec bo
 	if withSpec {
 		annotations = append(slices.Clone(annotations), contract.ApplicationSpecAnnotation)
 	}
-	patch := changes("/metadata/labels", current.Kept.HasLabels(), current.Labels, want.Labels, workLabelKeys)
-	patch = append(patch, changes("/metadata/annotations", current.Kept.HasAnnotations(), current.Annotations, want.Annotations, annotations)...)
+	patch := changes("/metadata/labels", current.Stored.Labelled, current.Labels, want.Labels, workLabelKeys)
+	patch = append(patch, changes("/metadata/annotations", current.Stored.Annotated, current.AllAnnotations(), want.Annotations, annotations)...)
 	if withSpec {
 		patch = append(patch, patchOperation{"replace", "/spec", &want.Spec})
 	}

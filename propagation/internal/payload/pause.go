@@ -37,7 +37,7 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) error {
 // whose Application does not sync by itself.
 func PausePatch(current *manifestcache.Cached, spec *workv1.ManifestWorkSpec) (json.RawMessage, error) {
 	patch := []patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}
-	if !current.Kept.HasAnnotations() {
+	if !current.Stored.Annotated {
 		patch = append(patch, patchOperation{"add", "/metadata/annotations", struct{}{}})
 	}
 	return encode("ManifestWork patch", append(patch,

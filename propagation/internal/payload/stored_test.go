@@ -5,14 +5,17 @@ package payload
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // What a work carries stays what it carries while the hub asks for something else.
@@ -48,5 +51,34 @@ func TestCarriedRequest(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// A spec that the API server stores otherwise counts as what was written, for as long as it
+// is what is stored.
+func TestStoredOf_specStoredOtherwise(t *testing.T) {
+	spec := workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{}`)}}}}}
+	is, err := SpecHash(&spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ reason, note, want string }{
+		"none":    {reason: "it is stored as it was written", want: is},
+		"noted":   {reason: "what was written became this", note: "written/" + is, want: "written"},
+		"edited":  {reason: "another writer has changed it since", note: "written/other", want: is},
+		"invalid": {reason: "an agent may write anything there", note: is, want: is},
+	} {
+		work := &workv1.ManifestWork{Spec: spec, ObjectMeta: metav1.ObjectMeta{ResourceVersion: "6"}}
+		if c.note != "" {
+			work.Annotations = map[string]string{contract.StoredSpecAnnotation: c.note}
+		}
+		current := cached(work)
+		if current.Stored.Hash != c.want {
+			t.Errorf("%s: %s: the hash is %s, want %s", name, c.reason, current.Stored.Hash, c.want)
+		}
+		patch, err := StoredSpecPatch(current, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}}, "next")
+		if err != nil || !strings.Contains(string(patch), `"next/`+is+`"`) || !strings.Contains(string(patch), `"7"`) {
+			t.Errorf("%s: the note becomes %s, %v; want it of %s at version 7", name, patch, err, is)
+		}
 	}
 }

@@ -11,11 +11,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // Memory remembers which refreshes of Applications are under way. It may be lost at any
@@ -75,7 +75,7 @@ func isAfter(version, other string) bool {
 // Done returns the identity of the refresh that the Application asks for, and nothing else
 // with it, when the managed cluster has compared for it, as the work says that carries
 // it; "" otherwise, and while it is taken off.
-func (s *Memory) Done(app *argocd.Application, work *workv1.ManifestWork) string {
+func (s *Memory) Done(app *argocd.Application, work *manifestcache.Work) string {
 	s.mu.Lock()
 	is := s.sent[client.ObjectKeyFromObject(app)]
 	s.mu.Unlock()

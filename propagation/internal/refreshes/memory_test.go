@@ -17,6 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 var teamApp = types.NamespacedName{Namespace: "team", Name: "app"}
@@ -38,7 +39,7 @@ func idOf(word, version string) string {
 
 // carrying is a work with the request sent; the cluster last applied applied, of which
 // refresh is left to do.
-func carrying(sent, applied, refresh string) *workv1.ManifestWork {
+func carrying(sent, applied, refresh string) *manifestcache.Work {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: sent}}}
 	m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
 	for name, value := range map[string]string{contract.FeedbackRequest: applied, contract.FeedbackRefresh: refresh} {
@@ -47,7 +48,8 @@ func carrying(sent, applied, refresh string) *workv1.ManifestWork {
 		}
 	}
 	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
-	return w
+	kept, _ := manifestcache.Compact(w, nil)
+	return kept
 }
 
 // A refresh is done when the cluster has compared for the very one that was sent.
@@ -58,7 +60,7 @@ func TestRefreshDone(t *testing.T) {
 	for name, c := range map[string]struct {
 		sent string
 		app  *argocd.Application
-		work *workv1.ManifestWork
+		work *manifestcache.Work
 		want string
 	}{
 		"done":                 {sent: sent, app: asking("normal", "2"), work: carrying(sent, sent, ""), want: sent},

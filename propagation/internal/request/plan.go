@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	workv1 "open-cluster-management.io/api/work/v1"
-
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // Kinds of request.
@@ -60,7 +58,7 @@ type Known struct {
 
 // PlanFor decides from the Application, what is known of its request, and the work that
 // carries it, which may be nil.
-func PlanFor(app *argocd.Application, work *workv1.ManifestWork, k Known) Plan {
+func PlanFor(app *argocd.Application, work *manifestcache.Work, k Known) Plan {
 	wanted, claim := wantedKinds(app), k.Claim
 	switch {
 	case claim != "":
@@ -94,16 +92,16 @@ func PlanFor(app *argocd.Application, work *workv1.ManifestWork, k Known) Plan {
 }
 
 // sentWith returns the request that a work carries.
-func sentWith(work *workv1.ManifestWork) string {
+func sentWith(work *manifestcache.Work) string {
 	if work == nil {
 		return ""
 	}
-	return work.Annotations[contract.RequestAnnotation]
+	return work.Extra.Request
 }
 
 // planSent sees a request through that the work carries; same are the kinds of it that
 // the hub still has.
-func planSent(app *argocd.Application, r Request, sent string, same []string, work *workv1.ManifestWork, unseen bool) Plan {
+func planSent(app *argocd.Application, r Request, sent string, same []string, work *manifestcache.Work, unseen bool) Plan {
 	kinds := kindsOf(r.ID)
 	changed := len(same) < len(kinds)
 	reported := feedbackOf(work)
@@ -132,7 +130,7 @@ func planSent(app *argocd.Application, r Request, sent string, same []string, wo
 // planAfter sends a request to a work that may have an earlier one: that runs first,
 // for Argo CD loses an operation that is put in the place of a running one. For a refresh
 // alone none has to wait.
-func planAfter(r Request, sent string, work *workv1.ManifestWork, unseen bool) Plan {
+func planAfter(r Request, sent string, work *manifestcache.Work, unseen bool) Plan {
 	if sent == "" || IsRefresh(sent) {
 		return Plan{Request: r}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 func TestPlanRequest(t *testing.T) {
@@ -38,7 +39,7 @@ func TestPlanRequest(t *testing.T) {
 	}
 	both, op := claimFor(one, "normal"), claimFor(one, "")
 	// work carries sent; the cluster last applied request, and owner still has .operation.
-	work := func(sent, request, owner string, applied metav1.ConditionStatus) *workv1.ManifestWork {
+	work := func(sent, request, owner string, applied metav1.ConditionStatus) *manifestcache.Work {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: sent}}}
 		m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
 		for name, value := range map[string]string{contract.FeedbackRequest: request, contract.FeedbackOperationOwner: owner} {
@@ -48,14 +49,15 @@ func TestPlanRequest(t *testing.T) {
 		}
 		m.Conditions = []metav1.Condition{{Type: workv1.ManifestApplied, Status: applied, ObservedGeneration: 3}}
 		w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
-		return w
+		kept, _ := manifestcache.Compact(w, nil)
+		return kept
 	}
 	const yes, no = metav1.ConditionTrue, metav1.ConditionFalse
 	for name, c := range map[string]struct {
 		reason   string
 		app      *argocd.Application
 		claim    string
-		work     *workv1.ManifestWork
+		work     *manifestcache.Work
 		unseen   bool
 		step     Step
 		id       string

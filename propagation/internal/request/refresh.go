@@ -6,9 +6,8 @@ package request
 import (
 	"strings"
 
-	workv1 "open-cluster-management.io/api/work/v1"
-
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // A refresh that comes alone is asked for by every push to git, and twice does no harm:
@@ -36,7 +35,7 @@ func IsRefresh(id string) bool { return strings.HasPrefix(id, KindRefresh+"-") }
 func isRefresh(wanted []string) bool { return len(wanted) == 1 && wanted[0] == KindRefresh }
 
 // planRefresh sees a refresh through that comes alone. Nothing waits for it.
-func planRefresh(app *argocd.Application, work *workv1.ManifestWork, k Known) Plan {
+func planRefresh(app *argocd.Application, work *manifestcache.Work, k Known) Plan {
 	if k.Refreshed {
 		return Plan{}
 	}

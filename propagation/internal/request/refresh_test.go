@@ -12,6 +12,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 func TestPlanRefresh(t *testing.T) {
@@ -26,7 +27,7 @@ func TestPlanRefresh(t *testing.T) {
 	}
 	idOf := func(word, version string) string { return newClaim(asking(word, version), []string{KindRefresh}) }
 	// work carries sent; the cluster last applied applied, of which refresh is left to do.
-	work := func(sent, applied, refresh, owner string) *workv1.ManifestWork {
+	work := func(sent, applied, refresh, owner string) *manifestcache.Work {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: sent}}}
 		m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
 		for name, value := range map[string]string{contract.FeedbackRequest: applied, contract.FeedbackRefresh: refresh, contract.FeedbackOperationOwner: owner} {
@@ -35,13 +36,14 @@ func TestPlanRefresh(t *testing.T) {
 			}
 		}
 		w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
-		return w
+		kept, _ := manifestcache.Compact(w, nil)
+		return kept
 	}
 	first, second, hard := idOf("normal", "1"), idOf("normal", "2"), idOf("hard", "2")
 	for name, c := range map[string]struct {
 		reason   string
 		app      *argocd.Application
-		work     *workv1.ManifestWork
+		work     *manifestcache.Work
 		known    Known
 		step     Step
 		id       string

@@ -1,0 +1,223 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// labels puts the pull label back onto works that have lost it: the cache selects works by
+// it, and what the cache does not have is neither kept up to date nor withdrawn. It looks
+// at works that leave the cache, and at all of the hub before the first Application is
+// reconciled and at every sweep.
+type labels struct {
+	*gatherer
+	*identities
+	// queue is that of the Applications, once started is closed.
+	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
+	started chan struct{}
+}
+
+// lostWork is a work that has left the cache without being deleted first, the Application
+// that it carried, and what that was called on the managed cluster.
+type lostWork struct{ work, app, delivered types.NamespacedName }
+
+// watch adds the controller of the works that leave the cache.
+func (l *labels) watch(mgr ctrl.Manager) error {
+	c, err := controller.NewTyped("labels", mgr, controller.TypedOptions[lostWork]{
+		MaxConcurrentReconciles: l.options.Concurrency, Reconciler: reconcile.TypedFunc[lostWork](l.reconcile),
+	})
+	if err != nil {
+		return fmt.Errorf("watch labels of ManifestWorks: %w", err)
+	}
+	left := handler.TypedFuncs[client.Object, lostWork]{
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[lostWork]) {
+			app, lost := lostOf(e.Object)
+			if !lost {
+				return
+			}
+			left := lostWork{work: client.ObjectKeyFromObject(e.Object), app: app}
+			if work, ok := e.Object.(*manifestcache.Work); ok {
+				left.delivered, _ = work.Delivers()
+			}
+			q.Add(left)
+		},
+	}
+	if err := c.Watch(source.TypedKind[client.Object](mgr.GetCache(), &workv1.ManifestWork{}, left)); err != nil {
+		return fmt.Errorf("watch labels of ManifestWorks: %w", err)
+	}
+	return nil
+}
+
+// lostOf returns the Application of a work that has left the cache and may still be there.
+func lostOf(work client.Object) (app types.NamespacedName, lost bool) {
+	app, named := manifestcache.ClaimantOf(work)
+	return app, named && work.GetDeletionTimestamp() == nil
+}
+
+// reconcile restores the label of a work. Its Application is reconciled when the cache has
+// the work again, or here when it is gone, with those that want to be what it delivered: it
+// is not to be delivered once more beside it.
+func (l *labels) reconcile(ctx context.Context, lost lostWork) (ctrl.Result, error) {
+	restored, err := l.restore(ctx, lost.work)
+	if err != nil || restored != nil {
+		return ctrl.Result{}, err
+	}
+	select {
+	case <-l.started:
+		for _, request := range append(l.claimantRequests(ctx, lost.work.Namespace, lost.delivered), reconcile.Request{NamespacedName: lost.app}) {
+			l.queue.Add(request)
+		}
+	case <-ctx.Done():
+	}
+	return ctrl.Result{}, nil
+}
+
+// restore puts the label back onto a work of ours; nil when it is none, or needs nothing.
+func (l *labels) restore(ctx context.Context, key types.NamespacedName) (*workv1.ManifestWork, error) {
+	live, err := l.liveWork(ctx, key)
+	if err != nil || live == nil || live.Labels[contract.PullLabel] == "true" {
+		return nil, err
+	}
+	app, named := manifestcache.ClaimantOf(live)
+	if !named || payload.DeliveredBy(&live.Spec).Name != app.Name {
+		return nil, nil // it only carries our annotations
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": live.ResourceVersion, "labels": map[string]string{contract.PullLabel: "true"},
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("encode label patch: %w", err)
+	}
+	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	target.SetGroupVersionKind(appcache.WorkKind)
+	if err := l.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("label ManifestWork %s: %w", key, err)
+	}
+	worksWritten.WithLabelValues("update").Inc()
+	ctrl.LoggerFrom(ctx).Info("put the pull label back onto a ManifestWork", "cluster", key.Namespace, "work", key.Name, "application", app.String())
+	return live, nil
+}
+
+// restoreAll restores the labels of all works of the hub. It lists metadata of the works
+// without the label alone, which others have made, in pages.
+func (l *labels) restoreAll(ctx context.Context) (restored []*workv1.ManifestWork, err error) {
+	found, err := l.unlabelled(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range found {
+		work, err := l.restore(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if work != nil {
+			restored = append(restored, work)
+		}
+	}
+	return restored, nil
+}
+
+// Start implements [source.Source]: it restores the labels at every sweep but the first.
+func (l *labels) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	l.queue = queue
+	close(l.started)
+	go func() {
+		tick := time.NewTicker(l.options.SweepInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if _, err := l.restoreAll(ctx); err != nil && ctx.Err() == nil {
+				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks", "again", l.options.SweepInterval.String())
+			}
+		}
+	}()
+	return nil
+}
+
+// WaitForSync restores the labels of all works and waits for the cache to have these: an
+// Application that is reconciled before is delivered once more.
+func (l *labels) WaitForSync(ctx context.Context) error {
+	var missing []*workv1.ManifestWork
+	listed := false
+	err := wait.PollUntilContextCancel(ctx, boot.ConflictDelay, true, func(ctx context.Context) (bool, error) {
+		if !listed {
+			restored, err := l.restoreAll(ctx)
+			if err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks; trying again")
+				return false, nil
+			}
+			missing, listed = restored, true
+		}
+		missing = slices.DeleteFunc(missing, func(w *workv1.ManifestWork) bool {
+			app, _ := manifestcache.ClaimantOf(w)
+			cached, err := l.index.Of(app)
+			if err == nil && slices.ContainsFunc(cached, func(c *manifestcache.Work) bool { return c.UID == w.UID }) {
+				return true
+			}
+			live, err := l.liveWork(ctx, client.ObjectKeyFromObject(w))
+			return err == nil && (live == nil || live.UID != w.UID || live.Labels[contract.PullLabel] != "true")
+		})
+		return len(missing) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("restore the labels of ManifestWorks: %w", err)
+	}
+	return nil
+}
+
+const (
+	// notPulled selects the ManifestWorks that the cache leaves out.
+	notPulled = contract.PullLabel + "!=true"
+	// pageSize is how many of them are listed at a time.
+	pageSize = 500
+)
+
+// unlabelled returns the works without the label, in a cluster's namespace or in all, that
+// name an Application.
+func (f *gatherer) unlabelled(ctx context.Context, cluster string) (found []types.NamespacedName, err error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(appcache.WorkKind.GroupVersion().WithKind(appcache.WorkKind.Kind + "List"))
+	for {
+		options := &client.ListOptions{Namespace: cluster, Limit: pageSize, Continue: list.Continue, Raw: &metav1.ListOptions{LabelSelector: notPulled}}
+		if err := f.live.List(ctx, list, options); err != nil {
+			return nil, fmt.Errorf("list ManifestWorks without label %s: %w", contract.PullLabel, err)
+		}
+		for i := range list.Items {
+			if _, named := manifestcache.ClaimantOf(&list.Items[i]); named {
+				found = append(found, client.ObjectKeyFromObject(&list.Items[i]))
+			}
+		}
+		if list.Continue == "" {
+			return found, nil
+		}
+	}
+}
