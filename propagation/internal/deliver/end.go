@@ -325,14 +325,14 @@ func (en *ender) lostBinding(ctx context.Context, app *argocd.Application, clust
 		return false, 0, nil
 	}
 	key := client.ObjectKeyFromObject(app)
-	if yes, err := bound(ctx, en.cached(), app.Namespace, cluster); err != nil || yes {
+	if yes, err := bound(ctx, cached(en.client), app.Namespace, cluster); err != nil || yes {
 		en.gracePeriods.found(key, cluster)
 		return false, 0, err
 	}
 	if left := en.options.BindingGrace - en.gracePeriods.missing(key, cluster, en.now()); left > 0 {
 		return false, left, nil
 	}
-	yes, err := bound(ctx, en.uncached(), app.Namespace, cluster)
+	yes, err := bound(ctx, uncached(en.live), app.Namespace, cluster)
 	return !yes, 0, err
 }
 

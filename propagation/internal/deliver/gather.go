@@ -334,10 +334,6 @@ func (f *gatherer) works(key client.ObjectKey) ([]manifestcache.Cached, error) {
 	return list, err
 }
 
-func (f *gatherer) cached() inputReader { return inputReader{f.client, true} }
-
-func (f *gatherer) uncached() inputReader { return inputReader{f.live, false} }
-
 // readInputs reads what a decision rests on.
 func (f *gatherer) readInputs(ctx context.Context, from inputReader, app *argocd.Application) (policy.Inputs, error) {
 	w := policy.Inputs{Application: app, Bound: f.options.Binding == BindingNone, ArgoCDNamespace: f.options.ArgoCDNamespace, AppNamespaces: f.options.AppNamespaces}

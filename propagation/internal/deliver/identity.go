@@ -114,7 +114,7 @@ func (ids *identities) claimants(ctx context.Context, app *argocd.Application, c
 				return nil, err
 			}
 			if o.copy == "" {
-				w, err := ids.readInputs(ctx, ids.cached(), rival)
+				w, err := ids.readInputs(ctx, cached(ids.client), rival)
 				if err != nil {
 					return nil, err
 				}

@@ -23,6 +23,10 @@ type inputReader struct {
 	indexed bool
 }
 
+func cached(c client.Reader) inputReader { return inputReader{c, true} }
+
+func uncached(live client.Reader) inputReader { return inputReader{live, false} }
+
 // getCluster returns nil when there positively is no such ManagedCluster.
 func getCluster(ctx context.Context, from client.Reader, name string) (*clusterv1.ManagedCluster, error) {
 	cluster := &clusterv1.ManagedCluster{}

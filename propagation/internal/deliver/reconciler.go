@@ -52,7 +52,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case app.DeletionTimestamp != nil:
 		return r.reconcileDelete(ctx, app, works)
 	}
-	w, err := r.readInputs(ctx, r.cached(), app)
+	w, err := r.readInputs(ctx, cached(r.client), app)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

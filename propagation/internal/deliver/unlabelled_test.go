@@ -51,6 +51,7 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 			t.Errorf("propagation sent %s", request)
 		}
 	}
-	pruned(t, ofEnded)
+	applyWell(t, stored(t, ofEnded))
+	withdrawn(t, ended)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
 }

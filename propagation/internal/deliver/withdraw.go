@@ -66,7 +66,7 @@ func (r *Reconciler) stillRefused(ctx context.Context, app *argocd.Application) 
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(app), fresh); err != nil {
 		return v, false, client.IgnoreNotFound(err) // gone: its event is on the way
 	}
-	w, err := r.readInputs(ctx, r.uncached(), fresh)
+	w, err := r.readInputs(ctx, uncached(r.live), fresh)
 	if err != nil {
 		return v, false, err
 	}
