@@ -65,9 +65,9 @@ type Command struct {
 	// Agents has argocd-agent brought to the clusters of GitOpsClusters that ask for it.
 	Agents bool
 	// Register is one of the values of --register.
-	Register   string
-	Adopt      bool
-	Grace      time.Duration
+	Register     string
+	Adopt        bool
+	Grace        time.Duration
 	RemovalLimit limit.Limit
 	// AgentLifetime and CALifetime are those of certificates.
 	AgentLifetime, CALifetime time.Duration

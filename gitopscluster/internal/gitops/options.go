@@ -28,7 +28,7 @@ type Options struct {
 	InstanceLabel string
 	// Grace is how long a cluster must be out of its Placement before it leaves, and
 	// RemovalLimit how many may leave at a time.
-	Grace      time.Duration
+	Grace        time.Duration
 	RemovalLimit limit.Limit
 	// Adopt works under another project's CustomResourceDefinition, too.
 	Adopt bool
