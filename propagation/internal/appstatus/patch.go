@@ -17,22 +17,13 @@ type Fields map[string]any
 // Patch returns the smallest JSON merge patch that makes the status of an
 // Application say want, or nil when it does already. It carries the resource
 // version, so the API server refuses it when the Application has changed since.
-// A status that want would have to destroy to fit in is [ErrMalformed]. Annotations that
-// are named leave the Application with it.
-func Patch(resourceVersion string, status json.RawMessage, want Fields, without ...string) ([]byte, error) {
+// A status that want would have to destroy to fit in is [ErrMalformed].
+func Patch(resourceVersion string, status json.RawMessage, want Fields) ([]byte, error) {
 	difference, err := diff(status, want, "status")
 	if err != nil || len(difference) == 0 {
 		return nil, err
 	}
-	metadata := map[string]any{"resourceVersion": resourceVersion}
-	if len(without) > 0 {
-		annotations := map[string]any{}
-		for _, name := range without {
-			annotations[name] = nil
-		}
-		metadata["annotations"] = annotations
-	}
-	data, err := json.Marshal(map[string]any{"metadata": metadata, "status": difference})
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": resourceVersion}, "status": difference})
 	if err != nil {
 		return nil, fmt.Errorf("encode status patch: %w", err)
 	}

@@ -26,7 +26,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/mirror"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -122,11 +121,10 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	sent := &refreshes.Memory{}
-	if err := deliver.Setup(ctx, mgr, index, sent, c.Deliver); err != nil {
+	if err := deliver.Setup(ctx, mgr, index, c.Deliver); err != nil {
 		return fmt.Errorf("set up delivery: %w", err)
 	}
-	if err := mirror.Setup(ctx, mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, InitialStatusTimeout: initialStatusTimeout, Refreshes: sent}); err != nil {
+	if err := mirror.Setup(ctx, mgr, index, mirror.Options{Concurrency: c.Deliver.Concurrency, InitialStatusTimeout: initialStatusTimeout}); err != nil {
 		return err
 	}
 	if c.Register {

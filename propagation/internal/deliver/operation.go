@@ -17,7 +17,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -28,7 +27,7 @@ import (
 // operations sees one-time requests of Applications through.
 type operations struct {
 	*gatherer
-	refreshes *refreshes.Memory
+	refreshes refreshes
 }
 
 // withCarriedRequest puts the request that a work carries in the place of q's.
@@ -44,19 +43,15 @@ func (op *operations) withCarriedRequest(ctx context.Context, current *manifestc
 	return kept, nil
 }
 
-// endRefresh takes a refresh that came alone, and has been, off the Application. Where
-// the status changes with it the mirror does.
+// endRefresh takes a refresh that came alone, and has been, off the Application.
 func (op *operations) endRefresh(ctx context.Context, app *argocd.Application, id string) error {
 	key := client.ObjectKeyFromObject(app)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": app.ResourceVersion, "annotations": withoutRefresh()}})
 	if err != nil {
 		return fmt.Errorf("encode Application patch: %w", err)
 	}
-	if err := op.refreshes.End(key, id, app.ResourceVersion); err != nil {
-		return err
-	}
 	err = op.client.Patch(ctx, app.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
-	op.refreshes.Ended(key, id, app.ResourceVersion, err)
+	op.refreshes.end(key, id, app.ResourceVersion, err)
 	if err != nil {
 		return client.IgnoreNotFound(fmt.Errorf("end %s of Application %s: %w", id, key, err))
 	}
@@ -71,15 +66,13 @@ func (op *operations) plan(w policy.Inputs, current *manifestcache.Cached) (s st
 	}
 	claim, made := request.ClaimOf(s.conditions)
 	k := request.Known{Claim: claim, Unseen: request.NeverSeen(w.Cluster, made)}
-	if k.Refreshing, k.Refreshed, err = op.refreshes.Of(w.Application); err != nil {
-		return s, err
-	}
+	k.Refreshing, k.Refreshed = op.refreshes.of(w.Application)
 	s.Plan, s.claim = request.PlanFor(w.Application, current, k), claim
 	if s.Step != request.StepFinish || claim != "" || mirrored(w, current) {
 		return s, nil
 	}
 	// Argo CD's clients take the status for the answer when the refresh is off.
-	done, known := op.refreshes.DoneFor(client.ObjectKeyFromObject(w.Application), s.Request.ID, op.now())
+	done, known := op.refreshes.doneFor(client.ObjectKeyFromObject(w.Application), s.Request.ID, op.now())
 	if known && done < afterMirror {
 		s.Plan, s.after = request.Plan{Request: s.Request}, afterMirror-done
 	}
@@ -102,7 +95,7 @@ func (op *operations) request(ctx context.Context, w policy.Inputs, current *man
 		return s, true, op.finish(ctx, w.Application, s.conditions, s.Request.ID, s.Done)
 	case request.StepSend:
 		if s.claim == "" && s.after == 0 && request.IsRefresh(s.Request.ID) {
-			op.refreshes.Send(client.ObjectKeyFromObject(w.Application), s.Request.ID)
+			op.refreshes.send(client.ObjectKeyFromObject(w.Application), s.Request.ID)
 		}
 		if s.Replaced {
 			s.Request, err = op.withCarriedRequest(ctx, current, s.Request)

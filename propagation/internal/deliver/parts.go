@@ -5,8 +5,6 @@ package deliver
 
 import (
 	"k8s.io/client-go/tools/events"
-
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 )
 
 // Reconciler delivers one Application at a time: it gathers what is known, has policy decide,
@@ -21,11 +19,11 @@ type Reconciler struct {
 }
 
 // newReconciler puts the parts together.
-func newReconciler(g *gatherer, recorder events.EventRecorder, sent *refreshes.Memory) *Reconciler {
+func newReconciler(g *gatherer, recorder events.EventRecorder) *Reconciler {
 	timing := &tracker{}
 	r := &Reconciler{
 		gatherer: g, identities: &identities{g}, writer: &writer{gatherer: g, tracker: timing},
-		operations: &operations{gatherer: g, refreshes: sent}, reporter: &reporter{gatherer: g, events: recorder, tracker: timing},
+		operations: &operations{gatherer: g}, reporter: &reporter{gatherer: g, events: recorder, tracker: timing},
 	}
 	r.ender = &ender{gatherer: g, writer: r.writer, reporter: r.reporter}
 	return r

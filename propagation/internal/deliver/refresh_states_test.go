@@ -10,15 +10,11 @@ import (
 	"testing"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -178,59 +174,4 @@ func TestRefreshLeavesAfterItsStatus(t *testing.T) {
 	if err := carries(t, app, argocd.HydrateAnnotation); err == nil {
 		t.Error("the work still has what came with the refresh")
 	}
-}
-
-// While the mirror takes a refresh off, an Application that changes is looked at again when
-// that is through: what it asks for then is the same refresh after a conflict, and the next
-// one otherwise.
-func TestRefreshThatIsTakenOffMeanwhile(t *testing.T) {
-	for name, c := range map[string]struct {
-		outcome error
-		same    bool
-	}{
-		"another client wrote first": {outcome: apierrors.NewConflict(schema.GroupResource{}, "guestbook", errors.New("changed")), same: true},
-		"it was taken off":           {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			memory := &refreshes.Memory{}
-			startAll(t, setting{sent: memory})
-			p := newPlace(t)
-			app := p.deploy("guestbook")
-			m := deliveredTo(t, app, p.cluster)
-			refresh(t, app, "normal")
-			inWork(t, app, "normal")
-			id, key := m.get().Annotations[contract.RequestAnnotation], client.ObjectKeyFromObject(app)
-			var had string
-			edit(t, app, func(a *argocd.Application) { had = a.ResourceVersion })
-			if memory.End(key, id, had) != nil {
-				t.Fatal("it was taken off before")
-			}
-			before := conflicts(t)
-			edit(t, app, func(a *argocd.Application) { a.Labels["example.com/mark"] = "meanwhile" })
-			testkit.Eventually(t, "the Application to be put off", func() error {
-				if conflicts(t) == before {
-					return errors.New("nothing was put off")
-				}
-				return nil
-			})
-			if now := m.get().Annotations[contract.RequestAnnotation]; now != id {
-				t.Errorf("%s was sent after %s", now, id)
-			}
-			memory.Ended(key, id, had, c.outcome)
-			testkit.Eventually(t, "the label in the work", func() error { return carries(t, app, "meanwhile") })
-			if now := m.get().Annotations[contract.RequestAnnotation]; (now == id) != c.same {
-				t.Errorf("%s was sent after %s", now, id)
-			}
-			compared(t, app, m)
-		})
-	}
-}
-
-func conflicts(t *testing.T) float64 {
-	t.Helper()
-	var m dto.Metric
-	if err := errorsTotal.WithLabelValues("conflict").Write(&m); err != nil {
-		t.Fatal(err)
-	}
-	return m.GetCounter().GetValue()
 }

@@ -12,7 +12,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -33,15 +32,15 @@ func newWatcher(r *Reconciler) *watcher {
 	}
 }
 
-// Setup adds delivery to mgr, of whose cache index is. It notes the refreshes that it sends in sent.
-func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, sent *refreshes.Memory, options Options) error {
+// Setup adds delivery to mgr, of whose cache index is.
+func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
 	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options)); err != nil {
 		return err
 	}
 	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
 	recorder := mgr.GetEventRecorder("propagation")
 	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})
-	r := newReconciler(g, recorder, sent)
+	r := newReconciler(g, recorder)
 	changes := newWatcher(r)
 	if err := errors.Join(changes.watch(ctx, mgr, r), changes.labels.watch(mgr)); err != nil {
 		return err

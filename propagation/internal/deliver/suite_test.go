@@ -28,7 +28,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -94,8 +93,6 @@ func startBetween(t *testing.T, wrap, wrapLive func(client.Client) client.Client
 type setting struct {
 	wrap, wrapLive func(client.Client) client.Client
 	frozen         *freezer
-	// sent is what delivery shares with the mirror.
-	sent *refreshes.Memory
 }
 
 func startAll(t *testing.T, between setting, change ...func(*Options)) *propagation {
@@ -156,10 +153,7 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 	if err != nil {
 		t.Fatalf("index works: %v", err)
 	}
-	if between.sent == nil {
-		between.sent = &refreshes.Memory{}
-	}
-	if err := Setup(ctx, mgr, index, between.sent, options); err != nil {
+	if err := Setup(ctx, mgr, index, options); err != nil {
 		cancel()
 		t.Fatalf("set up delivery: %v", err)
 	}

@@ -133,7 +133,7 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 // that is made again at once keeps what it runs.
 func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []manifestcache.Cached) (ctrl.Result, error) {
 	r.reporter.tracker.forget(key)
-	r.refreshes.Forget(key)
+	r.refreshes.forget(key)
 	works, err := r.unowned(ctx, works)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -22,7 +22,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -51,7 +50,7 @@ func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client
 	}
 	unlimited := guard.Limit{Percent: 100}
 	err = errors.Join(
-		deliver.Setup(t.Context(), mgr, index, &refreshes.Memory{}, deliver.Options{
+		deliver.Setup(t.Context(), mgr, index, deliver.Options{
 			ArgoCDNamespace: "argocd", Binding: deliver.BindingNone, Concurrency: 2, SizeLimit: 4 << 10, SweepInterval: time.Hour,
 			Withdrawals: guard.Settings{Group: unlimited, Hub: unlimited, Window: time.Minute},
 		}),

@@ -20,7 +20,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -71,9 +70,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name}}
 	target.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
 	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, d.patch), client.FieldOwner(fieldOwner))
-	if d.refresh != "" {
-		r.options.Refreshes.Ended(req.NamespacedName, d.refresh, app.ResourceVersion, err)
-	}
 	switch {
 	case apierrors.IsConflict(err):
 		statusWrites.WithLabelValues(resultConflict).Inc()
@@ -91,9 +87,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !seen.IsZero() {
 		feedbackSeconds.Observe(r.now().Sub(seen).Seconds())
 	}
-	if d.refresh != "" {
-		ctrl.LoggerFrom(ctx).V(1).Info("refresh ended", "request", d.refresh)
-	}
 	return ctrl.Result{}, nil
 }
 
@@ -103,8 +96,6 @@ type decision struct {
 	patch []byte
 	// source is the UID of the ManifestWork that the status then comes from.
 	source types.UID
-	// refresh is the identity of the refresh that patch takes off the Application, if any.
-	refresh string
 	// wait is how long nothing is written yet (see [delay]).
 	wait time.Duration
 }
@@ -149,10 +140,8 @@ func (r *Reconciler) decide(ctx context.Context, app *argocd.Application) (d dec
 		return d, nil
 	}
 	d.source = observed.Work
-	if d.patch, err = statusPatch(app, observed, r.memory.source(key), r.now()); err != nil || d.patch == nil {
-		return d, err
-	}
-	return r.withRefresh(app, work, observed, d)
+	d.patch, err = statusPatch(app, observed, r.memory.source(key), r.now())
+	return d, err
 }
 
 // initialStatusOfEach is how much longer it may take for each other Application that waits
@@ -177,23 +166,6 @@ func (r *Reconciler) delay(app types.NamespacedName, f facts) time.Duration {
 		return min(wait, o.InitialStatusTimeout)
 	}
 	return wait
-}
-
-// withRefresh has the patch take a refresh off the Application that the managed cluster has
-// compared for: what the patch says is the answer to it, and a write less.
-func (r *Reconciler) withRefresh(app *argocd.Application, work *manifestcache.Work, observed status.Observation, d decision) (decision, error) {
-	key := client.ObjectKeyFromObject(app)
-	id := r.options.Refreshes.Done(app, work)
-	if id == "" || apierrors.IsConflict(r.options.Refreshes.End(key, id, app.ResourceVersion)) {
-		return d, nil
-	}
-	patch, err := statusPatch(app, observed, r.memory.source(key), r.now(), request.RefreshAnnotations()...)
-	if err != nil {
-		r.options.Refreshes.Ended(key, id, app.ResourceVersion, err)
-		return d, err
-	}
-	d.patch, d.refresh = patch, id
-	return d, nil
 }
 
 // target returns the managed cluster that an Application asks to be pulled to.

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/refreshes"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -41,9 +40,6 @@ type Options struct {
 	// is called Unknown, and longer where many wait for theirs; 0: not at all. Agents need
 	// some seconds.
 	InitialStatusTimeout time.Duration
-	// Refreshes are those that delivery has sent: one that has been leaves its Application
-	// with the status that it led to; nil: the mirror takes none off.
-	Refreshes *refreshes.Memory
 	// Backoff decides when a failed Application is tried again; nil: [boot.Backoff].
 	Backoff workqueue.TypedRateLimiter[reconcile.Request]
 }
@@ -57,9 +53,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CompareGrace == 0 {
 		o.CompareGrace = 10 * time.Second
-	}
-	if o.Refreshes == nil {
-		o.Refreshes = &refreshes.Memory{}
 	}
 	if o.Backoff == nil {
 		o.Backoff = boot.Backoff()

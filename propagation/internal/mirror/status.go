@@ -36,7 +36,7 @@ type written struct {
 // what was observed, or nil when it does. source is the UID of the ManifestWork that the
 // stored status comes from, empty when that is not known. Annotations that are named leave the
 // Application with it.
-func statusPatch(app *argocd.Application, observed status.Observation, source types.UID, now time.Time, without ...string) ([]byte, error) {
+func statusPatch(app *argocd.Application, observed status.Observation, source types.UID, now time.Time) ([]byte, error) {
 	before, err := read(app.Status)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func statusPatch(app *argocd.Application, observed status.Observation, source ty
 	if err := conditions(want, app.Status, status.OwnsStatusCondition, observed.StatusConditions(), now); err != nil {
 		return nil, err
 	}
-	return appstatus.Patch(app.ResourceVersion, app.Status, want, without...)
+	return appstatus.Patch(app.ResourceVersion, app.Status, want)
 }
 
 // removeOwnedConditionsPatch takes this package's own conditions off an Application that is
