@@ -115,8 +115,8 @@ func (l *labels) restore(ctx context.Context, key types.NamespacedName) (*workv1
 	}
 	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	target.SetGroupVersionKind(appcache.WorkKind)
-	if err := l.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("label ManifestWork %s: %w", key, err)
+	if err := l.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return nil, client.IgnoreNotFound(fmt.Errorf("label ManifestWork %s: %w", key, err))
 	}
 	worksWritten.WithLabelValues("update").Inc()
 	ctrl.LoggerFrom(ctx).Info("put the pull label back onto a ManifestWork", "cluster", key.Namespace, "work", key.Name, "application", app.String())
@@ -124,7 +124,8 @@ func (l *labels) restore(ctx context.Context, key types.NamespacedName) (*workv1
 }
 
 // restoreAll restores the labels of all works of the hub. It lists metadata of the works
-// without the label alone, which others have made, in pages.
+// without the label alone, which others have made, in pages. A work whose label cannot be
+// restored costs itself only: it is logged, and tried again at the next sweep.
 func (l *labels) restoreAll(ctx context.Context) (restored []*workv1.ManifestWork, err error) {
 	found, err := l.unlabelled(ctx, "")
 	if err != nil {
@@ -133,7 +134,8 @@ func (l *labels) restoreAll(ctx context.Context) (restored []*workv1.ManifestWor
 	for _, key := range found {
 		work, err := l.restore(ctx, key)
 		if err != nil {
-			return nil, err
+			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "cluster", key.Namespace, "work", key.Name, "again", l.options.SweepInterval.String())
+			continue
 		}
 		if work != nil {
 			restored = append(restored, work)

@@ -4,12 +4,16 @@
 package deliver
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -54,4 +58,30 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	applyWell(t, stored(t, ofEnded))
 	withdrawn(t, ended)
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
+}
+
+// A work whose label cannot be put back holds up neither the start nor other works.
+func TestLabels_aWorkThatCannotBePatchedCostsItselfOnly(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	refused, restored := p.deploy("refused"), p.deploy("restored")
+	ofRefused, ofRestored := delivered(t, refused, p.cluster), delivered(t, restored, p.cluster)
+	first.stop()
+	for _, work := range []*workv1.ManifestWork{ofRefused, ofRestored} {
+		edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
+	}
+	startAll(t, setting{wrap: func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if o.GetNamespace() == p.cluster && o.GetName() == ofRefused.Name {
+					return apierrors.NewForbidden(workv1.Resource("manifestworks"), o.GetName(), errors.New("a webhook denied it"))
+				}
+				return c.Patch(ctx, o, patch, opts...)
+			},
+		})
+	}})
+	delivered(t, p.deploy("another"), p.cluster)
+	if after := delivered(t, restored, p.cluster); after.UID != ofRestored.UID || after.Labels[contract.PullLabel] != "true" {
+		t.Errorf("the other work is %s with labels %v", after.Name, after.Labels)
+	}
 }
