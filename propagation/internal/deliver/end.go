@@ -300,8 +300,12 @@ func (en *ender) changed(app *argocd.Application) error {
 // It returns when to look again, 0 for not by the clock.
 func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
 	if state == progressDone && len(c.elsewhere)+len(c.former)+len(c.surplus) > 0 {
-		if applied, err := en.currentApplied(ctx, c); err != nil || applied {
-			return 0, errors.Join(err, en.withdrawFormer(ctx, app, c, applied))
+		applied, err := en.currentApplied(ctx, c)
+		if err != nil {
+			return 0, err
+		}
+		if applied {
+			return en.withdrawFormer(ctx, app, c)
 		}
 	}
 	var unbound []manifestcache.Cached
@@ -322,7 +326,8 @@ func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c cop
 		}
 		wait = sooner(wait, left)
 	}
-	return wait, en.withdrawVerified(ctx, app, withdrawal{app: client.ObjectKeyFromObject(app), works: unbound, reason: policy.ReasonNotBound})
+	after, err := en.withdrawVerified(ctx, app, withdrawal{app: client.ObjectKeyFromObject(app), works: unbound, reason: policy.ReasonNotBound})
+	return sooner(wait, after), err
 }
 
 // lostBinding reports whether an Application's namespace has not been bound to a
@@ -345,21 +350,22 @@ func (en *ender) lostBinding(ctx context.Context, app *argocd.Application, clust
 }
 
 // withdrawFormer withdraws all but the current work, which is applied.
-func (en *ender) withdrawFormer(ctx context.Context, app *argocd.Application, c copies, applied bool) error {
-	if !applied {
-		return nil
-	}
+func (en *ender) withdrawFormer(ctx context.Context, app *argocd.Application, c copies) (after time.Duration, err error) {
 	key := client.ObjectKeyFromObject(app)
-	return errors.Join(
-		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.elsewhere, reason: withdrawnRetargeted}),
-		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.former, reason: withdrawnRetargeted, renamed: true}),
-		en.withdrawVerified(ctx, app, withdrawal{app: key, works: c.surplus, reason: withdrawnReplaced, shared: true}),
-	)
+	for _, w := range []withdrawal{
+		{app: key, works: c.elsewhere, reason: withdrawnRetargeted},
+		{app: key, works: c.former, reason: withdrawnRetargeted, renamed: true},
+		{app: key, works: c.surplus, reason: withdrawnReplaced, shared: true},
+	} {
+		wait, failed := en.withdrawVerified(ctx, app, w)
+		after, err = sooner(after, wait), errors.Join(err, failed)
+	}
+	return after, err
 }
 
 // withdrawVerified withdraws works on account of an Application as the cache has it, once
-// the API server has it so, too.
-func (en *ender) withdrawVerified(ctx context.Context, app *argocd.Application, w withdrawal) error {
+// the API server has it so, too. It returns when to look again, 0 for not by the clock.
+func (en *ender) withdrawVerified(ctx context.Context, app *argocd.Application, w withdrawal) (time.Duration, error) {
 	w.confirm = func(ctx context.Context) (bool, error) {
 		fresh := &argocd.Application{}
 		if err := en.live.Get(ctx, w.app, fresh); err != nil {
@@ -370,6 +376,6 @@ func (en *ender) withdrawVerified(ctx context.Context, app *argocd.Application, 
 		}
 		return true, nil
 	}
-	_, err := en.withdraw(ctx, w)
-	return err
+	o, err := en.withdraw(ctx, w)
+	return o.after, err
 }

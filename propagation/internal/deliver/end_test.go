@@ -271,6 +271,61 @@ func TestRevocation_waitsForPauseOfTheNamespace(t *testing.T) {
 	}
 }
 
+// An Application that is refused waits for the agent of a work that goes, be it on another
+// cluster or left by an Application of that name before, and goes on when that has applied.
+func TestRevocation_goesOnOnceItsAgentHasApplied(t *testing.T) {
+	for name, refuse := range map[string]func(*place, *argocd.Application){
+		"moved to a cluster that it may not use": func(p *place, a *argocd.Application) {
+			edit(p.t, a, func(a *argocd.Application) {
+				a.Annotations[contract.ClusterAnnotation], a.Finalizers = newCluster(p.t), []string{argocd.ResourcesFinalizer}
+			})
+		},
+		"made again for a cluster that it may not use": func(p *place, a *argocd.Application) {
+			remove(p.t, a)
+			*a = *p.app(a.Name, func(a *argocd.Application) {
+				a.Annotations[contract.ClusterAnnotation], a.Finalizers = newCluster(p.t), []string{argocd.ResourcesFinalizer}
+			})
+			p.create(a)
+		},
+		"changed and revoked while its namespace was paused": func(p *place, a *argocd.Application) {
+			pause(p.t, namespace(p.namespace), "delivery")
+			p.heldBack()
+			edit(p.t, a, func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+			p.bind()
+			pause(p.t, namespace(p.namespace), "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start(t, func(o *Options) { o.RecreateGrace = time.Hour })
+			p := newPlace(t)
+			app := p.deploy("guestbook")
+			work := delivered(t, app, p.cluster)
+			finalized(t, work)
+			refuse(p, app)
+			testkit.Eventually(t, "the work to say how it ends", func() error {
+				if live := stored(t, work); live == nil || !strings.Contains(applicationIn(live), argocd.ResourcesFinalizer) {
+					return errors.New("not yet")
+				}
+				return nil
+			})
+			testkit.Eventually(t, "the Application to say that it is not delivered", func() error {
+				if said := said(t, app); len(said) == 0 {
+					return errors.New("not yet")
+				}
+				return nil
+			})
+			later := newPlace(t)
+			delivered(t, later.deploy("later"), later.cluster) // the passes that this made are over
+			applyWell(t, work)
+			begin := time.Now()
+			appliedBeforeItsEnd(t, work)
+			if took := time.Since(begin); took > afterPending/2 {
+				t.Errorf("it went %s after its agent had applied: by the clock, not by that", took)
+			}
+		})
+	}
+}
+
 // What an agent may write on its own ManagedCluster stops no deletion.
 func TestDelete_isNotDelayedByPauseOfItsCluster(t *testing.T) {
 	for _, word := range []string{"prune", "abandon"} {

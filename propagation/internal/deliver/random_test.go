@@ -151,7 +151,10 @@ func (f *fleet) rest() {
 			mine := f.apps[stored.Name]
 			switch {
 			case mine == nil && stored.Labels[contract.PullLabel] != "true":
-				edit(f.t, stored, func(a *argocd.Application) { a.Finalizers = nil }) // not pulled any more: the user's own affair
+				stored.Finalizers = nil // not pulled any more: the user's own affair
+				if err := hub.client.Update(context.Background(), stored); client.IgnoreNotFound(err) != nil {
+					return err
+				}
 				return errors.New("an unlabelled one was there")
 			case mine == nil:
 				return fmt.Errorf("%s is still there: %v", stored.Name, said(f.t, stored))

@@ -171,7 +171,9 @@ func (r *Reconciler) refuseTaken(ctx context.Context, app *argocd.Application, c
 	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || appliedAt(theirs) != metav1.ConditionTrue {
 		return d, err
 	}
-	return d, r.withdrawVerified(ctx, app, withdrawal{
+	wait, err := r.withdrawVerified(ctx, app, withdrawal{
 		app: client.ObjectKeyFromObject(app), works: append([]manifestcache.Cached{*c.current}, c.surplus...), reason: policy.ReasonTaken, shared: true,
 	})
+	d.after = sooner(d.after, wait)
+	return d, err
 }

@@ -292,7 +292,7 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 		}
 		if app, ours := after.Application(); ours && !before.Facts.Applied && after.Facts.Applied {
 			wa.tracker.applied(app, wa.now())
-			if after.Annotations[contract.OnWithdrawAnnotation] != "" || wa.index.Several(app) || wa.ends(ctx, app) {
+			if after.Annotations[contract.OnWithdrawAnnotation] != "" || wa.index.Several(app) || wa.ending(ctx, app, after) {
 				return true // it, or the others, may go now
 			}
 		}
@@ -306,10 +306,12 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 	}}
 }
 
-// ends reports whether an Application is gone, on its way out, or not pulled any more.
-func (wa *watcher) ends(ctx context.Context, key client.ObjectKey) bool {
+// ending reports whether a work may be on its way out: its Application is gone, terminating,
+// not pulled, refused, or wants to be on another cluster.
+func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manifestcache.Work) bool {
 	app, err := wa.application(ctx, key) // from the cache
-	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels))
+	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
+		app.Annotations[contract.ClusterAnnotation] != work.Namespace || concernsUs(app.Status))
 }
 
 // sweep looks, at start and then now and again, for works and Applications that do

@@ -32,6 +32,7 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	var again ctrl.Result
 	if len(c.all) > 0 {
 		if v.Keep {
 			return r.keepDelivered(ctx, app, c, v)
@@ -52,12 +53,13 @@ func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Applicatio
 		if err != nil {
 			return ctrl.Result{}, err
 		}
+		again.RequeueAfter = o.after
 		if o = o.of(c.proven); !o.done() {
-			return ctrl.Result{RequeueAfter: o.after}, r.reportNotWithdrawn(ctx, app, c, o, v)
+			return again, r.reportNotWithdrawn(ctx, app, c, o, v)
 		}
 	}
 	v.Withdrawn = true
-	return ctrl.Result{}, r.updateConditions(ctx, app, v)
+	return again, r.updateConditions(ctx, app, v)
 }
 
 // stillRefused decides again, by what the API server has.
