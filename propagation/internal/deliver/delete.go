@@ -23,64 +23,58 @@ import (
 
 // reconcileDelete withdraws a deleted Application and lets it go once no managed cluster
 // has it any more, or at once when the user has given that up.
-func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (ctrl.Result, error) {
+func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
 	if !mustRelease(app) && len(c.proven) == 0 {
-		return ctrl.Result{}, nil
+		return result{silent: true}, nil
 	}
 	abandon := policy.ParseDeletionPolicy(app.Annotations[contract.DeletionPolicyAnnotation], "", false).Abandon
 	key := client.ObjectKeyFromObject(app)
 	o, err := r.withdraw(ctx, withdrawal{app: key, works: c.all, reason: policy.ReasonDeleting, abandoned: abandon})
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
 	o = o.of(c.proven)
+	res := result{silent: true, after: o.after}
 	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), isArgoFinalizer)
 	if len(kept) == len(app.Finalizers) {
-		return ctrl.Result{RequeueAfter: o.after}, nil // nothing of Argo CD's holds it
+		return res, nil // nothing of Argo CD's holds it
 	}
 	if why, held := r.budget.Held(key); held && why.Decision.Word == guard.Undo {
 		ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it", "decision", why.Decision.On)
-		return ctrl.Result{}, r.release(ctx, app, kept)
+		return res, r.release(ctx, app, kept)
 	}
-	if !o.done() {
-		return ctrl.Result{RequeueAfter: o.after}, r.notWithdrawn(ctx, app, c, o, abandon, kept)
-	}
-	if abandon {
+	switch {
+	case abandon && !o.done() && !o.held && o.problem == "": // only agents are waited for
+		r.recordOrphansPending(ctx, app, o.pending)
+		return res, r.release(ctx, app, kept)
+	case !o.done():
+		return r.notWithdrawn(app, c, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}}), nil
+	case abandon:
 		if err := r.recordAbandoned(ctx, app, c.proven); err != nil {
-			return ctrl.Result{}, err
+			return result{}, err
 		}
-		return ctrl.Result{}, r.release(ctx, app, kept)
+		return res, r.release(ctx, app, kept)
 	}
 	return r.awaitProof(ctx, app, c.proven, kept)
 }
 
-// notWithdrawn says why the works of a deleted Application are still there. One that is
-// abandoned goes all the same when only agents are waited for.
-func (r *Reconciler) notWithdrawn(ctx context.Context, app *argocd.Application, c copies, o outcome, abandon bool, kept []string) error {
-	if abandon && !o.held && o.problem == "" {
-		r.recordOrphansPending(ctx, app, o.pending)
-		return r.release(ctx, app, kept)
-	}
-	return r.reportNotWithdrawn(ctx, app, c, o, policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
-}
-
 // awaitProof lets a deleted Application go once its clusters have proven that nothing of it
 // is left.
-func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, proven []manifestcache.Cached, kept []string) (ctrl.Result, error) {
+func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, proven []manifestcache.Cached, kept []string) (result, error) {
 	remaining, err := r.remaining(ctx, app, proven)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
 	if len(remaining) == 0 {
-		return ctrl.Result{}, r.release(ctx, app, kept)
+		return result{silent: true}, r.release(ctx, app, kept)
 	}
 	hint := fmt.Sprintf("if the cluster will not come back, set annotation %s to %s to delete the Application all the same", contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
-	return ctrl.Result{RequeueAfter: afterUncached(remaining...)}, r.updateConditions(ctx, app, policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
-		"not deleted yet: waiting for %s to confirm that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}})
+	return result{after: afterUncached(remaining...), decision: policy.Decision{Severity: policy.SeverityWarning, Refusal: policy.Message{Reason: policy.ReasonDeleting, Text: fmt.Sprintf(
+		"not deleted yet: waiting for %s to confirm that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}}}, nil
 }
 
 // mustRelease reports whether nobody but us can let a deleted Application go: it is pulled,

@@ -22,15 +22,15 @@ type applyResult struct {
 
 // notApplied returns what becomes of an Application whose work could not be written: one
 // that the API server rejects is refused, the rest is tried again. what begins the message.
-func notApplied(what string, current *manifestcache.Cached, err error) (delivery, error) {
+func notApplied(what string, current *manifestcache.Cached, err error) (result, error) {
 	switch {
 	case current != nil && apierrors.IsNotFound(err):
-		return delivery{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
+		return result{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
 	case isRejected(err):
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
-		return delivery{state: progressRefused, after: afterRefusal, decision: policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err)}, nil
+		return result{after: afterRefusal, decision: policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err)}, nil
 	}
-	return delivery{}, err
+	return result{}, err
 }
 
 // How long to wait before another look, by what is waited for. Changes of what we
@@ -69,27 +69,22 @@ const (
 	withdrawnReplaced   = "Replaced"
 )
 
-// progress is how far a delivery has got.
-type progress int
-
-const (
-	progressWaiting progress = iota // for something that ends by itself
-	progressRefused                 // until the Application or the hub is changed
-	progressDone                    // the wanted work is on the hub
-)
-
-// delivery is what came of an attempt.
-type delivery struct {
-	state progress
-	// decision is to be said, unless silent.
+// result is what a pass over an Application comes to. Every path returns one, and
+// [Reconciler.complete] does the rest.
+type result struct {
+	// decision goes into the Application's conditions, unless silent.
 	decision policy.Decision
 	silent   bool
-	// after is when to try again, 0 for not by the clock.
+	// delivered: the wanted work is on the hub, and what an earlier wish left behind may go.
+	delivered bool
+	// standing are works that stay as they are, but for their AppProjects.
+	standing []manifestcache.Cached
+	// after is when to look again, 0 for not by the clock.
 	after time.Duration
 }
 
-// waitFor is the delivery that waits for a terminating work.
-func waitFor(work *manifestcache.Cached) delivery {
-	return delivery{after: afterUncached(*work), decision: policy.Refuse(policy.ReasonWaitingForOld,
+// waitFor is the result that waits for a terminating work.
+func waitFor(work *manifestcache.Cached) result {
+	return result{after: afterUncached(*work), decision: policy.Refuse(policy.ReasonWaitingForOld,
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
 }

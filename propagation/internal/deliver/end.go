@@ -298,8 +298,8 @@ func (en *ender) changed(app *argocd.Application) error {
 // an Application that waits, or is refused, keeps its copy on a former target, so that
 // there is no gap, unless its namespace may not use that cluster any more.
 // It returns when to look again, 0 for not by the clock.
-func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c copies, state progress) (time.Duration, error) {
-	if state == progressDone && len(c.elsewhere)+len(c.former)+len(c.surplus) > 0 {
+func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c copies, delivered bool) (time.Duration, error) {
+	if delivered && len(c.elsewhere)+len(c.former)+len(c.surplus) > 0 {
 		applied, err := en.currentApplied(ctx, c)
 		if err != nil {
 			return 0, err

@@ -22,16 +22,16 @@ import (
 // observe makes current, or a new work, one that only reads the Application on its
 // cluster, and says what delivering it would change. A work that delivers stays one: the
 // agent owns what it has applied, and would remove it with a work that only reads.
-func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (delivery, error) {
+func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (result, error) {
 	app := w.Application
 	if current != nil && current.Annotations[contract.ObservedAnnotation] == "" {
-		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonInvalidTarget,
+		return result{decision: policy.Refuse(policy.ReasonInvalidTarget,
 			"annotation %s is %s, but the Application is delivered to cluster %q (ManifestWork %s), which keeps what was delivered before; remove the annotation, or delete this Application and make it again",
 			contract.ManagementPolicyAnnotation, payload.ManagementObserve, current.Namespace, current.Name)}, nil
 	}
 	want, err := payload.ManifestWork(r.payloadInputs(w, current, request.Request{}))
 	if err != nil {
-		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(app), err)
+		return result{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(app), err)
 	}
 	bindToUID(app, current, want)
 	if _, err := r.applyWork(ctx, app, current, want, request.Plan{}); err != nil {
@@ -41,7 +41,7 @@ func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *mani
 	if len(app.Operation) > 0 {
 		seen.Text += "; its operation waits until it is delivered"
 	}
-	return delivery{state: progressDone, decision: policy.Decision{Deliver: true, Warnings: append([]policy.Message{seen}, warnings...)}}, nil
+	return result{delivered: true, decision: policy.Decision{Deliver: true, Warnings: append([]policy.Message{seen}, warnings...)}}, nil
 }
 
 // observed says what is known of an Application that is only read.

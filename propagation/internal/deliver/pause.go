@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -17,37 +15,38 @@ import (
 
 // pausedDelivery leaves what is on the target as it is, but for what pause itself asks
 // for, and says so when something waits.
-func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, p policy.Pause, warnings []policy.Message) (ctrl.Result, error) {
+func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, p policy.Pause, warnings []policy.Message) (result, error) {
 	c, err := r.copiesOf(ctx, w.Application, works)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
-	again := ctrl.Result{RequeueAfter: p.Left(r.now())}
 	next, err := r.plan(w, c.current)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
+	res := result{silent: true, after: p.Left(r.now())}
 	if p.Word == policy.PauseSync && next.Step != request.StepHold && syncs(c.current) {
 		sent := c.current.Extra.Request
-		return again, r.pauseSync(ctx, c.current, next.Step == request.StepFinish || next.Request.ID != sent)
+		return res, r.pauseSync(ctx, c.current, next.Step == request.StepFinish || next.Request.ID != sent)
 	}
 	if next.Step == request.StepFinish && next.claim == "" {
-		return again, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
+		return res, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
 	}
-	again.RequeueAfter = sooner(again.RequeueAfter, next.after)
 	n, err := r.waiting(w, c, next.Plan)
-	if err == nil && n > 0 {
-		err = r.updateProjects(ctx, c.all)
+	if err != nil {
+		return result{}, err
+	}
+	res = result{after: sooner(res.after, next.after), decision: policy.Decision{Deliver: true, Warnings: warnings}}
+	if n > 0 {
+		res.standing = c.all
 	}
 	switch {
-	case err != nil:
-		return ctrl.Result{}, err
 	case n == 1:
-		return again, r.updateConditions(ctx, w.Application, p.Decision("1 change waits"))
+		res.decision = p.Decision("1 change waits")
 	case n > 0 || p.Problem != "":
-		return again, r.updateConditions(ctx, w.Application, p.Decision(fmt.Sprintf("%d changes wait", n)))
+		res.decision = p.Decision(fmt.Sprintf("%d changes wait", n))
 	}
-	return again, r.updateConditions(ctx, w.Application, policy.Decision{Deliver: true, Warnings: warnings})
+	return res, nil
 }
 
 // syncs reports whether a work delivers an Application from which no pause has taken the

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,7 +26,7 @@ import (
 // cluster and its namespace's placements ask for.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	r.budget.Begin(req.NamespacedName)
-	result, err := r.reconcile(ctx, req)
+	after, err := r.reconcile(ctx, req)
 	r.budget.End(req.NamespacedName, err)
 	if err != nil {
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
@@ -34,27 +35,48 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		ctrl.LoggerFrom(ctx).V(1).Info("another client wrote the object first; trying again", "cause", err.Error())
 		return ctrl.Result{RequeueAfter: afterConflict}, nil
 	}
-	return result, err
+	return ctrl.Result{RequeueAfter: after}, err
 }
 
-func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+// reconcile returns when to look again, 0 for not by the clock.
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (time.Duration, error) {
 	app, err := r.application(ctx, req.NamespacedName)
 	if err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
 	works, err := r.works(req.NamespacedName)
 	if err != nil {
-		return ctrl.Result{}, err
+		return 0, err
 	}
+	var res result
 	switch {
 	case app == nil:
-		return r.reconcileMissing(ctx, req.NamespacedName, works)
+		res, err = r.reconcileMissing(ctx, req.NamespacedName, works)
 	case app.DeletionTimestamp != nil:
-		return r.reconcileDelete(ctx, app, works)
+		res, err = r.reconcileDelete(ctx, app, works)
+	default:
+		res, err = r.reconcilePresent(ctx, app, works)
 	}
+	if err != nil {
+		return 0, err
+	}
+	return res.after, r.complete(ctx, app, res)
+}
+
+// complete brings the AppProjects of what stays up to date and reports. app is nil, and the
+// result silent, when it is gone.
+func (r *Reconciler) complete(ctx context.Context, app *argocd.Application, res result) error {
+	if err := r.updateProjects(ctx, res.standing); err != nil || res.silent {
+		return err
+	}
+	return r.updateConditions(ctx, app, res.decision)
+}
+
+// reconcilePresent delivers, or withdraws, an Application that is there to stay.
+func (r *Reconciler) reconcilePresent(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (result, error) {
 	w, err := r.readInputs(ctx, cached(r.client), app)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
 	v := policy.Decide(w)
 	r.gracePeriods.decided(app, w, v)
@@ -63,7 +85,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	pause, err := r.pauseOf(ctx, app)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
 	if pause.Word != "" {
 		return r.pausedDelivery(ctx, w, works, pause, v.Warnings)
@@ -73,32 +95,28 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // deliver makes the hub's ManifestWork the wanted one and withdraws what an earlier
 // wish left elsewhere, whatever becomes of the first.
-func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, warnings []policy.Message) (ctrl.Result, error) {
+func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, warnings []policy.Message) (result, error) {
 	c, err := r.copiesOf(ctx, w.Application, works)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
-	d, failed := r.apply(ctx, w, c, warnings)
-	if failed == nil && d.state != progressDone && !d.silent {
-		failed = r.updateProjects(ctx, c.all)
+	res, failed := r.apply(ctx, w, c, warnings)
+	wait, err := r.withdrawOld(ctx, w.Application, c, res.delivered)
+	if failed != nil || err != nil {
+		return result{}, errors.Join(failed, err)
 	}
-	wait, err := r.withdrawOld(ctx, w.Application, c, d.state)
-	switch {
-	case failed != nil:
-		return ctrl.Result{}, failed
-	case err != nil:
-		return ctrl.Result{}, err
-	case d.silent:
-		return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, nil
+	if !res.delivered && !res.silent {
+		res.standing = c.all
 	}
-	return ctrl.Result{RequeueAfter: sooner(wait, d.after)}, r.updateConditions(ctx, w.Application, d.decision)
+	res.after = sooner(wait, res.after)
+	return res, nil
 }
 
 // apply makes the current work the wanted one, or a new one when there is none.
-func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warnings []policy.Message) (delivery, error) {
+func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warnings []policy.Message) (result, error) {
 	other, err := r.holderOf(ctx, w.Application, c)
 	if err != nil {
-		return delivery{}, err
+		return result{}, err
 	}
 	if other != nil {
 		return r.refuseTaken(ctx, w.Application, c, other)
@@ -106,10 +124,10 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 	if c.current == nil && c.terminating != nil {
 		return waitFor(c.terminating), nil
 	}
-	d, err := r.write(ctx, w, c.current, warnings)
+	res, err := r.write(ctx, w, c.current, warnings)
 	var own *existingWorkError
 	if !errors.As(err, &own) {
-		return d, err
+		return res, err
 	}
 	if own.work.DeletionTimestamp != nil {
 		return waitFor(own.work), nil
@@ -118,7 +136,7 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 }
 
 // write makes current, or a new work, the wanted one.
-func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (delivery, error) {
+func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (result, error) {
 	if size := manifestcache.OmittedSpec(w.Application.Spec); size > 0 {
 		return r.tooLarge(size), nil
 	}
@@ -127,11 +145,11 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	}
 	next, written, err := r.request(ctx, w, current)
 	if err != nil || written {
-		return delivery{silent: true}, err
+		return result{silent: true}, err
 	}
 	want, err := payload.ManifestWork(r.payloadInputs(w, current, next.Request))
 	if err != nil {
-		return delivery{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
+		return result{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}
 	bindToUID(w.Application, current, want)
 	if size := payload.Size(want); size > r.options.SizeLimit {
@@ -143,37 +161,37 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	}
 	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
 	warnings = append(alreadyThere(w.Application, current), warnings...)
-	return delivery{state: progressDone, after: next.after, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
+	return result{delivered: true, after: next.after, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
 }
 
 // tooLarge refuses an Application whose manifests have size bytes, or its spec alone.
-func (r *Reconciler) tooLarge(size int) delivery {
-	return delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTooLarge,
+func (r *Reconciler) tooLarge(size int) result {
+	return result{decision: policy.Refuse(policy.ReasonTooLarge,
 		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}
 }
 
 // refuseTaken refuses an Application whose delivered identity belongs to another, and
 // withdraws a copy that it has all the same once the other's is applied.
-func (r *Reconciler) refuseTaken(ctx context.Context, app *argocd.Application, c copies, to *claimant) (delivery, error) {
+func (r *Reconciler) refuseTaken(ctx context.Context, app *argocd.Application, c copies, to *claimant) (result, error) {
 	cluster, there := app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)
 	if !to.wants {
-		return delivery{state: progressWaiting, decision: policy.Refuse(policy.ReasonWaitingForOld,
+		return result{decision: policy.Refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
 	}
-	d := delivery{state: progressRefused, decision: policy.Refuse(policy.ReasonTaken,
+	res := result{decision: policy.Refuse(policy.ReasonTaken,
 		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
 		to.key, there, cluster, contract.AppNamespaceAnnotation)}
 	if c.current == nil {
-		return d, nil
+		return res, nil
 	}
-	d.after = afterRefusal
+	res.after = afterRefusal
 	theirs, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: to.copy})
 	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || appliedAt(theirs) != metav1.ConditionTrue {
-		return d, err
+		return res, err
 	}
 	wait, err := r.withdrawVerified(ctx, app, withdrawal{
 		app: client.ObjectKeyFromObject(app), works: append([]manifestcache.Cached{*c.current}, c.surplus...), reason: policy.ReasonTaken, shared: true,
 	})
-	d.after = sooner(d.after, wait)
-	return d, err
+	res.after = sooner(res.after, wait)
+	return res, err
 }

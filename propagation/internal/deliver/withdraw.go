@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -27,39 +26,39 @@ const bindingQuiet = 3 * time.Second
 // withdrawRefused withdraws an Application that may not, or no longer wants to, be on its
 // cluster. What says so is read again from the API server first: a stale cache
 // must not cost anybody a deployment.
-func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, v policy.Decision) (ctrl.Result, error) {
+func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, v policy.Decision) (result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
-	var again ctrl.Result
-	if len(c.all) > 0 {
-		if v.Keep {
-			return r.keepDelivered(ctx, app, c, v)
+	if len(c.all) == 0 {
+		v.Withdrawn = true
+		return result{decision: v}, nil
+	}
+	if v.Keep {
+		return r.keepDelivered(ctx, app, c, v)
+	}
+	if what, ok := mayComeBack(app, v); ok {
+		missing := max(r.gracePeriods.missing(client.ObjectKeyFromObject(app), what, r.now()), refusedFor(app, v, r.now()))
+		if left := r.options.BindingGrace - missing; left > 0 {
+			return r.waitForBinding(ctx, app, c, v, missing, left)
 		}
-		if what, ok := mayComeBack(app, v); ok {
-			missing := max(r.gracePeriods.missing(client.ObjectKeyFromObject(app), what, r.now()), refusedFor(app, v, r.now()))
-			if left := r.options.BindingGrace - missing; left > 0 {
-				return r.waitForBinding(ctx, app, c, v, missing, left)
-			}
-		}
-		o, err := r.withdraw(ctx, withdrawal{
-			app: client.ObjectKeyFromObject(app), works: c.all, reason: cmp.Or(v.Refusal.Reason, policy.ReasonNotPulled),
-			confirm: func(ctx context.Context) (yes bool, err error) {
-				v, yes, err = r.stillRefused(ctx, app)
-				return yes, err
-			},
-		})
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		again.RequeueAfter = o.after
-		if o = o.of(c.proven); !o.done() {
-			return again, r.reportNotWithdrawn(ctx, app, c, o, v)
-		}
+	}
+	o, err := r.withdraw(ctx, withdrawal{
+		app: client.ObjectKeyFromObject(app), works: c.all, reason: cmp.Or(v.Refusal.Reason, policy.ReasonNotPulled),
+		confirm: func(ctx context.Context) (yes bool, err error) {
+			v, yes, err = r.stillRefused(ctx, app)
+			return yes, err
+		},
+	})
+	if err != nil {
+		return result{}, err
+	}
+	if o = o.of(c.proven); !o.done() {
+		return r.notWithdrawn(app, c, o, v), nil
 	}
 	v.Withdrawn = true
-	return again, r.updateConditions(ctx, app, v)
+	return result{after: o.after, decision: v}, nil
 }
 
 // stillRefused decides again, by what the API server has.
@@ -78,75 +77,61 @@ func (r *Reconciler) stillRefused(ctx context.Context, app *argocd.Application) 
 	return v, true, nil
 }
 
-// reportNotWithdrawn says why a withdrawal has not come about: it waits for an agent, is held or
-// paused; and nothing before that is known.
-func (r *Reconciler) reportNotWithdrawn(ctx context.Context, app *argocd.Application, c copies, o outcome, v policy.Decision) error {
-	if err := r.updateProjects(ctx, c.all); err != nil {
-		return err
+// notWithdrawn is the result of a withdrawal that has not come about: it waits for an agent, is
+// held or paused; v is what it is for.
+func (r *Reconciler) notWithdrawn(app *argocd.Application, c copies, o outcome, v policy.Decision) result {
+	res := result{standing: c.all, after: o.after, decision: v}
+	_, held := r.budget.Held(client.ObjectKeyFromObject(app))
+	switch {
+	case len(o.pending) > 0:
+		res.decision = o.decision()
+	case o.pause.Word != "":
+		res.decision = o.pause.Decision("its withdrawal waits until then")
+	case !held:
+		res.silent = true // what it rests on has changed
 	}
-	if len(o.pending) > 0 {
-		return r.updateConditions(ctx, app, o.decision())
-	}
-	if o.pause.Word != "" {
-		return r.updateConditions(ctx, app, o.pause.Decision("its withdrawal waits until then"))
-	}
-	if _, held := r.budget.Held(client.ObjectKeyFromObject(app)); !held {
-		return nil
-	}
-	return r.updateConditions(ctx, app, v)
+	return res
 }
 
 // keepDelivered leaves what an Application has on its target as it is, since what refuses it
 // is a slip that nobody wants to pay for with a deployment.
-func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application, c copies, v policy.Decision) (ctrl.Result, error) {
-	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := r.updateProjects(ctx, c.all); err != nil {
-		return ctrl.Result{}, err
-	}
+func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application, c copies, v policy.Decision) (result, error) {
+	wait, err := r.withdrawOld(ctx, app, c, false)
 	if standing := c.standing(); standing != nil {
 		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", standing.Namespace)
 	}
-	return ctrl.Result{RequeueAfter: wait}, r.updateConditions(ctx, app, v)
+	return result{standing: c.all, after: wait, decision: v}, err
 }
 
 // waitForBinding waits out the grace period of a lost binding, or of what is as good as one.
-func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (ctrl.Result, error) {
-	wait, err := r.withdrawOld(ctx, app, c, progressWaiting)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
+func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (result, error) {
+	wait, err := r.withdrawOld(ctx, app, c, false)
 	if standing := c.standing(); standing != nil {
 		r.noteUpcoming(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*standing}, c.surplus...), v.Refusal.Reason)
 	}
-	if err := r.updateProjects(ctx, c.all); err != nil {
-		return ctrl.Result{}, err
-	}
 	if quiet := bindingQuiet - missing; quiet > 0 {
-		return ctrl.Result{RequeueAfter: sooner(wait, min(quiet, left))}, nil
+		return result{standing: c.all, after: sooner(wait, min(quiet, left)), silent: true}, err
 	}
 	v.Refusal.Text += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", r.options.BindingGrace)
-	return ctrl.Result{RequeueAfter: sooner(wait, left)}, r.updateConditions(ctx, app, v)
+	return result{standing: c.all, after: sooner(wait, left), decision: v}, err
 }
 
 // reconcileMissing withdraws the works of an Application that is gone, and stays so: one
 // that is made again at once keeps what it runs.
-func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []manifestcache.Cached) (ctrl.Result, error) {
+func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []manifestcache.Cached) (result, error) {
 	r.reporter.tracker.forget(key)
 	r.refreshes.forget(key)
 	works, err := r.unowned(ctx, works)
 	if err != nil {
-		return ctrl.Result{}, err
+		return result{}, err
 	}
 	if len(works) == 0 {
 		r.gracePeriods.forget(key)
-		return ctrl.Result{}, nil
+		return result{silent: true}, nil
 	}
 	if left := r.options.RecreateGrace - r.gracePeriods.missing(key, applicationGone, r.now()); left > 0 {
 		r.noteUpcoming(key, works, withdrawnGone)
-		return ctrl.Result{RequeueAfter: left}, nil
+		return result{silent: true, after: left}, nil
 	}
 	o, err := r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
 		app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
@@ -159,5 +144,5 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		}
 		return true, nil
 	}})
-	return ctrl.Result{RequeueAfter: o.after}, err
+	return result{silent: true, after: o.after}, err
 }
