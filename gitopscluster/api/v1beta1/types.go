@@ -71,6 +71,81 @@ type GitOpsClusterSpec struct {
 	// object's namespace.
 	// +optional
 	ArgoCDAgentAddon *ArgoCDAgentAddonSpec `json:"argoCDAgentAddon,omitempty"`
+	// Agent holds settings of argocd-agent that count with either shape, and in the
+	// namespace of the hub's Argo CD only: they grant rights.
+	// +optional
+	Agent *AgentSettings `json:"agent,omitempty"`
+	// Principal names what is otherwise found, and counts in the namespace of the hub's
+	// Argo CD only.
+	// +optional
+	Principal *PrincipalSpec `json:"principal,omitempty"`
+}
+
+// AgentSettings are what argocd-agent runs with on the clusters, beyond mode and address.
+type AgentSettings struct {
+	// AllowedNamespaces are namespaces of the hub whose Applications the agents take, beside
+	// that of Argo CD, as shell patterns: ["*"] for all. The principal has a setting of the
+	// same name, which has to allow them, too.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*?-]+$`
+	AllowedNamespaces []string `json:"allowedNamespaces,omitempty"`
+	// CreateNamespace has the agents create the namespace of an Application that a cluster
+	// does not have.
+	// +optional
+	CreateNamespace bool `json:"createNamespace,omitempty"`
+	// ClusterRole on the clusters is what the hub's UI may do there through the agents: view
+	// for live resources, admin or one of your own for resource actions, too. Empty: nothing,
+	// or view with annotation live-view.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([a-z0-9.:-]*[a-z0-9])?)?$`
+	ClusterRole string `json:"clusterRole,omitempty"`
+	// KeepAlive is the interval at which agents ping the principal, 30s or more, so that a
+	// load balancer keeps idle connections and a dead one is found; empty: none.
+	// +optional
+	KeepAlive *metav1.Duration `json:"keepAlive,omitempty"`
+	// Redis of the clusters' Argo CD; empty: as in Argo CD's own manifests.
+	// +optional
+	Redis *AgentRedis `json:"redis,omitempty"`
+}
+
+// AgentRedis is where argocd-agent finds the Redis of a cluster's Argo CD.
+type AgentRedis struct {
+	// Address as host:port; empty: argocd-redis:6379.
+	// +optional
+	// +kubebuilder:validation:MaxLength=259
+	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9.-]+:[0-9]+)?$`
+	Address string `json:"address,omitempty"`
+	// SecretName and SecretKey of the password, in the namespace of Argo CD; empty:
+	// argocd-redis and auth.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	SecretKey string `json:"secretKey,omitempty"`
+	// CASecretName is a Secret there with the CA of Redis; set: Redis is spoken to over TLS.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	CASecretName string `json:"caSecretName,omitempty"`
+}
+
+// PrincipalSpec names a principal that is not called as its installers call it.
+type PrincipalSpec struct {
+	// Service and Deployment in the namespace of the hub's Argo CD.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Service string `json:"service,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Deployment string `json:"deployment,omitempty"`
+	// AgentImage is what the agents run; empty: the principal's own image, which they follow.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	AgentImage string `json:"agentImage,omitempty"`
 }
 
 // ArgoServerSpec names an Argo CD of the hub.

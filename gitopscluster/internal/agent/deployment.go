@@ -4,6 +4,7 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -90,7 +91,7 @@ func environment(w Wanted) []corev1.EnvVar {
 		}
 	}
 	return append(env, corev1.EnvVar{Name: "REDIS_PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-		LocalObjectReference: corev1.LocalObjectReference{Name: redisSecretName}, Key: redisSecretKey, Optional: pointer(true),
+		LocalObjectReference: corev1.LocalObjectReference{Name: cmp.Or(w.redis().SecretName, redisSecretName)}, Key: cmp.Or(w.redis().SecretKey, redisSecretKey), Optional: pointer(true),
 	}}})
 }
 

@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// liveViewName is the binding to the built-in role view, which reads no Secrets.
+// liveViewName is the binding to the role by which the hub's UI sees resources.
 const liveViewName = AddOnName + "-live-view"
 
 // Objects that another installer might have, too, have the names that argocd-agent

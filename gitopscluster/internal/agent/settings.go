@@ -4,7 +4,11 @@
 package agent
 
 import (
+	"slices"
 	"strconv"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 )
 
 // Version of argocd-agent whose settings these are. A test holds them against
@@ -55,13 +59,41 @@ var settings = []setting{
 	{"agent.healthz.port", "ARGOCD_AGENT_HEALTH_CHECK_PORT", always(strconv.Itoa(healthPort))},
 	{"agent.metrics.port", "ARGOCD_AGENT_METRICS_PORT", always(strconv.Itoa(metricsPort))},
 	{"agent.destination-based-mapping", "ARGOCD_AGENT_DESTINATION_BASED_MAPPING", managed("true")},
-	{"agent.create-namespace", "ARGOCD_AGENT_CREATE_NAMESPACE", managed("false")},
+	{"agent.create-namespace", "ARGOCD_AGENT_CREATE_NAMESPACE", func(w Wanted) string {
+		return managed(strconv.FormatBool(w.Settings.CreateNamespace))(w)
+	}},
+	{"agent.allowed-namespaces", "ARGOCD_AGENT_ALLOWED_NAMESPACES", func(w Wanted) string {
+		return strings.Join(slices.Sorted(slices.Values(w.Settings.AllowedNamespaces)), ",")
+	}},
+	{"agent.keep-alive.interval", "ARGOCD_AGENT_KEEP_ALIVE_PING_INTERVAL", func(w Wanted) string {
+		if w.Settings.KeepAlive == nil {
+			return ""
+		}
+		return w.Settings.KeepAlive.Duration.String()
+	}},
+	{"agent.redis.address", "REDIS_ADDR", func(w Wanted) string { return w.redis().Address }},
+	{"agent.redis.tls.enabled", "ARGOCD_AGENT_REDIS_TLS_ENABLED", func(w Wanted) string { return whenTLS(w, "true") }},
+	{"agent.redis.tls.ca-secret-name", "ARGOCD_AGENT_REDIS_TLS_CA_SECRET_NAME", func(w Wanted) string { return w.redis().CASecretName }},
 	// Pulled Applications are on the same cluster, and none of the agent's. An autonomous
 	// agent would not see its own.
 	{"agent.ignore-unmanaged-apps", "ARGOCD_AGENT_IGNORE_UNMANAGED_APPS", managed("true")},
 	// By default a restore of the hub, whose objects have new UIDs, would have every
 	// Application deleted and made again.
 	{"agent.source-uid-mismatch-policy", "ARGOCD_AGENT_SOURCE_UID_MISMATCH_POLICY", always("upsert")},
+}
+
+func (w Wanted) redis() v1beta1.AgentRedis {
+	if w.Settings.Redis == nil {
+		return v1beta1.AgentRedis{}
+	}
+	return *w.Settings.Redis
+}
+
+func whenTLS(w Wanted, value string) string {
+	if w.redis().CASecretName == "" {
+		return ""
+	}
+	return value
 }
 
 // settingsFor returns the ConfigMap's data.

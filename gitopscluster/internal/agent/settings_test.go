@@ -10,10 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 )
 
 // variable is a row of the table of what argocd-agent reads.
@@ -111,6 +115,33 @@ func (v variable) takes(value string) bool {
 		_, err = strconv.ParseBool(value)
 	}
 	return err == nil && (v.values == "-" || slices.Contains(strings.Split(v.values, ","), value))
+}
+
+// What a GitOpsCluster sets reaches the agent under the names that it reads.
+func TestDeliveredSettings_ofTheGitOpsCluster(t *testing.T) {
+	known, w := variables(t), wanted(t)
+	w.Settings = v1beta1.AgentSettings{
+		AllowedNamespaces: []string{"team-*", "apps"}, CreateNamespace: true, KeepAlive: &metav1.Duration{Duration: 50 * time.Second},
+		Redis: &v1beta1.AgentRedis{Address: "gitops-redis:6379", SecretName: "initial", SecretKey: "password", CASecretName: "redis-ca"},
+	}
+	work := mustWork(t, w, "")
+	data := decoded[corev1.ConfigMap](t, work, "ConfigMap", SettingsName).Data
+	got := map[string]string{}
+	for _, e := range decoded[appsv1.Deployment](t, work, "Deployment", DeploymentName).Spec.Template.Spec.Containers[0].Env {
+		if ref := e.ValueFrom.SecretKeyRef; ref != nil {
+			got[known[e.Name].flag] = ref.Name + "/" + ref.Key
+			continue
+		}
+		got[known[e.Name].flag] = data[e.ValueFrom.ConfigMapKeyRef.Key]
+	}
+	for flag, want := range map[string]string{
+		"--allowed-namespaces": "apps,team-*", "--create-namespace": "true", "--keep-alive-ping-interval": "50s", "--redis-addr": "gitops-redis:6379",
+		"--redis-password": "initial/password", "--redis-tls-enabled": "true", "--redis-tls-ca-secret-name": "redis-ca",
+	} {
+		if got[flag] != want {
+			t.Errorf("%s is %q, want %q", flag, got[flag], want)
+		}
+	}
 }
 
 // expect holds the settings against what the contract with the principal needs.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 )
 
 // Wanted is what a GitOpsCluster wants of the agent on one managed cluster.
@@ -30,9 +32,8 @@ type Wanted struct {
 	BundleDigest string
 	// Generation of the client certificate; a raised one has it renewed.
 	Generation int
-	// LiveView lets the agent read what the built-in role view may, for the resource
-	// tree in the hub's UI.
-	LiveView bool
+	// Settings of the GitOpsCluster.
+	Settings v1beta1.AgentSettings
 	// Manifests go along, as they are but for the principal's address in an ArgoCD.
 	Manifests [][]byte
 }

@@ -34,8 +34,8 @@ func Work(w Wanted, certificate string) (*workv1.ManifestWork, error) {
 	b.apply(roleBinding(w), id(rbac, "rolebindings", w.AgentNamespace, AddOnName))
 	b.apply(clusterRole(w), id(rbac, "clusterroles", "", AddOnName))
 	b.apply(clusterRoleBinding(w, AddOnName, AddOnName), id(rbac, "clusterrolebindings", "", AddOnName))
-	if w.LiveView {
-		b.apply(clusterRoleBinding(w, liveViewName, "view"), id(rbac, "clusterrolebindings", "", liveViewName))
+	if role := w.Settings.ClusterRole; role != "" {
+		b.apply(clusterRoleBinding(w, liveViewName, role), id(rbac, "clusterrolebindings", "", liveViewName))
 	}
 	b.apply(configMap(w), id("", "configmaps", w.AgentNamespace, SettingsName))
 	b.apply(caSecret(w), id("", "secrets", w.AgentNamespace, CASecretName))

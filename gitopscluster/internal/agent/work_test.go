@@ -94,7 +94,7 @@ func ids(t *testing.T, work *workv1.ManifestWork) []string {
 
 func TestWork(t *testing.T) {
 	w := wanted(t)
-	w.LiveView = true
+	w.Settings.ClusterRole = "view"
 	work := mustWork(t, w, "")
 	want := []string{
 		"namespaces /argocd CreateOnly",
@@ -186,7 +186,7 @@ func TestDigest(t *testing.T) {
 		return decoded[appsv1.Deployment](t, mustWork(t, w, certificate), "Deployment", DeploymentName).Spec.Template.Annotations[CertificatesAnnotation]
 	}
 	same := base
-	same.Owner.Name, same.Generation, same.LiveView, same.Image = "other", 2, true, "other"
+	same.Owner.Name, same.Generation, same.Settings.ClusterRole, same.Image = "other", 2, "view", "other"
 	if of(same, "a") != of(base, "a") {
 		t.Error("the digest follows what the agent does not read, or what changes the pod anyway")
 	}
@@ -197,6 +197,7 @@ func TestDigest(t *testing.T) {
 		"mode":        func(w *Wanted) { w.Mode = ModeAutonomous },
 		"CA":          func(w *Wanted) { w.CABundle = slices.Concat(w.CABundle, w.CABundle) },
 		"certificate": func(*Wanted) {},
+		"settings":    func(w *Wanted) { w.Settings.AllowedNamespaces = []string{"team-*"} },
 	} {
 		w, certificate := base, "a"
 		change(&w)

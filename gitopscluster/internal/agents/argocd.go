@@ -4,6 +4,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -89,7 +90,7 @@ func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) 
 	}
 	for _, a := range v.specs {
 		if a.Agent != nil {
-			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode}
+			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces}
 			if a.Agent.Port != 0 {
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}
@@ -194,8 +195,8 @@ func newTask(v *view, a Spec, state certificates.State, name string, generation 
 	found := v.found[a.Owner]
 	t := &task{namespace: v.namespace, owner: a.Owner, abandon: a.Abandon, wanted: &agent.Wanted{
 		Cluster: name, Owner: a.Owner, ArgoNamespace: v.namespace, AgentNamespace: a.Agent.Namespace, Mode: a.Agent.Mode,
-		Address: found.Address, Port: found.Port, Image: found.Image, CABundle: state.CABundle, BundleDigest: state.BundleDigest,
-		Generation: generation, LiveView: a.Agent.LiveView, Manifests: a.Agent.Manifests,
+		Address: found.Address, Port: found.Port, Image: cmp.Or(a.Agent.Principal.AgentImage, found.Image), CABundle: state.CABundle, BundleDigest: state.BundleDigest,
+		Generation: generation, Settings: a.Agent.Settings, Manifests: a.Agent.Manifests,
 	}}
 	t.untouched = found.Address == "" || len(state.CABundle) == 0
 	t.dry = a.DryRun && !t.untouched

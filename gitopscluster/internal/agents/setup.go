@@ -17,12 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent/fleet"
@@ -62,11 +60,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Reconciler,
 	ofArgo := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 		return []reconcile.Request{argo(o.GetNamespace())}
 	})
-	relevant := builder.WithPredicates(predicate.NewPredicateFuncs(reader.Relevant))
 	controllers := ctrl.NewControllerManagedBy(mgr).
 		Named("agents").
-		Watches(&corev1.Service{}, ofArgo, relevant).
-		Watches(&appsv1.Deployment{}, ofArgo, relevant).
+		Watches(&corev1.Service{}, ofArgo).
+		Watches(&appsv1.Deployment{}, ofArgo).
 		WatchesRawSource(secrets).
 		WatchesRawSource(r.queue.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: boot.Backoff()})

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
@@ -48,7 +50,9 @@ type Agent struct {
 	// Namespace of Argo CD on the clusters.
 	Namespace string
 	Manifests [][]byte
-	LiveView  bool
+	// Settings of the agent, Principal what is named and not found.
+	Settings  v1beta1.AgentSettings
+	Principal v1beta1.PrincipalSpec
 	// RestartPrincipal may be done when its certificates change.
 	RestartPrincipal bool
 }
@@ -107,7 +111,7 @@ func sameTask(a, b *task) bool {
 	}
 	x, y := *a.wanted, *b.wanted
 	return x.Owner == y.Owner && x.AgentNamespace == y.AgentNamespace && x.Mode == y.Mode && x.Address == y.Address && x.Port == y.Port && x.Image == y.Image &&
-		x.BundleDigest == y.BundleDigest && x.Generation == y.Generation && x.LiveView == y.LiveView &&
+		x.BundleDigest == y.BundleDigest && x.Generation == y.Generation && equality.Semantic.DeepEqual(x.Settings, y.Settings) &&
 		slices.EqualFunc(x.Manifests, y.Manifests, func(m, n []byte) bool { return string(m) == string(n) })
 }
 

@@ -53,7 +53,7 @@ func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool
 		}
 		a.Agent = &agents.Agent{
 			Mode: w.Mode, Address: w.Address, Port: w.Port, Field: field, Namespace: w.Namespace, Manifests: w.Manifests,
-			LiveView: w.LiveView, RestartPrincipal: w.RestartPrincipal,
+			Settings: w.Settings, Principal: w.Principal, RestartPrincipal: w.RestartPrincipal,
 		}
 	}
 	return a

@@ -7,9 +7,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -87,8 +89,10 @@ type Agent struct {
 	Namespace string
 	// Manifests go along.
 	Manifests [][]byte
-	// LiveView lets the agent read what it is to show.
-	LiveView bool
+	// Settings are spec.agent, with the ClusterRole that annotation live-view means.
+	Settings v1beta1.AgentSettings
+	// Principal is spec.principal.
+	Principal v1beta1.PrincipalSpec
 	// RestartPrincipal may be done when its certificates change.
 	RestartPrincipal bool
 }
@@ -116,14 +120,20 @@ func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
 	in.RotateCA = contract.Token(o.Annotations[RotateCAAnnotation], &contract.Rejected{})
 	in.Refusal = firstProblem(shape(&o.Spec), allowed(in.ArgoNamespace, s.Namespaces), problem, in.annotations(o.Annotations))
 	if o.Namespace != in.ArgoNamespace {
-		in.keepToOwn(o.Annotations)
+		in.keepToOwn(o.Annotations, &o.Spec)
 	}
 	return in
 }
 
 // keepToOwn drops what concerns all agents of an Argo CD and was set in another namespace:
 // whoever may write GitOpsClusters there need not be the one who runs that Argo CD.
-func (in *Intent) keepToOwn(annotations map[string]string) {
+func (in *Intent) keepToOwn(annotations map[string]string, spec *v1beta1.GitOpsClusterSpec) {
+	if in.Agent != nil && spec.Agent != nil {
+		in.Unused = append(in.Unused, fmt.Sprintf("spec.agent: it grants rights on the clusters; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
+	}
+	if in.Agent != nil && spec.Principal != nil {
+		in.Unused = append(in.Unused, fmt.Sprintf("spec.principal: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
+	}
 	for _, key := range []string{RotateCAAnnotation, contract.CertificateGenerationAnnotation, contract.RestartPrincipalAnnotation} {
 		if annotations[key] != "" {
 			in.Unused = append(in.Unused, fmt.Sprintf("annotation %s: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", key, in.ArgoNamespace))
@@ -179,7 +189,7 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 				a.Manifests = append(a.Manifests, m.Raw)
 			}
 		}
-	case spec.GitOpsAddon != nil && isTrue(spec.GitOpsAddon.Enabled) && spec.GitOpsAddon.ArgoCDAgent != nil && isTrue(spec.GitOpsAddon.ArgoCDAgent.Enabled):
+	case wantsAgent(&spec):
 		w := spec.GitOpsAddon.ArgoCDAgent
 		a.Mode, a.Address, port, a.Namespace = w.Mode, w.ServerAddress, w.ServerPort, cmp.Or(o.Annotations[contract.AgentNamespaceAnnotation], argocd)
 	default:
@@ -199,11 +209,41 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 		}
 		a.Port = int32(n)
 	}
-	a.LiveView, _ = contract.IsTrue(o.Annotations[contract.LiveViewAnnotation])
+	problem := a.settings(o, argocd)
 	if value := o.Annotations[contract.RestartPrincipalAnnotation]; value != "" {
 		a.RestartPrincipal, _ = contract.IsTrue(value)
 	}
-	return a, badManifests(a.Manifests)
+	return a, firstProblem(problem, badManifests(a.Manifests))
+}
+
+// minKeepAlive is what principals of argocd-operator accept: they close a connection with
+// more frequent pings.
+const minKeepAlive = 30 * time.Second
+
+// settings takes those that grant rights, or concern the principal, in the namespace of its
+// Argo CD only.
+func (a *Agent) settings(o *v1beta1.GitOpsCluster, argocd string) *Problem {
+	if s := o.Spec.Agent; s != nil && o.Namespace == argocd {
+		a.Settings = *s.DeepCopy()
+	}
+	if p := o.Spec.Principal; p != nil && o.Namespace == argocd {
+		a.Principal = *p
+	}
+	if live, _ := contract.IsTrue(o.Annotations[contract.LiveViewAnnotation]); live {
+		a.Settings.ClusterRole = cmp.Or(a.Settings.ClusterRole, "view")
+	}
+	if k := a.Settings.KeepAlive; k != nil && k.Duration < minKeepAlive {
+		return &Problem{ReasonBadField, fmt.Sprintf("spec.agent.keepAlive is %s, and a principal may close connections that are pinged that often; set %s or more, or remove it", k.Duration, minKeepAlive)}
+	}
+	if a.Settings.ClusterRole == "cluster-admin" {
+		return &Problem{ReasonBadField, "spec.agent.clusterRole is cluster-admin, with which whoever reaches the hub's UI has every Secret of the clusters; name view, admin, or a ClusterRole of your own"}
+	}
+	for _, pattern := range a.Settings.AllowedNamespaces {
+		if _, err := path.Match(pattern, ""); err != nil || strings.Contains(pattern, ",") {
+			return &Problem{ReasonBadField, "spec.agent.allowedNamespaces has an entry that is no pattern; correct it"}
+		}
+	}
+	return nil
 }
 
 // agentNamespace refuses namespaces in which the agent, which may write every Secret of its

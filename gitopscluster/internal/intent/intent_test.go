@@ -6,6 +6,7 @@ package intent
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,11 +44,20 @@ func TestMeaning(t *testing.T) {
 		"own":   {reason: "an empty one is the object's", text: "spec: {" + placement + "argoServer: {}}", want: Intent{ArgoNamespace: "team", Placement: "p"}},
 		"agent": {reason: "both switches are on", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}},
 		"words": {reason: "every word of the agent counts", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/agent-namespace: gitops, apps.open-cluster-management.io/live-view: 'true', apps.open-cluster-management.io/restart-principal: 'false'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + ", mode: autonomous, serverAddress: a, serverPort: '8443'}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
-			a.Mode, a.Address, a.Port, a.Namespace, a.LiveView, a.RestartPrincipal = ModeAutonomous, "a", 8443, "gitops", true, false
+			a.Mode, a.Address, a.Port, a.Namespace, a.Settings.ClusterRole, a.RestartPrincipal = ModeAutonomous, "a", 8443, "gitops", "view", false
 		})}},
-		"half":       {reason: "one switch is none, and is named", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, gitopsAddon: {argoCDAgent: {enabled: true}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "gitopsAddon.argoCDAgent.enabled"},
-		"alpha":      {reason: "the other words always mean an agent, and the own namespace", text: "spec: {" + placement + "argoCDAgentAddon: {mode: managed}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(nil)}},
-		"alphaWords": {reason: "and have words of their own", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerAddress: a, principalServerPort: '1', agentNamespace: spoke}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(func(a *Agent) { a.Address, a.Port, a.Namespace = "a", 1, "spoke" })}},
+		"settings": {reason: "those of the agent count in Argo CD's namespace", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "agent: {allowedNamespaces: ['*'], createNamespace: true, clusterRole: admin, keepAlive: 50s, redis: {address: 'redis:6379'}}, principal: {service: s, deployment: d, agentImage: i}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
+			a.Settings = v1beta1.AgentSettings{AllowedNamespaces: []string{"*"}, CreateNamespace: true, ClusterRole: "admin", KeepAlive: &metav1.Duration{Duration: 50 * time.Second}, Redis: &v1beta1.AgentRedis{Address: "redis:6379"}}
+			a.Principal = v1beta1.PrincipalSpec{Service: "s", Deployment: "d", AgentImage: "i"}
+		})}},
+		"foreign settings": {reason: "and nowhere else", text: "spec: {" + placement + "agent: {clusterRole: admin}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "spec.agent spec.principal"},
+		"without an agent": {reason: "there is nothing that they could be of", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {createNamespace: true}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "spec.agent spec.principal"},
+		"often":            {reason: "principals close such connections", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {keepAlive: 10s}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"everything":       {reason: "Secrets included", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {clusterRole: cluster-admin}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"no pattern":       {reason: "the agent would not start", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {allowedNamespaces: ['[']}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"half":             {reason: "one switch is none, and is named", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, gitopsAddon: {argoCDAgent: {enabled: true}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "gitopsAddon.argoCDAgent.enabled"},
+		"alpha":            {reason: "the other words always mean an agent, and the own namespace", text: "spec: {" + placement + "argoCDAgentAddon: {mode: managed}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(nil)}},
+		"alphaWords":       {reason: "and have words of their own", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerAddress: a, principalServerPort: '1', agentNamespace: spoke}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(func(a *Agent) { a.Address, a.Port, a.Namespace = "a", 1, "spoke" })}},
 		"manifests": {reason: "manifests go along", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{apiVersion: v1, kind: A, metadata: {name: a}}]}}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(func(a *Agent) {
 			a.Manifests = [][]byte{[]byte(`{"apiVersion":"v1","kind":"A","metadata":{"name":"a"}}`)}
 		})}},

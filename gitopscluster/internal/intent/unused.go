@@ -16,6 +16,9 @@ func unused(spec *v1beta1.GitOpsClusterSpec) []string {
 	add(spec.ManagedServiceAccountRef != "", "managedServiceAccountRef: nothing is pushed and Secrets hold no tokens; remove it, or keep the clusters that need push in a GitOpsCluster of another controller's hub")
 	add(spec.CreateBlankClusterSecrets != nil && !*spec.CreateBlankClusterSecrets, "createBlankClusterSecrets: Secrets never hold tokens; remove it or set it to true")
 	add(isTrue(spec.CreatePolicyTemplate), "createPolicyTemplate: no ManagedServiceAccounts are needed; remove it")
+	none := !wantsAgent(spec)
+	add(spec.Agent != nil && none, "spec.agent: no argocd-agent is asked for; set gitopsAddon.argoCDAgent.enabled or argoCDAgentAddon, or remove it")
+	add(spec.Principal != nil && none, "spec.principal: no argocd-agent is asked for; set gitopsAddon.argoCDAgent.enabled or argoCDAgentAddon, or remove it")
 	if a := spec.GitOpsAddon; a != nil {
 		agent := a.ArgoCDAgent != nil && isTrue(a.ArgoCDAgent.Enabled)
 		add(isTrue(a.Enabled) && !agent, "gitopsAddon.enabled: no Argo CD is installed on clusters; install it by a ManifestWork or policy of your own")
@@ -29,4 +32,10 @@ func unused(spec *v1beta1.GitOpsClusterSpec) []string {
 		add(a.OperatorNamespace != "", "argoCDAgentAddon.operatorNamespace: no operator is installed; remove it")
 	}
 	return found
+}
+
+// wantsAgent reports whether a spec asks for argocd-agent, in whichever shape.
+func wantsAgent(spec *v1beta1.GitOpsClusterSpec) bool {
+	a := spec.GitOpsAddon
+	return spec.ArgoCDAgentAddon != nil || a != nil && isTrue(a.Enabled) && a.ArgoCDAgent != nil && isTrue(a.ArgoCDAgent.Enabled)
 }

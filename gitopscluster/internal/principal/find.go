@@ -28,12 +28,14 @@ const (
 	defaultProxy  = "argocd-agent-resource-proxy"
 	// operatorProxySuffix is what argocd-operator appends to the name of the principal's Service.
 	operatorProxySuffix = "-resource-proxy"
-	// ProxyPort is the port of the resource proxy, which cannot be set.
-	ProxyPort    = 9090
-	defaultPort  = 443
-	partOfLabel  = "app.kubernetes.io/part-of"
-	partOfAgent  = "argocd-agent"
-	maxIngresses = 16
+	// proxyPort is where the resource proxy listens, which cannot be set, and the port of
+	// its Service unless that says otherwise.
+	proxyPort     = 9090
+	proxyPortName = "resource-proxy"
+	defaultPort   = 443
+	partOfLabel   = "app.kubernetes.io/part-of"
+	partOfAgent   = "argocd-agent"
+	maxIngresses  = 16
 )
 
 // Sources of an address.
@@ -76,6 +78,10 @@ type Wanted struct {
 	Field string
 	// Mode of the agents, "managed" unless it is "autonomous".
 	Mode string
+	// Service and Deployment by name; empty: to be found.
+	Service, Deployment string
+	// AllowedNamespaces are those of the hub, beside Argo CD's, whose Applications agents take.
+	AllowedNamespaces []string
 }
 
 // Found is what is known of the principal.
@@ -91,8 +97,9 @@ type Found struct {
 	Service, Deployment string
 	// Restartable is set when gitopscluster may restart that Deployment.
 	Restartable bool
-	// ProxyService is the name of the resource proxy's Service.
+	// ProxyService is the name of the resource proxy's Service, ProxyPort its port.
 	ProxyService string
+	ProxyPort    int32
 	// Names are the host names and addresses that the principal's certificate needs,
 	// ProxyNames those of the resource proxy's.
 	Names, ProxyNames []string
@@ -104,23 +111,23 @@ type Found struct {
 
 // ProxyServer is the URL by which the hub's Argo CD knows a cluster's live view.
 func (f Found) ProxyServer(namespace, cluster string) string {
-	return fmt.Sprintf("https://%s.%s.svc:%d?agentName=%s", f.ProxyService, namespace, ProxyPort, cluster)
+	return fmt.Sprintf("https://%s.%s.svc:%d?agentName=%s", f.ProxyService, namespace, f.ProxyPort, cluster)
 }
 
 // Find says where the principal is and what of it does not fit. An address is there
 // unless a problem says why not.
 func Find(wanted Wanted, seen Seen) (Found, []Problem) {
-	found := Found{ProxyService: defaultProxy}
+	found := Found{ProxyService: defaultProxy, ProxyPort: proxyPort}
 	var problems []Problem
-	service := principalService(seen.Services)
+	service := principalService(seen.Services, wanted.Service)
 	if service != nil {
 		found.Service = service.Name
 		problems = append(problems, locate(&found, wanted, service, seen.Routes)...)
 	} else {
 		problems = append(problems, locateWithoutService(&found, wanted, seen.Services)...)
 	}
-	if proxy := byName(seen.Services, proxyNames(found.Service)); proxy != nil {
-		found.ProxyService = proxy.Name
+	if proxy := proxyService(seen.Services, found.Service); proxy != nil {
+		found.ProxyService, found.ProxyPort = proxy.Name, proxyPortOf(proxy)
 	}
 	found.Names = certificateNames(wanted.Namespace, service, serviceNames[0], found.Address)
 	found.ProxyNames = certificateNames(wanted.Namespace, nil, found.ProxyService, "")
@@ -128,7 +135,10 @@ func Find(wanted Wanted, seen Seen) (Found, []Problem) {
 }
 
 // principalService returns the Service of the principal, nil unless it is clear which.
-func principalService(services []corev1.Service) *corev1.Service {
+func principalService(services []corev1.Service, name string) *corev1.Service {
+	if name != "" {
+		return byName(services, []string{name})
+	}
 	if s := byName(services, serviceNames); s != nil {
 		return s
 	}
@@ -163,9 +173,38 @@ func proxyNames(service string) []string {
 	return append(names, "openshift-gitops"+proxySuffix)
 }
 
+// proxyService returns the resource proxy's Service: by the names that installers give it, else
+// the only one that says by label and port what it is.
+func proxyService(services []corev1.Service, principal string) *corev1.Service {
+	if s := byName(services, proxyNames(principal)); s != nil {
+		return s
+	}
+	var only *corev1.Service
+	for i := range services {
+		s := &services[i]
+		if s.Labels[partOfLabel] != partOfAgent || !slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == proxyPortName }) {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = s
+	}
+	return only
+}
+
+func proxyPortOf(service *corev1.Service) int32 {
+	for _, p := range service.Spec.Ports {
+		if p.Name == proxyPortName {
+			return p.Port
+		}
+	}
+	return proxyPort
+}
+
 // locate finds the address at which managed clusters reach a Service.
 func locate(found *Found, wanted Wanted, service *corev1.Service, routes []Route) []Problem {
-	port, ok := servicePort(service)
+	port, ok := servicePort(service, wanted.Address != "")
 	route := agentRoute(routes, service.Name)
 	switch {
 	case wanted.Address != "":
@@ -176,7 +215,7 @@ func locate(found *Found, wanted Wanted, service *corev1.Service, routes []Route
 		found.Address, found.Port, found.Source = ingress(service), port, SourceLoadBalancer
 	default:
 		return []Problem{{Reason: ReasonNotExposed, Message: fmt.Sprintf(
-			"Service %s/%s of type %s has no address that managed clusters reach: no Route of part-of %s, no status.loadBalancer.ingress; set its type to LoadBalancer, or set %s",
+			"Service %s/%s of type %s has no address that managed clusters reach: no Route of part-of %s, no status.loadBalancer.ingress; set its type to LoadBalancer, or set %s (with type NodePort to the address of a node)",
 			wanted.Namespace, service.Name, service.Spec.Type, partOfAgent, wanted.field())}}
 	}
 	if !ok && wanted.Port == "" && found.Source != SourceRoute {
@@ -198,8 +237,12 @@ func locateWithoutService(found *Found, wanted Wanted, services []corev1.Service
 	if slices.ContainsFunc(services, func(s corev1.Service) bool { return strings.HasSuffix(s.Name, serviceSuffix) }) {
 		several = ", and more than one that ends in " + serviceSuffix
 	}
+	names := serviceNames
+	if wanted.Service != "" {
+		names = []string{wanted.Service}
+	}
 	return []Problem{{Reason: ReasonNotFound, Message: fmt.Sprintf("there is no Service %s in namespace %s%s; install argocd-agent's principal there, or set %s",
-		strings.Join(serviceNames, " or "), wanted.Namespace, several, wanted.field())}}
+		strings.Join(names, " or "), wanted.Namespace, several, wanted.field())}}
 }
 
 // settle applies the port of the spec and checks the outcome.
@@ -207,7 +250,7 @@ func settle(found *Found, wanted Wanted) []Problem {
 	if wanted.Port != "" {
 		port, err := strconv.ParseUint(wanted.Port, 10, 16)
 		if err != nil || port == 0 {
-			*found = Found{Service: found.Service, ProxyService: found.ProxyService}
+			*found = Found{Service: found.Service, ProxyService: found.ProxyService, ProxyPort: found.ProxyPort}
 			return []Problem{{Reason: ReasonAddress, Message: fmt.Sprintf("port %q beside %s is no port; set a number from 1 to 65535", clip(wanted.Port), wanted.field())}}
 		}
 		found.Port = int32(port)
@@ -215,7 +258,7 @@ func settle(found *Found, wanted Wanted) []Problem {
 	if net.ParseIP(found.Address) == nil && len(validation.IsDNS1123Subdomain(found.Address)) > 0 {
 		problem := Problem{Reason: ReasonAddress, Message: fmt.Sprintf("address %q (from %s) is neither a host name nor an IP address; set %s to one, without scheme and port",
 			clip(found.Address), found.Source, wanted.field())}
-		*found = Found{Service: found.Service, ProxyService: found.ProxyService}
+		*found = Found{Service: found.Service, ProxyService: found.ProxyService, ProxyPort: found.ProxyPort}
 		return []Problem{problem}
 	}
 	return nil
@@ -228,20 +271,27 @@ func (w Wanted) field() string {
 	return w.Field
 }
 
-// servicePort returns the port that agents dial; false when it is not clear which.
-func servicePort(service *corev1.Service) (int32, bool) {
+// servicePort returns the port that agents dial; false when it is not clear which. With an
+// address of the spec's that is the node port of a Service that has no other way in.
+func servicePort(service *corev1.Service, named bool) (int32, bool) {
 	ports := service.Spec.Ports
+	portOf := func(p corev1.ServicePort) int32 {
+		if named && service.Spec.Type == corev1.ServiceTypeNodePort && p.NodePort != 0 {
+			return p.NodePort
+		}
+		return p.Port
+	}
 	for _, is := range []func(corev1.ServicePort) bool{
 		func(p corev1.ServicePort) bool { return p.Name == "https" },
 		func(p corev1.ServicePort) bool { return p.Port == 443 },
 		func(p corev1.ServicePort) bool { return p.Port == 8443 },
 	} {
 		if i := slices.IndexFunc(ports, is); i >= 0 {
-			return ports[i].Port, true
+			return portOf(ports[i]), true
 		}
 	}
 	if len(ports) == 1 {
-		return ports[0].Port, true
+		return portOf(ports[0]), true
 	}
 	return defaultPort, false
 }

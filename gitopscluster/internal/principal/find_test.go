@@ -33,6 +33,8 @@ func balanced(ingresses ...corev1.LoadBalancerIngress) func(*corev1.Service) {
 	}
 }
 
+func nodePort(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeNodePort }
+
 func ports(ports ...corev1.ServicePort) func(*corev1.Service) {
 	return func(s *corev1.Service) { s.Spec.Ports = ports }
 }
@@ -81,6 +83,11 @@ func TestAddress(t *testing.T) {
 		"OpenShift":       {reason: "the operator's name", services: []corev1.Service{service("x-agent-principal"), service("openshift-gitops-agent-principal", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
 		"instance":        {reason: "the only one that ends like it", services: []corev1.Service{service("other"), service("x-agent-principal", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
 
+		"node port": {reason: "with the address of a node its port, too", wanted: Wanted{Address: "192.0.2.9"}, services: []corev1.Service{service(name, nodePort, ports(corev1.ServicePort{Name: "https", Port: 443, NodePort: 31443}))}, address: "192.0.2.9", port: 31443, source: SourceSpec},
+		"named":     {reason: "the spec names the Service", wanted: Wanted{Service: "mine"}, services: []corev1.Service{service(name, balanced(hostname)), service("mine", balanced(ip))}, address: "192.0.2.7", port: 443, source: SourceLoadBalancer},
+
+		"wrong name":   {reason: "what is named has to be there", wanted: Wanted{Service: "mine"}, services: []corev1.Service{service(name, balanced(ip))}, problem: ReasonNotFound, says: "there is no Service mine"},
+		"NodePort":     {reason: "no node's address is known", services: []corev1.Service{service(name, nodePort)}, problem: ReasonNotExposed, says: "address of a node"},
 		"no Service":   {reason: "there is none", problem: ReasonNotFound, says: "install argocd-agent's principal there, or set spec.address"},
 		"two":          {reason: "it is not clear which", services: []corev1.Service{service("x-agent-principal", balanced(ip)), service("y-agent-principal", balanced(ip))}, problem: ReasonNotFound, says: "more than one"},
 		"ClusterIP":    {reason: "nobody outside reaches it", services: []corev1.Service{service(name)}, problem: ReasonNotExposed, says: "Service argocd/argocd-agent-principal of type ClusterIP"},
@@ -124,6 +131,58 @@ func TestNamesOfCertificates(t *testing.T) {
 	}
 	if got := found.ProxyServer("a", "c1"); got != "https://x-agent-resource-proxy.a.svc:9090?agentName=c1" {
 		t.Errorf("Argo CD is to dial %s", got)
+	}
+}
+
+// The Service of the resource proxy is found by the names that installers give it, or by what
+// it says of itself, with its own port.
+func TestFind_resourceProxy(t *testing.T) {
+	labelled := func(s *corev1.Service) {
+		s.Labels = map[string]string{partOfLabel: partOfAgent}
+		s.Spec.Ports = []corev1.ServicePort{{Name: "metrics", Port: 8000}, {Name: proxyPortName, Port: 9443}}
+	}
+	for title, c := range map[string]struct {
+		services []corev1.Service
+		want     string
+	}{
+		"argocd-agent's manifests":    {[]corev1.Service{service(name), service("argocd-agent-resource-proxy", ports(corev1.ServicePort{Port: 9090}))}, "argocd-agent-resource-proxy.a.svc:9090"},
+		"argocd-operator":             {[]corev1.Service{service("hub-agent-principal"), service("hub-agent-principal-resource-proxy", labelled)}, "hub-agent-principal-resource-proxy.a.svc:9443"},
+		"another name":                {[]corev1.Service{service(name), service("proxy", labelled)}, "proxy.a.svc:9443"},
+		"two of them":                 {[]corev1.Service{service(name), service("proxy", labelled), service("other", labelled)}, "argocd-agent-resource-proxy.a.svc:9090"},
+		"a label without such a port": {[]corev1.Service{service(name), service("proxy", labelled, ports(corev1.ServicePort{Name: "x", Port: 1}))}, "argocd-agent-resource-proxy.a.svc:9090"},
+	} {
+		found, _ := Find(Wanted{Namespace: "a"}, Seen{Services: c.services})
+		if got := found.ProxyServer("a", "c"); got != "https://"+c.want+"?agentName=c" {
+			t.Errorf("%s: Argo CD is to dial %s", title, got)
+		}
+	}
+}
+
+// A Deployment that the spec names is evaluated, whatever it is called, and no other.
+func TestFind_namedDeployment(t *testing.T) {
+	mine := deployment(func(d *appsv1.Deployment) {
+		d.Name, d.Spec.Template.Spec.Containers[0].Image = "mine", "argocd-agent:v0.9.3"
+	})
+	found, _ := Find(Wanted{Namespace: "a", Deployment: "mine"}, Seen{Deployments: []appsv1.Deployment{deployment(), mine}})
+	if found.Deployment != "mine" || found.Version != "0.9.3" || found.Restartable {
+		t.Errorf("found %+v", found)
+	}
+	if _, problems := Find(Wanted{Namespace: "a", Deployment: "mine", Address: "p.example.com"}, Seen{Deployments: []appsv1.Deployment{deployment()}}); len(problems) != 1 || !strings.Contains(problems[0].Message, "no Deployment mine") {
+		t.Errorf("problems %+v", problems)
+	}
+}
+
+// What agents are to take of other namespaces the principal has to send.
+func TestFind_allowedNamespaces(t *testing.T) {
+	for value, want := range map[string]int{"": 1, "team-*": 0} {
+		d := deployment(func(d *appsv1.Deployment) {
+			c := &d.Spec.Template.Spec.Containers[0]
+			c.Args = append(c.Args, "--allowed-namespaces="+value)
+		})
+		_, problems := Find(Wanted{Namespace: "argocd", Address: "p.example.com", AllowedNamespaces: []string{"team-*"}}, Seen{Deployments: []appsv1.Deployment{d}})
+		if len(problems) != want || want == 1 && (problems[0].Reason != ReasonNotAllowed || !problems[0].Warning || !strings.Contains(problems[0].Message, `"team-*"`)) {
+			t.Errorf("allowed namespaces %q: problems %+v", value, problems)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@
 package principal
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -47,11 +48,11 @@ const (
 // inspect reads the principal's Deployment and checks its settings. An address from the
 // spec may be that of a principal elsewhere, of which nothing is known.
 func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
-	deployment := principalDeployment(seen.Deployments, found.Service)
+	deployment := principalDeployment(seen.Deployments, found.Service, wanted.Deployment)
 	if deployment == nil {
 		return []Problem{{Warning: found.Address != "", Reason: ReasonNotFound, Message: fmt.Sprintf(
-			"there is no Deployment %s in namespace %s: image and settings of the principal are not known; install argocd-agent's principal there",
-			strings.Join(DeploymentNames, " or "), wanted.Namespace)}}
+			"there is no Deployment %s in namespace %s: image and settings of the principal are not known; install argocd-agent's principal there, or set spec.principal.deployment",
+			cmp.Or(wanted.Deployment, strings.Join(DeploymentNames, " or ")), wanted.Namespace)}}
 	}
 	found.Deployment, found.Restartable = deployment.Name, slices.Contains(DeploymentNames, deployment.Name)
 	found.Certificates = deployment.Spec.Template.Annotations[agent.CertificatesAnnotation]
@@ -74,7 +75,13 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 
 // principalDeployment prefers the one that is called like the Service, and takes the only
 // one that ends like it.
-func principalDeployment(deployments []appsv1.Deployment, service string) *appsv1.Deployment {
+func principalDeployment(deployments []appsv1.Deployment, service, name string) *appsv1.Deployment {
+	if name != "" {
+		if i := slices.IndexFunc(deployments, func(d appsv1.Deployment) bool { return d.Name == name }); i >= 0 {
+			return &deployments[i]
+		}
+		return nil
+	}
 	for _, name := range append([]string{service}, DeploymentNames...) {
 		if i := slices.IndexFunc(deployments, func(d appsv1.Deployment) bool { return d.Name == name }); i >= 0 {
 			return &deployments[i]
@@ -97,7 +104,7 @@ func ParamsOf(deployments []appsv1.Deployment) []string {
 	var names []string
 	for i := range deployments {
 		container := principalContainer(deployments[i].Spec.Template.Spec.Containers)
-		if container == nil || !strings.HasSuffix(deployments[i].Name, serviceSuffix) {
+		if container == nil {
 			continue
 		}
 		for _, e := range container.Env {
@@ -218,9 +225,7 @@ func checkSettings(p configured, wanted Wanted) []Problem {
 	if on, known := p.is(selfSetting); known && on {
 		problems = append(problems, Problem{Reason: ReasonSelfRegistration, Message: "agents register themselves with the principal, so that Argo CD would know a cluster twice: " + p.remedy(selfSetting, "false")})
 	}
-	if value, known := p.value(allowedSetting); known && value == "" && wanted.Mode == agent.ModeAutonomous {
-		problems = append(problems, Problem{Warning: true, Reason: ReasonNotAllowed, Message: "autonomous Applications are shown, but not synced from the hub, as the principal does not work on the namespaces that are called like the clusters: " + p.remedy(allowedSetting, "NAMESPACES")})
-	}
+	problems = append(problems, checkNamespaces(p, wanted)...)
 	if on, known := p.is(proxySetting); known && !on && p.has(proxySetting) {
 		problems = append(problems, Problem{Warning: true, Reason: ReasonNoResourceProxy, Message: "the principal runs without its resource proxy, so that the hub shows no live resources: " + p.remedy(proxySetting, "true")})
 	}
@@ -229,6 +234,24 @@ func checkSettings(p configured, wanted Wanted) []Problem {
 			"the principal listens on %s, which no managed cluster reaches: %s", host, p.remedy(listenSetting, "0.0.0.0"))})
 	}
 	return problems
+}
+
+// checkNamespaces: without the setting the principal works on Argo CD's namespace alone.
+func checkNamespaces(p configured, wanted Wanted) []Problem {
+	if value, known := p.value(allowedSetting); !known || value != "" {
+		return nil
+	}
+	problem := Problem{Warning: true, Reason: ReasonNotAllowed}
+	switch {
+	case wanted.Mode == agent.ModeAutonomous:
+		problem.Message = "autonomous Applications are shown, but not synced from the hub, as the principal does not work on the namespaces that are called like the clusters: " + p.remedy(allowedSetting, "NAMESPACES")
+	case len(wanted.AllowedNamespaces) > 0:
+		list := strings.Join(wanted.AllowedNamespaces, ",")
+		problem.Message = fmt.Sprintf("agents take Applications of namespaces %s (spec.agent.allowedNamespaces), and the principal sends those of its own only: %s", list, p.remedy(allowedSetting, list))
+	default:
+		return nil
+	}
+	return []Problem{problem}
 }
 
 // has reports whether a setting is set at all: its default may be true.

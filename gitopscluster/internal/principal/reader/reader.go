@@ -7,7 +7,6 @@ package reader
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -56,35 +54,9 @@ func Caches(namespaces []string) map[client.Object]cache.ByObject {
 		in[namespace] = cache.Config{}
 	}
 	return map[client.Object]cache.ByObject{
-		&corev1.Service{}:    {Namespaces: in, Transform: trim},
-		&appsv1.Deployment{}: {Namespaces: in, Transform: trim},
+		&corev1.Service{}:    {Namespaces: in, Transform: cache.TransformStripManagedFields()},
+		&appsv1.Deployment{}: {Namespaces: in, Transform: cache.TransformStripManagedFields()},
 	}
-}
-
-// trim keeps of the Services and Deployments of others not much more than their names.
-func trim(in any) (any, error) {
-	o, ok := in.(client.Object)
-	if !ok {
-		return in, nil
-	}
-	o.SetManagedFields(nil)
-	if Relevant(o) {
-		return in, nil
-	}
-	metadata := metav1.ObjectMeta{Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion()}
-	switch in.(type) {
-	case *corev1.Service:
-		return &corev1.Service{ObjectMeta: metadata}, nil
-	case *appsv1.Deployment:
-		return &appsv1.Deployment{ObjectMeta: metadata}, nil
-	}
-	return in, nil
-}
-
-// Relevant reports whether an object may be one that package principal looks at.
-func Relevant(o client.Object) bool {
-	name := o.GetName()
-	return strings.HasSuffix(name, "-agent-principal") || strings.HasSuffix(name, "-agent-resource-proxy") || strings.HasSuffix(name, "-agent-principal-resource-proxy")
 }
 
 // Read returns what is there in the hub's Argo CD namespace.
