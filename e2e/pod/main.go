@@ -61,11 +61,11 @@ func outside(ctx context.Context) (err error) {
 	if err := check(); err != nil {
 		return err
 	}
-	s, err := newScratch()
+	s, err := newScratch(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.remove(err != nil && ctx.Err() == nil)) }()
+	defer func() { err = errors.Join(err, s.remove(ctx, err != nil && ctx.Err() == nil)) }()
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -48,7 +48,8 @@ func startNode(ctx context.Context, fleet *env.Fleet, o options) (*node, error) 
 	if err := n.configure(); err != nil {
 		return nil, err
 	}
-	if err := forward(fleet.Context(), net.JoinHostPort(env.ServiceAddress, "443"), fleet.Hub.Address()); err != nil {
+	err := forward(fleet.Context(), net.JoinHostPort(env.ServiceAddress, "443"), fleet.Hub.Address()) //nolint:contextcheck // it lives as long as the fleet
+	if err != nil {
 		return nil, err
 	}
 	if err := n.startContainerd(ctx, o); err != nil {

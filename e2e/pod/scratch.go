@@ -31,8 +31,8 @@ type scratch struct {
 }
 
 // newScratch makes a folder and cgroups, and removes those of programs that were killed.
-func newScratch() (*scratch, error) {
-	if err := sweep(); err != nil {
+func newScratch(ctx context.Context) (*scratch, error) {
+	if err := sweep(ctx); err != nil {
 		return nil, err
 	}
 	folder, err := os.MkdirTemp("", folderPrefix)
@@ -44,7 +44,7 @@ func newScratch() (*scratch, error) {
 		err = makeCgroups(filepath.Base(folder))
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.remove(false))
+		return nil, errors.Join(err, s.remove(ctx, false))
 	}
 	return s, nil
 }
@@ -62,7 +62,7 @@ func hold(path string) (*os.File, error) {
 }
 
 // sweep removes what programs left that were killed.
-func sweep() error {
+func sweep(ctx context.Context) error {
 	folders, err := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*"))
 	if err != nil {
 		return err
@@ -72,20 +72,20 @@ func sweep() error {
 		if err != nil {
 			continue // another program's
 		}
-		if err := (&scratch{folder: folder, lock: lock}).remove(false); err != nil {
+		if err := (&scratch{folder: folder, lock: lock}).remove(ctx, false); err != nil {
 			return fmt.Errorf("remove what an earlier run left: %w", err)
 		}
 	}
 	return nil
 }
 
-// remove removes everything, but logs that are to be kept.
-func (s *scratch) remove(keepLogs bool) error {
+// remove removes everything, but logs that are to be kept; it does so also when ctx has ended.
+func (s *scratch) remove(ctx context.Context, keepLogs bool) error {
 	var errs []error
 	if keepLogs {
 		errs = append(errs, s.keepLogs())
 	}
-	errs = append(errs, removeCgroups(filepath.Base(s.folder)), os.RemoveAll(s.folder))
+	errs = append(errs, removeCgroups(context.WithoutCancel(ctx), filepath.Base(s.folder)), os.RemoveAll(s.folder))
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}
@@ -161,13 +161,13 @@ func makeCgroups(name string) error {
 }
 
 // removeCgroups removes the cgroups of a name with all below them, once they are empty.
-func removeCgroups(name string) error {
+func removeCgroups(ctx context.Context, name string) error {
 	parents, err := hierarchies()
 	if err != nil {
 		return err
 	}
-	return env.WaitFor(context.Background(), emptyPatience, "the cgroups "+name+" to be empty", func(context.Context) (bool, string) {
-		var errs []error
+	return env.WaitFor(ctx, emptyPatience, "the cgroups "+name+" to be empty", func(context.Context) (bool, string) {
+		errs := make([]error, 0, len(parents))
 		for _, parent := range parents {
 			errs = append(errs, removeTree(filepath.Join(parent, name)))
 		}
