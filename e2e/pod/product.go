@@ -245,8 +245,8 @@ func (p *product) exchange(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	say(fmt.Sprintf("%s is ready as another image %s after kubectl; the others have run on since %s; a commit then took %s to the report.",
-		name, took.Round(100*time.Millisecond), before.Status.StartTime.Format(time.TimeOnly), delivered.Round(100*time.Millisecond)))
+	say(fmt.Sprintf("%s was ready as another image %s after kubectl, and the others ran on; a commit then took %s to the report.",
+		name, took.Round(100*time.Millisecond), delivered.Round(100*time.Millisecond)))
 	return errors.Join(goesOn(before, after, name), p.show(ctx))
 }
 
