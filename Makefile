@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts bench images release olm push sign scan fuzz tools ui
+.PHONY: help build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts pod bench images release olm push sign scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +107,15 @@ demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixe
 # It begins with downloads, which leave the processor to the build of the product beside it.
 demo-parts:
 	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
+
+# The images of a release, and the same with another tag to upgrade to.
+pod: ## The product's pod on a real kubelet, its containers upgraded one by one (Linux, root; containerd, runc and containernetworking-plugins of Debian)
+	@$(TOOLS) fleet pod
+	@for image in images next; do $(RELEASE) images -architectures "$$(go env GOARCH)" -out $(BIN)/pod/$$image \
+		-containers propagation,resourcesync,aggregation $$([ $$image = images ] || echo -tag $$image) || exit 1; done
+	@go build -o $(BIN)/product/pause ./e2e/pod/pause
+	@go build -o $(BIN)/product/pod ./e2e/pod
+	@$(BIN)/product/pod $(ARGS)
 
 BENCH ?= quick
 bench: build ## The benchmark: BENCH=quick|standard|large|xlarge

@@ -96,7 +96,7 @@ func runsAsItSays(t *testing.T, img v1.Image, c source.Container, tree *source.T
 		t.Fatal(err)
 	}
 	folder, names := unpack(t, img)
-	want := []string{"etc", "etc/ssl", "etc/ssl/certs", image.RootsPath, image.LicencesPath}
+	want := []string{"etc", "etc/ssl", "etc/ssl/certs", image.RootsPath, image.UsersPath, image.LicencesPath}
 	for _, p := range c.Programs {
 		want = append(want, p.Name)
 	}
@@ -119,6 +119,11 @@ func runsAsItSays(t *testing.T, img v1.Image, c source.Container, tree *source.T
 		if got := config.Config.Labels["org.opencontainers.image."+label]; got != want {
 			t.Errorf("label %s is %q, want %q", label, got, want)
 		}
+	}
+	// Where a kubelet names the user's number alone, this file is what gives it its group.
+	users, err := os.ReadFile(filepath.Join(folder, image.UsersPath))
+	if fields := strings.Split(string(users), ":"); err != nil || len(fields) < 4 || fields[2]+":"+fields[3] != config.Config.User {
+		t.Errorf("the users are %q, %v, want %s among them", users, err, config.Config.User)
 	}
 	pool := x509.NewCertPool()
 	roots, err := os.ReadFile(filepath.Join(folder, image.RootsPath))

@@ -21,6 +21,10 @@ import (
 // certificateLife is longer than any fleet lives.
 const certificateLife = 7 * 24 * time.Hour
 
+// ServiceAddress is the address of the Service "kubernetes" in every cluster, under which
+// pods look for the API server. Nothing of the fleet listens there.
+const ServiceAddress = "10.96.0.1"
+
 // authority is a cluster's certificate authority. Each cluster has its own, so
 // that an identity of one is a stranger to the others.
 type authority struct {
@@ -65,10 +69,11 @@ func (a *authority) pem() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
 }
 
-// server returns a certificate for a server under names, and on 127.0.0.1.
+// server returns a certificate for a server under names, on 127.0.0.1, and at the address
+// that pods of its cluster know.
 func (a *authority) server(names ...string) (pair, error) {
 	t := a.template(pkix.Name{CommonName: names[0]})
-	t.DNSNames, t.IPAddresses = names, []net.IP{net.IPv4(127, 0, 0, 1)}
+	t.DNSNames, t.IPAddresses = names, []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceAddress)}
 	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
 	return a.sign(t)
 }

@@ -22,6 +22,11 @@ var (
 	}
 	hubControllers     = append(commonControllers[:len(commonControllers):len(commonControllers)], "certificatesigningrequest-signing-controller", "certificatesigningrequest-cleaner-controller")
 	managedControllers = append(commonControllers[:len(commonControllers):len(commonControllers)], "deployment-controller", "replicaset-controller", "endpoints-controller", "endpointslice-controller")
+	// nodeControllers are what a hub with a node needs besides.
+	nodeControllers = []string{
+		"deployment-controller", "replicaset-controller", "endpoints-controller", "endpointslice-controller", "disruption-controller",
+		"node-lifecycle-controller", "taint-eviction-controller", "root-ca-certificate-publisher-controller",
+	}
 )
 
 // unneededAdmission are admission plugins that want nodes, storage or quotas.
@@ -55,8 +60,13 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
 		"--requestheader-client-ca-file=" + file("ca.crt"), "--requestheader-allowed-names=front-proxy",
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + file("tokens.key"),
 		"--service-account-signing-key-file=" + file("tokens.key"), "--service-cluster-ip-range=10.96.0.0/16",
-		"--authorization-mode=RBAC", "--allow-privileged=true", "--disable-admission-plugins=" + unneededAdmission,
+		"--authorization-mode=RBAC", "--allow-privileged=true",
 		"--enable-priority-and-fairness=false", "--profiling=false", "--event-ttl=10m",
+	}
+	if c == f.Hub && f.options.Node {
+		args = append(args, "--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction")
+	} else {
+		args = append(args, "--disable-admission-plugins="+unneededAdmission)
 	}
 	var environment []string
 	if c == f.Hub {

@@ -80,6 +80,9 @@ type Options struct {
 	// Agents also brings argocd-agent to the clusters of GitOpsClusters that ask for it, with
 	// deploy/components/gitopsclusters-agent.
 	Agents bool
+	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
+	// admission plugin, the authorizer of nodes, the controllers that Deployments need.
+	Node bool
 	// SaveMemory has Go's garbage collector run twice as often in every process as where
 	// nobody sets GOGC: less memory, for a quarter more processor time.
 	SaveMemory bool

@@ -102,7 +102,11 @@ func (f *Fleet) makeClusters() error {
 
 // startHub closes open once managed clusters may register.
 func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
-	if err := f.startControlPlane(ctx, f.Hub, hubControllers); err != nil {
+	controllers := hubControllers
+	if f.options.Node {
+		controllers = slices.Concat(hubControllers, nodeControllers)
+	}
+	if err := f.startControlPlane(ctx, f.Hub, controllers); err != nil {
 		return err
 	}
 	ours := []string{filepath.Join(f.options.Sources, "deploy", "base", "crd")}

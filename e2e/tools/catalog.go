@@ -19,6 +19,7 @@ const (
 	groupDeploy = "deploy"   // what renders and checks deploy/
 	groupScan   = "scan"     // what `make scan` needs
 	groupSign   = "sign"     // what signs a release
+	groupPod    = "pod"      // what runs the product's pod on a kubelet, with groupFleet
 	groupOld    = "old"      // the oldest supported parts, which the mixed fleet runs beside the newest
 )
 
@@ -49,7 +50,9 @@ func catalog() []part {
 		ocm("ocm", newest, groupFleet),
 		kubernetes("kube-apiserver", groupTest, groupFleet, groupBench),
 		kubernetes("kube-controller-manager", groupFleet),
-		kubernetes("kubectl", groupDeploy),
+		kubernetes("kubectl", groupDeploy, groupPod),
+		kubernetes("kubelet", groupPod),
+		kubernetes("kube-scheduler", groupPod),
 		{name: "kwok", module: "kubernetes", pkg: "sigs.k8s.io/kwok/cmd/kwok", groups: []string{groupFleet}},
 		{name: "backing", module: "backing", pkg: ".", groups: []string{groupFleet, groupBench}},
 		{name: "etcd", module: "backing", pkg: "go.etcd.io/etcd/server/v3", groups: []string{groupTest}},

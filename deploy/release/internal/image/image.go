@@ -31,12 +31,18 @@ const (
 	User = "65532:65532"
 	// RootsPath is where Go and others look for certificates first.
 	RootsPath = "etc/ssl/certs/ca-certificates.crt"
+	// UsersPath is where container engines look for a user's group. A kubelet passes the
+	// number of User on without the group, and containerd then takes the one that this
+	// file gives, or root's.
+	UsersPath = "etc/passwd"
+
+	users = "nonroot:x:" + User + ":nonroot:/:/sbin/nologin\n"
 
 	mayRun, mayRead, mayEnter = 0o555, 0o444, 0o755
 )
 
 // Build compiles a container's programs for an architecture of linux and makes its image:
-// root certificates, licences, programs.
+// root certificates, users, licences, programs.
 func Build(ctx context.Context, t *source.Tree, c source.Container, architecture string, labels map[string]string) (v1.Image, error) {
 	roots, err := Roots()
 	if err != nil {
@@ -46,7 +52,7 @@ func Build(ctx context.Context, t *source.Tree, c source.Container, architecture
 	if err != nil {
 		return nil, err
 	}
-	texts[RootsPath] = roots
+	texts[RootsPath], texts[UsersPath] = roots, []byte(users)
 	data, err := layer(mayRead, texts)
 	if err != nil {
 		return nil, err
@@ -65,7 +71,7 @@ func Build(ctx context.Context, t *source.Tree, c source.Container, architecture
 	return assemble(architecture, v1.Config{
 		User: User, Entrypoint: []string{"/" + c.Programs[0].Name}, WorkingDir: "/", Labels: labels,
 		Env: []string{"SSL_CERT_FILE=/" + RootsPath},
-	}, mutate.Addendum{Layer: data, History: v1.History{Created: created, CreatedBy: "root certificates and licences"}},
+	}, mutate.Addendum{Layer: data, History: v1.History{Created: created, CreatedBy: "root certificates, users and licences"}},
 		mutate.Addendum{Layer: programs, History: v1.History{Created: created, CreatedBy: "go build " + c.Name}})
 }
 

@@ -1,0 +1,237 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/template"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+const (
+	nodeName = "node-1"
+	// criNamespace is containerd's namespace for what a kubelet runs.
+	criNamespace = "k8s.io"
+)
+
+//go:embed config
+var config embed.FS
+
+// node is a kubelet with containerd.
+type node struct {
+	fleet *env.Fleet
+	// What the files of config have in them.
+	Folder, Socket, Pause, Plugins, Cgroup, CAFile string
+}
+
+// startNode starts a node of the hub, with the images in its containerd, and a scheduler.
+func startNode(ctx context.Context, fleet *env.Fleet, o options) (*node, error) {
+	n := &node{
+		fleet: fleet, Folder: o.folder, Socket: filepath.Join(o.folder, "containerd.sock"), Pause: pauseImage, Plugins: plugins,
+		Cgroup: filepath.Base(o.folder), CAFile: fleet.Hub.CAFile(),
+	}
+	if err := n.configure(); err != nil {
+		return nil, err
+	}
+	err := forward(fleet.Context(), net.JoinHostPort(env.ServiceAddress, "443"), fleet.Hub.Address()) //nolint:contextcheck // it lives as long as the fleet
+	if err != nil {
+		return nil, err
+	}
+	if err := n.startContainerd(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := n.startScheduler(ctx); err != nil {
+		return nil, err
+	}
+	return n, n.startKubelet(ctx)
+}
+
+// configure writes the files of config into the folder.
+func (n *node) configure() error {
+	for from, to := range map[string]string{"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "network.conflist": "cni/pods.conflist"} {
+		t, err := template.ParseFS(config, "config/"+from)
+		if err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		if err := t.Execute(&text, n); err != nil {
+			return err
+		}
+		path := filepath.Join(n.Folder, to)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *node) startContainerd(ctx context.Context, o options) error {
+	binary, err := exec.LookPath("containerd")
+	if err != nil {
+		return err
+	}
+	if _, err := n.fleet.Run(ctx, "containerd", binary, "--config="+filepath.Join(n.Folder, "containerd.toml")); err != nil {
+		return err
+	}
+	err = env.Wait(ctx, "containerd to answer", func(ctx context.Context) (bool, string) {
+		out, err := n.ctr(ctx, nil, "version")
+		return err == nil, fmt.Sprint(out, err)
+	})
+	if err != nil {
+		return err
+	}
+	return n.importImages(ctx, o)
+}
+
+// importImages puts the images into containerd under the names that manifests have.
+func (n *node) importImages(ctx context.Context, o options) error {
+	pause, err := pauseArchive(o.pause)
+	if err != nil {
+		return err
+	}
+	if _, err := n.ctr(ctx, pause, "images", "import", "-"); err != nil {
+		return err
+	}
+	for _, folder := range []string{o.images, o.next} {
+		for _, name := range containers {
+			layout, err := layoutArchive(folder, name)
+			if err != nil {
+				return err
+			}
+			if _, err := n.ctr(ctx, layout, "images", "import", "--base-name="+registry+name, "-"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ctr runs containerd's own client and returns what it says.
+func (n *node) ctr(ctx context.Context, in io.Reader, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "ctr", append([]string{"--address=" + n.Socket, "--namespace=" + criNamespace}, args...)...)
+	cmd.Stdin = in
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+// pids returns the process of each container, by its id.
+func (n *node) pids(ctx context.Context) (map[string]int, error) {
+	out, err := n.ctr(ctx, nil, "task", "list")
+	if err != nil {
+		return nil, err
+	}
+	pids := map[string]int{}
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) == 3 {
+			if pid, err := strconv.Atoi(fields[1]); err == nil { // not the title
+				pids[fields[0]] = pid
+			}
+		}
+	}
+	return pids, nil
+}
+
+func (n *node) startScheduler(ctx context.Context) error {
+	binary, err := env.Part("kube-scheduler")
+	if err != nil {
+		return err
+	}
+	_, err = n.fleet.Run(ctx, "scheduler", binary, "--kubeconfig="+n.fleet.Hub.Kubeconfig, "--secure-port=0", "--leader-elect=false")
+	return err
+}
+
+func (n *node) startKubelet(ctx context.Context) error {
+	binary, err := env.Part("kubelet")
+	if err != nil {
+		return err
+	}
+	kubeconfig, err := n.fleet.Hub.UserKubeconfig("system:node:"+nodeName, "system:nodes")
+	if err != nil {
+		return err
+	}
+	_, err = n.fleet.Run(ctx, "kubelet", binary, "--config="+filepath.Join(n.Folder, "kubelet.yaml"), "--kubeconfig="+kubeconfig,
+		"--root-dir="+filepath.Join(n.Folder, "kubelet"), "--cert-dir="+filepath.Join(n.Folder, "pki"),
+		"--hostname-override="+nodeName, "--node-ip="+nodeAddress)
+	if err != nil {
+		return err
+	}
+	found := &corev1.Node{}
+	err = env.Wait(ctx, "the node to be ready", func(ctx context.Context) (bool, string) {
+		if err := n.fleet.Err(); err != nil {
+			return false, err.Error()
+		}
+		if err := n.fleet.Hub.Client.Get(ctx, client.ObjectKey{Name: nodeName}, found); err != nil {
+			return false, err.Error()
+		}
+		for _, c := range found.Status.Conditions {
+			if c.Type == corev1.NodeReady {
+				return c.Status == corev1.ConditionTrue, c.Message
+			}
+		}
+		return false, "no condition Ready"
+	})
+	if err != nil {
+		return err
+	}
+	info := found.Status.NodeInfo
+	say(fmt.Sprintf("Node %s is Ready: kubelet %s, %s, kernel %s.", nodeName, info.KubeletVersion, info.ContainerRuntimeVersion, info.KernelVersion))
+	return nil
+}
+
+// forward passes connections on until ctx ends, as kube-proxy would for a Service.
+func forward(ctx context.Context, from, to string) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", from)
+	if err != nil {
+		return fmt.Errorf("listen where pods look for the API server: %w", err)
+	}
+	context.AfterFunc(ctx, func() { _ = listener.Close() }) // nothing was written
+	go func() {
+		for {
+			in, err := listener.Accept()
+			if err != nil {
+				return // the listener is closed
+			}
+			go pass(ctx, in, to)
+		}
+	}()
+	return nil
+}
+
+// pass copies both ways until one side closes.
+func pass(ctx context.Context, in net.Conn, to string) {
+	defer in.Close()
+	out, err := new(net.Dialer).DialContext(ctx, "tcp", to)
+	if err != nil {
+		return // as if nothing listened
+	}
+	defer out.Close()
+	done := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+		go func() {
+			_, _ = io.Copy(way[1], way[0]) // a connection that breaks is closed on the other side
+			done <- struct{}{}
+		}()
+	}
+	<-done
+}

@@ -1,0 +1,318 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// deployment is the product's Deployment, whose pods have a label of its name.
+const deployment = "multicluster-integrations"
+
+// product is what runs on the node.
+type product struct {
+	fleet *env.Fleet
+	node  *node
+	view  *scenario.View
+	tag   string // of the images to upgrade to
+
+	color string // of the guestbook
+}
+
+func (p *product) steps() []scenario.Step {
+	steps := []scenario.Step{
+		{Title: "Install: kubectl apply -f deploy/install.yaml; 3/3 are running and ready", Run: p.install},
+		{Title: "Look: user, capabilities, root file system, volumes and tokens of each container", Run: p.look},
+		{Title: "Deliver: the guestbook, through that pod", Run: p.deliver},
+	}
+	for _, name := range containers {
+		steps = append(steps, scenario.Step{
+			Title: "Exchange " + name + " in its pod, by kubectl set image: the other two go on, and a commit gets to the report",
+			Run:   func(ctx context.Context) error { return p.exchange(ctx, name) },
+		})
+	}
+	for _, name := range containers {
+		steps = append(steps, scenario.Step{
+			Title: "Upgrade " + name + " in the Deployment, by kubectl set image: a pod is ready throughout, and a commit gets to the report",
+			Run:   func(ctx context.Context) error { return p.upgrade(ctx, name) },
+		})
+	}
+	return append(steps, scenario.Step{Title: "Look again, after all upgrades", Run: p.look})
+}
+
+// kubectl runs kubectl as an administrator of the hub and returns what it prints.
+func (p *product) kubectl(ctx context.Context, args ...string) (string, error) {
+	binary, err := env.Part("kubectl")
+	if err != nil {
+		return "", err
+	}
+	args = append(args, "--kubeconfig="+p.fleet.Hub.Kubeconfig)
+	out, err := exec.CommandContext(ctx, binary, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+func (p *product) install(ctx context.Context) error {
+	began := time.Now()
+	out, err := p.kubectl(ctx, "apply", "-f", filepath.Join(testkit.Root(), "deploy", "install.yaml"))
+	if err != nil {
+		return err
+	}
+	if strings.Contains(out, "would violate PodSecurity") {
+		return errors.New(out)
+	}
+	pod, err := p.ready(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.RestartCount != 0 {
+			return fmt.Errorf("%s was started again %d times: %+v", s.Name, s.RestartCount, s.LastTerminationState)
+		}
+	}
+	say(fmt.Sprintf("%s after kubectl apply:", time.Since(began).Round(100*time.Millisecond)))
+	return p.show(ctx)
+}
+
+func (p *product) show(ctx context.Context) error {
+	out, err := p.kubectl(ctx, "get", "pods", "--output=wide", "--namespace="+env.ProductNamespace)
+	if err == nil {
+		say(out)
+	}
+	return err
+}
+
+// pods returns the product's pods that are not ending.
+func (p *product) pods(ctx context.Context) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	err := p.fleet.Hub.Client.List(ctx, &list, client.InNamespace(env.ProductNamespace), client.MatchingLabels{"app.kubernetes.io/name": deployment})
+	var pods []corev1.Pod
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp == nil {
+			pods = append(pods, list.Items[i])
+		}
+	}
+	return pods, err
+}
+
+// ready waits until the Deployment has one pod, all of whose containers are ready, and returns it.
+func (p *product) ready(ctx context.Context) (*corev1.Pod, error) {
+	var pod *corev1.Pod
+	err := env.Wait(ctx, "a pod of which every container is ready", func(ctx context.Context) (bool, string) {
+		pods, err := p.pods(ctx)
+		if err != nil || len(pods) != 1 {
+			return false, fmt.Sprintf("%d pods, %v", len(pods), err)
+		}
+		pod = &pods[0]
+		return allReady(pod), states(pod)
+	})
+	return pod, err
+}
+
+func allReady(pod *corev1.Pod) bool {
+	ready := 0
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.Ready && s.State.Running != nil {
+			ready++
+		}
+	}
+	return ready == len(containers)
+}
+
+// states describes a pod for a wait that timed out.
+func states(pod *corev1.Pod) string {
+	text := []string{pod.Name, string(pod.Status.Phase)}
+	for _, c := range pod.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			text = append(text, fmt.Sprintf("%s: %s", c.Type, c.Message))
+		}
+	}
+	for i := range pod.Status.ContainerStatuses {
+		s := &pod.Status.ContainerStatuses[i]
+		text = append(text, fmt.Sprintf("%s ready=%t %s", s.Name, s.Ready, s.State.String()))
+	}
+	return strings.Join(text, "; ")
+}
+
+// look reads of the processes of the containers what the manifests promise.
+func (p *product) look(ctx context.Context) error {
+	pod, err := p.ready(ctx)
+	if err != nil {
+		return err
+	}
+	pids, err := p.node.pids(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range containers {
+		s := status(pod, name)
+		pid, ok := pids[strings.TrimPrefix(s.ContainerID, "containerd://")]
+		if !ok {
+			return fmt.Errorf("containerd has no task for %s, %s", name, s.ContainerID)
+		}
+		process := filepath.Join("/proc", fmt.Sprint(pid))
+		saw, err := lookAt(process, name)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		errs = append(errs, err)
+		say(fmt.Sprintf("%-12s %s", name, saw))
+	}
+	return errors.Join(errs...)
+}
+
+func (p *product) deliver(ctx context.Context) error {
+	s := scenario.New(p.fleet, p.view, say)
+	if err := s.Deliver(ctx); err != nil {
+		return err
+	}
+	p.color = "blue"
+	return nil
+}
+
+// commit pushes another colour and waits until the report says that it is synced and healthy.
+func (p *product) commit(ctx context.Context) (time.Duration, error) {
+	const path = "guestbook/guestbook.yaml"
+	content, err := p.fleet.Git.Read(path)
+	if err != nil {
+		return 0, err
+	}
+	next := map[string]string{"blue": "green", "green": "red", "red": "blue"}[p.color]
+	painted := strings.ReplaceAll(content, "color: "+p.color, "color: "+next)
+	if painted == content {
+		return 0, fmt.Errorf("%s has no color %s", path, p.color)
+	}
+	began := time.Now()
+	revision, err := p.fleet.Git.Commit(ctx, "Paint it "+next, map[string]string{path: painted})
+	if err != nil {
+		return 0, err
+	}
+	p.color = next
+	_, err = p.view.Await(ctx, "the commit to be in the report", func() (bool, string) {
+		row, ok := p.view.ReportRow(scenario.ApplicationSet, "cluster1-"+scenario.ApplicationSet)
+		return ok && row.SyncedAndHealthy(revision), row.String()
+	})
+	return time.Since(began), err
+}
+
+// exchange upgrades one container in its pod, and holds that the others go on.
+func (p *product) exchange(ctx context.Context, name string) error {
+	before, err := p.ready(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if _, err := p.kubectl(ctx, "set", "image", "pod/"+before.Name, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace); err != nil {
+		return err
+	}
+	var disturbed error
+	err = env.Wait(ctx, name+" to be ready as another image", func(ctx context.Context) (bool, string) {
+		now := &corev1.Pod{}
+		if err := p.fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
+			return false, err.Error()
+		}
+		disturbed = errors.Join(disturbed, goesOn(before, now, name))
+		was, is := status(before, name), status(now, name)
+		return disturbed != nil || allReady(now) && is.ImageID != was.ImageID && is.ContainerID != was.ContainerID && is.RestartCount == was.RestartCount+1, states(now)
+	})
+	took := time.Since(began)
+	if err = errors.Join(err, disturbed); err != nil {
+		return err
+	}
+	delivered, err := p.commit(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := p.ready(ctx)
+	if err != nil {
+		return err
+	}
+	say(fmt.Sprintf("%s was ready as another image %s after kubectl, and the others ran on; a commit then took %s to the report.",
+		name, took.Round(100*time.Millisecond), delivered.Round(100*time.Millisecond)))
+	return errors.Join(goesOn(before, after, name), p.show(ctx))
+}
+
+// goesOn returns what happened to the containers of a pod but the one called name.
+func goesOn(before, now *corev1.Pod, name string) error {
+	var errs []error
+	for _, each := range containers {
+		was, is := status(before, each), status(now, each)
+		if each != name && (is.ContainerID != was.ContainerID || is.RestartCount != was.RestartCount || !is.Ready) {
+			errs = append(errs, fmt.Errorf("%s does not go on: it was %s, ready=%t, and is %s, ready=%t", each, was.ContainerID, was.Ready, is.ContainerID, is.Ready))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func status(pod *corev1.Pod, name string) corev1.ContainerStatus {
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.Name == name {
+			return *s
+		}
+	}
+	return corev1.ContainerStatus{}
+}
+
+// upgrade upgrades one container in the Deployment, and holds that a pod is ready meanwhile.
+func (p *product) upgrade(ctx context.Context, name string) error {
+	before, err := p.ready(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if _, err := p.kubectl(ctx, "set", "image", "deployment/"+deployment, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace); err != nil {
+		return err
+	}
+	d := &appsv1.Deployment{}
+	var away error
+	err = env.Wait(ctx, "the rollout", func(ctx context.Context) (bool, string) {
+		if err := p.fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ProductNamespace, Name: deployment}, d); err != nil {
+			return false, err.Error()
+		}
+		if d.Status.AvailableReplicas == 0 {
+			away = errors.New("no pod was available during the rollout")
+		}
+		saw := fmt.Sprintf("generation %d of %d, %d updated, %d in all", d.Status.ObservedGeneration, d.Generation, d.Status.UpdatedReplicas, d.Status.Replicas)
+		return d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == 1 && d.Status.Replicas == 1 && d.Status.AvailableReplicas == 1, saw
+	})
+	if err = errors.Join(err, away); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	delivered, err := p.commit(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := p.ready(ctx)
+	if err != nil {
+		return err
+	}
+	if after.UID == before.UID {
+		return errors.New("the pod is the same as before")
+	}
+	for _, c := range d.Spec.Template.Spec.Containers {
+		if running := status(after, c.Name); running.Image != c.Image || running.RestartCount != 0 {
+			return fmt.Errorf("%s runs %s, started again %d times, want %s", c.Name, running.Image, running.RestartCount, c.Image)
+		}
+	}
+	say(fmt.Sprintf("The rollout took %s; a commit then took %s to the report.", took.Round(100*time.Millisecond), delivered.Round(100*time.Millisecond)))
+	return p.show(ctx)
+}
