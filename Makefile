@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts bench images release olm push sign scan fuzz tools ui
+.PHONY: help build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts bench bench-placement images release olm push sign scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +113,10 @@ bench: build ## The benchmark: BENCH=quick|standard|large|xlarge
 	@$(TOOLS) bench
 	@go build -o $(BIN)/product/bench ./e2e/bench
 	@$(BIN)/product/bench -size $(BENCH) $(ARGS)
+
+bench-placement: ## From a placement decision to the Application, with Argo CD's own ApplicationSet controller (docs/placement.md)
+	@$(TOOLS) test fleet
+	cd placement && go test ./internal/refresh -run '^$$' -bench . -benchtime 1x -timeout 60m
 
 ARCHITECTURES ?= amd64,arm64,ppc64le,s390x
 images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository); ARGS="-containers propagation -tag 1.2.4" for one alone

@@ -46,9 +46,11 @@ func AddToScheme(s *runtime.Scheme) error {
 }
 
 // DeepCopyObject implements runtime.Object.
-func (a *ApplicationSet) DeepCopyObject() runtime.Object {
+func (a *ApplicationSet) DeepCopyObject() runtime.Object { return a.deepCopy() }
+
+func (a *ApplicationSet) deepCopy() *ApplicationSet {
 	out := *a
-	a.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
+	a.DeepCopyInto(&out.ObjectMeta)
 	return &out
 }
 
@@ -57,15 +59,15 @@ func (l *ApplicationSetList) DeepCopyObject() runtime.Object {
 	out := *l
 	out.Items = make([]ApplicationSet, len(l.Items))
 	for i := range l.Items {
-		out.Items[i] = *l.Items[i].DeepCopyObject().(*ApplicationSet)
+		out.Items[i] = *l.Items[i].deepCopy()
 	}
 	return &out
 }
 
 // Refreshing is whether a refresh is asked for and not done.
 func (a *ApplicationSet) Refreshing() bool {
-	_, asked := a.Annotations[RefreshAnnotation]
-	return asked
+	_, refreshing := a.Annotations[RefreshAnnotation]
+	return refreshing
 }
 
 // Trim keeps of an ApplicationSet what this package reads, for the options of a cache.
@@ -75,7 +77,7 @@ func Trim(in any) (any, error) {
 		return in, nil
 	}
 	kept := metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Name, UID: a.UID, ResourceVersion: a.ResourceVersion, Generation: a.Generation}
-	if value, asked := a.Annotations[RefreshAnnotation]; asked {
+	if value, there := a.Annotations[RefreshAnnotation]; there {
 		kept.Annotations = map[string]string{RefreshAnnotation: value}
 	}
 	if len(a.Spec) > 0 {

@@ -75,7 +75,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, fmt.Errorf("get ApplicationSet %s: %w", request, err)
 	}
-	if err != nil || len(set.Selectors) == 0 {
+	if len(set.Selectors) == 0 { // nor has one that is gone any
 		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
