@@ -40,7 +40,8 @@ const (
 	pace = 100 * time.Millisecond
 )
 
-// digest is of the clusters that an ApplicationSet's generators select.
+// digest is of the decisions that an ApplicationSet's generators select. It never repeats:
+// decisions that are again as they were may have been read in between.
 type digest [sha256.Size]byte
 
 // state is what is known of one ApplicationSet. Only the worker of that ApplicationSet reads
@@ -48,7 +49,7 @@ type digest [sha256.Size]byte
 type state struct {
 	// refreshed is what the last refresh was asked for.
 	refreshed digest
-	// latest are the clusters as they were seen last, since when, and since when they
+	// latest are the decisions as they were seen last, since when, and since when they
 	// change.
 	latest            digest
 	since, changing   time.Time
@@ -67,7 +68,7 @@ type Reconciler struct {
 	next   time.Time // when the next unknown ApplicationSet is due
 }
 
-// Reconcile asks for a refresh of one ApplicationSet when its clusters are not those of the
+// Reconcile asks for a refresh of one ApplicationSet when its decisions are not those of the
 // last one.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	set := &appset.ApplicationSet{}
@@ -79,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
-	clusters, selected, err := r.clustersOf(ctx, set)
+	decisions, selected, err := r.decisionsOf(ctx, set)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -89,15 +90,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		*s = state{known: true}
 		return ctrl.Result{}, nil
 	}
-	if s.known && s.refreshed == clusters {
-		s.isChanging = false // or they have changed back
+	if s.known && s.refreshed == decisions {
 		return ctrl.Result{}, nil
 	}
 	if set.Refreshing() {
 		s.isChanging = false
 		return ctrl.Result{}, nil // its removal is an event
 	}
-	if wait := s.wait(clusters, now); wait > 0 {
+	if wait := s.wait(decisions, now); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	if wait := r.waitForTurn(s, now); wait > 0 {
@@ -112,7 +112,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("refresh ApplicationSet %s: %w", request, err)
 	}
 	log.FromContext(ctx).V(1).Info("asked for a refresh")
-	*s = state{known: true, refreshed: clusters}
+	*s = state{known: true, refreshed: decisions}
 	return ctrl.Result{}, nil
 }
 
@@ -125,12 +125,12 @@ func (r *Reconciler) refresh(ctx context.Context, set *appset.ApplicationSet) er
 	return r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
 }
 
-// wait is how long clusters that have changed are to be waited for.
-func (s *state) wait(clusters digest, now time.Time) time.Duration {
+// wait is how long decisions that have changed are to be waited for.
+func (s *state) wait(decisions digest, now time.Time) time.Duration {
 	if !s.isChanging {
-		s.isChanging, s.changing, s.since, s.latest = true, now, now, clusters
-	} else if s.latest != clusters {
-		s.since, s.latest = now, clusters
+		s.isChanging, s.changing, s.since, s.latest = true, now, now, decisions
+	} else if s.latest != decisions {
+		s.since, s.latest = now, decisions
 	}
 	return min(quiet-now.Sub(s.since), longest-now.Sub(s.changing))
 }
@@ -170,9 +170,9 @@ func (r *Reconciler) forget(name types.NamespacedName) {
 	delete(r.states, name)
 }
 
-// clustersOf returns a digest of the clusters that an ApplicationSet's generators select,
-// with whether Argo CD has each of them, and whether any decision is selected at all.
-func (r *Reconciler) clustersOf(ctx context.Context, set *appset.ApplicationSet) (of digest, selected bool, err error) {
+// decisionsOf returns a digest of the decisions that an ApplicationSet's generators select,
+// with the cluster Secret of each cluster, and whether there is any decision at all.
+func (r *Reconciler) decisionsOf(ctx context.Context, set *appset.ApplicationSet) (of digest, selected bool, err error) {
 	var lines []string
 	for _, namespace := range r.namespacesOf(set.Namespace) {
 		decisions, registered, kinds := &clusterv1beta1.PlacementDecisionList{}, secrets(), &corev1.ConfigMapList{}
@@ -181,9 +181,9 @@ func (r *Reconciler) clustersOf(ctx context.Context, set *appset.ApplicationSet)
 				return of, false, fmt.Errorf("list %T of namespace %s: %w", list, namespace, err)
 			}
 		}
-		has := make(map[string]bool, len(registered.Items))
+		secretOf := make(map[string]types.UID, len(registered.Items))
 		for i := range registered.Items {
-			has[registered.Items[i].Labels[contract.RegisteredNameLabel]] = true
+			secretOf[registered.Items[i].Labels[contract.RegisteredNameLabel]] = registered.Items[i].UID
 		}
 		for _, s := range set.Selectors {
 			if !selectsDecisions(s, kinds) {
@@ -195,8 +195,9 @@ func (r *Reconciler) clustersOf(ctx context.Context, set *appset.ApplicationSet)
 					continue
 				}
 				selected = true
+				lines = append(lines, string(d.UID)+" "+d.ResourceVersion+"\n")
 				for _, c := range d.Status.Decisions {
-					lines = append(lines, fmt.Sprintf("%s/%s %s %t\n", namespace, c.ClusterName, c.Reason, has[contract.LabelValue(c.ClusterName)]))
+					lines = append(lines, c.ClusterName+" "+string(secretOf[contract.LabelValue(c.ClusterName)])+"\n")
 				}
 			}
 		}
