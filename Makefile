@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts pod bench images release olm push sign scan fuzz tools ui
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts pod bench bench-placement images release olm push sign scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -123,9 +123,20 @@ bench: build ## The benchmark: BENCH=quick|standard|large|xlarge
 	@go build -o $(BIN)/product/bench ./e2e/bench
 	@$(BIN)/product/bench -size $(BENCH) $(ARGS)
 
+bench-placement: ## From a placement decision to the Application, with Argo CD's own ApplicationSet controller (docs/placement.md)
+	@$(TOOLS) test fleet
+	cd placement && go test ./internal/refresh -run '^$$' -bench . -benchtime 1x -timeout 60m
+
 ARCHITECTURES ?= amd64,arm64,ppc64le,s390x
 images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository); ARGS="-containers propagation -tag 1.2.4" for one alone
 	@$(RELEASE) images -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
+
+# What users of kubebuilder type.
+install: ## Apply the CustomResourceDefinition to the cluster of the current kubeconfig; deploy/install.yaml has all
+	kubectl apply --server-side -f deploy/base/crd
+
+docker-build: ## As images, for this machine's architecture; they are OCI layouts, no Docker is needed
+	@$(MAKE) --no-print-directory images ARCHITECTURES='$(shell go env GOARCH)'
 
 release: ## A release in bin/release/VERSION from a clean checkout: VERSION, REGISTRY (host and path), SOURCE
 	@$(TOOLS) kustomize

@@ -36,6 +36,8 @@ role "$deploy/components/gitopsclusters-agent/role.yaml" multicluster-integratio
 
 role "$deploy/components/rendered/rendered.yaml" multicluster-integrations-rendered "rendered and shared/boot" paths=./rendered/... paths=./shared/boot
 
+role "$deploy/components/placement/role.yaml" multicluster-integrations-placement "placement and shared/boot" paths=./placement/... paths=./shared/boot
+
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
 for file in identities propagation resourcesync aggregation bindings; do
@@ -45,7 +47,7 @@ mkdir -p "$deploy/chart/files/rendered"
 for file in aggregation rendered bindings; do
 	cp "$deploy/components/rendered/$file.yaml" "$deploy/chart/files/rendered/"
 done
-for component in gitopsclusters gitopsclusters-agent; do
+for component in gitopsclusters gitopsclusters-agent placement; do
 	mkdir -p "$deploy/chart/files/$component"
 	cp "$deploy/components/$component"/*.yaml "$deploy/chart/files/$component/"
 	rm "$deploy/chart/files/$component/kustomization.yaml"

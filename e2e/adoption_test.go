@@ -13,9 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -105,6 +107,56 @@ func madeThere(t *testing.T, cluster, name string) (json.RawMessage, map[string]
 	})
 	awaitWell(t, cluster, name)
 	return hubSpec, running(t, cluster, name)
+}
+
+// What a Subscription has deployed is taken over by an Application of the same manifests:
+// objects and pods stay as they are, and what the other agent wrote on them stays, too.
+func TestAdoption_ofObjectsThatAnotherManagerApplied(t *testing.T) {
+	alongside(t)
+	onEachCluster(t, func(t *testing.T, cluster string) {
+		const subscription = "apps.open-cluster-management.io/hosting-subscription"
+		name, c := "moved-"+cluster, fleet.Cluster(cluster).Client
+		hubSpec := spec(t, name, true)
+		manifest := strings.ReplaceAll(survivor, "NAME", name)
+		if _, err := fleet.Git.Commit(t.Context(), "What the Subscription deploys", map[string]string{name + "/config.yaml": manifest}); err != nil {
+			t.Fatal(err)
+		}
+		deployment := &appsv1.Deployment{}
+		if err := yaml.Unmarshal([]byte(manifest), deployment); err != nil {
+			t.Fatal(err)
+		}
+		deployment.Namespace, deployment.Annotations = "guestbook", map[string]string{subscription: "team/" + name}
+		if err := c.Create(t.Context(), deployment, client.FieldOwner("application-manager")); err != nil {
+			t.Fatal(err)
+		}
+		afterwards(t, "delete the Deployment on "+cluster, func(ctx context.Context) error {
+			return client.IgnoreNotFound(c.Delete(ctx, deployment))
+		})
+		await(t, "the pods to be there", func() (bool, string) {
+			found := running(t, cluster, name)
+			return len(found) == 3, fmt.Sprint(found)
+		})
+		before := running(t, cluster, name)
+
+		createWith(t, name, cluster, hubSpec, nil)
+		awaitWell(t, "hub", name)
+		after := running(t, cluster, name)
+		if after["Application"] == "" {
+			t.Fatalf("it was not delivered: %v", after)
+		}
+		delete(after, "Application")
+		if !maps.Equal(before, after) {
+			t.Errorf("what runs has changed from %v to %v", before, after)
+		}
+		adopted := &appsv1.Deployment{}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(deployment), adopted); err != nil {
+			t.Fatal(err)
+		}
+		tracked := adopted.Annotations[argocd.TrackingIDAnnotation] + adopted.Labels[argocd.InstanceLabel]
+		if !strings.HasPrefix(tracked, name) || adopted.Annotations[subscription] != "team/"+name || adopted.Generation != deployment.Generation {
+			t.Errorf("tracked by %q, annotations %v, generation %d, was %d", tracked, adopted.Annotations, adopted.Generation, deployment.Generation)
+		}
+	})
 }
 
 // awaitCondition waits until a condition of a hub Application has a text in its message.

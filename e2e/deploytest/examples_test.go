@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -18,6 +21,36 @@ func TestExamplesApplyStrictly(t *testing.T) {
 	}
 	for _, path := range []string{"guestbook-app-set.yaml", "managed", "hub"} {
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", path))
+	}
+}
+
+// Those for OpenShift GitOps are the same objects but for its namespace and its label.
+func TestExamplesForOpenShift(t *testing.T) {
+	needNamespace(t, "openshift-gitops")
+	file := deployPath("examples", "openshift", "guestbook.yaml")
+	apply(t, file)
+	kubectl(t, "delete", "--wait", "--timeout=2m", "-f", file)
+	objects := byIdentity(t, parse(t, readFile(t, file)))
+	for _, name := range []string{"hub/placement-generator.yaml", "hub/placement.yaml", "hub/project.yaml", "guestbook-app-set.yaml"} {
+		text := strings.NewReplacer("namespace: argocd", "namespace: openshift-gitops", "name: argocd-", "name: openshift-gitops-").Replace(readFile(t, deployPath("examples", name)))
+		for _, want := range parse(t, text) {
+			object := objects[identity(want)]
+			if want.GetKind() == argocd.ApplicationSetKind {
+				policy := field(t, object, "spec", "template", "spec", "syncPolicy").(map[string]any)
+				if label := field(t, policy, "managedNamespaceMetadata", "labels").(map[string]any)["argocd.argoproj.io/managed-by"]; label != "openshift-gitops" {
+					t.Errorf("namespaces are managed by %v", label)
+				}
+				delete(policy, "managedNamespaceMetadata")
+				delete(policy, "syncOptions")
+			}
+			if diff := cmp.Diff(want.Object, object); diff != "" {
+				t.Errorf("%s differs (-%s +openshift):\n%s", identity(want), name, diff)
+			}
+			delete(objects, identity(want))
+		}
+	}
+	if len(objects) > 0 {
+		t.Errorf("%d objects more than in the examples", len(objects))
 	}
 }
 

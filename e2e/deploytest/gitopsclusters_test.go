@@ -182,3 +182,39 @@ func TestRightsOfGitOpsClusters(t *testing.T) {
 		t.Fatal("no rights found: the test proves nothing")
 	}
 }
+
+// A release makes the GitOpsCluster that its values ask for, also with the definition of the
+// kind in the same release; an upgrade leaves it as it is, and so does the end of the release.
+func TestGitOpsCluster_isMadeByTheChart(t *testing.T) {
+	needNamespace(t, "argocd")
+	kubeconfigured := []string{"--kubeconfig", kubeconfig, "--namespace", namespace}
+	helm := func(args ...string) {
+		t.Helper()
+		run(t, tool("helm"), append(args, kubeconfigured...)...)
+	}
+	get := func(path string) string {
+		t.Helper()
+		out, _ := kubectl(t, "-n", "argocd", "get", "gitopsclusters", "fleet", "-o", "jsonpath={"+path+"}")
+		return out
+	}
+	values := []string{"--set", "gitopscluster.enabled=true", "--set", "gitopscluster.agents=true", "--set", "gitopscluster.create.placement=guestbook", "--set", "gitopscluster.create.agent=true"}
+	kubectl(t, "delete", "--ignore-not-found", "--wait", "crd", reportCRD)
+	helm(append([]string{"install", namespace, deployPath("chart"), "--create-namespace"}, values...)...)
+	uid := get(".metadata.uid")
+	if placement, agent := get(".spec.placementRef.name"), get(".spec.gitopsAddon.argoCDAgent.enabled"); uid == "" || placement != "guestbook" || agent != "true" {
+		t.Errorf("made for placement %q, with agent: %q", placement, agent)
+	}
+	for range 2 { // the first takes it over from the hook
+		helm(append([]string{"upgrade", namespace, deployPath("chart")}, values...)...)
+		if now := get(".metadata.uid"); now != uid {
+			t.Fatalf("an upgrade has made it anew: %s, was %s", now, uid)
+		}
+	}
+	helm("uninstall", namespace, "--wait", "--timeout", "2m")
+	if now := get(".metadata.uid"); now != uid {
+		t.Errorf("the end of the release has deleted it: %q", now)
+	}
+	kubectl(t, "-n", "argocd", "delete", "gitopsclusters", "fleet", "--wait", "--timeout=1m")
+	kubectl(t, "delete", "crd", "gitopsclusters.apps.open-cluster-management.io", "--wait", "--timeout=1m")
+	kubectl(t, "delete", "namespace", namespace, "--wait", "--timeout=2m")
+}

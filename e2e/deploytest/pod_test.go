@@ -49,7 +49,7 @@ func buildBinaries(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	args := []string{"build", "-o", dir + string(filepath.Separator)}
-	for _, b := range append(slices.Clone(binaries), "gitopscluster") {
+	for _, b := range append(slices.Clone(binaries), "gitopscluster", "placement") {
 		args = append(args, "./"+b)
 	}
 	run(t, "go", args...)
@@ -69,6 +69,8 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 	for _, id := range []string{trio, trio + "-gitopscluster"} {
 		deployments["with "+id] = &unstructured.Unstructured{Object: gitopsclusters[id]}
 	}
+	placement := trio + "-placement"
+	deployments["with "+placement] = &unstructured.Unstructured{Object: byIdentity(t, component(t, "ocm", "placement"))[placement]}
 	for variant, deployment := range deployments {
 		for _, c := range containers(t, deployment) {
 			name := c["name"].(string)

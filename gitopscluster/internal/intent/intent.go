@@ -118,7 +118,7 @@ func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
 	}
 	in.Agent = agent
 	in.RotateCA = contract.Token(o.Annotations[RotateCAAnnotation], &contract.Rejected{})
-	in.Refusal = firstProblem(shape(&o.Spec), allowed(in.ArgoNamespace, s.Namespaces), problem, in.annotations(o.Annotations))
+	in.Refusal = firstProblem(shape(&o.Spec), allowed(o, in.ArgoNamespace, s.Namespaces), problem, in.annotations(o.Annotations))
 	if o.Namespace != in.ArgoNamespace {
 		in.keepToOwn(o.Annotations, &o.Spec)
 	}
@@ -169,12 +169,17 @@ func shape(spec *v1beta1.GitOpsClusterSpec) *Problem {
 	return nil
 }
 
-func allowed(namespace string, namespaces []string) *Problem {
+func allowed(o *v1beta1.GitOpsCluster, namespace string, namespaces []string) *Problem {
 	if slices.Contains(namespaces, namespace) {
 		return nil
 	}
-	return &Problem{ReasonNamespaceNotAllowed, fmt.Sprintf("gitopscluster does not register clusters in namespace %s; set spec.argoServer.argoNamespace to one of %s, or start gitopscluster with a further --argocd-namespace=%s and grant it Secrets there",
-		contract.Token(namespace, &contract.Rejected{}), strings.Join(namespaces, ", "), contract.Token(namespace, &contract.Rejected{}))}
+	remedy := "set spec.argoServer.argoNamespace to one of %[2]s"
+	if o.Spec.ArgoCDAgentAddon != nil {
+		remedy = "spec.argoCDAgentAddon is for the Argo CD of the GitOpsCluster's own namespace: create it, with its Placement and ManagedClusterSetBinding, in one of %[2]s"
+	}
+	name := contract.Token(namespace, &contract.Rejected{})
+	return &Problem{ReasonNamespaceNotAllowed, fmt.Sprintf("gitopscluster does not register clusters in namespace %[1]s; "+remedy+", or start gitopscluster with a further --argocd-namespace=%[1]s and grant it Secrets there",
+		name, strings.Join(namespaces, ", "))}
 }
 
 func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {

@@ -111,6 +111,38 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
+// The example of argocd-pull-integration stands in OCM's namespace, where no Argo CD is. The
+// remedy is one that this shape can follow: it has no argoServer.
+func TestNamespaceWithoutArgoCD(t *testing.T) {
+	const text = `apiVersion: apps.open-cluster-management.io/v1alpha1
+kind: GitOpsCluster
+metadata:
+  name: gitops-cluster
+  namespace: open-cluster-management
+spec:
+  placementRef:
+    apiVersion: cluster.open-cluster-management.io/v1beta1
+    kind: Placement
+    name: placement
+    namespace: open-cluster-management
+  argoCDAgentAddon:
+    mode: managed
+`
+	settings := Settings{Namespaces: []string{"argocd", "second"}, Agents: true}
+	refusal := Of(object(t, text), settings).Refusal
+	if refusal == nil || refusal.Reason != ReasonNamespaceNotAllowed || strings.Contains(refusal.Message, "argoServer") {
+		t.Fatalf("refusal %+v", refusal)
+	}
+	for _, way := range []string{"open-cluster-management;", "create it, with its Placement and ManagedClusterSetBinding, in one of argocd, second", "--argocd-namespace=open-cluster-management"} {
+		if !strings.Contains(refusal.Message, way) {
+			t.Errorf("%q does not say %q", refusal.Message, way)
+		}
+	}
+	if got := Of(object(t, strings.ReplaceAll(text, "open-cluster-management\n", "argocd\n")), settings); got.Refusal != nil || got.Agent == nil {
+		t.Errorf("following it: %+v", got)
+	}
+}
+
 // Without agents the wish for one is named, so that nobody waits for it in vain.
 func TestAgentsAreOff(t *testing.T) {
 	got := Of(object(t, "spec: {placementRef: {name: p}, argoCDAgentAddon: {}}"), Settings{Namespaces: []string{"team"}})
