@@ -35,6 +35,7 @@ role "$deploy/components/gitopsclusters/role.yaml" multicluster-integrations-git
 role "$deploy/components/gitopsclusters-agent/role.yaml" multicluster-integrations-gitopscluster-agent "gitopscluster's packages of agents" $(packages "$agents")
 
 role "$deploy/components/rendered/rendered.yaml" multicluster-integrations-rendered "rendered and shared/boot" paths=./rendered/... paths=./shared/boot
+role "$deploy/components/liveview/liveview.yaml" multicluster-integrations-liveview "liveview and shared/boot" paths=./liveview/... paths=./shared/boot
 
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
