@@ -105,4 +105,3 @@ func (v Views) run(ctx context.Context, name, binary, identity, redis string, ar
 	p.health = "http://" + local(ports[1]) + "/readyz"
 	return p.AwaitReady(ctx)
 }
-

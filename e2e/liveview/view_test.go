@@ -408,6 +408,8 @@ func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
 		}
 	}
 	q := openPage(t, name, admin)
-	q.await(t, "a tree of a cluster that is back", func(text string) bool { return strings.Contains(text, "guestbook-ui") && !strings.Contains(text, "is away") })
+	q.await(t, "a tree of a cluster that is back", func(text string) bool {
+		return strings.Contains(text, "guestbook-ui") && !strings.Contains(text, "is away")
+	})
 	q.leave()
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 )
 
 // decodeTree reads an ApplicationTree. Its count of shards goes: it is one piece here.
@@ -170,31 +171,37 @@ func annotate(tree object, name, value string) {
 // manifests, logs, terminals, deletions and actions of what the tree names; it would do them
 // on the cluster that the hub Application's destination says, which may be the hub. Links that
 // are not of the web go: a page would run a javascript URL with the rights of its reader.
-func sanitize(tree object) {
-	nodes(tree, func(node object) {
-		delete(node, "uid")
-		parents, _ := node["parentRefs"].([]any)
-		for _, p := range parents {
-			if parent, ok := p.(object); ok {
-				delete(parent, "uid")
+// Names count in any case, as argocd-server reads them.
+func sanitize(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			sanitize(item)
+		}
+	case object:
+		for name, field := range v {
+			switch {
+			case strings.EqualFold(name, "uid"), strings.EqualFold(name, "shardsCount"):
+				delete(v, name)
+			case strings.EqualFold(name, "externalURLs"):
+				v[name] = webLinks(field)
+			default:
+				sanitize(field)
 			}
 		}
-		network, ok := node["networkingInfo"].(object)
-		if !ok {
-			return
+	}
+}
+
+func webLinks(value any) []any {
+	links, _ := value.([]any)
+	kept := make([]any, 0, len(links))
+	for _, link := range links {
+		text, _ := link.(string)
+		if u, err := url.Parse(text); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
+			kept = append(kept, text)
 		}
-		links, _ := network["externalURLs"].([]any)
-		kept := make([]any, 0, len(links))
-		for _, link := range links {
-			text, _ := link.(string)
-			if u, err := url.Parse(text); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
-				kept = append(kept, text)
-			}
-		}
-		if len(links) != len(kept) {
-			network["externalURLs"] = kept
-		}
-	})
+	}
+	return kept
 }
 
 func dropDetails(tree object) {
