@@ -6,6 +6,7 @@
 package viewer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -39,13 +40,15 @@ type Options struct {
 	Keep time.Duration
 	// MaxOpen is how many views there are at a time.
 	MaxOpen int
+	// Recheck is after how long an open Application, its work and its cluster are read again;
+	// 0: ten seconds.
+	Recheck time.Duration
 }
 
 // Times. They bound how old something is that is not watched.
 const (
 	interval = 100 * time.Millisecond
-	// recheck is after how long an open Application, its work and its cluster are read again.
-	recheck = 10 * time.Second
+	recheck  = 10 * time.Second
 	// rewrite is after how long Redis is written again, so that nothing expires that is open.
 	rewrite = time.Minute
 	// expiration is how long Redis keeps a view that no viewer takes back.
@@ -90,6 +93,7 @@ func (v *Viewer) NeedLeaderElection() bool { return true }
 // when it is not open any more.
 func (v *Viewer) Start(ctx context.Context) error {
 	v.open = map[string]*entry{}
+	v.Recheck = cmp.Or(v.Recheck, recheck)
 	if err := v.resume(ctx); err != nil {
 		return err
 	}
@@ -177,7 +181,7 @@ func (v *Viewer) pass(ctx context.Context, now time.Time) error {
 
 // show has the view of an open Application in Redis, as far as it is known.
 func (v *Viewer) show(ctx context.Context, instance string, e *entry, now time.Time) {
-	if now.Sub(e.checked) >= recheck {
+	if now.Sub(e.checked) >= v.Recheck {
 		e.checked = now
 		before := e.target
 		next, problem := v.find(ctx, instance)
@@ -208,7 +212,7 @@ func (v *Viewer) update(ctx context.Context, instance string, e *entry, now time
 	work := &workv1.ManifestWork{}
 	err := v.Client.Get(ctx, client.ObjectKey{Namespace: e.target.cluster, Name: request.Name(instance)}, work)
 	if apierrors.IsNotFound(err) {
-		if e.target.work && now.Sub(e.checked) < recheck-interval {
+		if e.target.work && now.Sub(e.checked) < v.Recheck-interval {
 			return nil // it was made, and the cache does not have it yet
 		}
 		e.target.work = true
@@ -275,7 +279,7 @@ func (v *Viewer) takeBack(ctx context.Context, instance string, e *entry) {
 }
 
 // later has a view taken back at the next recheck.
-func (v *Viewer) later(e *entry) { e.seen = e.seen.Add(recheck) }
+func (v *Viewer) later(e *entry) { e.seen = e.seen.Add(v.Recheck) }
 
 // remove takes a view out of Redis, the Application and the works. It reports whether all
 // of it is done.
