@@ -46,6 +46,10 @@ mkdir -p "$deploy/chart/files/rendered"
 for file in aggregation rendered bindings; do
 	cp "$deploy/components/rendered/$file.yaml" "$deploy/chart/files/rendered/"
 done
+mkdir -p "$deploy/chart/files/liveview"
+for file in liveview bindings policy; do
+	cp "$deploy/components/liveview/$file.yaml" "$deploy/chart/files/liveview/"
+done
 for component in gitopsclusters gitopsclusters-agent; do
 	mkdir -p "$deploy/chart/files/$component"
 	cp "$deploy/components/$component"/*.yaml "$deploy/chart/files/$component/"
