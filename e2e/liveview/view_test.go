@@ -21,9 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -47,7 +45,7 @@ func openPage(t *testing.T, name, token string) *page {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &page{close: cancel, done: make(chan struct{})}
 	t.Cleanup(p.leave)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+server.Address+"/api/v1/stream/applications/"+name+"/resource-tree?appNamespace="+env.ArgoCDNamespace, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+live.Server.Address+"/api/v1/stream/applications/"+name+"/resource-tree?appNamespace="+env.ArgoCDNamespace, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +102,7 @@ func (p *page) await(t *testing.T, what string, check func(tree string) bool) ti
 // get asks the REST API as administrator.
 func get(t *testing.T, path string) string {
 	t.Helper()
-	answer, status, err := request(t.Context(), http.MethodGet, path, admin, nil)
+	answer, status, err := live.Request(t.Context(), http.MethodGet, path, live.Admin, nil)
 	if err != nil || status != http.StatusOK {
 		t.Fatalf("%s: %d %s %v", path, status, answer, err)
 	}
@@ -179,7 +177,7 @@ func items(t *testing.T, text string) []any {
 	return list
 }
 
-// works returns the ManifestWorks of views.
+// works returns the ManifestWorks of live.Views.
 func works(t *testing.T) []workv1.ManifestWork {
 	t.Helper()
 	list := &workv1.ManifestWorkList{}
@@ -199,7 +197,7 @@ func awaitNothing(t *testing.T, names ...string) {
 		}
 		for _, name := range names {
 			for _, key := range []string{"app|resources-tree|", "app|managed-resources|"} {
-				if stored(t, views.HubRedis(), key+name) != "" {
+				if stored(t, live.Views.HubRedis(), key+name) != "" {
 					left = append(left, key+name)
 				}
 			}
@@ -225,13 +223,13 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 		name := c.Name + "-guestbook"
 		names = append(names, name)
 		began := time.Now()
-		p := openPage(t, name, admin)
+		p := openPage(t, name, live.Admin)
 		at := p.await(t, "the tree of "+name, func(text string) bool { return strings.Count(text, `"kind":"Deployment"`) > 0 })
 		t.Logf("%s: complete after %s", name, at.Sub(began).Round(time.Millisecond))
-		if diff := cmp.Diff(tree(t, stored(t, views.ManagedRedis(c.Name), "app|resources-tree|"+name)), tree(t, get(t, "/api/v1/applications/"+name+"/resource-tree"))); diff != "" {
+		if diff := cmp.Diff(tree(t, stored(t, live.Views.ManagedRedis(c.Name), "app|resources-tree|"+name)), tree(t, get(t, "/api/v1/applications/"+name+"/resource-tree"))); diff != "" {
 			t.Errorf("the tree of %s differs: %s", name, diff)
 		}
-		if diff := cmp.Diff(items(t, stored(t, views.ManagedRedis(c.Name), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources"))); diff != "" {
+		if diff := cmp.Diff(items(t, stored(t, live.Views.ManagedRedis(c.Name), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources"))); diff != "" {
 			t.Errorf("the managed resources of %s differ: %s", name, diff)
 		}
 		own := application(name)
@@ -249,7 +247,7 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 		}
 		// What names a resource in the tree must not have argocd-server look for one on the hub.
 		path := "/api/v1/applications/" + name + "/resource?appNamespace=argocd&namespace=guestbook&resourceName=guestbook-config&version=v1&kind=ConfigMap&group="
-		if answer, status, err := request(t.Context(), http.MethodGet, path, admin, nil); err != nil || status != http.StatusBadRequest || !strings.Contains(string(answer), "not found as part of application") {
+		if answer, status, err := live.Request(t.Context(), http.MethodGet, path, live.Admin, nil); err != nil || status != http.StatusBadRequest || !strings.Contains(string(answer), "not found as part of application") {
 			t.Errorf("the live manifest: %d %s %v", status, answer, err)
 		}
 		p.leave()
@@ -259,13 +257,13 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 
 // argocd-server refuses a tenant without rights; nothing is asked of a cluster for it.
 func TestView_ofTenantWithoutRightsAsksNothing(t *testing.T) {
-	p := openPage(t, "cluster1-guestbook", tenant)
+	p := openPage(t, "cluster1-guestbook", live.Tenant)
 	<-p.done
 	if p.status != http.StatusForbidden {
 		t.Errorf("argocd-server answers %d %s, want 403", p.status, p.last)
 	}
 	// One that may see it proves that the viewer has looked since.
-	q := openPage(t, "cluster2-guestbook", admin)
+	q := openPage(t, "cluster2-guestbook", live.Admin)
 	q.await(t, "the tree of cluster2-guestbook", func(text string) bool { return strings.Contains(text, "guestbook-ui") })
 	for _, w := range works(t) {
 		if w.Namespace == "cluster1" {
@@ -291,16 +289,16 @@ stringData: {password: "` + canary + `", another: "` + canary + `"}
 		t.Fatal(err)
 	}
 	deploy(t, "secret", "cluster1", "secret")
-	p := openPage(t, "secret", admin)
+	p := openPage(t, "secret", live.Admin)
 	p.await(t, "the tree", func(text string) bool { return strings.Contains(text, "hidden") })
-	for _, redis := range []string{views.HubRedis()} {
+	for _, redis := range []string{live.Views.HubRedis()} {
 		for _, key := range []string{"app|resources-tree|secret", "app|managed-resources|secret"} {
 			if text := stored(t, redis, key); text == "" || strings.Contains(text, canary) {
 				t.Errorf("%s: %s", key, text)
 			}
 		}
 	}
-	if text := stored(t, views.HubRedis(), "app|managed-resources|secret"); !strings.Contains(text, "++++++++") {
+	if text := stored(t, live.Views.HubRedis(), "app|managed-resources|secret"); !strings.Contains(text, "++++++++") {
 		t.Errorf("no manifest of the Secret: %s", text)
 	}
 	asked := &corev1.ConfigMapList{}
@@ -327,9 +325,18 @@ stringData: {password: "` + canary + `", another: "` + canary + `"}
 	awaitNothing(t, "secret")
 }
 
-// deploy creates a pulled Application of a path of the repository and waits until it is
-// healthy; it is deleted when the test ends.
+// deploy is create, and waits until the Application is healthy.
 func deploy(t *testing.T, name, cluster, path string) {
+	t.Helper()
+	create(t, name, cluster, path)
+	if err := live.AwaitHealthy(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// create creates a pulled Application of a path of the repository; it is deleted when the
+// test ends.
+func create(t *testing.T, name, cluster, path string) {
 	t.Helper()
 	o := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(fmt.Appendf(nil, `
@@ -357,30 +364,16 @@ spec:
 			t.Error(err)
 		}
 	})
-	if err := awaitHealthy(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A cluster that goes away keeps its last tree, which says so, also after the page was
 // closed and the viewer was restarted; it is taken back when the cluster is back.
 func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
 	const name = "cluster1-guestbook"
-	p := openPage(t, name, admin)
+	p := openPage(t, name, live.Admin)
 	p.await(t, "the tree", func(text string) bool { return strings.Contains(text, "guestbook-ui") })
-	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "cluster1"}}
-	if err := fleet.Hub.Client.Patch(t.Context(), cluster, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"leaseDurationSeconds":1}}`))); err != nil {
+	if err := live.SetAway(t.Context(), "cluster1", true); err != nil {
 		t.Fatal(err)
-	}
-	agents := []string{"cluster1-registration-agent", "cluster1-work-agent"}
-	for _, a := range agents {
-		process, err := fleet.Process(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := process.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 	}
 	away := func(text string) bool {
 		return strings.Contains(text, "guestbook-ui") && strings.Contains(text, "cluster cluster1 is away")
@@ -397,19 +390,99 @@ func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
 	if err := viewer.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	openPage(t, name, admin).await(t, "the last tree", away)
-	for _, a := range agents {
-		process, err := fleet.Process(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := process.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+	openPage(t, name, live.Admin).await(t, "the last tree", away)
+	if err := live.SetAway(t.Context(), "cluster1", false); err != nil {
+		t.Fatal(err)
 	}
-	q := openPage(t, name, admin)
+	q := openPage(t, name, live.Admin)
 	q.await(t, "a tree of a cluster that is back", func(text string) bool {
 		return strings.Contains(text, "guestbook-ui") && !strings.Contains(text, "is away")
 	})
 	q.leave()
+}
+
+func application(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"namespace": env.ArgoCDNamespace, "name": name},
+	}}
+}
+
+// A hundred Applications are opened, ten at a time, each on a page of its own, after nothing
+// of them was on the hub: LIVEVIEW_APPLICATIONS, ten without it. The trees are those of the
+// cluster's own Argo CD. LIVEVIEW_LIMIT bounds the 99th percentile, for a quiet machine.
+func TestView_ofManyApplications(t *testing.T) {
+	n := 10
+	if text := os.Getenv("LIVEVIEW_APPLICATIONS"); text != "" {
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, names := map[string]string{}, make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("many-%03d", i)
+		files[names[i]+"/all.yaml"] = fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: many-%03d}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: many-%03d}, spec: {ports: [{port: 80}]}}\n", i, i)
+	}
+	if _, err := fleet.Git.Commit(t.Context(), "Serve many", files); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		create(t, name, "cluster1", name)
+	}
+	for _, name := range names {
+		if err := live.AwaitHealthy(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	api, err := fleet.Process("hub-apiserver")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, began := processor(t, api.PID()), time.Now()
+	took := make([]time.Duration, n)
+	for i := 0; i < n; i += 10 {
+		pages := make([]*page, 0, 10)
+		started := time.Now()
+		for _, name := range names[i:min(i+10, n)] {
+			pages = append(pages, openPage(t, name, live.Admin))
+		}
+		for j, p := range pages {
+			name := names[i+j]
+			took[i+j] = p.await(t, "the tree of "+name, func(text string) bool { return strings.Count(text, `"name":"`+name+`"`) >= 2 }).Sub(started)
+			want, got := stored(t, live.Views.ManagedRedis("cluster1"), "app|resources-tree|"+name), get(t, "/api/v1/applications/"+name+"/resource-tree")
+			if diff := cmp.Diff(tree(t, want), tree(t, got)); diff != "" {
+				t.Errorf("the tree of %s differs: %s", name, diff)
+			}
+			if diff := cmp.Diff(items(t, stored(t, live.Views.ManagedRedis("cluster1"), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources"))); diff != "" {
+				t.Errorf("the managed resources of %s differ: %s", name, diff)
+			}
+			p.leave()
+		}
+	}
+	t.Logf("the API server of the hub used %s of a processor in %s for %d views", processor(t, api.PID())-before, time.Since(began).Round(time.Millisecond), n)
+	slices.Sort(took)
+	p99 := took[(n*99-1)/100]
+	t.Logf("%d Applications: p50 %s, p99 %s, slowest %s", n, took[n/2].Round(time.Millisecond), p99.Round(time.Millisecond), took[n-1].Round(time.Millisecond))
+	if text := os.Getenv("LIVEVIEW_LIMIT"); text != "" {
+		limit, err := time.ParseDuration(text)
+		if err != nil || p99 > limit {
+			t.Errorf("p99 %s, want %s: %v", p99, limit, err)
+		}
+	}
+	awaitNothing(t, names...)
+}
+
+// processor is the processor time of a process so far.
+func processor(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	var user, system time.Duration
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		t.Fatal(err)
+	}
+	return (user + system) * 10 * time.Millisecond
 }
