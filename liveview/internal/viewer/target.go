@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,7 +39,7 @@ func (v *Viewer) find(ctx context.Context, instance string) (*target, string) {
 	hub := v.hub(instance)
 	app := application(hub)
 	if err := v.Live.Get(ctx, hub, app); err != nil {
-		return nil, problem(err)
+		return nil, fmt.Sprintf("read Application %s: %v", hub, err)
 	}
 	if !contract.IsPulled(app.Labels) {
 		return nil, "" // the hub's own
@@ -47,26 +48,58 @@ func (v *Viewer) find(ctx context.Context, instance string) (*target, string) {
 		return nil, "the hub's own Argo CD reconciles the Application and writes its tree: annotate it " + argocd.SkipReconcileAnnotation + `: "true"`
 	}
 	cluster := app.Annotations[contract.ClusterAnnotation]
-	work := &workv1.ManifestWork{}
-	if err := v.Live.Get(ctx, client.ObjectKey{Namespace: cluster, Name: contract.WorkName(app.Name, string(app.UID))}, work); err != nil {
-		return nil, problem(err)
+	work, err := v.deliveryOf(ctx, app, cluster)
+	if err != nil {
+		return nil, err.Error()
 	}
-	delivered := deliveredBy(work)
-	if work.Annotations[contract.HubUIDAnnotation] != string(app.UID) || delivered == "" || work.DeletionTimestamp != nil {
+	if work == nil {
 		return nil, "the Application is not delivered to " + cluster
 	}
 	note, _, err := v.clusterNote(ctx, cluster)
 	if err != nil {
 		return nil, err.Error()
 	}
-	return &target{hub: hub, cluster: cluster, application: delivered, note: note}, ""
+	return &target{hub: hub, cluster: cluster, application: deliveredBy(work), note: note}, ""
 }
 
-func problem(err error) string {
-	if apierrors.IsNotFound(err) {
-		return "the Application is not delivered: " + err.Error()
+// deliveryOf returns the ManifestWork by which propagation delivers an Application to a
+// cluster; nil when there is none.
+func (v *Viewer) deliveryOf(ctx context.Context, app *metav1.PartialObjectMetadata, cluster string) (*workv1.ManifestWork, error) {
+	key := client.ObjectKey{Namespace: cluster, Name: contract.WorkName(app.Name, string(app.UID))}
+	work := &workv1.ManifestWork{}
+	err := v.Live.Get(ctx, key, work)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
 	}
-	return err.Error()
+	if err == nil && isDelivery(work, app) {
+		return work, nil
+	}
+	// One that was taken over, or whose name was taken, has another name.
+	works := &metav1.PartialObjectMetadataList{}
+	works.SetGroupVersionKind(schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWorkList"))
+	if err := v.Live.List(ctx, works, client.InNamespace(cluster), client.MatchingLabels{contract.PullLabel: "true"}); err != nil {
+		return nil, fmt.Errorf("list ManifestWorks of %s: %w", cluster, err)
+	}
+	for i := range works.Items {
+		w := &works.Items[i]
+		if w.Name != key.Name && isDelivery(w, app) {
+			key.Name = w.Name
+			if err := v.Live.Get(ctx, key, work); err != nil {
+				return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
+			}
+			return work, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // none is an answer
+}
+
+// isDelivery reports whether a work is that of an Application, as propagation proves it: its
+// name was made from the Application's UID, or it was taken over for that UID.
+func isDelivery(work client.Object, app *metav1.PartialObjectMetadata) bool {
+	annotations := work.GetAnnotations()
+	return contract.IsPulled(work.GetLabels()) && work.GetDeletionTimestamp() == nil &&
+		annotations[contract.HubNamespaceAnnotation] == app.Namespace && annotations[contract.HubNameAnnotation] == app.Name &&
+		(strings.HasPrefix(work.GetName(), contract.WorkName(app.Name, string(app.UID))) || annotations[contract.HubUIDAnnotation] == string(app.UID))
 }
 
 // deliveredBy returns namespace/name of the Application in a ManifestWork of propagation.

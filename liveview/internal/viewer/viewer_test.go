@@ -224,7 +224,8 @@ func deliveryOf(app *unstructured.Unstructured, cluster string) *workv1.Manifest
 	return &workv1.ManifestWork{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: cluster, Name: contract.WorkName(app.GetName(), string(app.GetUID())),
-			Annotations: map[string]string{contract.HubUIDAnnotation: string(app.GetUID())},
+			Labels:      map[string]string{contract.PullLabel: "true"},
+			Annotations: map[string]string{contract.HubNamespaceAnnotation: app.GetNamespace(), contract.HubNameAnnotation: app.GetName()},
 		},
 		Spec: workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: delivered}}}}},
 	}
@@ -329,8 +330,8 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	change(newApplication("", "not-delivered"))
 	foreign := newApplication("", "foreign-work")
 	change(foreign)
-	work := deliveryOf(foreign, cluster)
-	work.Annotations[contract.HubUIDAnnotation] = "another"
+	work := deliveryOf(foreign, cluster) // of an Application of this name that was there before
+	work.Name = contract.WorkName("foreign-work", "another-uid")
 	must(t, hub.client.Create(t.Context(), work))
 	own := newApplication("", "own")
 	own.SetLabels(nil)
@@ -348,6 +349,19 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	if len(works.Items) != 1 || works.Items[0].Name != request.Name("guestbook") {
 		t.Errorf("%d works: %v", len(works.Items), works.Items)
 	}
+}
+
+// A work that was taken over has the name of an Application that was there before.
+func TestView_ofDeliveryThatWasTakenOver(t *testing.T) {
+	f := newFixture(t)
+	must(t, hub.client.Delete(t.Context(), deliveryOf(f.app, cluster)))
+	work := deliveryOf(f.app, cluster)
+	work.Name = contract.WorkName("guestbook", "another-uid")
+	work.Annotations[contract.HubUIDAnnotation] = string(f.app.GetUID())
+	must(t, hub.client.Create(t.Context(), work))
+	leave := f.open(t, guestbook)
+	defer leave()
+	f.awaitTree(t, `"name":"c"`)
 }
 
 // An Application that moves has no view of where it was.
