@@ -376,7 +376,7 @@ func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	away := func(text string) bool {
-		return strings.Contains(text, "guestbook-ui") && strings.Contains(text, "cluster cluster1 is away")
+		return strings.Contains(text, "guestbook-ui") && strings.Contains(text, "away since ")
 	}
 	p.await(t, "the word that cluster1 is away", away)
 	p.leave()
@@ -396,7 +396,7 @@ func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
 	}
 	q := openPage(t, name, live.Admin)
 	q.await(t, "a tree of a cluster that is back", func(text string) bool {
-		return strings.Contains(text, "guestbook-ui") && !strings.Contains(text, "is away")
+		return strings.Contains(text, "guestbook-ui") && !strings.Contains(text, "away since ")
 	})
 	q.leave()
 }

@@ -61,6 +61,9 @@ func StartLiveView(ctx context.Context, fleet *env.Fleet, arguments ...string) (
 	if err := Prepare(ctx, fleet); err != nil {
 		return nil, err
 	}
+	if err := allowSecrets(ctx, fleet); err != nil {
+		return nil, err
+	}
 	if err := fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")); err != nil {
 		return nil, err
 	}
@@ -70,6 +73,27 @@ func StartLiveView(ctx context.Context, fleet *env.Fleet, arguments ...string) (
 		}
 	}
 	return l, nil
+}
+
+// allowSecrets has the project and the Argo CDs of the guestbook deliver Secrets, too.
+func allowSecrets(ctx context.Context, fleet *env.Fleet) error {
+	project := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject"}}
+	project.SetNamespace(env.ArgoCDNamespace)
+	project.SetName("guestbook")
+	more := client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/spec/namespaceResourceWhitelist/-","value":{"group":"","kind":"Secret"}}]`))
+	if err := fleet.Hub.Client.Patch(ctx, project, more); err != nil {
+		return err
+	}
+	for _, c := range fleet.Managed {
+		role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}}
+		role.SetNamespace("guestbook")
+		role.SetName("argocd-guestbook")
+		more := client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["get","list","watch","create","update","patch","delete"]}}]`))
+		if err := c.Client.Patch(ctx, role, more); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AwaitHealthy waits until an Application is synced and healthy on the hub.

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -126,7 +125,7 @@ func (v *Viewer) clusterNote(ctx context.Context, name string) (note string, awa
 	if state.Available || state.Since.IsZero() {
 		return "", false, nil
 	}
-	return "as before " + state.Since.UTC().Format(time.RFC3339) + ": cluster " + name + " is away", true, nil
+	return "away since " + state.Since.UTC().Format("01-02 15:04") + " UTC", true, nil
 }
 
 // noStatus is the status of an Application that has no view.

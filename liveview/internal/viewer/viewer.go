@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -45,17 +46,23 @@ type Options struct {
 	Recheck time.Duration
 }
 
-// Times. They bound how old something is that is not watched.
+// How often, and how many.
 const (
 	interval = 100 * time.Millisecond
+	// parallel is how many views are worked on at a time.
+	parallel = 16
 	recheck  = 10 * time.Second
-	// rewrite is after how long Redis is written again, so that nothing expires that is open.
-	rewrite = time.Minute
+	// rewrite is after how long Redis is written again at most, so that nothing expires that is
+	// open. After a change it is firstRewrite, then twice as long each time: a page that has a
+	// tree shows none again when its own first request, which began before, fails later.
+	rewrite      = time.Minute
+	firstRewrite = time.Second
 	// expiration is how long Redis keeps a view that no viewer takes back.
 	expiration = 5 * time.Minute
 )
 
-// Viewer is one loop; all its memory is in open, which only that loop uses.
+// Viewer is one loop; all its memory is in open. What is done in parallel in it has an entry
+// each.
 type Viewer struct {
 	Options
 	// Client reads ManifestWorks with [request.Label] from a cache; Live reads nothing from one.
@@ -76,7 +83,8 @@ type entry struct {
 	problem string    // what was last logged
 	written [32]byte  // digest of the result and the note that Redis has
 	at      time.Time // since when
-	status  string    // the status that the hub Application has from here
+	next    time.Duration
+	status  string // the status that the hub Application has from here
 }
 
 // Caches returns what a Viewer's Client has to have in its cache.
@@ -167,14 +175,27 @@ func (v *Viewer) pass(ctx context.Context, now time.Time) error {
 			v.report(e, instance, fmt.Sprintf("the hub's argocd-server has cache version %q, %s is known: nothing is written; update liveview", version, view.CacheVersion))
 		}
 	}
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	done := make(chan string, len(v.open))
 	for instance, e := range v.open {
-		if now.Sub(e.seen) >= v.Keep {
-			v.takeBack(ctx, instance, e)
-			continue
-		}
-		if watched[instance] == view.CacheVersion {
-			v.show(ctx, instance, e, now)
-		}
+		group.Go(func() error {
+			switch {
+			case now.Sub(e.seen) < v.Keep && watched[instance] == view.CacheVersion:
+				v.show(ctx, instance, e, now)
+			case now.Sub(e.seen) >= v.Keep && v.takeBack(ctx, instance, e):
+				done <- instance
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	close(done)
+	for instance := range done {
+		delete(v.open, instance)
+		v.refused = false
 	}
 	return nil
 }
@@ -231,13 +252,17 @@ func (v *Viewer) update(ctx context.Context, instance string, e *entry, now time
 		}
 		return nil
 	}
-	if key := sha256.Sum256([]byte(result.View + "\n" + e.target.note)); key != e.written || now.Sub(e.at) >= rewrite {
+	if key := sha256.Sum256([]byte(result.View + "\n" + e.target.note)); key != e.written || now.Sub(e.at) >= e.next {
 		decoded, err := view.Decode(result.View, e.target.note)
 		if err != nil {
 			return fmt.Errorf("the view of %s: %w", e.target.cluster, err)
 		}
 		if err := v.Redis.Write(ctx, instance, decoded, expiration); err != nil {
 			return err
+		}
+		e.next = min(2*e.next, rewrite)
+		if key != e.written {
+			e.next = firstRewrite
 		}
 		e.written, e.at = key, now
 		if err := v.patchStatus(ctx, e, string(decoded.Status)); err != nil {
@@ -260,22 +285,21 @@ func (v *Viewer) create(ctx context.Context, instance string, t *target) error {
 	return nil
 }
 
-// takeBack ends a view that is not open any more. The question to a cluster that is away
+// takeBack ends a view that is not open any more, and reports whether it is done. The question to a cluster that is away
 // stays, and with it the last result: it can be shown until the cluster is back.
-func (v *Viewer) takeBack(ctx context.Context, instance string, e *entry) {
+func (v *Viewer) takeBack(ctx context.Context, instance string, e *entry) bool {
 	if e.target != nil && e.target.work {
 		if _, away, err := v.clusterNote(ctx, e.target.cluster); err != nil || away {
 			e.written = [32]byte{} // Redis lets go of it by itself
 			v.later(e)
-			return
+			return false
 		}
 	}
 	if !v.remove(ctx, instance, e) {
 		v.later(e)
-		return
+		return false
 	}
-	delete(v.open, instance)
-	v.refused = false
+	return true
 }
 
 // later has a view taken back at the next recheck.
