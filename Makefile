@@ -31,9 +31,10 @@ help: ## What each target does
 tools: ## Build the pinned real parts into bin/ (only what is not current)
 	@$(TOOLS)
 
-build: ## Build the binaries and the plugin of rendered mode into bin/product/
+build: ## Build the binaries, the plugin of rendered mode and the observer into bin/product/
 	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$$m .) || exit 1; done
 	@echo "--- plugin"; cd rendered && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/plugin ./plugin
+	@echo "--- observer"; cd liveview && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/observer ./observer
 
 PURE = $(shell sed -n '/^        pure:/,/deny:/s|.*"\*\*/\(.*\)/\*\.go"|./\1|p' .golangci.yml)
 unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without a control plane

@@ -35,6 +35,7 @@ role "$deploy/components/gitopsclusters/role.yaml" multicluster-integrations-git
 role "$deploy/components/gitopsclusters-agent/role.yaml" multicluster-integrations-gitopscluster-agent "gitopscluster's packages of agents" $(packages "$agents")
 
 role "$deploy/components/rendered/rendered.yaml" multicluster-integrations-rendered "rendered and shared/boot" paths=./rendered/... paths=./shared/boot
+role "$deploy/components/liveview/liveview.yaml" multicluster-integrations-liveview "liveview and shared/boot" paths=./liveview/... paths=./shared/boot
 
 role "$deploy/components/placement/role.yaml" multicluster-integrations-placement "placement and shared/boot" paths=./placement/... paths=./shared/boot
 
@@ -46,6 +47,10 @@ done
 mkdir -p "$deploy/chart/files/rendered"
 for file in aggregation rendered bindings; do
 	cp "$deploy/components/rendered/$file.yaml" "$deploy/chart/files/rendered/"
+done
+mkdir -p "$deploy/chart/files/liveview"
+for file in liveview bindings policy; do
+	cp "$deploy/components/liveview/$file.yaml" "$deploy/chart/files/liveview/"
 done
 for component in gitopsclusters gitopsclusters-agent placement; do
 	mkdir -p "$deploy/chart/files/$component"

@@ -78,9 +78,9 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 // A package that the page does not name is one that no reader finds.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	page := read(t, "docs/architecture.md")
-	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|gitopscluster|placement|rendered)/internal|shared)/\w+`)
+	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|gitopscluster|liveview|placement|rendered)/internal|shared)/\w+`)
 	rooms := map[string]bool{}
-	for _, module := range []string{"propagation", "resourcesync", "aggregation", "gitopscluster", "placement", "rendered", "shared"} {
+	for _, module := range []string{"propagation", "resourcesync", "aggregation", "gitopscluster", "liveview", "placement", "rendered", "shared"} {
 		for _, name := range files(t, module+"/*.go") {
 			if folder := room.FindString(path.Dir(name)); folder != "" {
 				rooms[folder] = true
@@ -179,7 +179,7 @@ func TestOperationsHasEveryReason(t *testing.T) {
 
 // What a binary prints with -h is in the page; that it is current, .ci/verify checks.
 func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
-	page := read(t, "docs/configuration.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
+	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
 	for _, main := range files(t, "*/main.go") {
 		binary, rest, _ := strings.Cut(main, "/")
 		if rest != "main.go" || binary == "e2e" {

@@ -20,7 +20,7 @@ import (
 )
 
 // ArgoCDServer is the API server of the hub's Argo CD: what the UI, `argocd` and the
-// webhooks of git forges talk to. It asks nobody who they are.
+// webhooks of git forges talk to. It authenticates requests with [Options.ArgoCDAccounts] only.
 type ArgoCDServer struct {
 	// Address is host:port, without TLS.
 	Address string
@@ -43,6 +43,9 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 		return nil, err
 	}
 	binary, err := newest.part("argocd")
+	if own := os.Getenv("ARGOCD_WITH_UI"); own != "" { // the same sources, built with the page
+		binary, err = own, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +66,7 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 		name: "hub-argocd-server",
 		env:  []string{argocdName("server"), "KUBECONFIG=" + identity, "ARGOCD_TLS_DATA_PATH=" + f.path("git-tls")},
 		args: []string{
-			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--insecure", "--disable-auth", "--staticassets", "",
+			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--insecure", "--disable-auth=" + strconv.FormatBool(!f.options.ArgoCDAccounts), "--staticassets", "",
 			"--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
 			"--redis", f.repoServers[newest].redis, "--repo-server", repoServer, "--repo-server-plaintext",
 		},

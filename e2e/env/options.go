@@ -69,6 +69,8 @@ type Options struct {
 	// Page has aggregation serve the page of the fleet, each replica at an address of its
 	// own, see [Fleet.Page].
 	Page bool
+	// ArgoCDAccounts has argocd-server authenticate requests, see [Fleet.StartArgoCDServer].
+	ArgoCDAccounts bool
 	// DefaultPoll leaves Argo CD's own three minutes between two looks for commits.
 	DefaultPoll bool
 	// StatusPoll is how often a work agent that cannot watch what it has applied looks for

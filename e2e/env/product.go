@@ -44,17 +44,19 @@ func Build(ctx context.Context) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", target, err)
 	}
-	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode} {
+	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, LiveView} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".")
 		cmd.Dir = filepath.Join(root, name)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", name, err, out)
 		}
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, "plugin"), "./plugin")
-	cmd.Dir = filepath.Join(root, RenderedMode)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the plugin: %w\n%s", err, out)
+	for name, module := range map[string]string{"plugin": RenderedMode, observer: LiveView} {
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), "./"+name)
+		cmd.Dir = filepath.Join(root, module)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("build the %s: %w\n%s", name, err, out)
+		}
 	}
 	return nil
 }

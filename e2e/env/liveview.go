@@ -1,0 +1,107 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// LiveView is the viewer of the hub; its observers are called "<cluster>-observer".
+const (
+	LiveView = "liveview"
+	observer = "observer"
+)
+
+// Views have Argo CD of the hub show pulled Applications: what deploy/components/liveview and
+// deploy/liveview install.
+type Views struct{ Fleet *Fleet }
+
+// HubRedis returns the address of the Redis of the hub's Argo CD.
+func (v Views) HubRedis() string { return v.Fleet.repoServers[newest].redis }
+
+// ManagedRedis returns the address of the Redis of the Argo CD of a managed cluster, which
+// its application controller writes; "" for a cluster that the fleet does not have.
+func (v Views) ManagedRedis(name string) string {
+	for i, c := range v.Fleet.Managed {
+		if c.Name == name {
+			return v.Fleet.backing.redis[i]
+		}
+	}
+	return ""
+}
+
+// Start starts an observer on each managed cluster, and the viewer on the hub with
+// further arguments. It returns when all are ready.
+func (v Views) Start(ctx context.Context, arguments ...string) error {
+	stages := []stage{func(ctx context.Context) error { return v.startViewer(ctx, arguments) }}
+	for _, c := range v.Fleet.Managed {
+		stages = append(stages, func(ctx context.Context) error { return v.startObserver(ctx, c) })
+	}
+	return parallel(ctx, stages...)
+}
+
+func (v Views) startViewer(ctx context.Context, arguments []string) error {
+	component := filepath.Join(testkit.Root(), "deploy", "components", "liveview")
+	objects, err := ReadObjects(filepath.Join(component, "liveview.yaml"), filepath.Join(component, "bindings.yaml"), filepath.Join(component, "policy.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := v.Fleet.Hub.Apply(ctx, objects...); err != nil {
+		return err
+	}
+	identity, err := v.Fleet.identity(ctx, v.Fleet.Hub, ProductNamespace, "multicluster-integrations-liveview", shortLife)
+	if err != nil {
+		return err
+	}
+	arguments = append([]string{"--leader-elect", "--leader-election-namespace=" + ProductNamespace}, arguments...)
+	return v.run(ctx, LiveView, LiveView, identity, v.HubRedis(), arguments)
+}
+
+// startObserver installs deploy/liveview/observer.yaml, but for its pod, which is a process here.
+func (v Views) startObserver(ctx context.Context, c *Cluster) error {
+	objects, err := ReadObjects(filepath.Join(testkit.Root(), "deploy", "liveview", "observer.yaml"))
+	if err != nil {
+		return err
+	}
+	var kept []*unstructured.Unstructured
+	for _, o := range objects {
+		if o.GetKind() != "Deployment" {
+			kept = append(kept, o)
+		}
+	}
+	if err := c.Apply(ctx, kept...); err != nil {
+		return err
+	}
+	identity, err := v.Fleet.identity(ctx, c, "multicluster-integrations-observer", observer, shortLife)
+	if err != nil {
+		return err
+	}
+	return v.run(ctx, c.Name+"-"+observer, observer, identity, v.ManagedRedis(c.Name), nil)
+}
+
+func (v Views) run(ctx context.Context, name, binary, identity, redis string, arguments []string) error {
+	path := filepath.Join(testkit.Root(), "bin", "product", binary)
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("%s is not built: %w", binary, err)
+	}
+	ports, err := v.Fleet.takePorts(2)
+	if err != nil {
+		return err
+	}
+	p, err := v.Fleet.run(ctx, command{name: name, args: append([]string{
+		path, "--kubeconfig=" + identity, "--metrics-bind-address=" + local(ports[0]), "--health-probe-bind-address=" + local(ports[1]), "--redis=" + redis,
+	}, arguments...)})
+	if err != nil {
+		return err
+	}
+	p.health = "http://" + local(ports[1]) + "/readyz"
+	return p.AwaitReady(ctx)
+}

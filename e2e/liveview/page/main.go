@@ -1,0 +1,118 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command page runs a fleet whose argocd-server shows pulled Applications, for the tests of
+// Argo CD's page in a browser (e2e/ui). It prints one line of JSON when all is ready, and ends
+// when its standard input does. A line "away CLUSTER", "back CLUSTER" or "drift CLUSTER" on it
+// has that happen; each is answered by a line "done".
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(env.WithParent(ctx)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	if os.Getenv("ARGOCD_WITH_UI") == "" {
+		return errors.New("ARGOCD_WITH_UI names no argocd that was built with its page: see e2e/ui/argocd.sh")
+	}
+	if err := env.Build(ctx); err != nil {
+		return err
+	}
+	fleet, err := env.Start(ctx, env.Options{Product: []string{env.Propagation}, ArgoCDAccounts: true, SaveMemory: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, fleet.Stop()) }()
+	live, err := scenario.StartLiveView(ctx, fleet, "--keep=10s")
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"url": "http://" + live.Server.Address, "admin": live.Admin, "tenant": live.Tenant}); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		command, cluster, _ := strings.Cut(lines.Text(), " ")
+		if err := obey(ctx, live, command, cluster); err != nil {
+			return err
+		}
+		fmt.Println("done")
+	}
+	return lines.Err()
+}
+
+func obey(ctx context.Context, live *scenario.LiveView, command, cluster string) error {
+	switch command {
+	case "away", "back":
+		return live.SetAway(ctx, cluster, command == "away")
+	case "drift":
+		return drift(ctx, live, cluster)
+	}
+	return fmt.Errorf("no command is called %q", command)
+}
+
+// drift changes what runs, on a guestbook that does not heal itself.
+func drift(ctx context.Context, live *scenario.LiveView, cluster string) error {
+	app := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}}
+	app.SetNamespace(env.ArgoCDNamespace)
+	app.SetName("drifting")
+	app.SetLabels(map[string]string{"apps.open-cluster-management.io/pull-to-ocm-managed-cluster": "true"})
+	app.SetAnnotations(map[string]string{"apps.open-cluster-management.io/ocm-managed-cluster": cluster, "argocd.argoproj.io/skip-reconcile": "true"})
+	app.Object["spec"] = map[string]any{
+		"project":     "guestbook",
+		"source":      map[string]any{"repoURL": env.RepositoryURL, "targetRevision": "main", "path": "notes"},
+		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "guestbook"},
+		"syncPolicy":  map[string]any{"automated": map[string]any{}},
+	}
+	if err := live.Fleet.Hub.Client.Create(ctx, app); err != nil {
+		return err
+	}
+	if err := live.AwaitHealthy(ctx, "drifting"); err != nil {
+		return err
+	}
+	notes := &corev1.ConfigMapList{}
+	managed := live.Fleet.Cluster(cluster)
+	if err := managed.Client.List(ctx, notes, client.InNamespace("guestbook")); err != nil {
+		return err
+	}
+	for i := range notes.Items {
+		o := &notes.Items[i]
+		if !strings.HasPrefix(o.Annotations["argocd.argoproj.io/tracking-id"], "drifting:") {
+			continue
+		}
+		for key := range o.Data {
+			patch, err := json.Marshal(map[string]any{"data": map[string]string{key: "changed by hand"}})
+			if err != nil {
+				return err
+			}
+			target := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}}
+			return managed.Client.Patch(ctx, target, client.RawPatch("application/merge-patch+json", patch))
+		}
+	}
+	return errors.New("nothing of Application drifting has data that could be changed")
+}

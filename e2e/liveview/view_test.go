@@ -1,0 +1,488 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package liveview
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// page is what a page has open: the stream of the tree of an Application.
+type page struct {
+	mu     sync.Mutex
+	last   string // the last tree
+	at     time.Time
+	status int
+	close  context.CancelFunc
+	done   chan struct{}
+}
+
+// openPage opens the stream as the page of Argo CD does.
+func openPage(t *testing.T, name, token string) *page {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &page{close: cancel, done: make(chan struct{})}
+	t.Cleanup(p.leave)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+live.Server.Address+"/api/v1/stream/applications/"+name+"/resource-tree?appNamespace="+env.ArgoCDNamespace, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	go func() {
+		defer close(p.done)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return
+		}
+		defer response.Body.Close() // nothing was written
+		d := json.NewDecoder(response.Body)
+		for {
+			var event struct {
+				Result json.RawMessage
+				Error  struct {
+					HTTPCode int `json:"http_code"`
+				}
+			}
+			if d.Decode(&event) != nil {
+				return
+			}
+			p.mu.Lock()
+			if p.status = event.Error.HTTPCode; p.status == 0 {
+				p.status, p.last, p.at = response.StatusCode, string(event.Result), time.Now()
+			}
+			p.mu.Unlock()
+		}
+	}()
+	return p
+}
+
+// leave closes the page.
+func (p *page) leave() {
+	p.close()
+	<-p.done
+}
+
+// await waits until the page shows a tree that passes check.
+func (p *page) await(t *testing.T, what string, check func(tree string) bool) time.Time {
+	t.Helper()
+	var at time.Time
+	if err := env.Wait(t.Context(), what, func(context.Context) (bool, string) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		at = p.at
+		return p.last != "" && check(p.last), fmt.Sprint(p.status, " ", p.last)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// get asks the REST API as administrator.
+func get(t *testing.T, path string) string {
+	t.Helper()
+	answer, status, err := live.Request(t.Context(), http.MethodGet, path, live.Admin, nil)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("%s: %d %s %v", path, status, answer, err)
+	}
+	return string(answer)
+}
+
+// stored returns what a Redis has below a key, unpacked; "" for nothing.
+func stored(t *testing.T, address, key string) string {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: address})
+	defer c.Close() // nothing is buffered
+	blob, err := c.Get(t.Context(), key+"|1.8.3.gz").Bytes()
+	if err == redis.Nil {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(blob))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// tree decodes a tree without what the hub does not get: UIDs.
+func tree(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var decoded map[string]any
+	if err := json.Unmarshal([]byte(text), &decoded); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	strip(decoded)
+	for _, list := range []string{"nodes", "orphanedNodes"} {
+		nodes, _ := decoded[list].([]any)
+		slices.SortFunc(nodes, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	}
+	return decoded
+}
+
+func strip(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		delete(v, "uid")
+		for _, item := range v {
+			strip(item)
+		}
+	case []any:
+		for _, item := range v {
+			strip(item)
+		}
+	}
+}
+
+func items(t *testing.T, text string) []any {
+	t.Helper()
+	var list []any
+	if strings.HasPrefix(text, "{") {
+		var answer struct{ Items []any }
+		if err := json.Unmarshal([]byte(text), &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer.Items
+	}
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return list
+}
+
+// works returns the ManifestWorks of live.Views.
+func works(t *testing.T) []workv1.ManifestWork {
+	t.Helper()
+	list := &workv1.ManifestWorkList{}
+	if err := fleet.Hub.Client.List(t.Context(), list, client.MatchingLabels{"apps.open-cluster-management.io/liveview": "true"}); err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// awaitNothing waits until nothing of any view is left on the hub.
+func awaitNothing(t *testing.T, names ...string) {
+	t.Helper()
+	if err := env.Wait(t.Context(), "the views to be taken back", func(ctx context.Context) (bool, string) {
+		left := []string{}
+		for _, w := range works(t) {
+			left = append(left, w.Name)
+		}
+		for _, name := range names {
+			for _, key := range []string{"app|resources-tree|", "app|managed-resources|"} {
+				if stored(t, live.Views.HubRedis(), key+name) != "" {
+					left = append(left, key+name)
+				}
+			}
+			app := application(name)
+			if err := fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(app), app); err != nil {
+				return false, err.Error()
+			}
+			if resources, found, _ := unstructured.NestedSlice(app.Object, "status", "resources"); found {
+				left = append(left, fmt.Sprint(name, " ", resources))
+			}
+		}
+		return len(left) == 0, fmt.Sprint(left)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The page shows what the cluster's own Argo CD has, with Argo CD 3.2 and 2.14, and OCM 1.2
+// and 0.16; nothing is left when it is closed.
+func TestView_isThatOfTheCluster(t *testing.T) {
+	names := []string{}
+	for _, c := range fleet.Managed {
+		name := c.Name + "-guestbook"
+		names = append(names, name)
+		began := time.Now()
+		p := openPage(t, name, live.Admin)
+		at := p.await(t, "the tree of "+name, func(text string) bool { return strings.Count(text, `"kind":"Deployment"`) > 0 })
+		t.Logf("%s: complete after %s", name, at.Sub(began).Round(time.Millisecond))
+		if diff := cmp.Diff(tree(t, stored(t, live.Views.ManagedRedis(c.Name), "app|resources-tree|"+name)), tree(t, get(t, "/api/v1/applications/"+name+"/resource-tree"))); diff != "" {
+			t.Errorf("the tree of %s differs: %s", name, diff)
+		}
+		if diff := cmp.Diff(items(t, stored(t, live.Views.ManagedRedis(c.Name), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources"))); diff != "" {
+			t.Errorf("the managed resources of %s differ: %s", name, diff)
+		}
+		own := application(name)
+		if err := c.Client.Get(t.Context(), client.ObjectKeyFromObject(own), own); err != nil {
+			t.Fatal(err)
+		}
+		want, _, _ := unstructured.NestedSlice(own.Object, "status", "resources")
+		if err := env.Wait(t.Context(), "status.resources of "+name, func(ctx context.Context) (bool, string) {
+			app := application(name)
+			err := fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(app), app)
+			got, _, _ := unstructured.NestedSlice(app.Object, "status", "resources")
+			return len(want) == 3 && cmp.Equal(want, got), fmt.Sprint(err, cmp.Diff(want, got))
+		}); err != nil {
+			t.Fatal(err)
+		}
+		// What names a resource in the tree must not have argocd-server look for one on the hub.
+		path := "/api/v1/applications/" + name + "/resource?appNamespace=argocd&namespace=guestbook&resourceName=guestbook-config&version=v1&kind=ConfigMap&group="
+		if answer, status, err := live.Request(t.Context(), http.MethodGet, path, live.Admin, nil); err != nil || status != http.StatusBadRequest || !strings.Contains(string(answer), "not found as part of application") {
+			t.Errorf("the live manifest: %d %s %v", status, answer, err)
+		}
+		p.leave()
+	}
+	awaitNothing(t, names...)
+}
+
+// argocd-server refuses a tenant without rights; nothing is asked of a cluster for it.
+func TestView_ofTenantWithoutRightsAsksNothing(t *testing.T) {
+	p := openPage(t, "cluster1-guestbook", live.Tenant)
+	<-p.done
+	if p.status != http.StatusForbidden {
+		t.Errorf("argocd-server answers %d %s, want 403", p.status, p.last)
+	}
+	// One that may see it proves that the viewer has looked since.
+	q := openPage(t, "cluster2-guestbook", live.Admin)
+	q.await(t, "the tree of cluster2-guestbook", func(text string) bool { return strings.Contains(text, "guestbook-ui") })
+	for _, w := range works(t) {
+		if w.Namespace == "cluster1" {
+			t.Errorf("cluster1 is asked by %s", w.Name)
+		}
+	}
+	q.leave()
+	awaitNothing(t, "cluster1-guestbook", "cluster2-guestbook")
+}
+
+const canary = "c4n4ry"
+
+// No value of a Secret leaves the cluster, in data, annotations or what was last applied.
+func TestView_hasNoValuesOfSecrets(t *testing.T) {
+	if _, err := fleet.Git.Commit(t.Context(), "Serve a Secret", map[string]string{"secret/secret.yaml": `
+apiVersion: v1
+kind: Secret
+metadata:
+  name: hidden
+  annotations: {tool: "` + canary + `", argocd.argoproj.io/sync-options: ServerSideApply=false}
+stringData: {password: "` + canary + `", another: "` + canary + `"}
+`}); err != nil {
+		t.Fatal(err)
+	}
+	deploy(t, "secret", "cluster1", "secret")
+	p := openPage(t, "secret", live.Admin)
+	p.await(t, "the tree", func(text string) bool { return strings.Contains(text, "hidden") })
+	for _, redis := range []string{live.Views.HubRedis()} {
+		for _, key := range []string{"app|resources-tree|secret", "app|managed-resources|secret"} {
+			if text := stored(t, redis, key); text == "" || strings.Contains(text, canary) {
+				t.Errorf("%s: %s", key, text)
+			}
+		}
+	}
+	if text := stored(t, live.Views.HubRedis(), "app|managed-resources|secret"); !strings.Contains(text, "++++++++") {
+		t.Errorf("no manifest of the Secret: %s", text)
+	}
+	asked := &corev1.ConfigMapList{}
+	if err := fleet.Managed[0].Client.List(t.Context(), asked, client.InNamespace("multicluster-integrations-observer"), client.HasLabels{"apps.open-cluster-management.io/liveview"}); err != nil || len(asked.Items) != 1 {
+		t.Fatal(len(asked.Items), err)
+	}
+	r, err := gzip.NewReader(bytes.NewReader(asked.Items[0].BinaryData["view"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(r); err != nil || strings.Contains(string(text), canary) {
+		t.Errorf("the view: %s %v", text, err)
+	}
+	for _, name := range []string{"liveview", "cluster1-observer"} {
+		process, err := fleet.Process(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if log, err := os.ReadFile(process.Log); err != nil || strings.Contains(string(log), canary) {
+			t.Errorf("the log of %s: %s %v", name, log, err)
+		}
+	}
+	p.leave()
+	awaitNothing(t, "secret")
+}
+
+// deploy is create, and waits until the Application is healthy.
+func deploy(t *testing.T, name, cluster, path string) {
+	t.Helper()
+	create(t, name, cluster, path)
+	if err := live.AwaitHealthy(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// create creates a pulled Application of a path of the repository; it is deleted when the
+// test ends.
+func create(t *testing.T, name, cluster, path string) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(fmt.Appendf(nil, `
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  namespace: argocd
+  name: %s
+  labels: {apps.open-cluster-management.io/pull-to-ocm-managed-cluster: "true"}
+  annotations: {apps.open-cluster-management.io/ocm-managed-cluster: %s, argocd.argoproj.io/skip-reconcile: "true"}
+  finalizers: [resources-finalizer.argocd.argoproj.io]
+spec:
+  project: guestbook
+  source: {repoURL: %q, targetRevision: main, path: %s}
+  destination: {server: https://kubernetes.default.svc, namespace: guestbook}
+  syncPolicy: {automated: {prune: true, selfHeal: true}, retry: {limit: 2, backoff: {duration: 1s, factor: 2, maxDuration: 2s}}}
+`, name, cluster, env.RepositoryURL, path), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	if err := fleet.Hub.Client.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := fleet.Hub.Client.Delete(context.WithoutCancel(t.Context()), o); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A cluster that goes away keeps its last tree, which says so, also after the page was
+// closed and the viewer was restarted; it is taken back when the cluster is back.
+func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
+	const name = "cluster1-guestbook"
+	p := openPage(t, name, live.Admin)
+	p.await(t, "the tree", func(text string) bool { return strings.Contains(text, "guestbook-ui") })
+	if err := live.SetAway(t.Context(), "cluster1", true); err != nil {
+		t.Fatal(err)
+	}
+	away := func(text string) bool {
+		return strings.Contains(text, "guestbook-ui") && strings.Contains(text, "away since ")
+	}
+	p.await(t, "the word that cluster1 is away", away)
+	p.leave()
+	viewer, err := fleet.Process("liveview")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := viewer.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := viewer.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	openPage(t, name, live.Admin).await(t, "the last tree", away)
+	if err := live.SetAway(t.Context(), "cluster1", false); err != nil {
+		t.Fatal(err)
+	}
+	q := openPage(t, name, live.Admin)
+	q.await(t, "a tree of a cluster that is back", func(text string) bool {
+		return strings.Contains(text, "guestbook-ui") && !strings.Contains(text, "away since ")
+	})
+	q.leave()
+}
+
+func application(name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"namespace": env.ArgoCDNamespace, "name": name},
+	}}
+}
+
+// A hundred Applications are opened, ten at a time, each on a page of its own, after nothing
+// of them was on the hub: LIVEVIEW_APPLICATIONS, ten without it. The trees are those of the
+// cluster's own Argo CD. LIVEVIEW_LIMIT bounds the 99th percentile, for a quiet machine.
+func TestView_ofManyApplications(t *testing.T) {
+	n := 10
+	if text := os.Getenv("LIVEVIEW_APPLICATIONS"); text != "" {
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, names := map[string]string{}, make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("many-%03d", i)
+		files[names[i]+"/all.yaml"] = fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: many-%03d}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: many-%03d}, spec: {ports: [{port: 80}]}}\n", i, i)
+	}
+	if _, err := fleet.Git.Commit(t.Context(), "Serve many", files); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		create(t, name, "cluster1", name)
+	}
+	for _, name := range names {
+		if err := live.AwaitHealthy(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	api, err := fleet.Process("hub-apiserver")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, began := processor(t, api.PID()), time.Now()
+	took := make([]time.Duration, n)
+	for i := 0; i < n; i += 10 {
+		pages := make([]*page, 0, 10)
+		started := time.Now()
+		for _, name := range names[i:min(i+10, n)] {
+			pages = append(pages, openPage(t, name, live.Admin))
+		}
+		for j, p := range pages {
+			name := names[i+j]
+			took[i+j] = p.await(t, "the tree of "+name, func(text string) bool { return strings.Count(text, `"name":"`+name+`"`) >= 2 }).Sub(started)
+			want, got := stored(t, live.Views.ManagedRedis("cluster1"), "app|resources-tree|"+name), get(t, "/api/v1/applications/"+name+"/resource-tree")
+			if diff := cmp.Diff(tree(t, want), tree(t, got)); diff != "" {
+				t.Errorf("the tree of %s differs: %s", name, diff)
+			}
+			if diff := cmp.Diff(items(t, stored(t, live.Views.ManagedRedis("cluster1"), "app|managed-resources|"+name)), items(t, get(t, "/api/v1/applications/"+name+"/managed-resources"))); diff != "" {
+				t.Errorf("the managed resources of %s differ: %s", name, diff)
+			}
+			p.leave()
+		}
+	}
+	t.Logf("the API server of the hub used %s of a processor in %s for %d views", processor(t, api.PID())-before, time.Since(began).Round(time.Millisecond), n)
+	slices.Sort(took)
+	p99 := took[(n*99-1)/100]
+	t.Logf("%d Applications: p50 %s, p99 %s, slowest %s", n, took[n/2].Round(time.Millisecond), p99.Round(time.Millisecond), took[n-1].Round(time.Millisecond))
+	if text := os.Getenv("LIVEVIEW_LIMIT"); text != "" {
+		limit, err := time.ParseDuration(text)
+		if err != nil || p99 > limit {
+			t.Errorf("p99 %s, want %s: %v", p99, limit, err)
+		}
+	}
+	awaitNothing(t, names...)
+}
+
+// processor is the processor time of a process so far.
+func processor(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	var user, system time.Duration
+	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+		t.Fatal(err)
+	}
+	return (user + system) * 10 * time.Millisecond
+}

@@ -1,0 +1,170 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+)
+
+// LiveView is a fleet whose argocd-server shows pulled Applications.
+type LiveView struct {
+	Fleet  *env.Fleet
+	Views  env.Views
+	Server *env.ArgoCDServer
+	// Admin and Tenant are tokens of argocd-server; the tenant has no rights.
+	Admin, Tenant string
+}
+
+// liveViewPassword is that of both accounts, and its hash.
+const (
+	liveViewPassword = "liveview"
+	liveViewHash     = "$2a$10$Cc9XvxYDmSNq8qJafqEmWe6KUGsE8exwMta1RrA/FyE0vDErOQcJS" //nolint:gosec // of a fleet of this machine
+)
+
+// StartLiveView starts argocd-server, the viewer with further arguments, and observers, and
+// has the guestbook on every managed cluster. The fleet needs [env.Options.ArgoCDAccounts].
+func StartLiveView(ctx context.Context, fleet *env.Fleet, arguments ...string) (*LiveView, error) {
+	l := &LiveView{Fleet: fleet, Views: env.Views{Fleet: fleet}}
+	accounts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "argocd-cm"}}
+	if err := fleet.Hub.Client.Patch(ctx, accounts, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"accounts.tenant":"login"}}`))); err != nil {
+		return nil, err
+	}
+	var err error
+	const since = "2026-01-01T00:00:00Z"
+	if l.Server, err = fleet.StartArgoCDServer(ctx, map[string]string{
+		"admin.password": liveViewHash, "admin.passwordMtime": since, "accounts.tenant.password": liveViewHash, "accounts.tenant.passwordMtime": since,
+	}); err != nil {
+		return nil, err
+	}
+	if l.Admin, err = l.login(ctx, "admin"); err != nil {
+		return nil, err
+	}
+	if l.Tenant, err = l.login(ctx, "tenant"); err != nil {
+		return nil, err
+	}
+	if err := l.Views.Start(ctx, arguments...); err != nil {
+		return nil, err
+	}
+	if err := Prepare(ctx, fleet); err != nil {
+		return nil, err
+	}
+	if err := allowSecrets(ctx, fleet); err != nil {
+		return nil, err
+	}
+	if err := fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")); err != nil {
+		return nil, err
+	}
+	for _, c := range fleet.Managed {
+		if err := l.AwaitHealthy(ctx, c.Name+"-guestbook"); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// allowSecrets has the project and the Argo CDs of the guestbook deliver Secrets, too.
+func allowSecrets(ctx context.Context, fleet *env.Fleet) error {
+	project := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject"}}
+	project.SetNamespace(env.ArgoCDNamespace)
+	project.SetName("guestbook")
+	more := client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/spec/namespaceResourceWhitelist/-","value":{"group":"","kind":"Secret"}}]`))
+	if err := fleet.Hub.Client.Patch(ctx, project, more); err != nil {
+		return err
+	}
+	for _, c := range fleet.Managed {
+		role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}}
+		role.SetNamespace("guestbook")
+		role.SetName("argocd-guestbook")
+		more := client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["get","list","watch","create","update","patch","delete"]}}]`))
+		if err := c.Client.Patch(ctx, role, more); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AwaitHealthy waits until an Application is synced and healthy on the hub.
+func (l *LiveView) AwaitHealthy(ctx context.Context, name string) error {
+	return env.Wait(ctx, "Application "+name+" to be healthy on the hub", func(ctx context.Context) (bool, string) {
+		app := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}}
+		if err := l.Fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, app); err != nil {
+			return false, err.Error()
+		}
+		sync, _, _ := unstructured.NestedString(app.Object, "status", "sync", "status")
+		health, _, _ := unstructured.NestedString(app.Object, "status", "health", "status")
+		return sync == "Synced" && health == "Healthy", fmt.Sprint(app.Object["status"])
+	})
+}
+
+func (l *LiveView) login(ctx context.Context, account string) (token string, err error) {
+	body, err := json.Marshal(map[string]string{"username": account, "password": liveViewPassword})
+	if err != nil {
+		return "", err
+	}
+	err = env.Wait(ctx, "argocd-server to log "+account+" in", func(ctx context.Context) (bool, string) {
+		answer, status, err := l.Request(ctx, http.MethodPost, "/api/v1/session", "", body)
+		var session struct{ Token string }
+		if err == nil && status == http.StatusOK {
+			err = json.Unmarshal(answer, &session)
+		}
+		token = session.Token
+		return token != "", fmt.Sprint(status, string(answer), err)
+	})
+	return token, err
+}
+
+// Request asks argocd-server, as its page does.
+func (l *LiveView) Request(ctx context.Context, method, path, token string, body []byte) ([]byte, int, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+l.Server.Address+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := (&http.Client{Timeout: env.Patience}).Do(r)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer response.Body.Close() // nothing was written
+	answer, err := io.ReadAll(response.Body)
+	return answer, response.StatusCode, err
+}
+
+// SetAway has a cluster's agents stop, so that the hub calls it unavailable, or start again.
+func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) error {
+	lease := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"leaseDurationSeconds":1}}`))
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster"}}
+	o.SetName(cluster)
+	if err := l.Fleet.Hub.Client.Patch(ctx, o, lease); err != nil {
+		return err
+	}
+	for _, agent := range []string{"-registration-agent", "-work-agent"} {
+		process, err := l.Fleet.Process(cluster + agent)
+		if err != nil {
+			return err
+		}
+		do := process.Start
+		if away {
+			do = process.Stop
+		}
+		if err := do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}

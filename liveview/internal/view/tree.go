@@ -1,0 +1,221 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+)
+
+// decodeTree reads an ApplicationTree. Its count of shards goes: it is one piece here.
+func decodeTree(raw []byte) (object, error) {
+	var tree object
+	if err := decode(raw, &tree); err != nil {
+		return nil, fmt.Errorf("read the resource tree: %w", err)
+	}
+	if tree == nil {
+		return nil, fmt.Errorf("read the resource tree: it is null")
+	}
+	delete(tree, "shardsCount")
+	for _, list := range []string{"nodes", "orphanedNodes"} {
+		if err := isListOfObjects(tree[list]); err != nil {
+			return nil, fmt.Errorf("read the resource tree: %s: %w", list, err)
+		}
+	}
+	return tree, nil
+}
+
+// decodeResources reads a list of ResourceDiff.
+func decodeResources(raw []byte) ([]object, error) {
+	var resources []object
+	if err := decode(raw, &resources); err != nil {
+		return nil, fmt.Errorf("read the managed resources: %w", err)
+	}
+	for i, r := range resources {
+		if r == nil {
+			return nil, fmt.Errorf("read the managed resources: number %d is null", i)
+		}
+	}
+	return resources, nil
+}
+
+// statusFields are kept of the status of an Application. summary has links and is not
+// needed.
+var statusFields = []string{"resources", "resourceHealthSource"}
+
+// StatusOf returns what a view needs of the status of an Application.
+func StatusOf(all map[string]any) map[string]any {
+	status := object{}
+	for _, field := range statusFields {
+		if value, ok := all[field]; ok {
+			status[field] = value
+		}
+	}
+	return status
+}
+
+// decodeStatus reads the status of an Application, of which it keeps what [View] says.
+func decodeStatus(raw []byte) (object, error) {
+	var all object
+	if len(raw) > 0 {
+		if err := decode(raw, &all); err != nil {
+			return nil, fmt.Errorf("read the status: %w", err)
+		}
+	}
+	if err := isListOfObjects(all["resources"]); err != nil {
+		return nil, fmt.Errorf("read the status: resources: %w", err)
+	}
+	if source := all["resourceHealthSource"]; source != nil && source != "appTree" && source != "" {
+		return nil, fmt.Errorf("read the status: resourceHealthSource is %v", source)
+	}
+	return StatusOf(all), nil
+}
+
+// decode keeps numbers as they are written.
+func decode(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("something follows the JSON")
+	}
+	return nil
+}
+
+func isListOfObjects(value any) error {
+	if value == nil {
+		return nil
+	}
+	list, ok := value.([]any)
+	if !ok {
+		return fmt.Errorf("it is no list")
+	}
+	for i, item := range list {
+		if _, ok := item.(object); !ok {
+			return fmt.Errorf("number %d is no object", i)
+		}
+	}
+	return nil
+}
+
+// nodes calls f with each resource of a tree.
+func nodes(tree object, f func(node object)) {
+	for _, name := range []string{"nodes", "orphanedNodes"} {
+		list, _ := tree[name].([]any)
+		for _, item := range list {
+			if node, ok := item.(object); ok {
+				f(node)
+			}
+		}
+	}
+}
+
+// Merge joins the further shards of a tree to its first, as Argo CD does.
+func Merge(first []byte, next ...[]byte) ([]byte, error) {
+	var tree object
+	if err := decode(first, &tree); err != nil {
+		return nil, fmt.Errorf("read the resource tree: %w", err)
+	}
+	for i, raw := range next {
+		var shard object
+		if err := decode(raw, &shard); err != nil {
+			return nil, fmt.Errorf("read shard %d of the resource tree: %w", i+1, err)
+		}
+		for _, list := range []string{"nodes", "orphanedNodes", "hosts"} {
+			more, _ := shard[list].([]any)
+			if before, _ := tree[list].([]any); len(more) > 0 {
+				tree[list] = append(before, more...)
+			}
+		}
+	}
+	return json.Marshal(tree)
+}
+
+// Shards returns how many shards a tree has, of which this is the first; 1 for a whole one.
+func Shards(first []byte) (int, error) {
+	var tree struct{ ShardsCount int }
+	if err := json.Unmarshal(first, &tree); err != nil {
+		return 0, fmt.Errorf("read the resource tree: %w", err)
+	}
+	return max(tree.ShardsCount, 1), nil
+}
+
+// annotate shows a word at the resources at the top of the tree. Argo CD's page shows the
+// value as a label, and the name where the pointer is.
+func annotate(tree object, name, value string) {
+	list, _ := tree["nodes"].([]any)
+	for _, item := range list {
+		node, ok := item.(object)
+		if parents, _ := node["parentRefs"].([]any); !ok || len(parents) > 0 {
+			continue
+		}
+		kept := []any{object{"name": name, "value": value}}
+		before, _ := node["info"].([]any)
+		for _, i := range before {
+			if info, ok := i.(object); !ok || info["name"] != name {
+				kept = append(kept, i)
+			}
+		}
+		node["info"] = kept
+	}
+}
+
+// sanitize makes a tree harmless on the hub. Without UIDs argocd-server refuses live
+// manifests, logs, terminals, deletions and actions of what the tree names; it would do them
+// on the cluster that the hub Application's destination says, which may be the hub. Links that
+// are not of the web go: a page would run a javascript URL with the rights of its reader.
+// Names count in any case, as argocd-server reads them.
+func sanitize(value any) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			sanitize(item)
+		}
+	case object:
+		for name, field := range v {
+			switch {
+			case strings.EqualFold(name, "uid"), strings.EqualFold(name, "shardsCount"):
+				delete(v, name)
+			case strings.EqualFold(name, "externalURLs"):
+				v[name] = webLinks(field)
+			default:
+				sanitize(field)
+			}
+		}
+	}
+}
+
+func webLinks(value any) []any {
+	links, _ := value.([]any)
+	kept := make([]any, 0, len(links))
+	for _, link := range links {
+		text, _ := link.(string)
+		if u, err := url.Parse(text); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
+			kept = append(kept, text)
+		}
+	}
+	return kept
+}
+
+func dropDetails(tree object) {
+	delete(tree, "hosts")
+	delete(tree, "orphanedNodes")
+	nodes(tree, func(node object) {
+		for _, name := range []string{"info", "networkingInfo", "images"} {
+			delete(node, name)
+		}
+	})
+}
+
+func dropNodes(tree object) {
+	if list, _ := tree["nodes"].([]any); len(list) > maxNodes {
+		tree["nodes"] = list[:maxNodes]
+	}
+}

@@ -1,0 +1,240 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+const oneNode = `{"nodes":[{"kind":"Deployment","group":"apps","name":"ui","uid":"u-1","info":[{"name":"Revision","value":"Rev:1"}]},
+{"kind":"ReplicaSet","group":"apps","name":"ui-1","uid":"u-2","parentRefs":[{"kind":"Deployment","group":"apps","name":"ui","uid":"u-1"}],"aNewerField":{"n":12345678901234567890}}]}`
+
+// send encodes a view and decodes it again, as hub and cluster do.
+func send(t *testing.T, v View, note string) (View, string) {
+	t.Helper()
+	blob, cut, err := Encode(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded := base64.StdEncoding.EncodeToString(blob)
+	if len(encoded) > MaxEncoded {
+		t.Errorf("%d bytes, at most %d", len(encoded), MaxEncoded)
+	}
+	got, err := Decode(encoded, note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, cut
+}
+
+func TestView_keepsFieldsOfNewerArgoCD(t *testing.T) {
+	got, cut := send(t, View{Tree: []byte(oneNode), Resources: []byte(`[{"kind":"Deployment","liveState":"{\"a\":1}","x":1.50}]`), Status: []byte(`{"resources":[{"kind":"Deployment","new":true}],"sync":{"status":"Synced"}}`)}, "")
+	if cut != "" {
+		t.Errorf("cut: %s", cut)
+	}
+	for _, want := range []string{`"aNewerField":{"n":12345678901234567890}`, `"value":"Rev:1"`} {
+		if !strings.Contains(string(got.Tree), want) {
+			t.Errorf("no %s in %s", want, got.Tree)
+		}
+	}
+	if want := `[{"kind":"Deployment","liveState":"{\"a\":1}","x":1.50}]`; string(got.Resources) != want {
+		t.Errorf("got %s, want %s", got.Resources, want)
+	}
+	if want := `{"resources":[{"kind":"Deployment","new":true}]}`; string(got.Status) != want {
+		t.Errorf("got %s, want %s", got.Status, want)
+	}
+}
+
+// With a UID argocd-server would look for a resource of that name, on the hub if need be.
+func TestDecode_leavesOutUIDs(t *testing.T) {
+	got, _ := send(t, View{Tree: []byte(oneNode), Resources: []byte("[]")}, "")
+	if strings.Contains(string(got.Tree), "uid") {
+		t.Errorf("a UID in %s", got.Tree)
+	}
+	// encoding/json of argocd-server reads names of fields in any case
+	got, _ = send(t, View{Tree: []byte(`{"Nodes":[{"kind":"Pod","UID":"u","Uid":"v"}],"nodes":[{"kind":"Pod","UID":"u","parentRefs":[{"uID":"w"}]}],"ORPHANEDNODES":[{"uid":"x"}]}`), Resources: []byte("[]")}, "")
+	if strings.Contains(strings.ToLower(string(got.Tree)), "uid") {
+		t.Errorf("a UID in %s", got.Tree)
+	}
+}
+
+func TestDecode_showsNoteAtTheTopOnly(t *testing.T) {
+	got, _ := send(t, View{Tree: []byte(oneNode), Resources: []byte("[]")}, "away")
+	if n := strings.Count(string(got.Tree), `{"name":"View","value":"away"}`); n != 1 {
+		t.Errorf("%d notes in %s", n, got.Tree)
+	}
+}
+
+func TestDecode_keepsLinksOfTheWebOnly(t *testing.T) {
+	tree := `{"nodes":[{"kind":"Ingress","networkingInfo":{"externalURLs":["https://a.example","javascript:alert(1)","data:text/html,x","http://b.example"," javascript:alert(1)"]}}]}`
+	got, _ := send(t, View{Tree: []byte(tree), Resources: []byte("[]")}, "")
+	if want := `"externalURLs":["https://a.example","http://b.example"]`; !strings.Contains(string(got.Tree), want) {
+		t.Errorf("got %s, want %s", got.Tree, want)
+	}
+}
+
+func TestEncode_masksSecrets(t *testing.T) {
+	manifest, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": map[string]any{"a": "++++++++", "b": "canary"}, "stringData": map[string]any{"c": "canary"},
+		"metadata": map[string]any{
+			"name": "s", "annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": "canary", "argocd.argoproj.io/sync-wave": "1"},
+			"managedFields": []any{"canary"},
+		},
+		"status": "canary",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource := map[string]any{"kind": "Secret", "name": "s", "diff": "canary"}
+	for _, field := range manifests {
+		resource[field] = string(manifest)
+	}
+	resources, err := json.Marshal([]any{resource, map[string]any{"kind": "Secret", "liveState": "null"}, map[string]any{"kind": "Secret", "group": "example.com", "liveState": "of another group"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := send(t, View{Tree: []byte(`{}`), Resources: resources}, "")
+	if strings.Contains(string(got.Resources), "canary") {
+		t.Errorf("a value in %s", got.Resources)
+	}
+	for _, want := range []string{`\"b\":\"++++++++\"`, `\"argocd.argoproj.io/sync-wave\":\"1\"`, "of another group", `"liveState":"null"`} {
+		if !strings.Contains(string(got.Resources), want) {
+			t.Errorf("no %s in %s", want, got.Resources)
+		}
+	}
+}
+
+// A view is cut in steps until it fits; each says what it is without.
+func TestEncode_cutsToTheLimit(t *testing.T) {
+	noise := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a protection
+	text := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = "abcdefghijklmnopqrstuvwxyz0123456789"[noise.IntN(36)]
+		}
+		return string(b)
+	}
+	tree := func(nodes, detail int) []byte {
+		list := make([]any, nodes)
+		for i := range list {
+			list[i] = map[string]any{"kind": "ConfigMap", "name": text(50), "images": []any{text(detail)}}
+		}
+		raw, err := json.Marshal(map[string]any{"nodes": list})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	for _, c := range []struct {
+		name      string
+		tree      []byte
+		resources string
+		cut       string
+	}{
+		{"fits", tree(10, 10), fmt.Sprintf(`[{"kind":"ConfigMap","liveState":%q}]`, text(1000)), ""},
+		{"large manifests", tree(10, 10), fmt.Sprintf(`[{"kind":"ConfigMap","liveState":%q}]`, text(500_000)), "without manifests"},
+		{"large details", tree(100, 10_000), `[]`, "without manifests and details"},
+		{"many resources", tree(20_000, 10), `[{"kind":"ConfigMap"}]`, "the first 1000 resources only"},
+		{"unpacked too large", tree(10, 10), fmt.Sprintf(`[{"kind":"ConfigMap","liveState":%q}]`, strings.Repeat("a", MaxDecoded)), "without manifests"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, cut := send(t, View{Tree: c.tree, Resources: []byte(c.resources)}, "")
+			if cut != c.cut {
+				t.Errorf("cut to %q, want %q", cut, c.cut)
+			}
+			if has := strings.Contains(string(got.Tree), `"cut: `); has != (c.cut != "") {
+				t.Errorf("the tree says so: %t", has)
+			}
+		})
+	}
+}
+
+// What a managed cluster sends is an error for its own Application, at most.
+func TestDecode_refuses(t *testing.T) {
+	pack := func(raw string) string {
+		blob, err := Compress([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return base64.StdEncoding.EncodeToString(blob)
+	}
+	for name, encoded := range map[string]string{
+		"empty":                "",
+		"no base64":            "%%%",
+		"no gzip":              "YWJj",
+		"too long":             strings.Repeat("A", MaxEncoded+4),
+		"a bomb":               pack(strings.Repeat(" ", 32<<20)),
+		"no JSON":              pack("{"),
+		"tree of another kind": pack(`{"tree":[],"resources":[]}`),
+		"tree null":            pack(`{"tree":null,"resources":[]}`),
+		"nodes no list":        pack(`{"tree":{"nodes":{}},"resources":[]}`),
+		"node no object":       pack(`{"tree":{"nodes":[1]},"resources":[]}`),
+		"resources no list":    pack(`{"tree":{},"resources":{}}`),
+		"resource null":        pack(`{"tree":{},"resources":[null]}`),
+		"no resources":         pack(`{"tree":{}}`),
+		"status no list":       pack(`{"tree":{},"resources":[],"status":{"resources":[1]}}`),
+		"status of a word":     pack(`{"tree":{},"resources":[],"status":{"resourceHealthSource":"x"}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if v, err := Decode(encoded, "note"); err == nil {
+				t.Errorf("accepted: %s %s", v.Tree, v.Resources)
+			}
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"tree":` + oneNode + `,"resources":[{}],"status":{}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		blob, err := Compress(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := Decode(base64.StdEncoding.EncodeToString(blob), "note")
+		if err == nil && (!json.Valid(v.Tree) || !json.Valid(v.Resources) || strings.Contains(strings.ToLower(string(v.Tree)), `"uid":`)) {
+			t.Errorf("%s %s", v.Tree, v.Resources)
+		}
+	})
+}
+
+func TestKeys(t *testing.T) {
+	for _, c := range []struct{ channel, instance, version string }{
+		{"app|managed-resources|guestbook|1.8.3", "guestbook", "1.8.3"},
+		{"app|managed-resources|team_guestbook|2.0", "team_guestbook", "2.0"},
+		{"app|managed-resources||1.8.3", "", ""},
+		{"app|managed-resources|guestbook", "", ""},
+		{"new-revoked-token", "", ""},
+	} {
+		if instance, version, _ := ParseChannel(c.channel); instance != c.instance || version != c.version {
+			t.Errorf("%s: %q %q", c.channel, instance, version)
+		}
+	}
+	for _, namespace := range []string{"argocd", "team"} {
+		if ns, name := Application("argocd", Instance("argocd", namespace, "a-b")); ns != namespace || name != "a-b" {
+			t.Errorf("%s/%s, want %s/a-b", ns, name, namespace)
+		}
+	}
+	if got := TreeKey("a", 2); got != "app|resources-tree|a|2|1.8.3" {
+		t.Error(got)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	first := []byte(`{"nodes":[{"name":"a"}],"shardsCount":3,"hosts":[{"name":"h"}]}`)
+	if n, err := Shards(first); err != nil || n != 3 {
+		t.Error(n, err)
+	}
+	got, err := Merge(first, []byte(`{"nodes":[{"name":"b"}]}`), []byte(`{"orphanedNodes":[{"name":"c"}],"hosts":[{"name":"i"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"hosts":[{"name":"h"},{"name":"i"}],"nodes":[{"name":"a"},{"name":"b"}],"orphanedNodes":[{"name":"c"}],"shardsCount":3}`; string(got) != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
