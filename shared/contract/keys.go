@@ -48,6 +48,10 @@ const ObservedAnnotation = group + "observed"
 // "sync" on a work whose Application was made not to sync by itself.
 const PausedAnnotation = group + "paused"
 
+// PauseClaim is the name of a ClusterClaim by which a managed cluster pauses delivery to
+// itself, with a value as [PausedAnnotation] has it.
+const PauseClaim = "pause.apps.open-cluster-management.io"
+
 // Annotations on a GitOpsCluster.
 const (
 	// DryRunAnnotation with a true boolean has propagation write nothing but status.plan.
