@@ -27,7 +27,7 @@ type Facts struct {
 	// last operation synced, both as [list] has them.
 	revisions string
 	// Times are in seconds, as Kubernetes writes them; 0 for none.
-	startedAt, finishedAt, reportedAt int64
+	startedAt, finishedAt, reconciledAt, reportedAt int64
 	// Applied: the agent has applied the work as it is.
 	Applied bool
 	// reported: the managed cluster has reported a status.
@@ -72,7 +72,7 @@ func Read(work *workv1.ManifestWork) Facts {
 	}
 	f := Facts{
 		reported:  o.Reported,
-		startedAt: seconds(o.Operation.StartedAt), finishedAt: seconds(o.Operation.FinishedAt),
+		startedAt: seconds(o.Operation.StartedAt), finishedAt: seconds(o.Operation.FinishedAt), reconciledAt: seconds(o.ReconciledAt),
 	}
 	if !o.ReportedAt.IsZero() {
 		f.reportedAt = o.ReportedAt.Unix()
@@ -113,7 +113,7 @@ func (f *Facts) observation() Observation {
 	t := f.words()
 	o := Observation{
 		Health: t.health, HealthMessage: t.healthMessage, Sync: t.sync,
-		Operation: f.Operation(), Reported: f.reported,
+		Operation: f.Operation(), ReconciledAt: text(f.reconciledAt), Reported: f.reported,
 	}
 	compared, operation, _ := strings.Cut(f.revisions, operationSeparator)
 	if f.synced {

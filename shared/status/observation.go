@@ -49,6 +49,8 @@ type Observation struct {
 	// OperationRevision, or OperationRevisions, is what it synced.
 	OperationRevision  string
 	OperationRevisions []string
+	// ReconciledAt is when the managed cluster's Argo CD last compared, as RFC 3339.
+	ReconciledAt string
 	// Conditions are the errors and warnings of the managed cluster's Argo CD, and the first
 	// resource that keeps the Application from being Synced and Healthy.
 	Conditions []contract.Condition

@@ -45,7 +45,7 @@ func (o *Observation) read(manifest *workv1.ManifestCondition) {
 	if c, found := resourceCondition(f.Resources, o); found {
 		o.Conditions = append(o.Conditions, c)
 	}
-	o.ReportedAt = reportedAt(manifest, f.ReconciledAt)
+	o.ReconciledAt, o.ReportedAt = f.ReconciledAt, reportedAt(manifest, f.ReconciledAt)
 	if o.Sync == argocd.SyncUnknown {
 		o.unknown("Argo CD could not compare it with its source; health before that:")
 	}

@@ -67,6 +67,50 @@ func TestFirstResourceIsNamed(t *testing.T) {
 	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
 }
 
+// When the managed cluster last compared costs no write of its own but the first after an
+// operation, without which Argo CD's notifications controller sends nothing of it on the hub.
+func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
+	observed := status.Observation{
+		Health: argocd.HealthHealthy, Sync: argocd.SyncSynced, Revision: "a", Reported: true, ReconciledAt: "2036-11-20T09:00:00Z",
+		Operation: contract.OperationFeedback{Phase: argocd.OperationSucceeded, StartedAt: "2036-11-20T09:30:00Z", FinishedAt: "2036-11-20T09:31:00Z"},
+	}
+	app := &argocd.Application{}
+	for _, step := range []struct{ reason, at, revision, want string }{
+		{reason: "the first status has it", at: "2036-11-20T09:00:00Z", revision: "a", want: "2036-11-20T09:00:00Z"},
+		{reason: "not before the end of the operation", at: "2036-11-20T09:30:59Z", revision: "a"},
+		{reason: "after its end", at: "2036-11-20T09:31:00Z", revision: "a", want: "2036-11-20T09:31:00Z"},
+		{reason: "not again", at: "2036-11-20T09:35:00Z", revision: "a"},
+		{reason: "with another change", at: "2036-11-20T09:39:00Z", revision: "b", want: "2036-11-20T09:39:00Z"},
+	} {
+		observed.ReconciledAt, observed.Revision = step.at, step.revision
+		patch, err := statusPatch(app, observed, "", time.Now())
+		if err != nil || (patch != nil) != (step.want != "") {
+			t.Fatalf("%s: %s, %v", step.reason, patch, err)
+		}
+		if patch == nil {
+			continue
+		}
+		var sent struct {
+			Status struct{ ReconciledAt string }
+		}
+		decode(t, patch, &sent)
+		if sent.Status.ReconciledAt != step.want {
+			t.Errorf("%s: %s, want %q", step.reason, patch, step.want)
+		}
+		whole, err := statusPatch(&argocd.Application{}, observed, "", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var written struct{ Status json.RawMessage }
+		decode(t, whole, &written)
+		app.Status = written.Status
+	}
+	observed.Reason, observed.ReconciledAt, observed.Sync = status.ChangePending, "2036-11-20T10:00:00Z", argocd.SyncOutOfSync
+	if patch, err := statusPatch(app, observed, "", time.Now()); err != nil || strings.Contains(string(patch), "reconciledAt") {
+		t.Errorf("what the hub says by itself was compared by nobody: %s, %v", patch, err)
+	}
+}
+
 // What is written is what is wanted when it comes back through the cache, which leaves parts of
 // a large status out: else every look would write again.
 func TestStatusPatch_isNothingOnceWritten(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 // and reads back.
 type written struct {
 	Sync           revisions `json:"sync"`
+	ReconciledAt   string    `json:"reconciledAt"`
 	OperationState struct {
 		Phase      string    `json:"phase"`
 		StartedAt  string    `json:"startedAt"`
@@ -55,7 +56,25 @@ func statusPatch(app *argocd.Application, observed status.Observation, source ty
 	if err := conditions(want, app.Status, status.OwnsStatusCondition, observed.StatusConditions(), now); err != nil {
 		return nil, err
 	}
+	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, want)
+	if err != nil || observed.Reason != "" || observed.ReconciledAt == "" || patch == nil && !comparedSince(before, observed) {
+		return patch, err
+	}
+	want["reconciledAt"] = observed.ReconciledAt
 	return appstatus.Patch(app.ResourceVersion, app.Status, want)
+}
+
+// comparedSince reports whether the managed cluster has compared since the last operation, and
+// the hub Application does not show it. Argo CD's notifications controller sends nothing about
+// a finished operation until then. Any other time of a comparison goes with the next change.
+func comparedSince(before written, observed status.Observation) bool {
+	finished, err := time.Parse(time.RFC3339, observed.Operation.FinishedAt)
+	if err != nil {
+		return false
+	}
+	shown, _ := time.Parse(time.RFC3339, before.ReconciledAt) // none is the zero time
+	now, err := time.Parse(time.RFC3339, observed.ReconciledAt)
+	return err == nil && shown.Before(finished) && !now.Before(finished)
 }
 
 // removeOwnedConditionsPatch takes this package's own conditions off an Application that is
