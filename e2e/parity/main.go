@@ -3,7 +3,8 @@
 
 // Command parity delivers Applications of many shapes to a fleet of real parts, and prints
 // what of the status that the managed cluster's Argo CD writes is in that of the hub's
-// Application: a table in Markdown, and how many fields are the same, differ or are lost.
+// Application: a table in Markdown, and how many fields are the same, differ or are lost. Then
+// it runs Argo CD's notifications controller on both sides and counts what they send.
 package main
 
 import (
@@ -31,16 +32,17 @@ import (
 
 func main() {
 	record := flag.String("record", "", "a folder for the statuses that were compared")
+	transitions := flag.Int("notifications", 1000, "how many transitions to send notifications of, 0 for none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := run(env.WithParent(ctx), *record); err != nil {
+	if err := run(env.WithParent(ctx), *record, *transitions); err != nil {
 		fmt.Fprintf(os.Stderr, "\nparity: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
 }
 
-func run(ctx context.Context, record string) (err error) {
+func run(ctx context.Context, record string, transitions int) (err error) {
 	// the repository servers find helm and kustomize there
 	if err := os.Setenv("PATH", filepath.Join(testkit.Root(), "bin")+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
 		return err
@@ -86,7 +88,10 @@ func run(ctx context.Context, record string) (err error) {
 			fmt.Printf("%s: %d the same, %d different, %d lost\n", name, counts[same], counts[different], counts[lost])
 		}
 	}
-	return nil
+	if transitions == 0 {
+		return nil
+	}
+	return notifications(ctx, fleet, transitions)
 }
 
 // create makes the shape's Application for a cluster on the hub.
@@ -99,6 +104,11 @@ func (s *shape) create(ctx context.Context, fleet *env.Fleet, cluster string) er
 	if err != nil {
 		return err
 	}
+	return fleet.Hub.Client.Create(ctx, application(name, cluster, spec))
+}
+
+// application returns a hub Application for a cluster.
+func application(name, cluster string, spec json.RawMessage) *argocd.Application {
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: env.ArgoCDNamespace, Name: name,
@@ -108,7 +118,7 @@ func (s *shape) create(ctx context.Context, fleet *env.Fleet, cluster string) er
 		Spec: spec,
 	}
 	a.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
-	return fleet.Hub.Client.Create(ctx, a)
+	return a
 }
 
 // quiet is how long neither status may change before they are compared: longer than a work
