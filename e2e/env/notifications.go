@@ -13,7 +13,7 @@ import (
 // StartNotifications starts Argo CD's notifications controller on a cluster, with what
 // argocd-notifications-cm says. Its port of metrics, which is all that it listens on, is
 // reachable from other machines, too. It returns once the process runs.
-func (f *Fleet) StartNotifications(ctx context.Context, c *Cluster, config map[string]any) error {
+func StartNotifications(ctx context.Context, f *Fleet, c *Cluster, config map[string]any) error {
 	if err := c.applyInstall(ctx, "argocd-notifications.yaml"); err != nil {
 		return err
 	}

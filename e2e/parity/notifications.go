@@ -34,25 +34,12 @@ const notified = 20
 // written of their ManifestWorks.
 func notifications(ctx context.Context, fleet *env.Fleet, transitions int) error {
 	c := fleet.Managed[0]
-	inbox, err := listen()
+	inbox, err := listen(ctx)
 	if err != nil {
 		return err
 	}
 	defer inbox.server.Close()
-	for side, cluster := range map[string]*env.Cluster{"hub": fleet.Hub, "cluster": c} {
-		if err := fleet.StartNotifications(ctx, cluster, map[string]any{
-			"service.webhook.inbox": "url: http://" + inbox.address + "/" + side + "\n",
-			"template.revision":     "webhook:\n  inbox:\n    method: POST\n    body: '{{.app.metadata.name}} {{.app.status.operationState.syncResult.revision}}'\n",
-			"trigger.on-deployed":   "- when: app.status.operationState.phase in ['Succeeded'] and app.status.health.status == 'Healthy'\n  oncePer: app.status.operationState.syncResult.revision\n  send: [revision]\n",
-		}); err != nil {
-			return err
-		}
-	}
-	controller, err := fleet.Process(c.Name + "-argocd")
-	if err != nil {
-		return err
-	}
-	if err := controller.Stop(ctx); err != nil { // its place is taken here
+	if err := startControllers(ctx, fleet, c, inbox); err != nil {
 		return err
 	}
 	apps := make([]*argocd.Application, notified)
@@ -66,33 +53,62 @@ func notifications(ctx context.Context, fleet *env.Fleet, transitions int) error
 		return err
 	}
 	began := time.Now()
-	group, running := errgroup.WithContext(ctx)
+	if err := deploy(ctx, c, apps, inbox, transitions/notified); err != nil {
+		return err
+	}
+	took := time.Since(began)
+	select { // for what comes twice
+	case <-time.After(5 * time.Second):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	after, err := specs(ctx, fleet, c.Name)
+	if err != nil {
+		return err
+	}
+	want, written := transitions/notified*notified, differences(before, after)
+	sent, twice, strays := inbox.count(apps)
+	fmt.Printf("\n## Notifications\n\n%d transitions of %d Applications in %s: %d messages, %d of them twice, %d from the other side; ManifestWorks written: %d of %d\n",
+		want, notified, took.Round(time.Second), sent, twice, strays, written, len(after))
+	if sent != want || twice+strays+written > 0 {
+		return errors.New("not one message for each transition, or a ManifestWork was written")
+	}
+	return nil
+}
+
+// startControllers starts the notifications controllers of both sides, which send to the inbox,
+// and stops the cluster's application controller, whose place is taken here.
+func startControllers(ctx context.Context, fleet *env.Fleet, c *env.Cluster, inbox *inbox) error {
+	for side, cluster := range map[string]*env.Cluster{"hub": fleet.Hub, "cluster": c} {
+		if err := env.StartNotifications(ctx, fleet, cluster, map[string]any{
+			"service.webhook.inbox": "url: http://" + inbox.address + "/" + side + "\n",
+			"template.revision":     "webhook:\n  inbox:\n    method: POST\n    body: '{{.app.metadata.name}} {{.app.status.operationState.syncResult.revision}}'\n",
+			"trigger.on-deployed":   "- when: app.status.operationState.phase in ['Succeeded'] and app.status.health.status == 'Healthy'\n  oncePer: app.status.operationState.syncResult.revision\n  send: [revision]\n",
+		}); err != nil {
+			return err
+		}
+	}
+	controller, err := fleet.Process(c.Name + "-argocd")
+	if err != nil {
+		return err
+	}
+	return controller.Stop(ctx)
+}
+
+// deploy has each Application go from revision to revision.
+func deploy(ctx context.Context, c *env.Cluster, apps []*argocd.Application, inbox *inbox, each int) error {
+	group, ctx := errgroup.WithContext(ctx)
 	for _, app := range apps {
 		group.Go(func() error {
-			for n := range transitions / notified {
-				if err := transition(running, c, app, inbox, n); err != nil {
+			for n := range each {
+				if err := transition(ctx, c, app, inbox, n); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	took := time.Since(began)
-	time.Sleep(5 * time.Second) // for what comes twice
-	after, err := specs(ctx, fleet, c.Name)
-	if err != nil {
-		return err
-	}
-	sent, twice, strays := inbox.count(apps)
-	fmt.Printf("\n## Notifications\n\n%d transitions of %d Applications in %s: %d messages, %d of them twice, %d from the other side; ManifestWorks written: %d of %d\n",
-		transitions/notified*notified, notified, took.Round(time.Second), sent, twice, strays, differences(before, after), len(after))
-	if sent != transitions/notified*notified || twice > 0 || strays > 0 || differences(before, after) > 0 {
-		return errors.New("not one message for each transition, or a ManifestWork was written")
-	}
-	return nil
+	return group.Wait()
 }
 
 // subscriber makes an Application that is not synced by itself, and waits for its delivery.
@@ -153,8 +169,8 @@ type inbox struct {
 	messages map[string]map[string]int // by text, how often from each side
 }
 
-func listen() (*inbox, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func listen(ctx context.Context) (*inbox, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,7 @@ const long = 3000
 func TestAgentReadsEveryPath(t *testing.T) {
 	message := strings.Repeat("x", long)
 	cut := message[:contract.MaxMessage-len("…")] + "…"
+	digest := strings.Repeat("0123456789abcdef", 4)
 	cases := map[string]struct {
 		reason string
 		status string
@@ -74,6 +75,12 @@ func TestAgentReadsEveryPath(t *testing.T) {
 			reason: "what the last operation synced may be another revision",
 			status: `{"sync":{"status":"OutOfSync","revision":"b"},"operationState":{"syncResult":{"revision":"a","resources":[]}}}`,
 			want:   contract.Feedback{Sync: "OutOfSync", Revision: "b", OperationRevision: "a"},
+		},
+		"oci": {
+			reason: "the revision of an OCI source is a digest, which comes whole",
+			status: `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"sha256:` + digest + `"},"sourceType":"Helm","operationState":{"syncResult":{"revision":"sha256:` + digest + `",
+				"source":{"repoURL":"oci://registry.example.com/charts/guestbook","targetRevision":"1.2.3","path":"."}}}}`,
+			want: contract.Feedback{Health: "Healthy", Sync: "Synced", Revision: "sha256:" + digest, OperationRevision: "sha256:" + digest},
 		},
 		"resources": {
 			reason: "the first with each problem, of one resource kind and name; a hook has a phase and no status",
