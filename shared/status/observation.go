@@ -133,7 +133,7 @@ func IsOwnCondition(conditionType string) bool {
 	case string(ClusterUnreachable) + "Warning", undeliveredCondition, string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error":
 		return true
 	}
-	return false
+	return isResourceCondition(conditionType)
 }
 
 const undeliveredCondition = string(ChangeUndelivered) + "Warning"

@@ -53,6 +53,9 @@ func TestFirstResource(t *testing.T) {
 				if !OwnsStatusCondition(condition.Type) {
 					t.Errorf("%s is written but not owned: it would never go", condition.Type)
 				}
+				if known := condition.Type == "SyncError"; IsOwnCondition(condition.Type) == known {
+					t.Errorf("%s leaves an Application that is not pulled any more: %t", condition.Type, known)
+				}
 			}
 		})
 	}
