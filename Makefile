@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts pod bench bench-placement images release olm push sign scan fuzz tools ui
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity pod bench bench-placement images release olm push sign scan fuzz tools ui
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,11 @@ demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixe
 # It begins with downloads, which leave the processor to the build of the product beside it.
 demo-parts:
 	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
+
+parity: build ## What of a cluster's status is on the hub, field by field, and the notifications of both sides, on a fleet of real parts
+	@$(TOOLS) fleet old helm kustomize
+	@go build -o $(BIN)/product/parity ./e2e/parity
+	@$(BIN)/product/parity $(ARGS)
 
 # The images of a release, and the same with another tag to upgrade to.
 pod: ## The product's pod on a real kubelet, its containers upgraded one by one (Linux, root; containerd, runc and containernetworking-plugins of Debian)

@@ -45,10 +45,12 @@ func delivered(tb testing.TB, i int) []byte {
 		ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Version: "v1alpha1", Kind: argocd.ApplicationKind, Resource: argocd.ApplicationPlural, Namespace: "argocd", Name: set + "-" + cluster},
 		Conditions:   []metav1.Condition{condition(workv1.ManifestApplied), condition(workv1.ManifestAvailable), condition("StatusFeedbackSynced")},
 	}
+	revision := fmt.Sprintf("be%038x", random.Uint64())
 	for _, v := range [][2]string{
-		{contract.FeedbackHealthStatus, "Healthy"}, {contract.FeedbackSyncStatus, "Synced"}, {contract.FeedbackSyncRevision, fmt.Sprintf("be%038x", random.Uint64())}, {contract.FeedbackOperationPhase, "Succeeded"},
+		{contract.FeedbackHealthStatus, "Healthy"}, {contract.FeedbackSyncStatus, "Synced"}, {contract.FeedbackSyncRevision, revision}, {contract.FeedbackOperationPhase, "Succeeded"},
 		{contract.FeedbackOperationStartedAt, "2026-01-02T03:04:05Z"}, {contract.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"},
 		{contract.FeedbackOperationMessage, "successfully synced (all tasks run)"}, {contract.FeedbackReconciledAt, "2026-01-02T03:05:06Z"},
+		{contract.FeedbackOperationRevision, revision},
 	} {
 		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: v[0], Value: workv1.FieldValue{Type: workv1.String, String: &v[1]}})
 	}

@@ -54,7 +54,7 @@ func delivered(tb testing.TB, i int) (app, work []byte) {
 		tb.Fatal(err)
 	}
 	a.Status = fmt.Appendf(nil, `{"health":{"status":"Healthy"},"operationState":{"finishedAt":"2026-01-02T03:04:09Z","message":"successfully synced (all tasks run)","operation":{},`+
-		`"phase":"Succeeded","startedAt":"2026-01-02T03:04:05Z"},"sync":{"revision":%q,"status":"Synced"}}`, revision)
+		`"phase":"Succeeded","startedAt":"2026-01-02T03:04:05Z","syncResult":{"revision":%[1]q}},"reconciledAt":"2026-01-02T03:05:06Z","sync":{"revision":%[1]q,"status":"Synced"}}`, revision)
 	w.Name, w.UID, w.ResourceVersion, w.Generation = contract.WorkName(a.Name, string(a.UID)), uid(), fmt.Sprint(200_000+i), 1
 	w.Finalizers = []string{"cluster.open-cluster-management.io/manifest-work-cleanup"}
 	report(w, revision)
@@ -75,6 +75,7 @@ func report(w *workv1.ManifestWork, revision string) {
 		{contract.FeedbackHealthStatus, "Healthy"}, {contract.FeedbackSyncStatus, "Synced"}, {contract.FeedbackSyncRevision, revision}, {contract.FeedbackOperationPhase, "Succeeded"},
 		{contract.FeedbackOperationStartedAt, "2026-01-02T03:04:05Z"}, {contract.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"},
 		{contract.FeedbackOperationMessage, "successfully synced (all tasks run)"}, {contract.FeedbackReconciledAt, "2026-01-02T03:05:06Z"},
+		{contract.FeedbackOperationRevision, revision},
 	} {
 		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: v[0], Value: workv1.FieldValue{Type: workv1.String, String: &v[1]}})
 	}

@@ -42,7 +42,11 @@ const (
 	InstallationIDAnnotation = KeyPrefix + "installation-id"
 	// NotifiedAnnotationPrefix begins the keys by which the notifications controller
 	// remembers what it has sent.
-	NotifiedAnnotationPrefix = "notified.notifications.argoproj.io"
+	NotifiedAnnotationPrefix = "notified." + notifications
+	// NotificationsKeyPrefix begins the keys by which an Application subscribes to notifications,
+	// SubscribeAnnotationPrefix those with "<trigger>.<service>" behind it.
+	NotificationsKeyPrefix    = notifications + "/"
+	SubscribeAnnotationPrefix = NotificationsKeyPrefix + "subscribe."
 	// InClusterServer is the API server that Argo CD itself runs on, and InClusterName is
 	// what Argo CD calls that cluster.
 	InClusterName   = "in-cluster"
@@ -50,6 +54,8 @@ const (
 	// DefaultProject is the AppProject that every Argo CD has.
 	DefaultProject = "default"
 )
+
+const notifications = "notifications.argoproj.io"
 
 // Health status codes. Source: health.HealthStatusCode of Argo CD's gitops-engine.
 const (

@@ -33,7 +33,7 @@ const (
 	// work of ours carries a handful.
 	MaxManifests = 64
 	// MaxValues is how many feedback values of a manifest are looked at. A work of
-	// ours asks for 24 at most.
+	// ours asks for 52 at most.
 	MaxValues = 64
 	// MaxConditions is how many conditions of a list are looked at. An agent writes
 	// up to six.
@@ -111,6 +111,12 @@ func whole(s string, limit int, rejected *Rejected) string {
 // exact returns a value that is compared, or nothing: a part of it is another value.
 func exact(s string, rejected *Rejected) (string, bool) {
 	kept := whole(s, MaxMessage, rejected)
+	return kept, kept == s
+}
+
+// wholeName returns a name, or nothing: a part of it is another name.
+func wholeName(s string, rejected *Rejected) (string, bool) {
+	kept := Name(s, rejected)
 	return kept, kept == s
 }
 

@@ -26,9 +26,85 @@ const (
 	FeedbackOperationFinishedAt = "operationStateFinishedAt"
 	FeedbackOperationMessage    = "operationStateMessage"
 	FeedbackReconciledAt        = "reconciledAt"
+	// FeedbackOperationRevision is the revision that the last operation synced.
+	FeedbackOperationRevision = "operationStateSyncRevision"
 
 	feedbackConditionPrefix = "condition"
 )
+
+// MaxSources is of how many sources of an Application the revisions are reported.
+const MaxSources = 8
+
+// FeedbackRevisions and FeedbackOperationRevisions return the name of the feedback value with
+// the revision of one of several sources, of which the first is 0.
+func FeedbackRevisions(source int) string { return "syncRevisions" + strconv.Itoa(source) }
+
+// FeedbackOperationRevisions is [FeedbackRevisions] of what the last operation synced.
+func FeedbackOperationRevisions(source int) string {
+	return "operationStateSyncRevisions" + strconv.Itoa(source)
+}
+
+// RevisionPaths returns the JSON paths of the revisions of an Application with so many
+// entries in spec.sources: none of one with a single source. They go to [MaxSources]. An index
+// that is past the end of a list, as that of the status is until Argo CD has compared with a
+// source that is new, is an error to the agent, which it reports beside all the other values.
+func RevisionPaths(sources int) []workv1.JsonPath {
+	var paths []workv1.JsonPath
+	for i := range min(sources, MaxSources) {
+		at := "[" + strconv.Itoa(i) + "]"
+		paths = append(paths,
+			workv1.JsonPath{Name: FeedbackRevisions(i), Path: ".status.sync.revisions" + at},
+			workv1.JsonPath{Name: FeedbackOperationRevisions(i), Path: ".status.operationState.syncResult.revisions" + at})
+	}
+	return paths
+}
+
+// Problem is how a resource keeps its Application from being Synced and Healthy.
+type Problem string
+
+// Problems of resources.
+const (
+	// ResourceSyncFailed: the last operation could not apply it, or the hook has failed.
+	ResourceSyncFailed Problem = "SyncFailed"
+	ResourceHookFailed Problem = "HookFailed"
+	ResourceDegraded   Problem = "Degraded"
+	ResourceOutOfSync  Problem = "OutOfSync"
+)
+
+// problems are how the first resource with each problem is found, the gravest first.
+var problems = [...]struct {
+	problem           Problem
+	resource, message string
+}{
+	{ResourceSyncFailed, `.status.operationState.syncResult.resources[?(@.status=="SyncFailed")]`, ".message"},
+	{ResourceHookFailed, `.status.operationState.syncResult.resources[?(@.hookPhase=="Failed")]`, ".message"},
+	{ResourceDegraded, `.status.resources[?(@.health.status=="Degraded")]`, ".health.message"},
+	{ResourceOutOfSync, `.status.resources[?(@.status=="OutOfSync")]`, ""},
+}
+
+const (
+	feedbackResourcePrefix  = "resource"
+	feedbackResourceKind    = "Kind"
+	feedbackResourceName    = "Name"
+	feedbackResourceMessage = "Message"
+)
+
+// ResourcePaths returns the JSON paths of the first resource with each [Problem]. Of several
+// results an agent reports the first; kind and name, which every resource has, are those of
+// one resource, and the message is the first that one with the problem has.
+func ResourcePaths() []workv1.JsonPath {
+	var paths []workv1.JsonPath
+	for _, p := range problems {
+		name := feedbackResourcePrefix + string(p.problem)
+		paths = append(paths,
+			workv1.JsonPath{Name: name + feedbackResourceKind, Path: p.resource + ".kind"},
+			workv1.JsonPath{Name: name + feedbackResourceName, Path: p.resource + ".name"})
+		if p.message != "" {
+			paths = append(paths, workv1.JsonPath{Name: name + feedbackResourceMessage, Path: p.resource + p.message})
+		}
+	}
+	return paths
+}
 
 // Names of the feedback values that a work asks for while it carries a request:
 // which request the Application on the managed cluster was last applied with, who
@@ -119,10 +195,10 @@ var ConditionTypes = []string{
 }
 
 // FeedbackPaths returns the JSON paths that a ManifestWork asks the work agent to
-// report for its Application. Every path leads to a scalar; one that leads
-// nowhere is left out by the agent.
-func FeedbackPaths() []workv1.JsonPath {
-	paths := append(make([]workv1.JsonPath, 0, 9+len(ConditionTypes)), []workv1.JsonPath{
+// report for its Application, which has so many entries in spec.sources. Every path leads to
+// a scalar; one that leads nowhere is left out by the agent.
+func FeedbackPaths(sources int) []workv1.JsonPath {
+	paths := append(make([]workv1.JsonPath, 0, 64), []workv1.JsonPath{
 		{Name: FeedbackHealthStatus, Path: ".status.health.status"},
 		{Name: FeedbackSyncStatus, Path: ".status.sync.status"},
 		{Name: FeedbackSyncRevision, Path: ".status.sync.revision"},
@@ -132,6 +208,7 @@ func FeedbackPaths() []workv1.JsonPath {
 		{Name: FeedbackOperationMessage, Path: ".status.operationState.message"},
 		{Name: FeedbackHealthMessage, Path: ".status.health.message"},
 		{Name: FeedbackReconciledAt, Path: ".status.reconciledAt"},
+		{Name: FeedbackOperationRevision, Path: ".status.operationState.syncResult.revision"},
 	}...)
 	for _, t := range ConditionTypes {
 		paths = append(paths, workv1.JsonPath{
@@ -139,7 +216,7 @@ func FeedbackPaths() []workv1.JsonPath {
 			Path: `.status.conditions[?(@.type=="` + t + `")].message`,
 		})
 	}
-	return paths
+	return append(append(paths, ResourcePaths()...), RevisionPaths(sources)...)
 }
 
 // Feedback is what a managed cluster last said about an Application, bounded as
@@ -150,8 +227,22 @@ type Feedback struct {
 	Sync, Revision        string
 	Operation             OperationFeedback
 	ReconciledAt          string
+	// Revisions are those of several sources, empty where one is not reported. Such an
+	// Application has no Revision.
+	Revisions []string
+	// OperationRevision and OperationRevisions are what the last operation synced.
+	OperationRevision  string
+	OperationRevisions []string
 	// Conditions holds one entry per reported type, in the order of [ConditionTypes].
 	Conditions []Condition
+	// Resources holds the first resource with each problem, the gravest problem first.
+	Resources []Resource
+}
+
+// Resource is a resource of an Application with a problem; Message may be empty.
+type Resource struct {
+	Problem             Problem
+	Kind, Name, Message string
 }
 
 // OperationFeedback is the last operation of an Application; times are RFC 3339.
@@ -183,13 +274,25 @@ func FindFeedback(status *workv1.ManifestWorkStatus, group, resource, namespace,
 // about its status. Values of other names and types are ignored: they are not about
 // the status, or belong to another version of us.
 func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
+	var resources [len(problems)]Resource
 	each(values, &Rejected{}, func(name, value string) {
 		if field := f.field(name); field != nil {
 			*field, ok = value, true
 		} else if t, is := strings.CutPrefix(name, feedbackConditionPrefix); is && value != "" {
 			f.Conditions, ok = append(f.Conditions, Condition{Type: t, Message: value}), true
+		} else if at, is := ofSource[name]; is {
+			list := f.revisions(at.operation)
+			*list, ok = put(*list, at.source, value), true
+		} else if at, is := ofResource[name]; is {
+			*resources[at.problem].field(at.field), ok = value, true
 		}
 	})
+	for i, r := range resources {
+		if r.Kind != "" && r.Name != "" {
+			r.Problem = problems[i].problem
+			f.Resources = append(f.Resources, r)
+		}
+	}
 	slices.SortFunc(f.Conditions, func(a, b Condition) int {
 		return slices.Index(ConditionTypes, a.Type) - slices.Index(ConditionTypes, b.Type)
 	})
@@ -200,7 +303,9 @@ func ParseFeedback(values []workv1.FeedbackValue) (f Feedback, ok bool) {
 // [ParseFeedback] reads.
 func IsStatusFeedback(name string) bool {
 	var f Feedback
-	return f.field(name) != nil || strings.HasPrefix(name, feedbackConditionPrefix)
+	_, revision := ofSource[name]
+	_, resource := ofResource[name]
+	return f.field(name) != nil || revision || resource || strings.HasPrefix(name, feedbackConditionPrefix)
 }
 
 // BoundFeedback returns the values that [ParseFeedback] and the follow-up of
@@ -259,6 +364,7 @@ var feedback = func() map[string]known {
 	add(FeedbackOperationFinishedAt, moment)
 	add(FeedbackOperationMessage, message)
 	add(FeedbackReconciledAt, moment)
+	add(FeedbackOperationRevision, revision)
 	add(FeedbackRequest, token)
 	add(FeedbackOperationOwner, token)
 	add(FeedbackRefresh, token)
@@ -268,8 +374,48 @@ var feedback = func() map[string]known {
 	for _, p := range ObservedPaths() {
 		add(p.Name, exact)
 	}
+	for name := range ofSource {
+		add(name, revision)
+	}
+	for name, at := range ofResource {
+		if at.field == feedbackResourceMessage {
+			add(name, message)
+		} else {
+			add(name, wholeName)
+		}
+	}
 	return all
 }()
+
+// ofSource says for the feedback values of several sources which one they are of.
+var ofSource = func() map[string]sourceValue {
+	all := map[string]sourceValue{}
+	for i := range MaxSources {
+		all[FeedbackRevisions(i)], all[FeedbackOperationRevisions(i)] = sourceValue{source: i}, sourceValue{source: i, operation: true}
+	}
+	return all
+}()
+
+type sourceValue struct {
+	source    int
+	operation bool
+}
+
+// ofResource says for the feedback values of resources which field of which problem they are.
+var ofResource = func() map[string]resourceValue {
+	all := map[string]resourceValue{}
+	for i, p := range problems {
+		for _, field := range []string{feedbackResourceKind, feedbackResourceName, feedbackResourceMessage} {
+			all[feedbackResourcePrefix+string(p.problem)+field] = resourceValue{i, field}
+		}
+	}
+	return all
+}()
+
+type resourceValue struct {
+	problem int
+	field   string
+}
 
 func (f *Feedback) field(name string) *string {
 	switch name {
@@ -291,8 +437,38 @@ func (f *Feedback) field(name string) *string {
 		return &f.Operation.Message
 	case FeedbackReconciledAt:
 		return &f.ReconciledAt
+	case FeedbackOperationRevision:
+		return &f.OperationRevision
 	}
 	return nil
+}
+
+// revisions returns the list of what was compared last, or of what the last operation synced.
+func (f *Feedback) revisions(operation bool) *[]string {
+	if operation {
+		return &f.OperationRevisions
+	}
+	return &f.Revisions
+}
+
+// field returns a field by the end of its feedback value's name.
+func (r *Resource) field(name string) *string {
+	switch name {
+	case feedbackResourceKind:
+		return &r.Kind
+	case feedbackResourceName:
+		return &r.Name
+	}
+	return &r.Message
+}
+
+// put returns a list with a value at i.
+func put(list []string, i int, value string) []string {
+	for len(list) <= i {
+		list = append(list, "")
+	}
+	list[i] = value
+	return list
 }
 
 // scalar returns a value as a string. An agent with the feature gate

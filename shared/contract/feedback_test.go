@@ -74,6 +74,22 @@ func TestParseFeedback(t *testing.T) {
 			reason: "what is said of a request says nothing of the status",
 			values: []workv1.FeedbackValue{str("request", "1"), str("operationOwner", "argocd"), str("refresh", "normal")}, silent: true,
 		},
+		"revisions": {
+			reason: "those of several sources have their place, whatever the order in which they are reported, and whatever is missing",
+			values: []workv1.FeedbackValue{
+				str("syncRevisions2", "c"), str("syncRevisions0", "a"), str("syncRevisions8", "i"), str("operationStateSyncRevisions0", "x"), str("operationStateSyncRevision", "y"),
+			},
+			want: Feedback{Revisions: []string{"a", "", "c"}, OperationRevisions: []string{"x"}, OperationRevision: "y"},
+		},
+		"resources": {
+			reason: "the gravest problem first; one without kind or name names no resource",
+			values: []workv1.FeedbackValue{
+				str("resourceOutOfSyncName", "a"), str("resourceOutOfSyncKind", "ConfigMap"), str("resourceHookFailedName", "b"), str("resourceHookFailedMessage", "m"),
+				str("resourceDegradedKind", "Deployment"), str("resourceDegradedName", "c"), str("resourceDegradedMessage", "m"),
+				str("resourceSyncFailedKind", "Service"), str("resourceSyncFailedName", "d"),
+			},
+			want: Feedback{Resources: []Resource{{ResourceSyncFailed, "Service", "d", ""}, {ResourceDegraded, "Deployment", "c", "m"}, {ResourceOutOfSync, "ConfigMap", "a", ""}}},
+		},
 		"twice": {
 			reason: "a name that is there twice is no second condition",
 			values: []workv1.FeedbackValue{str("conditionSyncError", "one"), str("conditionSyncError", "two")},
@@ -117,7 +133,7 @@ func TestFindFeedback(t *testing.T) {
 // The CRD of a ManifestWork keeps feedback in a map by name.
 func TestFeedbackPathsAreDistinct(t *testing.T) {
 	seen := map[string]bool{}
-	for _, p := range FeedbackPaths() {
+	for _, p := range FeedbackPaths(100) {
 		if seen[p.Name] || seen[p.Path] {
 			t.Errorf("%s, %s is there twice", p.Name, p.Path)
 		}
@@ -126,8 +142,14 @@ func TestFeedbackPathsAreDistinct(t *testing.T) {
 			t.Errorf("%s leads out of the status: %s", p.Name, p.Path)
 		}
 	}
-	if len(ConditionTypes) != len(FeedbackPaths())-9 {
-		t.Errorf("%d paths for %d condition types", len(FeedbackPaths()), len(ConditionTypes))
+	all := append(append(append(FeedbackPaths(100), RequestPaths()...), ObservedPaths()...), EndingPaths()...)
+	if len(all) > MaxValues || len(feedback) > 64 {
+		t.Errorf("%d values are asked for and %d looked at; of %d names each has a bit", len(all), MaxValues, len(feedback))
+	}
+	for sources, want := range map[int]int{0: 0, 1: 2, 3: 6, MaxSources: 16, 100: 16} {
+		if got := len(FeedbackPaths(sources)) - len(FeedbackPaths(0)); got != want {
+			t.Errorf("%d sources add %d paths, want %d", sources, got, want)
+		}
 	}
 }
 

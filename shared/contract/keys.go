@@ -33,6 +33,10 @@ const (
 	ManagementPolicyAnnotation = group + "management-policy"
 )
 
+// SubscribeAnnotationPrefix, with "<trigger>.<service>" behind it, subscribes to notifications
+// of the managed cluster's Argo CD. Argo CD's own keys on a hub Application are for the hub's.
+const SubscribeAnnotationPrefix = group + "subscribe."
+
 // OnWithdrawAnnotation is "orphan" on a work whose spec has what it delivers stay.
 const OnWithdrawAnnotation = group + "on-withdraw"
 
@@ -43,6 +47,10 @@ const ObservedAnnotation = group + "observed"
 // ManifestWorks as they are: "delivery" or "sync", optionally "until <RFC 3339>". It is
 // "sync" on a work whose Application was made not to sync by itself.
 const PausedAnnotation = group + "paused"
+
+// PauseClaim is the name of a ClusterClaim by which a managed cluster pauses delivery to
+// itself, with a value as [PausedAnnotation] has it.
+const PauseClaim = "pause.apps.open-cluster-management.io"
 
 // Annotations on a GitOpsCluster.
 const (

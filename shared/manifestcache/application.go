@@ -118,7 +118,10 @@ func trimStatus(raw json.RawMessage) json.RawMessage {
 		delete(fields, name)
 	}
 	if operation := membersOf(fields["operationState"]); operation["syncResult"] != nil {
-		operation["syncResult"] = json.RawMessage("{}") // that it is there: the next operation's patch removes it
+		// of which the next operation's patch removes all
+		result := membersOf(operation["syncResult"])
+		maps.DeleteFunc(result, func(name string, _ json.RawMessage) bool { return name != "revision" && name != "revisions" })
+		operation["syncResult"] = encoded(result, json.RawMessage("{}"))
 		fields["operationState"] = encoded(operation, fields["operationState"])
 	}
 	return encoded(fields, raw)

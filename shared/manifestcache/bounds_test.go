@@ -34,7 +34,7 @@ func hostile(t *testing.T, serial int, everything bool) *workv1.ManifestWork {
 	values := []workv1.FeedbackValue{str("healthMessage", long(1<<20)), str("syncStatus", long(300<<10))}
 	if everything {
 		values = nil
-		for _, p := range append(contract.FeedbackPaths(), contract.RequestPaths()...) {
+		for _, p := range append(contract.FeedbackPaths(contract.MaxSources), contract.RequestPaths()...) {
 			values = append(values, str(p.Name, long(20<<10)))
 		}
 		for i := range 2000 {

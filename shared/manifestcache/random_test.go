@@ -68,7 +68,7 @@ func (m maker) values() []workv1.FeedbackValue {
 		contract.FeedbackSyncRevision:   pick(m, "", hex, strings.ToUpper(hex), hex[1:], "v1.2.3", strings.Repeat("é", 20)),
 	}
 	var list []workv1.FeedbackValue
-	for _, p := range append(contract.FeedbackPaths(), contract.RequestPaths()...) {
+	for _, p := range append(contract.FeedbackPaths(contract.MaxSources), contract.RequestPaths()...) {
 		text, known := texts[p.Name]
 		switch {
 		case m.IntN(3) == 0:

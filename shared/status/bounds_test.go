@@ -26,7 +26,7 @@ func TestHostileWork(t *testing.T) {
 		return metav1.Condition{Type: kind, Status: status, Reason: long, Message: long, ObservedGeneration: 3}
 	}
 	var everything []string
-	for _, p := range append(contract.FeedbackPaths(), contract.RequestPaths()...) {
+	for _, p := range append(contract.FeedbackPaths(contract.MaxSources), contract.RequestPaths()...) {
 		everything = append(everything, p.Name, long)
 	}
 	cases := map[string]struct {

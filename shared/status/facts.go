@@ -22,16 +22,20 @@ import (
 // cluster changes. The zero value is that of a work of which nothing is reported.
 type Facts struct {
 	// texts are shared by all works that report the same.
-	texts    unique.Handle[texts]
-	revision string
+	texts unique.Handle[texts]
+	// revisions is what was compared last, and after a separator, where it differs, what the
+	// last operation synced, both as [list] has them.
+	revisions string
 	// Times are in seconds, as Kubernetes writes them; 0 for none.
-	startedAt, finishedAt, reportedAt int64
+	startedAt, finishedAt, reconciledAt, reportedAt int64
 	// Applied: the agent has applied the work as it is.
 	Applied bool
 	// reported: the managed cluster has reported a status.
 	reported bool
 	// seen: the agent has tried to apply the current change.
 	seen bool
+	// synced: the last operation synced what was compared last.
+	synced bool
 }
 
 // texts are what many works have in common: all works of an ApplicationSet that is as it
@@ -67,11 +71,18 @@ func Read(work *workv1.ManifestWork) Facts {
 		t.unreadable = reason(c.Message, c.Reason)
 	}
 	f := Facts{
-		revision: o.Revision, reported: o.Reported,
-		startedAt: seconds(o.Operation.StartedAt), finishedAt: seconds(o.Operation.FinishedAt),
+		reported:  o.Reported,
+		startedAt: seconds(o.Operation.StartedAt), finishedAt: seconds(o.Operation.FinishedAt), reconciledAt: seconds(o.ReconciledAt),
 	}
 	if !o.ReportedAt.IsZero() {
 		f.reportedAt = o.ReportedAt.Unix()
+	}
+	compared, operation := list(o.Revision, o.Revisions), list(o.OperationRevision, o.OperationRevisions)
+	if f.revisions, f.synced = compared, compared == operation && compared != ""; !f.synced && operation != "" {
+		f.revisions = compared + operationSeparator + operation
+	}
+	if len(o.Revisions) > 0 { // as the other Applications of its ApplicationSet have
+		f.revisions = unique.Make(f.revisions).Value()
 	}
 	applied := condition(work.Status.Conditions, workv1.WorkApplied)
 	f.seen = applied != nil && applied.ObservedGeneration >= changeGeneration(work)
@@ -101,9 +112,15 @@ func (f *Facts) Operation() contract.OperationFeedback {
 func (f *Facts) observation() Observation {
 	t := f.words()
 	o := Observation{
-		Health: t.health, HealthMessage: t.healthMessage, Sync: t.sync, Revision: f.revision,
-		Operation: f.Operation(), Reported: f.reported,
+		Health: t.health, HealthMessage: t.healthMessage, Sync: t.sync,
+		Operation: f.Operation(), ReconciledAt: text(f.reconciledAt), Reported: f.reported,
 	}
+	compared, operation, _ := strings.Cut(f.revisions, operationSeparator)
+	if f.synced {
+		operation = compared
+	}
+	o.Revision, o.Revisions = unlist(compared)
+	o.OperationRevision, o.OperationRevisions = unlist(operation)
 	if f.reportedAt != 0 {
 		o.ReportedAt = time.Unix(f.reportedAt, 0).UTC()
 	}
@@ -114,6 +131,26 @@ func (f *Facts) observation() Observation {
 		o.Conditions = append(o.Conditions, c)
 	}
 	return o
+}
+
+// operationSeparator is, as [separator], in no revision.
+const operationSeparator = "\x01"
+
+// list returns a revision, or those of several sources, as one text: each of these has a
+// separator behind it.
+func list(revision string, revisions []string) string {
+	if len(revisions) == 0 {
+		return revision
+	}
+	return strings.Join(revisions, separator) + separator
+}
+
+// unlist is the opposite of list.
+func unlist(text string) (revision string, revisions []string) {
+	if several, is := strings.CutSuffix(text, separator); is {
+		return "", strings.Split(several, separator)
+	}
+	return text, nil
 }
 
 // seconds returns a time that is RFC 3339, or none, in seconds.
@@ -178,6 +215,6 @@ func ShowsPending(status []byte) bool {
 func (f *Facts) Repeats(before *Facts) bool {
 	a, b := f.words(), before.words()
 	a.failure, a.unreadable, b.failure, b.unreadable = "", "", "", ""
-	return a == b && f.reported == before.reported && f.revision == before.revision && f.startedAt == before.startedAt && f.finishedAt == before.finishedAt &&
+	return a == b && f.reported == before.reported && f.revisions == before.revisions && f.synced == before.synced && f.startedAt == before.startedAt && f.finishedAt == before.finishedAt &&
 		f.reportedAt == before.reportedAt
 }

@@ -4,6 +4,7 @@
 package status
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -50,8 +51,8 @@ func lastWords(o *Observation) string {
 		b.WriteString(" " + stamp(o.ReportedAt))
 	}
 	b.WriteString(": health " + o.Health + ", sync " + o.Sync)
-	if o.Revision != "" {
-		b.WriteString(" at " + o.Revision)
+	if at := cmp.Or(o.Revision, strings.Join(o.Revisions, ", ")); at != "" {
+		b.WriteString(" at " + at)
 	}
 	if o.Operation.Phase != "" {
 		b.WriteString(", operation " + o.Operation.Phase)

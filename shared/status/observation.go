@@ -40,11 +40,19 @@ type Observation struct {
 	Health, Sync string
 	// HealthMessage is Argo CD's, or says what the health was when it is Unknown.
 	HealthMessage string
-	// Revision is the one last compared; empty for an Application with several sources.
-	Revision string
+	// Revision is the one last compared; empty for an Application with several sources, of
+	// which Revisions has those of the first [contract.MaxSources].
+	Revision  string
+	Revisions []string
 	// Operation is the last one; without a phase there is none. Times are RFC 3339.
 	Operation contract.OperationFeedback
-	// Conditions are the errors and warnings of the managed cluster's Argo CD.
+	// OperationRevision, or OperationRevisions, is what it synced.
+	OperationRevision  string
+	OperationRevisions []string
+	// ReconciledAt is when the managed cluster's Argo CD last compared, as RFC 3339.
+	ReconciledAt string
+	// Conditions are the errors and warnings of the managed cluster's Argo CD, and the first
+	// resource that keeps the Application from being Synced and Healthy.
 	Conditions []contract.Condition
 
 	// Reported is false until the managed cluster has said anything.
@@ -110,7 +118,12 @@ func Nothing() Observation {
 // OwnsStatusCondition reports whether a condition type of a hub Application is
 // one that [Observation.StatusConditions] writes.
 func OwnsStatusCondition(conditionType string) bool {
-	return IsOwnCondition(conditionType) || slices.Contains(contract.ConditionTypes, conditionType)
+	return IsOwnCondition(conditionType) || FromFeedback(conditionType)
+}
+
+// FromFeedback reports whether feedback alone decides about a type of condition.
+func FromFeedback(conditionType string) bool {
+	return slices.Contains(contract.ConditionTypes, conditionType) || isResourceCondition(conditionType)
 }
 
 // IsOwnCondition reports whether a condition type of a hub Application is one
@@ -120,7 +133,7 @@ func IsOwnCondition(conditionType string) bool {
 	case string(ClusterUnreachable) + "Warning", undeliveredCondition, string(ApplyFailed) + "Error", string(ApplicationUnreadable) + "Error":
 		return true
 	}
-	return false
+	return isResourceCondition(conditionType)
 }
 
 const undeliveredCondition = string(ChangeUndelivered) + "Warning"

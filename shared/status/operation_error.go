@@ -22,8 +22,8 @@ const OperationError = "OperationError"
 // Search cuts both at 512 characters, contract.Message at [contract.MaxMessage] bytes,
 // and so each ends somewhere else in the reason.
 func RepeatsOperationError(message string, other contract.Condition) bool {
-	if other.Type == OperationError {
-		return false
+	if other.Type == OperationError || isResourceCondition(other.Type) {
+		return false // the latter says of one resource what the former says of the operation
 	}
 	reason := operationReason(message)
 	if reason == "" {

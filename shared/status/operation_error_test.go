@@ -29,6 +29,7 @@ func TestRepeatsOperationError(t *testing.T) {
 		"wrapped":       {why: "Argo CD's text around it", message: "objects failed, reason: " + reason, other: attempt + "objects failed, reason: " + reason, want: true},
 		"another":       {why: "another reason is news", message: reason, other: attempt + "reason: quota"},
 		"other itself":  {why: "an operation error does not repeat itself", message: reason, otherType: OperationError, other: reason},
+		"resource":      {why: "the resource that failed is beside the error, not in its place", message: reason, otherType: SyncFailedResource, other: "Service ui: " + reason},
 		"both cut":      {why: "search cuts both, the wrapped one earlier in the reason", message: cut(long), other: cut(attempt + long), want: true},
 		"other cut":     {why: "only the wrapped one is cut", message: "reason: " + reason, other: "Failed sync attempt: reason: error validating...", want: true},
 		"not cut":       {why: "a shorter reason that is whole is another one", message: "reason: " + reason, other: attempt + "reason: error validating"},

@@ -23,6 +23,7 @@ func Rendered(application types.UID, feedback contract.Feedback, cluster Cluster
 		HealthMessage: feedback.HealthMessage,
 		Sync:          cmp.Or(feedback.Sync, argocd.SyncUnknown),
 		Revision:      feedback.Revision,
+		Revisions:     feedback.Revisions,
 		Operation:     whole(feedback.Operation),
 		Conditions:    feedback.Conditions,
 		Reported:      feedback.Health != "" || feedback.Sync != "",

@@ -32,15 +32,20 @@ func (o *Observation) read(manifest *workv1.ManifestCondition) {
 		return
 	}
 	o.Reported = true
-	o.HealthMessage, o.Revision, o.Conditions = f.HealthMessage, f.Revision, f.Conditions
+	o.HealthMessage, o.Revision, o.Revisions, o.Conditions = f.HealthMessage, f.Revision, f.Revisions, f.Conditions
 	if f.Health != "" {
 		o.Health = f.Health
 	}
 	if f.Sync != "" {
 		o.Sync = f.Sync
 	}
-	o.Operation = whole(f.Operation)
-	o.ReportedAt = reportedAt(manifest, f.ReconciledAt)
+	if o.Operation = whole(f.Operation); o.Operation.Phase != "" {
+		o.OperationRevision, o.OperationRevisions = f.OperationRevision, f.OperationRevisions
+	}
+	if c, found := resourceCondition(f.Resources, o); found {
+		o.Conditions = append(o.Conditions, c)
+	}
+	o.ReconciledAt, o.ReportedAt = f.ReconciledAt, reportedAt(manifest, f.ReconciledAt)
 	if o.Sync == argocd.SyncUnknown {
 		o.unknown("Argo CD could not compare it with its source; health before that:")
 	}

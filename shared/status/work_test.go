@@ -135,7 +135,7 @@ func TestWork(t *testing.T) {
 		"reconciledAt": {
 			reason: "the youngest time that the cluster wrote is that of its last report",
 			work:   work(feedback("healthStatus", "Degraded", "healthMessage", "crash loop", "syncStatus", "OutOfSync", "reconciledAt", "2026-11-20T10:30:00Z")), cluster: up,
-			want: Observation{
+			want: Observation{ReconciledAt: "2026-11-20T10:30:00Z",
 				Health: "Degraded", HealthMessage: "crash loop", Sync: "OutOfSync", Reported: true, Work: "work", ReportedAt: spoken.Add(30 * time.Minute),
 			},
 		},

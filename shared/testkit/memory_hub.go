@@ -70,7 +70,8 @@ func (h *MemoryHub) Writes() map[string]int {
 	return writes
 }
 
-// ServeHTTP answers discovery, watches and writes; nothing can be read one by one.
+// ServeHTTP answers discovery, watches, lists of what lacks a label, and writes; nothing can be
+// read one by one.
 func (h *MemoryHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
@@ -86,6 +87,8 @@ func (h *MemoryHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.discover(w, schema.GroupVersion{Group: parts[1], Version: parts[2]})
 	case r.Method == http.MethodGet && r.URL.Query().Get("watch") != "":
 		h.watch(w, r, parts[len(parts)-1])
+	case r.Method == http.MethodGet && strings.Contains(r.URL.Query().Get("labelSelector"), "!="): // all have the labels that are watched
+		_ = json.NewEncoder(w).Encode(metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}, Items: []metav1.PartialObjectMetadata{}})
 	case r.Method == http.MethodPost:
 		h.create(w, r, parts[len(parts)-1])
 	default:

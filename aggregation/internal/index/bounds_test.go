@@ -60,7 +60,7 @@ func hostile(t *testing.T, serial int, values map[string]int) *workv1.ManifestWo
 func TestCompact_boundsHostileWork(t *testing.T) {
 	const works = 50
 	everything := map[string]int{}
-	for _, p := range contract.FeedbackPaths() {
+	for _, p := range contract.FeedbackPaths(contract.MaxSources) {
 		everything[p.Name] = 60 << 10
 	}
 	for name, c := range map[string]struct {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
@@ -31,6 +32,31 @@ func TestOneRowForEachApplication(t *testing.T) {
 
 	x.DeleteWork(types.NamespacedName{Namespace: "a", Name: "two-abcde"})
 	expect(t, "a withdrawn Application has no row", rows(x, guestbook), []string{"a: Unknown Unknown", "b: Healthy Synced"})
+}
+
+// The row of an Application with several sources has their revisions, kept as those of one are,
+// and the first resource that is broken.
+func TestRow_hasRevisionsOfSeveralSourcesAndFirstResource(t *testing.T) {
+	x, _ := spied()
+	x.SetCluster(available("a"))
+	feedback := says("Degraded", "Synced")
+	delete(feedback, contract.FeedbackSyncRevision)
+	feedback[contract.FeedbackRevisions(0)], feedback[contract.FeedbackRevisions(1)] = "one", "two"
+	feedback["resourceDegradedKind"], feedback["resourceDegradedName"] = "Deployment", "ui"
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", feedback)))
+	row := x.View(guestbook).Rows[0]
+	expect(t, "revisions", row.SyncRevisions, []string{"one", "two"})
+	expect(t, "no revision", row.SyncRevision, "")
+	expect(t, "conditions", row.Conditions, []v1alpha1.Condition{{Type: status.DegradedResource, Message: "Deployment ui"}})
+
+	unknown := says("Degraded", "Unknown")
+	delete(unknown, contract.FeedbackSyncRevision)
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", unknown)))
+	expect(t, "a comparison that failed does not unmake the one before", x.View(guestbook).Rows[0].SyncRevisions, []string{"one", "two"})
+	x.SetWork(compact(t, manifestWork(guestbook, "a", "app", says("Healthy", "Synced"))))
+	row = x.View(guestbook).Rows[0]
+	expect(t, "one source is left", row.SyncRevisions, []string(nil))
+	expect(t, "and nothing is broken", row.Conditions, []v1alpha1.Condition(nil))
 }
 
 func TestIndex_reportsOnlyChanges(t *testing.T) {

@@ -50,7 +50,7 @@ func (m *memory) fromSearch() bool {
 func (m *memory) recall(app string, previous *status.Observation) {
 	row := m.rows[app]
 	previous.Operation = contract.OperationFeedback{Phase: row.OperationStatePhase, StartedAt: row.OperationStateStartedAt}
-	previous.Revision = row.SyncRevision
+	previous.Revision, previous.Revisions = row.SyncRevision, row.SyncRevisions
 }
 
 // search returns what only search can have found of an Application: since when it
@@ -60,6 +60,7 @@ func (m *memory) search(now *merge.Row) merge.Search {
 	old := m.rows[now.App]
 	s := merge.Search{StaleSince: old.StaleSince}
 	if old.HealthStatus != now.HealthStatus || old.SyncStatus != now.SyncStatus || old.SyncRevision != now.SyncRevision ||
+		!slices.Equal(old.SyncRevisions, now.SyncRevisions) ||
 		old.OperationStatePhase != now.OperationStatePhase || old.OperationStateStartedAt != now.OperationStateStartedAt {
 		return s
 	}
@@ -73,7 +74,7 @@ func (m *memory) search(now *merge.Row) merge.Search {
 
 // fromFeedback reports whether feedback alone decides about a type of condition.
 func fromFeedback(conditionType string) bool {
-	return slices.Contains(ownReasons, status.Reason(conditionType)) || slices.Contains(contract.ConditionTypes, conditionType)
+	return slices.Contains(ownReasons, status.Reason(conditionType)) || status.FromFeedback(conditionType)
 }
 
 var ownReasons = []status.Reason{status.ClusterUnreachable, status.ApplyFailed, status.ApplicationUnreadable}

@@ -217,6 +217,9 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	app := appOf(e.work)
 	current := e.work.Observe(on)
 	previous := status.Observation{Work: e.uid, Operation: e.operation, Revision: e.revision}
+	if e.row != nil {
+		previous.Revisions = e.row.SyncRevisions
+	}
 	if e.operation.Phase == "" && s.remembered != nil {
 		s.remembered.recall(app.Name(), &previous)
 		previous.Work = current.Work // the row that it is recalled from names cluster and work
@@ -225,7 +228,7 @@ func (e *entry) makeRow(on status.Cluster, s *set) *merge.Row {
 	e.uid, e.operation, e.revision = seen.Work, seen.Operation, seen.Revision
 
 	app.Reported = seen.Reported
-	app.Health, app.Sync, app.Revision = seen.Health, seen.Sync, seen.Revision
+	app.Health, app.Sync, app.Revision, app.Revisions = seen.Health, seen.Sync, seen.Revision, seen.Revisions
 	app.OperationPhase, app.OperationStartedAt, app.OperationMessage = seen.Operation.Phase, seen.Operation.StartedAt, seen.Operation.Message
 	for _, c := range seen.ReportConditions() {
 		app.Conditions = append(app.Conditions, v1alpha1.Condition(c))

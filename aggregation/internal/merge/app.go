@@ -17,6 +17,8 @@ type App struct {
 	// Reported: the managed cluster has said something about the Application.
 	Reported               bool
 	Health, Sync, Revision string
+	// Revisions are those of several sources.
+	Revisions []string
 	// OperationStartedAt is RFC 3339, or empty.
 	OperationPhase, OperationStartedAt, OperationMessage string
 	// Conditions came with the feedback, at most one of a type.

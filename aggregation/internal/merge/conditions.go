@@ -23,7 +23,7 @@ func conditions(a App, search []v1alpha1.Condition) []v1alpha1.Condition {
 		all = addType(all, v1alpha1.Condition{Type: status.OperationError, Message: a.OperationMessage})
 	}
 	for _, c := range search {
-		if a.Reported && slices.Contains(contract.ConditionTypes, c.Type) || c.Type == status.OperationError && contradictsOperationError(a) {
+		if a.Reported && status.FromFeedback(c.Type) || c.Type == status.OperationError && contradictsOperationError(a) {
 			continue
 		}
 		all = addType(all, c)

@@ -30,6 +30,7 @@ func NewRow(a App, search Search) *Row {
 		OperationStateStartedAt: a.OperationStartedAt,
 		OperationStatePhase:     a.OperationPhase,
 		SyncRevision:            a.Revision,
+		SyncRevisions:           a.Revisions,
 		App:                     a.Name(),
 		StaleSince:              search.StaleSince,
 		Conditions:              conditions(a, search.Conditions),
@@ -55,7 +56,8 @@ func (r *Row) Equal(o *Row) bool {
 		r.App == o.App && r.Cluster == o.Cluster &&
 		r.HealthStatus == o.HealthStatus && r.SyncStatus == o.SyncStatus &&
 		r.OperationStateStartedAt == o.OperationStateStartedAt && r.OperationStatePhase == o.OperationStatePhase &&
-		r.SyncRevision == o.SyncRevision && r.StaleSince == o.StaleSince && slices.Equal(r.Conditions, o.Conditions)
+		r.SyncRevision == o.SyncRevision && r.StaleSince == o.StaleSince &&
+		slices.Equal(r.SyncRevisions, o.SyncRevisions) && slices.Equal(r.Conditions, o.Conditions)
 }
 
 // Compare orders the rows of a report: by cluster, then by Application.

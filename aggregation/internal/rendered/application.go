@@ -72,8 +72,11 @@ func target(spec json.RawMessage) string {
 // that is pulled, within the same bounds.
 func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
 	var s struct {
-		Health         struct{ Status string }
-		Sync           struct{ Status, Revision string }
+		Health struct{ Status string }
+		Sync   struct {
+			Status, Revision string
+			Revisions        []string
+		}
 		OperationState struct{ Phase, StartedAt, Message string }
 		Conditions     []struct{ Type, Message string }
 	}
@@ -89,6 +92,9 @@ func read(raw json.RawMessage, rejected *contract.Rejected) contract.Feedback {
 	add(contract.FeedbackHealthStatus, s.Health.Status)
 	add(contract.FeedbackSyncStatus, s.Sync.Status)
 	add(contract.FeedbackSyncRevision, s.Sync.Revision)
+	for i, r := range s.Sync.Revisions[:min(len(s.Sync.Revisions), contract.MaxSources)] {
+		add(contract.FeedbackRevisions(i), r)
+	}
 	add(contract.FeedbackOperationPhase, s.OperationState.Phase)
 	add(contract.FeedbackOperationStartedAt, s.OperationState.StartedAt)
 	add(contract.FeedbackOperationMessage, s.OperationState.Message)

@@ -163,7 +163,7 @@ func (r *Rows) dropIfEmpty(c *cluster) {
 func (r *Rows) refresh(e *entry, touched map[types.NamespacedName]struct{}) {
 	a := e.application
 	seen := status.FillTransientGaps(e.seen, status.Rendered(a.uid, a.feedback, r.cluster(a.Cluster).state))
-	e.seen = status.Observation{Work: seen.Work, Operation: seen.Operation, Revision: seen.Revision}
+	e.seen = status.Observation{Work: seen.Work, Operation: seen.Operation, Revision: seen.Revision, Revisions: seen.Revisions}
 	row := rowOf(a, &seen)
 	if e.row != nil && e.row.Equal(row) {
 		return
@@ -177,7 +177,7 @@ func (r *Rows) refresh(e *entry, touched map[types.NamespacedName]struct{}) {
 func rowOf(a *Application, seen *status.Observation) *merge.Row {
 	app := merge.App{
 		HubNamespace: a.Namespace, HubName: a.Name, Cluster: a.Cluster, Work: contract.RenderedWorkName(a.Name, ""),
-		Reported: seen.Reported, Health: seen.Health, Sync: seen.Sync, Revision: seen.Revision,
+		Reported: seen.Reported, Health: seen.Health, Sync: seen.Sync, Revision: seen.Revision, Revisions: seen.Revisions,
 		OperationPhase: seen.Operation.Phase, OperationStartedAt: seen.Operation.StartedAt, OperationMessage: seen.Operation.Message,
 	}
 	for _, c := range seen.ReportConditions() {

@@ -172,4 +172,4 @@ func decode(body []byte) (o fields) {
 	return o
 }
 
-var feedback = contract.FeedbackPaths()
+var feedback = contract.FeedbackPaths(0)

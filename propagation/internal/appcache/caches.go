@@ -49,10 +49,25 @@ func trimMetadata(in any) (any, error) {
 func trimCluster(in any) (any, error) {
 	if cluster, ok := in.(*clusterv1.ManagedCluster); ok {
 		cluster.ManagedFields = nil
+		claim := PauseClaim(cluster)
 		rejected := status.TrimCluster(&cluster.Status)
+		if claim != "" {
+			cluster.Status.ClusterClaims = []clusterv1.ManagedClusterClaim{{Name: contract.PauseClaim, Value: strings.Clone(contract.Token(claim, &rejected))}}
+		}
 		countRejected(&rejected)
 	}
 	return in, nil
+}
+
+// PauseClaim returns the value of the claim by which a managed cluster pauses itself, "" for
+// none.
+func PauseClaim(cluster *clusterv1.ManagedCluster) string {
+	for _, claim := range cluster.Status.ClusterClaims {
+		if claim.Name == contract.PauseClaim {
+			return claim.Value
+		}
+	}
+	return ""
 }
 
 // NamespaceMetadata returns an empty Namespace to read metadata into.

@@ -252,7 +252,7 @@ func (f *gatherer) unowned(ctx context.Context, works []manifestcache.Cached) ([
 }
 
 // pauseOn returns what pauses an act on the ManifestWorks of an Application, which is nil
-// when it is gone, on a cluster: an annotation of one who may delay that, see
+// when it is gone, on a cluster: an annotation or claim of one who may delay that, see
 // [policy.MayDelay]. When the ManagedCluster is leaving nothing is paused.
 func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g guard.Group, name string, act policy.Act) (policy.Pause, error) {
 	var pauses []policy.Pause
@@ -264,7 +264,7 @@ func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g guard
 		if o.GetNamespace() != "" {
 			on = kind + " " + o.GetNamespace() + "/" + o.GetName()
 		}
-		pauses = append(pauses, policy.ParsePause(o.GetAnnotations()[contract.PausedAnnotation], on, f.now()))
+		pauses = append(pauses, policy.ParsePause(o.GetAnnotations()[contract.PausedAnnotation], "annotation "+contract.PausedAnnotation+" of "+on, f.now()))
 	}
 	cluster, err := getCluster(ctx, f.client, name)
 	switch {
@@ -274,6 +274,9 @@ func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g guard
 		return policy.Pause{}, nil
 	case cluster != nil:
 		add(policy.OnManagedCluster, cluster, "ManagedCluster")
+		if policy.MayDelay(policy.OnClusterClaim, act) {
+			pauses = append(pauses, policy.ParsePause(appcache.PauseClaim(cluster), "ClusterClaim "+contract.PauseClaim+" of cluster "+name, f.now()))
+		}
 	}
 	if app != nil {
 		add(policy.OnApplication, app, "Application")

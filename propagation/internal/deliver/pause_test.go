@@ -272,3 +272,58 @@ func TestBadPauseIsToldOf(t *testing.T) {
 		pause(t, o, "")
 	}
 }
+
+// A cluster's own ClusterClaim, which its agent copies into the ManagedCluster's status, keeps
+// deliveries to that cluster back and to no other, and neither a deletion nor a revocation.
+func TestPause_ofTheClusterItselfDelaysDeliveryOnly(t *testing.T) {
+	p := newPlace(t)
+	start(t)
+	app, deleted := p.deploy("guestbook"), p.deploy("deleted")
+	work := delivered(t, app, p.cluster)
+	delivered(t, deleted, p.cluster)
+	claim(t, p.cluster, "delivery")
+	testkit.Eventually(t, "the pause to be in force", func() error {
+		change(t, app, "first"+fmt.Sprint(serial.Add(1)))
+		if now := said(t, app)[policy.WarningCondition]; !strings.Contains(now, "by ClusterClaim "+contract.PauseClaim+" of cluster "+p.cluster) {
+			return fmt.Errorf("it says %q", now)
+		}
+		return nil
+	})
+	generation := works(t, app)[0].Generation
+	change(t, app, "last")
+
+	other := newCluster(t)
+	p.bind(p.cluster, other)
+	elsewhere := p.deploy("elsewhere", func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
+	delivered(t, elsewhere, other)
+	remove(t, deleted)
+	withdrawn(t, deleted)
+	if now := works(t, app)[0]; now.Generation != generation || now.UID != work.UID {
+		t.Fatalf("a paused ManifestWork was written: generation %d became %d", generation, now.Generation)
+	}
+
+	claim(t, p.cluster, "")
+	testkit.Eventually(t, "the last state", func() error {
+		if now := works(t, app)[0]; now.Generation != generation+1 || !strings.Contains(string(now.Spec.Workload.Manifests[len(now.Spec.Workload.Manifests)-1].Raw), `"path":"last"`) {
+			return fmt.Errorf("generation %d became %d", generation, now.Generation)
+		}
+		return nil
+	})
+	claim(t, p.cluster, "delivery until tomorrow")
+	change(t, app, "another")
+	says(t, app, policy.WarningCondition, "want delivery or sync")
+	p.bind(other)
+	withdrawn(t, app)
+}
+
+// claim has the managed cluster's agent report a pause, or none for "".
+func claim(t *testing.T, cluster, value string) {
+	t.Helper()
+	c := clusterObject(cluster)
+	testkit.EditStatus(t, hub.client, c, func(c *clusterv1.ManagedCluster) {
+		c.Status.ClusterClaims = []clusterv1.ManagedClusterClaim{{Name: "id.k8s.io", Value: cluster}}
+		if value != "" {
+			c.Status.ClusterClaims = append(c.Status.ClusterClaims, clusterv1.ManagedClusterClaim{Name: contract.PauseClaim, Value: value})
+		}
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -94,6 +95,7 @@ func clusterChanged() predicate.Predicate {
 			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() ||
 			contract.IsHub(e.ObjectOld.GetName(), e.ObjectOld.GetLabels()) != contract.IsHub(e.ObjectNew.GetName(), e.ObjectNew.GetLabels()) ||
 			e.ObjectOld.GetAnnotations()[contract.PausedAnnotation] != e.ObjectNew.GetAnnotations()[contract.PausedAnnotation] ||
+			appcache.PauseClaim(before) != appcache.PauseClaim(after) ||
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 	}}
 }

@@ -15,9 +15,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
@@ -140,14 +142,29 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 		}
 	}
 	if changed(contract.PausedAnnotation) {
-		rep.recordBadPause(budget.Reference(m), m)
+		rep.recordBadPause(budget.Reference(m), m.Annotations[contract.PausedAnnotation], annotated)
 	}
 }
 
+// Where a pause stands in what [reporter.recordBadPause] records.
+const (
+	annotated = "annotation " + contract.KeyPrefix
+	claimed   = "ClusterClaim " + contract.PauseClaim + " on the managed cluster: "
+)
+
 // recordBadPause records on an object that the value of its pause is invalid.
-func (rep *reporter) recordBadPause(ref *corev1.ObjectReference, o client.Object) {
-	if p := policy.ParsePause(o.GetAnnotations()[contract.PausedAnnotation], "", rep.now()); p.Problem != "" {
-		rep.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused until the value is corrected: annotation " + contract.KeyPrefix + p.Problem})
+func (rep *reporter) recordBadPause(ref *corev1.ObjectReference, value, where string) {
+	if p := policy.ParsePause(value, "", rep.now()); p.Problem != "" {
+		rep.recordOn(ref, policy.Message{Reason: policy.ReasonInvalidTarget, Text: "delivery is paused until the value is corrected: " + where + p.Problem})
+	}
+}
+
+// recordBadPausesOf records on a ManagedCluster that its annotation or claim is invalid.
+func (rep *reporter) recordBadPausesOf(o client.Object) {
+	ref := &corev1.ObjectReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "ManagedCluster", Name: o.GetName(), UID: o.GetUID()}
+	rep.recordBadPause(ref, o.GetAnnotations()[contract.PausedAnnotation], annotated)
+	if cluster, ok := o.(*clusterv1.ManagedCluster); ok {
+		rep.recordBadPause(ref, appcache.PauseClaim(cluster), claimed)
 	}
 }
 

@@ -48,7 +48,7 @@ func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) e
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(wa.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(wa.applicationsOf), builder.WithPredicates(wa.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			wa.recordBadPause(&corev1.ObjectReference{APIVersion: clusterv1.GroupVersion.String(), Kind: "ManagedCluster", Name: o.GetName(), UID: o.GetUID()}, o)
+			wa.recordBadPausesOf(o)
 			return append(wa.applications(ctx, applicationsByCluster, "", o.GetName()), wa.on(ctx, "", o.GetName())...)
 		}), builder.WithPredicates(clusterChanged())).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {

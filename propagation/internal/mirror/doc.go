@@ -36,6 +36,7 @@
 //
 // Argo CD's CRD wants phase, startedAt and operation in an operationState, and
 // status in sync; operation is written empty, since the feedback does not carry
-// it. reconciledAt is not mirrored: it changes every few minutes on every
-// Application, and no controller on the hub acts on it.
+// it. reconciledAt changes every few minutes on every Application: it goes with other changes,
+// and alone once for each operation, when it is after its end. Until then Argo CD's
+// notifications controller sends nothing (isAppSyncStatusRefreshed in v2.14 to v3.5).
 package mirror

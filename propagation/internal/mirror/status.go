@@ -19,17 +19,23 @@ import (
 // written is the part of a hub Application's status that this package writes
 // and reads back.
 type written struct {
-	Sync struct {
-		Revision string `json:"revision"`
-	} `json:"sync"`
+	Sync           revisions `json:"sync"`
+	ReconciledAt   string    `json:"reconciledAt"`
 	OperationState struct {
-		Phase      string `json:"phase"`
-		StartedAt  string `json:"startedAt"`
-		FinishedAt string `json:"finishedAt"`
-		Message    string `json:"message"`
+		Phase      string    `json:"phase"`
+		StartedAt  string    `json:"startedAt"`
+		FinishedAt string    `json:"finishedAt"`
+		Message    string    `json:"message"`
+		SyncResult revisions `json:"syncResult"`
 	} `json:"operationState"`
 	// status is the whole of it, for what others wrote there.
 	status json.RawMessage
+}
+
+// revisions is that of an Application's source, or those of several.
+type revisions struct {
+	Revision  string   `json:"revision"`
+	Revisions []string `json:"revisions"`
 }
 
 // statusPatch returns the merge patch that makes the Application's status say
@@ -44,13 +50,31 @@ func statusPatch(app *argocd.Application, observed status.Observation, source ty
 	observed = status.FillTransientGaps(previous(before, source), observed)
 	want := appstatus.Fields{
 		"health":         appstatus.Fields{"status": observed.Health, "message": orNothing(observed.HealthMessage)},
-		"sync":           appstatus.Fields{"status": observed.Sync, "revision": orNothing(observed.Revision)},
-		"operationState": operationState(before, observed.Operation),
+		"sync":           appstatus.Fields{"status": observed.Sync, "revision": orNothing(observed.Revision), "revisions": orNone(observed.Revisions)},
+		"operationState": operationState(before, &observed),
 	}
 	if err := conditions(want, app.Status, status.OwnsStatusCondition, observed.StatusConditions(), now); err != nil {
 		return nil, err
 	}
+	patch, err := appstatus.Patch(app.ResourceVersion, app.Status, want)
+	if err != nil || observed.Reason != "" || observed.ReconciledAt == "" || patch == nil && !comparedSince(before, observed) {
+		return patch, err
+	}
+	want["reconciledAt"] = observed.ReconciledAt
 	return appstatus.Patch(app.ResourceVersion, app.Status, want)
+}
+
+// comparedSince reports whether the managed cluster has compared since the last operation, and
+// the hub Application does not show it. Argo CD's notifications controller sends nothing about
+// a finished operation until then. Any other time of a comparison goes with the next change.
+func comparedSince(before written, observed status.Observation) bool {
+	finished, err := time.Parse(time.RFC3339, observed.Operation.FinishedAt)
+	if err != nil {
+		return false
+	}
+	shown, _ := time.Parse(time.RFC3339, before.ReconciledAt) // none is the zero time
+	now, err := time.Parse(time.RFC3339, observed.ReconciledAt)
+	return err == nil && shown.Before(finished) && !now.Before(finished)
 }
 
 // removeOwnedConditionsPatch takes this package's own conditions off an Application that is
@@ -113,7 +137,8 @@ func hasHealth(status json.RawMessage) bool {
 func previous(w written, source types.UID) status.Observation {
 	return status.Observation{
 		Work:     source,
-		Revision: w.Sync.Revision,
+		Revision: w.Sync.Revision, Revisions: w.Sync.Revisions,
+		OperationRevision: w.OperationState.SyncResult.Revision, OperationRevisions: w.OperationState.SyncResult.Revisions,
 		Operation: contract.OperationFeedback{
 			Phase:      w.OperationState.Phase,
 			StartedAt:  w.OperationState.StartedAt,
@@ -123,7 +148,8 @@ func previous(w written, source types.UID) status.Observation {
 	}
 }
 
-func operationState(before written, operation contract.OperationFeedback) any {
+func operationState(before written, observed *status.Observation) any {
+	operation := observed.Operation
 	if operation.Phase == "" {
 		return nil
 	}
@@ -148,6 +174,10 @@ func operationState(before written, operation contract.OperationFeedback) any {
 	}
 	state["operation"], state["startedAt"] = inner, operation.StartedAt
 	state["finishedAt"], state["message"] = orNothing(operation.FinishedAt), orNothing(operation.Message)
+	if observed.OperationRevision != "" || len(observed.OperationRevisions) > 0 {
+		// the CRD wants a revision, be it that of no source
+		state["syncResult"] = appstatus.Fields{"revision": observed.OperationRevision, "revisions": orNone(observed.OperationRevisions)}
+	}
 	return state
 }
 
@@ -157,6 +187,14 @@ func members(raw json.RawMessage) (m map[string]json.RawMessage) {
 		return nil
 	}
 	return m
+}
+
+// orNone is orNothing for a list.
+func orNone(list []string) any {
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 // orNothing removes a member rather than writing it empty.

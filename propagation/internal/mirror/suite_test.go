@@ -235,11 +235,18 @@ var healthy = []string{
 // hubStatus is the part of an Application's status that tests look at.
 type hubStatus struct {
 	Health struct{ Status, Message string }
-	Sync   struct{ Status, Revision string }
+	Sync   struct {
+		Status, Revision string
+		Revisions        []string
+	}
 
 	OperationState *struct {
 		Phase, StartedAt, FinishedAt, Message string
 		Operation                             *struct{}
+		SyncResult                            struct {
+			Revision  *string
+			Revisions []string
+		}
 	}
 	Conditions []struct {
 		Type, Message      string

@@ -51,7 +51,24 @@ var hubOnlyKeys = map[string]bool{
 // isHubOnly reports whether a label or annotation is not delivered. instanceLabel is the
 // label key that the hub's Argo CD is configured to track resources by.
 func isHubOnly(key, instanceLabel string) bool {
-	return hubOnlyKeys[key] || key == instanceLabel || strings.HasPrefix(key, argocd.NotifiedAnnotationPrefix)
+	if hubOnlyKeys[key] || key == instanceLabel {
+		return true
+	}
+	for _, prefix := range []string{argocd.NotifiedAnnotationPrefix, argocd.NotificationsKeyPrefix, contract.SubscribeAnnotationPrefix} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// subscribe adds the subscriptions to notifications of the managed cluster.
+func subscribe(delivered, onHub map[string]string) {
+	for key, value := range onHub {
+		if name, is := strings.CutPrefix(key, contract.SubscribeAnnotationPrefix); is {
+			delivered[argocd.SubscribeAnnotationPrefix+name] = value
+		}
+	}
 }
 
 // errNoSpec tells that an Application has nothing to deliver.
@@ -70,6 +87,7 @@ func applicationManifest(p Inputs, spec json.RawMessage) (json.RawMessage, error
 		labels[contract.ApplicationSetLabel] = "true"
 		annotations[contract.HostingAnnotation] = app.Namespace + "/" + appset
 	}
+	subscribe(annotations, app.Annotations)
 	if p.HasAgent {
 		labels[argocd.IgnoreSyncLabel] = "true"
 	}

@@ -105,8 +105,9 @@ func TestApplicationManifest(t *testing.T) {
 }
 
 // What the hub's Argo CD and its notifications controller write on the hub's objects is
-// about those. Delivered, it would make the copy part of an Application of the managed
-// cluster that has the same name as the hub's owner, and be pruned there.
+// about those, and what that subscribes to is the hub's. Tracking that is delivered would make
+// the copy part of an Application of the managed cluster that has the same name as the hub's
+// owner, and be pruned there.
 func TestManifestWork_leavesTheHubsTrackingBehind(t *testing.T) {
 	const key, owner = "example.com/argo-app", "platform"
 	labels := map[string]string{argocd.InstanceLabel: owner, key: owner, "team": "a"}
@@ -118,6 +119,10 @@ func TestManifestWork_leavesTheHubsTrackingBehind(t *testing.T) {
 		"notified.notifications.argoproj.io":         owner,
 		"notified.notifications.argoproj.io/on-sync": owner,
 		"argocd.argoproj.io/sync-wave":               "5",
+
+		"notifications.argoproj.io/subscribe.on-sync-failed.slack":      "hub",
+		"notifications.argoproj.io/subscriptions":                       "hub",
+		"apps.open-cluster-management.io/subscribe.on-sync-failed.mail": "cluster",
 	})
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Name: "team", Labels: labels}, Spec: json.RawMessage(`{}`)}
 	work, err := ManifestWork(Inputs{Application: app, Project: project, ProjectNamespace: "argocd", InstanceLabel: key})
@@ -126,7 +131,7 @@ func TestManifestWork_leavesTheHubsTrackingBehind(t *testing.T) {
 	}
 	for i, want := range []string{
 		`"metadata":{"labels":{"team":"a"},"name":"team","namespace":"argocd"}`,
-		`"metadata":{"annotations":{"argocd.argoproj.io/sync-wave":"5"},"labels":{"team":"a"},"name":"app","namespace":"team"}`,
+		`"metadata":{"annotations":{"argocd.argoproj.io/sync-wave":"5","notifications.argoproj.io/subscribe.on-sync-failed.mail":"cluster"},"labels":{"team":"a"},"name":"app","namespace":"team"}`,
 	} {
 		if got := string(work.Spec.Workload.Manifests[i].Raw); !strings.Contains(got, want) {
 			t.Errorf("manifest %d is %s, want %s in it", i, got, want)

@@ -67,6 +67,17 @@ func projectOf(spec json.RawMessage) string {
 	return s.Project
 }
 
+// sourcesOf returns how many entries spec.sources has: none for a single source.
+func sourcesOf(spec json.RawMessage) int {
+	var s struct {
+		Sources []json.RawMessage `json:"sources"`
+	}
+	if json.Unmarshal(spec, &s) != nil {
+		return 0 // such a spec is refused elsewhere
+	}
+	return len(s.Sources)
+}
+
 // ProjectNamespace returns where a project belongs on the managed cluster: beside
 // the Application when that goes to Argo CD's own namespace there (because it is in
 // Argo CD's on the hub, or because the user chose its namespace), else, for

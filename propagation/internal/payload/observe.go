@@ -38,7 +38,7 @@ func observe(work *workv1.ManifestWork, app *argocd.Application) error {
 	}
 	add(&work.Spec, manifest, workv1.ManifestConfigOption{
 		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: there.Namespace, Name: there.Name},
-		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(), contract.ObservedPaths()...)}},
+		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(sourcesOf(app.Spec)), contract.ObservedPaths()...)}},
 		UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly},
 		FeedbackScrapeType: workv1.FeedbackWatchType,
 	})

@@ -54,15 +54,17 @@ func Cascades(work *workv1.ManifestWork, e Ending) (finalizer string, known bool
 	return "", false
 }
 
-// askForFinalizers adds the feedback that [Cascades] reads.
-func askForFinalizers(spec *workv1.ManifestWorkSpec) {
+// askForFinalizers adds the feedback that [Cascades] reads to that of the manifest.
+func askForFinalizers(spec *workv1.ManifestWorkSpec, manifest json.RawMessage) {
+	var app deliveredApplication
+	_ = json.Unmarshal(manifest, &app) // it was encoded just now
 	for i := range spec.ManifestConfigs {
 		c := &spec.ManifestConfigs[i]
 		if c.ResourceIdentifier.Group != argocd.Group || c.ResourceIdentifier.Resource != argocd.ApplicationPlural {
 			continue
 		}
 		rules := slices.DeleteFunc(c.FeedbackRules, func(r workv1.FeedbackRule) bool { return r.Type == workv1.JSONPathsType })
-		c.FeedbackRules = append(rules, workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(), contract.EndingPaths()...)})
+		c.FeedbackRules = append(rules, workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(sourcesOf(app.Spec)), contract.EndingPaths()...)})
 	}
 }
 
@@ -97,7 +99,7 @@ func EndingOf(stored *workv1.ManifestWork, e Ending) (spec *workv1.ManifestWorkS
 			return nil, false, fmt.Errorf("delivered Application %s/%s: %w", id.Namespace, id.Name, err)
 		}
 		if e.keepsDeployed() {
-			askForFinalizers(spec)
+			askForFinalizers(spec, m.Raw)
 		}
 	}
 	return spec, same, nil

@@ -23,20 +23,20 @@ type Pause struct {
 	Word string
 	// Until is when it ends by itself, the zero time for never.
 	Until time.Time
-	// On names the object that has the annotation.
-	On string
+	// By names the annotation or claim, and the object that has it.
+	By string
 	// Problem says what is wrong with the value, which then counts as [PauseDelivery].
 	Problem string
 }
 
-// ParsePause reads the value of an annotation, "delivery" or "sync", optionally with
+// ParsePause reads the value of an annotation or claim, "delivery" or "sync", optionally with
 // " until <RFC 3339>". One whose time has passed is none.
-func ParsePause(value, on string, now time.Time) Pause {
+func ParsePause(value, by string, now time.Time) Pause {
 	fields := strings.Fields(value)
 	if len(fields) == 0 {
 		return Pause{}
 	}
-	p := Pause{Word: fields[0], On: on}
+	p := Pause{Word: fields[0], By: by}
 	good, passed := p.Word == PauseDelivery || p.Word == PauseSync, false
 	switch {
 	case len(fields) == 3 && fields[1] == "until":
@@ -47,7 +47,7 @@ func ParsePause(value, on string, now time.Time) Pause {
 		good = false
 	}
 	if !good {
-		return Pause{Word: PauseDelivery, On: on, Problem: fmt.Sprintf(
+		return Pause{Word: PauseDelivery, By: by, Problem: fmt.Sprintf(
 			`paused %.100q: want delivery or sync, optionally " until " and a time as 2026-11-21T12:00:00Z`, value)}
 	}
 	if passed {
@@ -80,11 +80,11 @@ func (p Pause) Left(now time.Time) time.Duration {
 // Decision is what is said of a paused Application for which something waits.
 func (p Pause) Decision(what string) Decision {
 	if p.Problem != "" {
-		return *refuseAsWarning(ReasonInvalidTarget, contract.DeliveryPaused+" by annotation %s of %s, whose value is invalid: %s", contract.PausedAnnotation, p.On, p.Problem)
+		return *refuseAsWarning(ReasonInvalidTarget, contract.DeliveryPaused+" by %s, whose value is invalid: %s", p.By, p.Problem)
 	}
 	until := ""
 	if !p.Until.IsZero() {
 		until = " until " + p.Until.Format(time.RFC3339)
 	}
-	return *refuseAsWarning(ReasonPaused, contract.DeliveryPaused+" (%s) by annotation %s of %s%s: %s", p.Word, contract.PausedAnnotation, p.On, until, what)
+	return *refuseAsWarning(ReasonPaused, contract.DeliveryPaused+" (%s) by %s%s: %s", p.Word, p.By, until, what)
 }

@@ -3,17 +3,18 @@
 
 package policy
 
-// Speaker is a kind of object on which annotations delay, keep or orphan what is delivered.
+// Speaker is a kind of object that says what delays, keeps or orphans what is delivered.
 type Speaker int
 
 // Speakers. Tenants write Applications and ApplicationSets, administrators Namespaces;
-// a ManagedCluster can be written by its own agent.
+// a ManagedCluster can be written by its own agent, a ClusterClaim by whoever has the cluster.
 const (
 	OnApplication Speaker = iota
 	OnApplicationSet
 	OnNamespace
 	OnHubNamespace // where propagation runs
 	OnManagedCluster
+	OnClusterClaim // made on the managed cluster
 )
 
 // Act is what propagation is about to do with a delivery.
@@ -36,9 +37,10 @@ var heeded = map[Speaker]map[Act]bool{
 	OnNamespace:      {Deliver: true, Withdraw: true, Revoke: true},
 	OnHubNamespace:   {Deliver: true, Withdraw: true, Revoke: true},
 	OnManagedCluster: {Deliver: true},
+	OnClusterClaim:   {Deliver: true},
 }
 
-// MayDelay reports whether an annotation of the speaker delays the act: a pause, a hold, or
+// MayDelay reports whether what the speaker says delays the act: a pause, a hold, or
 // a value that cannot be followed.
 func MayDelay(s Speaker, a Act) bool { return heeded[s][a] }
 

@@ -17,8 +17,9 @@ func TestMayDelay(t *testing.T) {
 		{OnNamespace, Deliver}: true, {OnNamespace, Withdraw}: true, {OnNamespace, Revoke}: true,
 		{OnHubNamespace, Deliver}: true, {OnHubNamespace, Withdraw}: true, {OnHubNamespace, Revoke}: true,
 		{OnManagedCluster, Deliver}: true, {OnManagedCluster, Withdraw}: false, {OnManagedCluster, Revoke}: false,
+		{OnClusterClaim, Deliver}: true, {OnClusterClaim, Withdraw}: false, {OnClusterClaim, Revoke}: false,
 	}
-	for s := OnApplication; s <= OnManagedCluster; s++ {
+	for s := OnApplication; s <= OnClusterClaim; s++ {
 		for a := Deliver; a <= Revoke; a++ {
 			may, listed := want[pair{s, a}]
 			if got := MayDelay(s, a); !listed || got != may {

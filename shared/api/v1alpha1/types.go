@@ -42,12 +42,13 @@ type AppSetStatuses struct {
 	Resources []ResourceRef `json:"resources,omitempty"`
 
 	// ClusterConditions is a list with one object for each Application, sorted by
-	// cluster. All their fields are strings, but for the last one:
+	// cluster. All their fields are strings, but for the lists:
 	// cluster: the managed cluster;
 	// app: "<hub namespace>/<hub name>/<cluster>/<ManifestWork name>";
 	// healthStatus: Healthy, Progressing, Degraded, Suspended, Missing or Unknown;
 	// syncStatus: Synced, OutOfSync or Unknown;
 	// syncRevision: the revision that it was compared with;
+	// syncRevisions: a list of those of several sources;
 	// operationStatePhase: Running, Terminating, Failed, Error or Succeeded;
 	// operationStateStartedAt: when the last operation started, as RFC 3339;
 	// staleSince: since when search has given no trustworthy answer, as RFC 3339;
@@ -96,6 +97,10 @@ type ClusterCondition struct {
 	// SyncRevision is the revision that the Application was compared with.
 	// +optional
 	SyncRevision string `json:"syncRevision,omitempty"`
+	// SyncRevisions are those of the first eight of several sources; there is no
+	// SyncRevision then.
+	// +optional
+	SyncRevisions []string `json:"syncRevisions,omitempty"`
 	// App is "<hub namespace>/<hub name>/<cluster>/<ManifestWork name>".
 	// +optional
 	App string `json:"app,omitempty"`

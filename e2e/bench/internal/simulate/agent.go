@@ -53,6 +53,7 @@ func WorkStatus(set, cluster string, generation int64, f Feedback) []byte {
 		value(contract.FeedbackOperationPhase, "Succeeded"), value(contract.FeedbackOperationStartedAt, began),
 		value(contract.FeedbackOperationFinishedAt, "2026-01-02T03:04:09Z"),
 		value(contract.FeedbackOperationMessage, "successfully synced (all tasks run)"), value(contract.FeedbackReconciledAt, "2026-01-02T03:05:06Z"),
+		value(contract.FeedbackOperationRevision, f.Revision),
 	}
 	if f.Request != "" {
 		values = append(values, value(contract.FeedbackRequest, f.Request))

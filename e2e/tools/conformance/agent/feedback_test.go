@@ -37,12 +37,15 @@ const long = 3000
 func TestAgentReadsEveryPath(t *testing.T) {
 	message := strings.Repeat("x", long)
 	cut := message[:contract.MaxMessage-len("…")] + "…"
+	digest := strings.Repeat("0123456789abcdef", 4)
 	cases := map[string]struct {
 		reason string
 		status string
-		want   contract.Feedback
-		silent bool
-		raw    *contract.Feedback // with RawFeedbackJsonString, where it differs
+		// sources is how many there are in spec.sources.
+		sources int
+		want    contract.Feedback
+		silent  bool
+		raw     *contract.Feedback // with RawFeedbackJsonString, where it differs
 	}{
 		"noStatus":     {reason: "an Application that Argo CD has not seen", status: ``, silent: true},
 		"emptyStatus":  {reason: "nothing in it is no error", status: `{}`, silent: true},
@@ -58,9 +61,46 @@ func TestAgentReadsEveryPath(t *testing.T) {
 				Operation: contract.OperationFeedback{Phase: "Succeeded", StartedAt: "2026-11-20T09:00:00Z", FinishedAt: "2026-11-20T09:01:00Z", Message: "ok"},
 			},
 		},
-		"multiSource": {
-			reason: "revisions is a list, revision is absent", status: `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revisions":["a","b"]}}`,
-			want: contract.Feedback{Health: "Healthy", Sync: "Synced"},
+		"severalSources": {
+			reason: "revisions is a list, revision is absent, and so is a list that Argo CD could not make", sources: 3,
+			status: `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revisions":["a","b","c"]},"operationState":{"syncResult":{"revision":""}}}`,
+			want:   contract.Feedback{Health: "Healthy", Sync: "Synced", Revisions: []string{"a", "b", "c"}},
+		},
+		"lessPathsThanSources": {
+			reason: "of more sources than are asked for the first count", sources: 1,
+			status: `{"sync":{"status":"Synced","revisions":["a","b"]},"operationState":{"syncResult":{"revision":"","revisions":["c","d"]}}}`,
+			want:   contract.Feedback{Sync: "Synced", Revisions: []string{"a"}, OperationRevisions: []string{"c"}},
+		},
+		"operationRevision": {
+			reason: "what the last operation synced may be another revision",
+			status: `{"sync":{"status":"OutOfSync","revision":"b"},"operationState":{"syncResult":{"revision":"a","resources":[]}}}`,
+			want:   contract.Feedback{Sync: "OutOfSync", Revision: "b", OperationRevision: "a"},
+		},
+		"oci": {
+			reason: "the revision of an OCI source is a digest, which comes whole",
+			status: `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"sha256:` + digest + `"},"sourceType":"Helm","operationState":{"syncResult":{"revision":"sha256:` + digest + `",
+				"source":{"repoURL":"oci://registry.example.com/charts/guestbook","targetRevision":"1.2.3","path":"."}}}}`,
+			want: contract.Feedback{Health: "Healthy", Sync: "Synced", Revision: "sha256:" + digest, OperationRevision: "sha256:" + digest},
+		},
+		"resources": {
+			reason: "the first with each problem, of one resource kind and name; a hook has a phase and no status",
+			status: `{"resources":[
+				{"kind":"Service","name":"well","status":"Synced","health":{"status":"Healthy"}},
+				{"kind":"Namespace","name":"no health","status":"Synced"},
+				{"kind":"Deployment","name":"a","status":"Synced","health":{"status":"Degraded"}},
+				{"kind":"StatefulSet","name":"b","status":"OutOfSync","health":{"status":"Degraded","message":"of b"}},
+				{"kind":"ConfigMap","name":"c","status":"OutOfSync"}],
+				"operationState":{"syncResult":{"revision":"r","resources":[
+				{"group":"","version":"v1","namespace":"n","kind":"Service","name":"d","status":"Synced","hookPhase":"Running","message":"m"},
+				{"group":"","version":"v1","namespace":"n","kind":"Job","name":"e","hookPhase":"Failed","hookType":"PreSync","message":"of e"},
+				{"group":"","version":"v1","namespace":"n","kind":"Secret","name":"f","status":"SyncFailed","hookPhase":"Failed","message":"of f"},
+				{"group":"","version":"v1","namespace":"n","kind":"Secret","name":"g","status":"SyncFailed","hookPhase":"Failed","message":"of g"}]}}}`,
+			want: contract.Feedback{OperationRevision: "r", Resources: []contract.Resource{
+				{Problem: contract.ResourceSyncFailed, Kind: "Secret", Name: "f", Message: "of f"},
+				{Problem: contract.ResourceHookFailed, Kind: "Job", Name: "e", Message: "of e"},
+				{Problem: contract.ResourceDegraded, Kind: "Deployment", Name: "a", Message: "of b"},
+				{Problem: contract.ResourceOutOfSync, Kind: "StatefulSet", Name: "b"},
+			}},
 		},
 		"conditions": {
 			reason: "each type once, others not at all",
@@ -93,7 +133,7 @@ func TestAgentReadsEveryPath(t *testing.T) {
 		}
 		for name, c := range cases {
 			t.Run(fmt.Sprintf("%s/gate=%t", name, gate), func(t *testing.T) {
-				values, err := read(t, c.status)
+				values, err := read(t, c.status, c.sources)
 				if err != nil {
 					t.Fatalf("%s: the agent says %v", c.reason, err)
 				}
@@ -109,20 +149,22 @@ func TestAgentReadsEveryPath(t *testing.T) {
 	}
 }
 
-// What the agent does stumble over costs that value and no other. Argo CD writes
-// neither: its CRD has no null conditions, and two long errors of one type are
-// too long only for an agent with the feature gate.
+// What the agent does stumble over costs that value and no other. Argo CD does not write
+// the first, which its CRD does not admit; two long errors of one type are too long only for
+// an agent with the feature gate; and a list is too short until Argo CD has compared with a
+// source that is new.
 func TestAgentStumbles(t *testing.T) {
 	if err := features.SpokeMutableFeatureGate.SetFromMap(map[string]bool{string(ocmfeature.RawFeedbackJsonString): true}); err != nil {
 		t.Fatal(err)
 	}
 	message := strings.Repeat("x", long)
 	for name, status := range map[string]string{
-		"nullList": `{"health":{"status":"Degraded"},"conditions":null}`,
-		"longList": `{"health":{"status":"Degraded"},"conditions":[{"type":"SyncError","message":"` + message + `"},{"type":"SyncError","message":"two"}]}`,
+		"nullList":  `{"health":{"status":"Degraded"},"conditions":null}`,
+		"longList":  `{"health":{"status":"Degraded"},"conditions":[{"type":"SyncError","message":"` + message + `"},{"type":"SyncError","message":"two"}]}`,
+		"shortList": `{"health":{"status":"Degraded"},"sync":{"revisions":["a","b"]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			values, err := read(t, status)
+			values, err := read(t, status, 3)
 			if err == nil {
 				t.Fatal("the agent does not stumble any more: the case and its comment can go")
 			}
@@ -183,7 +225,7 @@ func TestAgentReadsRequests(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, status string) ([]workv1.FeedbackValue, error) {
+func read(t *testing.T, status string, sources int) ([]workv1.FeedbackValue, error) {
 	t.Helper()
 	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
 	if status != "" {
@@ -193,7 +235,7 @@ func read(t *testing.T, status string) ([]workv1.FeedbackValue, error) {
 		}
 		object["status"] = s
 	}
-	rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: contract.FeedbackPaths()}
+	rule := workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: contract.FeedbackPaths(sources)}
 	return statusfeedback.NewStatusReader().GetValuesByRule(&unstructured.Unstructured{Object: object}, rule)
 }
 

@@ -1,0 +1,114 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// verdict is what the hub has of a field of the managed cluster's status.
+type verdict string
+
+const (
+	same      verdict = "="
+	different verdict = "≠"
+	lost      verdict = "–"
+)
+
+// compare returns the verdict about every field of the cluster's status. A field is a path
+// without indexes; it is the same when every value of it is.
+func compare(hub, cluster json.RawMessage) (map[string]verdict, error) {
+	there, err := flat(cluster)
+	if err != nil {
+		return nil, fmt.Errorf("status on the cluster: %w", err)
+	}
+	here, err := flat(hub)
+	if err != nil {
+		return nil, fmt.Errorf("status on the hub: %w", err)
+	}
+	fields := map[string]verdict{}
+	for path, value := range there {
+		field, v := index.ReplaceAllString(path, "[]"), same
+		if is, found := here[path]; !found {
+			v = lost
+		} else if is != value {
+			v = different
+		}
+		if before, known := fields[field]; known && before != v {
+			v = different // some of its values are there
+		}
+		fields[field] = v
+	}
+	return fields, nil
+}
+
+var index = regexp.MustCompile(`\[[^\]]*\]`)
+
+// flat returns every scalar of a status by its path. Entries of conditions go by their type.
+func flat(raw json.RawMessage) (map[string]string, error) {
+	var value any
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &value); err != nil {
+			return nil, err
+		}
+	}
+	leaves := map[string]string{}
+	walk(value, "", leaves)
+	return leaves, nil
+}
+
+func walk(value any, path string, leaves map[string]string) {
+	switch value := value.(type) {
+	case nil:
+	case map[string]any:
+		for name, member := range value {
+			walk(member, strings.TrimPrefix(path+"."+name, "."), leaves)
+		}
+	case []any:
+		for i, entry := range value {
+			at := fmt.Sprint(i)
+			if object, is := entry.(map[string]any); is && path == "conditions" {
+				at = fmt.Sprint(object["type"])
+			}
+			walk(entry, path+"["+at+"]", leaves)
+		}
+	default:
+		leaves[path] = fmt.Sprint(value)
+	}
+}
+
+// table is the Markdown table of the verdicts: a row for each field, a column for each shape.
+// Fields whose verdicts are all the same are in one row of their parent.
+func table(names []string, verdicts map[string]map[string]verdict) string {
+	fields := map[string]bool{}
+	for _, of := range verdicts {
+		for field := range of {
+			fields[field] = true
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| field of `status` | " + strings.Join(names, " | ") + " |\n|---|" + strings.Repeat("---|", len(names)) + "\n")
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		b.WriteString("| `" + field + "` |")
+		for _, name := range names {
+			b.WriteString(" " + string(verdicts[name][field]) + " |")
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// count returns how many fields have each verdict.
+func count(of map[string]verdict) map[verdict]int {
+	counts := map[verdict]int{}
+	for _, v := range of {
+		counts[v]++
+	}
+	return counts
+}

@@ -1,0 +1,144 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package mirror
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// The revisions of several sources, and what the last operation synced, are on the hub as on
+// the managed cluster; the ApplicationSet controller goes by the former. They go with the
+// sources.
+func TestRevisionsReachTheApplication(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster)
+	work := f.work(app, cluster)
+	operation := []string{"operationStatePhase", "Succeeded", "operationStateStartedAt", "2036-11-20T09:30:00Z"}
+
+	report(t, work, slices.Concat(operation, []string{
+		"healthStatus", "Healthy", "syncStatus", "Synced", "syncRevisions0", "a", "syncRevisions1", "b",
+		"operationStateSyncRevisions0", "a", "operationStateSyncRevisions1", "before",
+	})...)
+	s := says(t, app, "Healthy/Synced@ Succeeded")
+	if result := s.OperationState.SyncResult; !slices.Equal(s.Sync.Revisions, []string{"a", "b"}) ||
+		!slices.Equal(result.Revisions, []string{"a", "before"}) || result.Revision == nil || *result.Revision != "" {
+		t.Errorf("status is %+v", s)
+	}
+
+	report(t, work, slices.Concat(operation, []string{"healthStatus", "Healthy", "syncStatus", "Unknown"})...)
+	if s = says(t, app, "Unknown/Unknown@ Succeeded"); !slices.Equal(s.Sync.Revisions, []string{"a", "b"}) {
+		t.Errorf("a comparison that failed took the revisions: %+v", s)
+	}
+
+	report(t, work, slices.Concat(healthy, []string{"operationStateSyncRevision", "before"})...)
+	s = says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+	if result := s.OperationState.SyncResult; len(s.Sync.Revisions) > 0 || len(result.Revisions) > 0 || *result.Revision != "before" {
+		t.Errorf("status is %+v", s)
+	}
+}
+
+// The first resource that keeps an Application from being Synced and Healthy is named for as
+// long as it does.
+func TestFirstResourceIsNamed(t *testing.T) {
+	f := newFleet(t)
+	start(t, Options{}, nil)
+	cluster := f.cluster().Name
+	app := f.app("guestbook", cluster)
+	work := f.work(app, cluster)
+	report(t, work, "healthStatus", "Degraded", "syncStatus", "Synced", "syncRevision", "r",
+		"resourceDegradedKind", "Deployment", "resourceDegradedName", "ui", "resourceDegradedMessage", "no such image")
+	s := says(t, app, "Degraded/Synced@r DegradedResourceWarning")
+	if m := s.Conditions[0].Message; m != "Deployment ui: no such image" {
+		t.Errorf("the condition is %q", m)
+	}
+	report(t, work, healthy...)
+	says(t, app, "Healthy/Synced@53e28ff2 Succeeded")
+}
+
+// When the managed cluster last compared costs no write of its own but the first after an
+// operation, without which Argo CD's notifications controller sends nothing of it on the hub.
+func TestStatusPatch_saysWhenItWasCompared(t *testing.T) {
+	observed := status.Observation{
+		Health: argocd.HealthHealthy, Sync: argocd.SyncSynced, Revision: "a", Reported: true, ReconciledAt: "2036-11-20T09:00:00Z",
+		Operation: contract.OperationFeedback{Phase: argocd.OperationSucceeded, StartedAt: "2036-11-20T09:30:00Z", FinishedAt: "2036-11-20T09:31:00Z"},
+	}
+	app := &argocd.Application{}
+	for _, step := range []struct{ reason, at, revision, want string }{
+		{reason: "the first status has it", at: "2036-11-20T09:00:00Z", revision: "a", want: "2036-11-20T09:00:00Z"},
+		{reason: "not before the end of the operation", at: "2036-11-20T09:30:59Z", revision: "a"},
+		{reason: "after its end", at: "2036-11-20T09:31:00Z", revision: "a", want: "2036-11-20T09:31:00Z"},
+		{reason: "not again", at: "2036-11-20T09:35:00Z", revision: "a"},
+		{reason: "with another change", at: "2036-11-20T09:39:00Z", revision: "b", want: "2036-11-20T09:39:00Z"},
+	} {
+		observed.ReconciledAt, observed.Revision = step.at, step.revision
+		patch, err := statusPatch(app, observed, "", time.Now())
+		if err != nil || (patch != nil) != (step.want != "") {
+			t.Fatalf("%s: %s, %v", step.reason, patch, err)
+		}
+		if patch == nil {
+			continue
+		}
+		var sent struct {
+			Status struct{ ReconciledAt string }
+		}
+		decode(t, patch, &sent)
+		if sent.Status.ReconciledAt != step.want {
+			t.Errorf("%s: %s, want %q", step.reason, patch, step.want)
+		}
+		whole, err := statusPatch(&argocd.Application{}, observed, "", time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var written struct{ Status json.RawMessage }
+		decode(t, whole, &written)
+		app.Status = written.Status
+	}
+	observed.Reason, observed.ReconciledAt, observed.Sync = status.ChangePending, "2036-11-20T10:00:00Z", argocd.SyncOutOfSync
+	if patch, err := statusPatch(app, observed, "", time.Now()); err != nil || strings.Contains(string(patch), "reconciledAt") {
+		t.Errorf("what the hub says by itself was compared by nobody: %s, %v", patch, err)
+	}
+}
+
+// What is written is what is wanted when it comes back through the cache, which leaves parts of
+// a large status out: else every look would write again.
+func TestStatusPatch_isNothingOnceWritten(t *testing.T) {
+	long := contract.Condition{Type: "SyncError", Message: strings.Repeat("x", contract.MaxMessage)}
+	operation := contract.OperationFeedback{Phase: argocd.OperationSucceeded, StartedAt: "2036-11-20T09:30:00Z"}
+	for name, observed := range map[string]status.Observation{
+		"oneSource":      {Revision: "a", Operation: operation, OperationRevision: "a"},
+		"large":          {Revision: "a", Operation: operation, OperationRevision: "b", Conditions: []contract.Condition{long}},
+		"severalSources": {Revisions: []string{"a", "b"}, Operation: operation, OperationRevisions: []string{"a", "c"}, Conditions: []contract.Condition{long}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			observed.Health, observed.Sync, observed.Reported = argocd.HealthHealthy, argocd.SyncSynced, true
+			app := &argocd.Application{}
+			app.Labels = map[string]string{contract.PullLabel: "true"}
+			app.Annotations = map[string]string{contract.ClusterAnnotation: "cluster1"}
+			patch, err := statusPatch(app, observed, "", time.Now())
+			if err != nil || patch == nil {
+				t.Fatalf("%s, %v", patch, err)
+			}
+			var written struct{ Status json.RawMessage }
+			decode(t, patch, &written) // of nothing a patch is the whole
+			app.Status = written.Status
+			if _, err := manifestcache.TrimApplication(1 << 20)(app); err != nil {
+				t.Fatal(err)
+			}
+			if patch, err = statusPatch(app, observed, "", time.Now()); err != nil || patch != nil {
+				t.Errorf("it would be written again: %s, %v", patch, err)
+			}
+		})
+	}
+}
