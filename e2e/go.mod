@@ -8,6 +8,7 @@ replace open-cluster-management.io/multicluster-integrations/shared => ../shared
 
 require (
 	github.com/99designs/gqlgen v0.17.81
+	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/vektah/gqlparser/v2 v2.5.30
 	golang.org/x/sync v0.23.0
 	golang.org/x/tools v0.49.0
@@ -31,6 +32,7 @@ require (
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
+	github.com/yuin/gopher-lua v1.1.1 // indirect
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect

@@ -226,7 +226,7 @@ func (p *product) profile(ctx context.Context, binary, phase string, seconds int
 }
 
 // servers are the processes below the product, by what the costs call them.
-var servers = map[string]string{apiServer: "hub-apiserver", "etcd": "backing"}
+var servers = map[string]string{apiServer: "hub-apiserver", "etcd": "etcd"}
 
 // serverUsages reads what the API server and etcd have used.
 func (p *product) serverUsages() (map[string]process.Usage, error) {
