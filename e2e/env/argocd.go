@@ -86,7 +86,7 @@ func (f *Fleet) serveRepository(ctx context.Context) error {
 		return err
 	}
 	f.gitProxy = "http://" + local(port)
-	return startGitFront(f.ctx, port, certificate, repositories)
+	return startGitFront(f.ctx, port, certificate, repositories) //nolint:contextcheck // it is served until the fleet ends
 }
 
 // startApplications starts Argo CD's application controller of a managed cluster,
