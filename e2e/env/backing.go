@@ -19,17 +19,19 @@ import (
 // startBacking starts what is behind the real parts: one etcd for every API server and, for a whole
 // fleet, a Redis for each Argo CD. Nothing in it is durable.
 func (f *Fleet) startBacking(ctx context.Context) error {
-	if err := f.startEtcd(ctx); err != nil || f.options.HubOnly {
+	var err error
+	if f.etcd, err = f.startEtcd(ctx); err != nil || f.options.HubOnly {
 		return err
 	}
-	var err error
 	if f.Git, err = newRepository(ctx, f.path("git")); err != nil {
 		return err
 	}
 	for range len(f.Managed) + len(f.generations()) {
-		if err := f.startRedis(); err != nil {
+		address, err := f.startRedis()
+		if err != nil {
 			return err
 		}
+		f.redis = append(f.redis, address)
 	}
 	return nil
 }
@@ -37,41 +39,39 @@ func (f *Fleet) startBacking(ctx context.Context) error {
 // startEtcd starts an etcd that every API server shares, each with a prefix of its own. It does not sync to
 // disk, holds more than its default of 2 GiB, which is small for a benchmark, and does not wait for an
 // election that a lone member cannot lose.
-func (f *Fleet) startEtcd(ctx context.Context) error {
+func (ps *processes) startEtcd(ctx context.Context) (url string, err error) {
 	binary, err := part("etcd")
 	if err != nil {
-		return err
+		return "", err
 	}
-	ports, err := f.takePorts(2)
+	ports, err := ps.takePorts(2)
 	if err != nil {
-		return err
+		return "", err
 	}
 	client, peer := "http://"+local(ports[0]), "http://"+local(ports[1])
-	p, err := f.run(ctx, command{name: "etcd", args: []string{
-		binary, "--data-dir=" + f.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+	p, err := ps.run(ctx, command{name: "etcd", args: []string{
+		binary, "--data-dir=" + ps.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
 		"--unsafe-no-fsync", fmt.Sprintf("--quota-backend-bytes=%d", 8<<30), "--heartbeat-interval=10", "--election-timeout=100", "--log-level=error",
 	}})
 	if err != nil {
-		return err
+		return "", err
 	}
-	f.etcd = client
-	return p.awaitHTTP(ctx, client+"/health")
+	return client, p.awaitHTTP(ctx, client+"/health")
 }
 
 // startRedis starts a Redis in this program. Its keys expire by the clock: miniredis stands still by
 // itself, and Argo CD would believe a cached revision for ever.
-func (f *Fleet) startRedis() error {
-	port, err := f.port()
+func (ps *processes) startRedis() (address string, err error) {
+	port, err := ps.port()
 	if err != nil {
-		return err
+		return "", err
 	}
 	server := miniredis.NewMiniRedis()
 	if err := server.StartAddr(local(port)); err != nil {
-		return fmt.Errorf("start Redis on %s: %w", local(port), err)
+		return "", fmt.Errorf("start Redis on %s: %w", local(port), err)
 	}
-	f.redis = append(f.redis, server.Addr())
-	f.workers.Go(func() {
+	ps.workers.Go(func() {
 		defer server.Close()
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()
@@ -79,12 +79,12 @@ func (f *Fleet) startRedis() error {
 			select {
 			case <-tick.C:
 				server.FastForward(time.Second)
-			case <-f.ctx.Done():
+			case <-ps.ctx.Done():
 				return
 			}
 		}
 	})
-	return nil
+	return server.Addr(), nil
 }
 
 // gitServer serves every repository below root for reading, by git's own http-backend from wherever this
