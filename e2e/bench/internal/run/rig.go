@@ -75,7 +75,7 @@ func (b *bench) start(ctx context.Context) error {
 		return err
 	}
 	b.fleet = fleet
-	b.audit = audit.Follow(ctx, log)
+	b.audit = audit.Open(log)
 	if b.hub, err = hub.New(fleet.Hub.Config); err != nil {
 		return err
 	}
@@ -95,6 +95,9 @@ func (b *bench) close() error {
 	var errs []error
 	if b.search != nil {
 		errs = append(errs, b.search.Close())
+	}
+	if b.audit != nil {
+		errs = append(errs, b.audit.Close())
 	}
 	if b.fleet != nil {
 		errs = append(errs, b.fleet.Stop())
