@@ -5,6 +5,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -99,19 +100,31 @@ func (p *product) ready(ctx context.Context, name string) error {
 }
 
 func get(ctx context.Context, url string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	response, err := client.Do(request)
+	response, err := authorized(client, r, "")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", url, response.Status)
-	}
 	return io.ReadAll(response.Body)
+}
+
+// authorized sends a request with a token, "" for none. An answer that is not 200 is an error.
+func authorized(by *http.Client, r *http.Request, token string) (*http.Response, error) {
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := by.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("%s: %s", r.URL, response.Status), response.Body.Close())
+	}
+	return response, nil
 }
 
 // usage reads what a binary has used.
