@@ -66,7 +66,7 @@ func (f *Fleet) start(ctx context.Context) error {
 			return fmt.Errorf("serve %s: %w", RepositoryURL, err)
 		}
 	}
-	f.progress("etcd, Redis and git are up")
+	f.progress("etcd is up")
 	hubOpen := make(chan struct{})
 	stages := []stage{func(ctx context.Context) error { return f.startHub(ctx, hubOpen) }}
 	for g, server := range f.repoServers {
