@@ -129,7 +129,7 @@ func takeOver(ctx context.Context, b *bench, pairs []*pair) error {
 		return err
 	}
 	for _, p := range pairs {
-		p.took = append(p.took, watch.times(p.place)...)
+		p.took = append(p.took, round(watch.times(p.place)[0]))
 		all, err := b.audit.Since(mark, func(e *audit.Entry) bool { return e.Account == p.name && write(e) })
 		if err != nil {
 			return err
