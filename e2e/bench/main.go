@@ -6,7 +6,7 @@
 //
 //	bench -size quick|standard|large|xlarge [-out folder]
 //
-// It prints a table and writes it as JSON, with plots, to the folder. A figure
+// It prints a table and writes it as JSON to the folder. A figure
 // that misses its target is no failure of the run: the status is 0 when it ran.
 // With -gate it is one, for ratios and counts, which mean the same on every machine, and
 // for what is worse than in the committed results beyond the noise of repeated runs.
@@ -44,13 +44,10 @@ func main() {
 func bench(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	name := flags.String("size", "quick", "quick, standard, large or xlarge (24 GiB of memory)")
-	clusters := flags.Int("clusters", 0, "another number of clusters than the size's")
-	sets := flags.Int("sets", 0, "another number of ApplicationSets than the size's")
 	only := flags.String("only", "", "phases to run once the fleet is there, such as latency,trickle,lone; empty: all")
-	out := flags.String("out", filepath.Join(testkit.Root(), "bin", "bench"), "folder for the results and plots")
+	out := flags.String("out", filepath.Join(testkit.Root(), "bin", "bench"), "folder for the results")
 	committed := flags.String("committed", filepath.Join(testkit.Root(), "e2e", "bench", "results"), "folder of the results to compare with; empty: none")
 	gate := flags.Bool("gate", false, "fail when a ratio or a count misses its target or, beyond the noise, the committed results")
-	profiles := flags.String("profiles", "", "folder for CPU profiles of the binaries; empty: none")
 	if err := flags.Parse(arguments); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
@@ -61,13 +58,8 @@ func bench(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	for _, folder := range []string{*out, *profiles} {
-		if folder == "" {
-			continue
-		}
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return err
-		}
+	if err := os.MkdirAll(*out, 0o755); err != nil {
+		return err
 	}
 	var phases []string
 	if *only != "" {
@@ -75,7 +67,7 @@ func bench(ctx context.Context, arguments []string) error {
 		*committed = "" // which is of all phases
 	}
 	commit := revision(ctx)
-	results, err := run.Run(ctx, run.Options{Size: size.With(*clusters, *sets), Only: phases, Profiles: *profiles, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
+	results, err := run.Run(ctx, run.Options{Size: size, Only: phases, Progress: func(line string) { fmt.Fprintln(os.Stderr, line) }})
 	if results == nil || len(results.Rows) == 0 {
 		return err
 	}
@@ -125,22 +117,15 @@ func compare(folder string, r *figure.Results) (int, error) {
 	return len(figure.Worse(before, r)), nil
 }
 
-// write writes the results and their plots.
+// write writes the results to a folder.
 func write(folder string, r *figure.Results) error {
-	contents := map[string]func(*figure.Results) ([]byte, error){
-		".json": (*figure.Results).JSON, "-latency.svg": plotLatency, "-cost.svg": plotCosts,
+	data, err := r.JSON()
+	if err != nil {
+		return err
 	}
-	errs := make([]error, 0, len(contents))
-	for name, content := range contents {
-		path := filepath.Join(folder, r.Size+name)
-		data, err := content(r)
-		if err == nil {
-			err = os.WriteFile(path, data, 0o644)
-		}
-		errs = append(errs, err)
-		fmt.Println(path)
-	}
-	return errors.Join(errs...)
+	path := filepath.Join(folder, r.Size+".json")
+	fmt.Println(path)
+	return os.WriteFile(path, data, 0o644)
 }
 
 // revision names the commit of the checkout, with a mark when the product's

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,6 +27,8 @@ func main() {
 	rendered := flag.Bool("rendered", false, "run the scenario of rendered mode, in which the managed clusters have no Argo CD")
 	gitops := flag.Bool("gitopscluster", false, "register the clusters by GitOpsClusters, which select them by Placement")
 	flag.Parse()
+	log.SetFlags(0)
+	log.SetOutput(os.Stdout)
 	if *mixed && *rendered || *rendered && *gitops {
 		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster: choose one")
 		os.Exit(2)
@@ -40,15 +43,15 @@ func main() {
 }
 
 func run(ctx context.Context, keep, mixed bool, options env.Options) (err error) {
-	screen := newScreen(os.Stdout)
-	options.Progress, options.Page = screen.print, true
-	screen.print("Starting the fleet: a hub, two managed clusters, Open Cluster Management, Argo CD.")
+	say := func(text string) { log.Println(text) } // safe for concurrent use
+	options.Progress, options.Page = say, true
+	say("Starting the fleet: a hub, two managed clusters, Open Cluster Management, Argo CD.")
 	if options.Rendered {
-		screen.print("The hub's own Argo CD renders; the managed clusters have none.")
+		say("The hub's own Argo CD renders; the managed clusters have none.")
 	}
 	if mixed {
 		options.Old = []string{"cluster2"}
-		screen.print("The hub and cluster1 run the newest parts, cluster2 the oldest supported ones.")
+		say("The hub and cluster1 run the newest parts, cluster2 the oldest supported ones.")
 	}
 	if err := env.Build(ctx); err != nil {
 		return err
@@ -57,13 +60,13 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) (err error)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end(ctx, fleet, err, screen)) }()
+	defer func() { err = errors.Join(err, end(ctx, fleet, err, say)) }()
 	look, err := page(ctx, fleet)
 	if err != nil {
 		return err
 	}
-	screen.print(look)
-	if err := runScenario(ctx, fleet, screen); err != nil {
+	say(look)
+	if err := runScenario(ctx, fleet, say); err != nil {
 		return err
 	}
 	if !keep {
@@ -72,13 +75,13 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) (err error)
 	if look, err = page(ctx, fleet); err != nil { // the first token has aged
 		return err
 	}
-	screen.print(invitation(fleet) + look)
+	say(invitation(fleet) + look)
 	<-ctx.Done()
 	return nil
 }
 
-// runScenario runs the scenario with a table of the Applications beside it.
-func runScenario(ctx context.Context, fleet *env.Fleet, screen *screen) error {
+// runScenario runs the scenario, with a line for every change of an Application.
+func runScenario(ctx context.Context, fleet *env.Fleet, say func(string)) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	view, err := scenario.Watch(watching, fleet)
@@ -88,35 +91,35 @@ func runScenario(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		follow(watching, view, screen)
+		follow(watching, view, say)
 	}()
-	defer func() { cancel(); <-following; screen.release() }()
+	defer func() { cancel(); <-following }()
 
 	var s interface {
 		Steps() []scenario.Step
 		Latencies() []scenario.Latency
-	} = scenario.New(fleet, view, screen.print)
+	} = scenario.New(fleet, view, say)
 	if fleet.Rendered() {
-		s = scenario.NewRendered(fleet, view, screen.print)
+		s = scenario.NewRendered(fleet, view, say)
 	}
 	began := time.Now()
 	for i, step := range s.Steps() {
-		screen.print(fmt.Sprintf("\n[%d/%d] %s", i+1, len(s.Steps()), step.Title))
+		say(fmt.Sprintf("\n[%d/%d] %s", i+1, len(s.Steps()), step.Title))
 		if err := step.Run(ctx); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
-	screen.print(measured(s.Latencies()))
-	screen.print(fmt.Sprintf("All steps succeeded, in %s.", time.Since(began).Round(100*time.Millisecond)))
+	say(measured(s.Latencies()))
+	say(fmt.Sprintf("All steps succeeded, in %s.", time.Since(began).Round(100*time.Millisecond)))
 	return nil
 }
 
 // end stops the fleet. After a failure, and not after a Ctrl-C, it keeps the logs
 // and says where.
-func end(ctx context.Context, fleet *env.Fleet, failure error, screen *screen) error {
+func end(ctx context.Context, fleet *env.Fleet, failure error, say func(string)) error {
 	if failure != nil && ctx.Err() == nil {
 		if kept, err := fleet.KeepLogs(); err == nil {
-			screen.print("The logs are in " + kept)
+			say("The logs are in " + kept)
 		}
 	}
 	return fleet.Stop()

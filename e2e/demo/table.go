@@ -15,57 +15,36 @@ import (
 )
 
 const (
-	// redraw is how often the ages in the table move on.
-	redraw = 500 * time.Millisecond
-	// redrawGap bounds how often changes redraw it.
-	redrawGap = 50 * time.Millisecond
-	rowFormat = "  %-20s %-9s %-10s %-12s %-9s %-5s %s"
-	// messageLength is how much of a message a line shows without a terminal.
+	// gap bounds how often changes are looked at.
+	gap = 50 * time.Millisecond
+	// messageLength is how much of a message a line shows.
 	messageLength = 160
 )
 
-// follow shows the hub's Applications until ctx ends: as a table on a terminal,
-// otherwise as one line per change.
-func follow(ctx context.Context, view *scenario.View, screen *screen) {
-	rows := map[string]*row{}
-	tick := time.NewTicker(redraw)
-	defer tick.Stop()
-	for {
+// follow prints a line for every change of a hub Application until ctx ends.
+func follow(ctx context.Context, view *scenario.View, print func(string)) {
+	rows := map[string]string{}
+	for ctx.Err() == nil {
 		changed := view.Changed()
-		applications := view.Applications("hub")
-		lines := update(rows, applications, time.Now())
-		if screen.terminal {
-			screen.show(table(rows, applications, time.Now()))
-		} else {
-			for _, line := range lines {
-				screen.print(line)
-			}
+		for _, line := range update(rows, view.Applications("hub")) {
+			print(line)
 		}
 		select {
 		case <-ctx.Done():
-			return
-		case <-tick.C:
 		case <-changed:
-			clock.Sleep(ctx, redrawGap)
+			clock.Sleep(ctx, gap)
 		}
 	}
 }
 
-// row remembers when an Application last looked different.
-type row struct {
-	text string
-	at   time.Time
-}
-
-// update takes the Applications into rows and returns a line for every change.
-func update(rows map[string]*row, applications []scenario.Application, now time.Time) []string {
+// update takes the Applications into rows, by name, and returns a line for every change.
+func update(rows map[string]string, applications []scenario.Application) []string {
 	var lines []string
 	seen := map[string]bool{}
 	for _, a := range applications {
 		seen[a.Name] = true
-		text := line(a, "")
-		if r := rows[a.Name]; r == nil || r.text != text {
-			rows[a.Name] = &row{text: text, at: now}
+		if text := line(a); rows[a.Name] != text {
+			rows[a.Name] = text
 			lines = append(lines, text)
 		}
 	}
@@ -78,7 +57,7 @@ func update(rows map[string]*row, applications []scenario.Application, now time.
 	return lines
 }
 
-func line(a scenario.Application, age string) string {
+func line(a scenario.Application) string {
 	health := cmp.Or(a.Health, "-")
 	if a.Deleting {
 		health = "(deleting)"
@@ -87,15 +66,6 @@ func line(a scenario.Application, age string) string {
 	if len(message) > messageLength {
 		message = message[:messageLength] + "..."
 	}
-	return strings.TrimRight(fmt.Sprintf(rowFormat, a.Name, a.Target, cmp.Or(a.Sync, "-"), health, cmp.Or(scenario.Short(a.Revision), "-"), age, message), " ")
-}
-
-// table returns the block of the terminal: a heading and a row per Application.
-func table(rows map[string]*row, applications []scenario.Application, now time.Time) []string {
-	lines := make([]string, 0, 2+len(applications))
-	lines = append(lines, "", fmt.Sprintf(rowFormat, "APPLICATION", "CLUSTER", "SYNC", "HEALTH", "REVISION", "AGE", "MESSAGE"))
-	for _, a := range applications {
-		lines = append(lines, line(a, fmt.Sprintf("%ds", int(now.Sub(rows[a.Name].at).Seconds()))))
-	}
-	return lines
+	return strings.TrimRight(fmt.Sprintf("  %-20s %-9s %-10s %-12s %-9s %s",
+		a.Name, a.Target, cmp.Or(a.Sync, "-"), health, cmp.Or(scenario.Short(a.Revision), "-"), message), " ")
 }

@@ -47,10 +47,10 @@ type running struct {
 // differs: ports, folder, kubeconfig and the namespace of the lease.
 func start(t *testing.T) []running {
 	t.Helper()
-	bin, reports := buildBinaries(t), t.TempDir()
+	reports := t.TempDir()
 	// Search decides about its callers by asking the hub, so resourcesync's one right
 	// there is proved by an answer.
-	service, err := search.Start(t.Context(), search.Options{Hub: hub, Source: bareClusters{"cluster1", "cluster2"}, TokenCache: time.Second})
+	service, err := search.Start(t.Context(), search.Options{Dir: t.TempDir(), Hub: hub, Source: bareClusters{"cluster1", "cluster2"}, TokenCache: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func start(t *testing.T) []running {
 		if name == "resourcesync" {
 			args = append(args, "--search-url="+service.URL(), "--search-ca-file="+service.CAFile(), "--search-token-file="+r.token)
 		}
-		run := testkit.Command(context.Background(), filepath.Join(bin, name), args...)
+		run := testkit.Command(context.Background(), product(name), args...)
 		log, err := os.Create(r.log)
 		if err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -40,6 +41,9 @@ func TestMain(m *testing.M) {
 // plugins as they are by default (Pod Security among them), a record of what our
 // identities ask for, and the controllers that empty a namespace and fill token Secrets.
 func withHub(tests func() int) (code int, err error) {
+	if err := env.Build(context.Background()); err != nil {
+		return 1, err
+	}
 	var dir string
 	var prepared error
 	var environment *envtest.Environment

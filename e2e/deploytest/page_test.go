@@ -5,7 +5,6 @@ package deploytest
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -66,10 +65,9 @@ func TestRightsOfThePage(t *testing.T) {
 
 // The binary of this commit takes the overlay's flags.
 func TestFlagsOfThePage(t *testing.T) {
-	binary := filepath.Join(buildBinaries(t), "aggregation")
 	args := argsOf(t, find(t, kustomize(t, "page"), "Deployment"), "aggregation")
 	if !slices.Contains(args, "--page-bind-address=:8446") {
 		t.Fatalf("flags %q", args)
 	}
-	run(t, binary, append(args, "--version")...)
+	run(t, product("aggregation"), append(args, "--version")...)
 }

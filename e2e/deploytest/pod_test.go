@@ -44,23 +44,13 @@ func argsOf(t *testing.T, deployment *unstructured.Unstructured, name string) []
 	return nil
 }
 
-// buildBinaries builds the binaries as they are in the checkout.
-func buildBinaries(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	args := []string{"build", "-o", dir + string(filepath.Separator)}
-	for _, b := range append(slices.Clone(binaries), "gitopscluster", "placement") {
-		args = append(args, "./"+b)
-	}
-	run(t, "go", args...)
-	return dir
-}
+// product is the path of a binary of this checkout, which TestMain has had built.
+func product(name string) string { return filepath.Join(testkit.Root(), "bin", "product", name) }
 
 // The command lines of every variant are ones that the binaries of this commit
 // take, the image is tagged with the version that the binary reports, and the
 // ports are the ones that it listens on.
 func TestDeploymentFitsTheBinaries(t *testing.T) {
-	dir := buildBinaries(t)
 	deployments := map[string]*unstructured.Unstructured{}
 	for _, v := range variants {
 		deployments[v.overlay] = find(t, kustomize(t, v.overlay), "Deployment")
@@ -75,7 +65,7 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 		for _, c := range containers(t, deployment) {
 			name := c["name"].(string)
 			t.Run(variant+"/"+name, func(t *testing.T) {
-				binary := filepath.Join(dir, name)
+				binary := product(name)
 				// Flags are parsed before --version is obeyed, so an unknown one fails.
 				out, _ := run(t, binary, append(argsOf(t, deployment, name), "--version")...)
 				version := strings.Fields(out)[1]
@@ -100,7 +90,7 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 func TestChartVersionsFollowTheBinaries(t *testing.T) {
 	var versions []string
 	for _, b := range binaries {
-		versions = append(versions, strings.Fields(first(run(t, "go", "run", "./"+b, "--version")))[1])
+		versions = append(versions, strings.Fields(first(run(t, product(b), "--version")))[1])
 	}
 	chart := readFile(t, filepath.Join(testkit.Root(), "deploy", "chart", "Chart.yaml"))
 	if !strings.Contains(chart, "\nappVersion: "+slices.Max(versions)+"\n") {

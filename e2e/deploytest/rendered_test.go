@@ -293,7 +293,7 @@ func component(t *testing.T, overlay, name string) []*unstructured.Unstructured 
 // of the executable.
 func TestRenderedPluginConfiguration(t *testing.T) {
 	spec := field(t, parse(t, readFile(t, rendered("argocd", "plugin.yaml")))[0].Object, "spec").(map[string]any)
-	command := exec.CommandContext(t.Context(), "go", "run", "./plugin", "generate")
+	command := exec.CommandContext(t.Context(), product("plugin"), "generate")
 	for _, arg := range field(t, spec, "generate", "args").([]any) {
 		command.Args = append(command.Args, arg.(string))
 	}

@@ -6,7 +6,6 @@ package env
 import (
 	"context"
 	"crypto/tls"
-	"net/url"
 	"strconv"
 )
 
@@ -59,9 +58,9 @@ func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoS
 
 // serveRepository serves the repository under the address that the examples name,
 // for the repository servers that are to start.
-func (f *Fleet) serveRepository() error {
+func (f *Fleet) serveRepository(ctx context.Context) error {
 	for i, g := range f.generations() {
-		f.repoServers[g] = &repoServer{redis: f.backing.redis[len(f.Managed)+i], started: make(chan struct{})}
+		f.repoServers[g] = &repoServer{redis: f.redis[len(f.Managed)+i], started: make(chan struct{})}
 	}
 	authority, err := newAuthority("git")
 	if err != nil {
@@ -78,7 +77,7 @@ func (f *Fleet) serveRepository() error {
 	if err := writeFiles(f.path("git-tls"), map[string][]byte{gitHost: authority.pem()}); err != nil {
 		return err
 	}
-	backend, err := url.Parse(f.backing.git)
+	repositories, err := gitServer(ctx, f.path("git"))
 	if err != nil {
 		return err
 	}
@@ -87,7 +86,7 @@ func (f *Fleet) serveRepository() error {
 		return err
 	}
 	f.gitProxy = "http://" + local(port)
-	return startGitFront(f.ctx, port, certificate, backend)
+	return startGitFront(f.ctx, port, certificate, repositories) //nolint:contextcheck // it is served until the fleet ends
 }
 
 // startApplications starts Argo CD's application controller of a managed cluster,

@@ -16,6 +16,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // certificateLife is longer than any fleet lives.
@@ -31,7 +34,6 @@ type authority struct {
 	name        string
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	serial      int64
 }
 
 // pair is a certificate and its key, both as PEM.
@@ -42,47 +44,31 @@ func newAuthority(name string) (*authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &authority{name: name, key: key, serial: 1}
-	template := a.template(pkix.Name{CommonName: name + "-ca"})
-	template.IsCA, template.BasicConstraintsValid = true, true
-	template.KeyUsage |= x509.KeyUsageCertSign
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	a.certificate, err = x509.ParseCertificate(der)
-	return a, err
-}
-
-func (a *authority) template(subject pkix.Name) *x509.Certificate {
-	a.serial++
-	now := time.Now()
-	return &x509.Certificate{
-		SerialNumber: big.NewInt(a.serial), Subject: subject,
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(certificateLife),
-		KeyUsage: x509.KeyUsageDigitalSignature,
-	}
+	certificate, err := cert.NewSelfSignedCACert(cert.Config{CommonName: name + "-ca"}, key)
+	return &authority{name: name, key: key, certificate: certificate}, err
 }
 
 // pem returns the authority's certificate.
-func (a *authority) pem() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
+func (a *authority) pem() []byte { return certificatePEM(a.certificate.Raw) }
+
+func certificatePEM(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: der})
 }
 
 // server returns a certificate for a server under names, on 127.0.0.1, and at the address
 // that pods of its cluster know.
 func (a *authority) server(names ...string) (pair, error) {
-	t := a.template(pkix.Name{CommonName: names[0]})
-	t.DNSNames, t.IPAddresses = names, []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceAddress)}
-	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	return a.sign(t)
+	return a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: names[0]}, DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(ServiceAddress)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
 }
 
 // client returns a certificate for a user of the cluster.
 func (a *authority) client(user string, groups ...string) (pair, error) {
-	t := a.template(pkix.Name{CommonName: user, Organization: groups})
-	t.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	return a.sign(t)
+	return a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: user, Organization: groups}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
 }
 
 func (a *authority) sign(t *x509.Certificate) (pair, error) {
@@ -90,20 +76,14 @@ func (a *authority) sign(t *x509.Certificate) (pair, error) {
 	if err != nil {
 		return pair{}, err
 	}
+	t.SerialNumber, t.KeyUsage = big.NewInt(time.Now().UnixNano()), x509.KeyUsageDigitalSignature
+	t.NotBefore, t.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(certificateLife)
 	der, err := x509.CreateCertificate(rand.Reader, t, a.certificate, key.Public(), a.key)
 	if err != nil {
 		return pair{}, fmt.Errorf("sign %s with the CA of %s: %w", t.Subject.CommonName, a.name, err)
 	}
-	keyPEM, err := keyPEM(key)
-	return pair{certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key: keyPEM}, err
-}
-
-func keyPEM(key *ecdsa.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
+	private, err := keyutil.MarshalPrivateKeyToPEM(key)
+	return pair{certificate: certificatePEM(der), key: private}, err
 }
 
 // writeFiles writes files by name into a new folder.

@@ -5,34 +5,102 @@ package env
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
 )
 
-// startBacking starts etcd for every API server and, for a whole fleet, Redis and git.
+// startBacking starts what is behind the real parts: one etcd for every API server and, for a whole
+// fleet, a Redis for each Argo CD. Nothing in it is durable.
 func (f *Fleet) startBacking(ctx context.Context) error {
-	binary, err := part("backing")
-	if err != nil {
+	var err error
+	if f.etcd, err = f.startEtcd(ctx); err != nil || f.options.HubOnly {
 		return err
 	}
-	ports, err := f.takePorts(3 + len(f.Managed) + len(f.generations()))
-	if err != nil {
+	if f.Git, err = newRepository(ctx, f.path("git")); err != nil {
 		return err
 	}
-	args := []string{binary, "--etcd-dir", f.path("etcd"), "--etcd-client", local(ports[0]), "--etcd-peer", local(ports[1])}
-	f.backing.etcd = "http://" + local(ports[0])
-	if !f.options.HubOnly {
-		if f.Git, err = newRepository(ctx, f.path("git")); err != nil {
+	for range len(f.Managed) + len(f.generations()) {
+		address, err := f.startRedis()
+		if err != nil {
 			return err
 		}
-		f.backing.git = "http://" + local(ports[2])
-		for _, port := range ports[3:] {
-			f.backing.redis = append(f.backing.redis, local(port))
-		}
-		args = append(args, "--git", local(ports[2]), "--git-root", f.path("git"), "--redis", strings.Join(f.backing.redis, ","))
+		f.redis = append(f.redis, address)
 	}
-	p, err := f.run(ctx, command{name: "backing", args: args})
+	return nil
+}
+
+// startEtcd starts an etcd that every API server shares, each with a prefix of its own. It does not sync to
+// disk, holds more than its default of 2 GiB, which is small for a benchmark, and does not wait for an
+// election that a lone member cannot lose.
+func (ps *processes) startEtcd(ctx context.Context) (url string, err error) {
+	binary, err := part("etcd")
 	if err != nil {
-		return err
+		return "", err
 	}
-	return p.awaitHTTP(ctx, f.backing.etcd+"/health")
+	ports, err := ps.takePorts(2)
+	if err != nil {
+		return "", err
+	}
+	client, peer := "http://"+local(ports[0]), "http://"+local(ports[1])
+	p, err := ps.run(ctx, command{name: "etcd", args: []string{
+		binary, "--data-dir=" + ps.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
+		"--unsafe-no-fsync", fmt.Sprintf("--quota-backend-bytes=%d", 8<<30), "--heartbeat-interval=10", "--election-timeout=100", "--log-level=error",
+	}})
+	if err != nil {
+		return "", err
+	}
+	return client, p.awaitHTTP(ctx, client+"/health")
+}
+
+// startRedis starts a Redis in this program. Its keys expire by the clock: miniredis stands still by
+// itself, and Argo CD would believe a cached revision for ever.
+func (ps *processes) startRedis() (address string, err error) {
+	port, err := ps.port()
+	if err != nil {
+		return "", err
+	}
+	server := miniredis.NewMiniRedis()
+	if err := server.StartAddr(local(port)); err != nil {
+		return "", fmt.Errorf("start Redis on %s: %w", local(port), err)
+	}
+	ps.workers.Go(func() {
+		defer server.Close()
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				server.FastForward(time.Second)
+			case <-ps.ctx.Done():
+				return
+			}
+		}
+	})
+	return server.Addr(), nil
+}
+
+// gitServer serves every repository below root for reading, by git's own http-backend from wherever this
+// machine's git keeps it.
+func gitServer(ctx context.Context, root string) (http.Handler, error) {
+	path, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
+	if err != nil {
+		return nil, fmt.Errorf("look for git's programs (git --exec-path): %w", err)
+	}
+	backend := &cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Git begins to answer before it has read a request to its end.
+		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1.1, which is all that is served, has it
+		backend.ServeHTTP(w, r)
+	}), nil
 }

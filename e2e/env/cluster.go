@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/keyutil"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
@@ -69,11 +70,11 @@ func newCluster(name, folder string, port int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokenKey, err := keyPEM(tokenAuthority.key)
+	tokenKey, err := keyutil.MarshalPrivateKeyToPEM(tokenAuthority.key)
 	if err != nil {
 		return nil, err
 	}
-	ownKey, err := keyPEM(a.key)
+	ownKey, err := keyutil.MarshalPrivateKeyToPEM(a.key)
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
 	}
 	file := func(name string) string { return filepath.Join(c.folder, name) }
 	args := []string{
-		binary, "--etcd-servers=" + f.backing.etcd, "--etcd-prefix=/" + c.Name,
+		binary, "--etcd-servers=" + f.etcd, "--etcd-prefix=/" + c.Name,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.port), "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"), "--client-ca-file=" + file("ca.crt"),
 		// without these two, every client that looks for the front proxy's CA complains every few seconds

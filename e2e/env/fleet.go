@@ -27,7 +27,10 @@ type Fleet struct {
 
 	*processes
 	*product
-	backing addresses
+	// etcd is where it listens.
+	etcd string
+	// redis is one for each Argo CD: of every managed cluster, then of the repository servers.
+	redis []string
 	// gitProxy is where RepositoryURL is served; repository servers reach it there.
 	gitProxy    string
 	repoServers map[generation]*repoServer
@@ -78,12 +81,4 @@ func (s *repoServer) await(ctx context.Context) (address string, err error) {
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-}
-
-// addresses are where the backing program listens.
-type addresses struct {
-	etcd string
-	// redis is one per Argo CD: one per managed cluster, then the repository servers'.
-	redis []string
-	git   string
 }

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"time"
 )
 
@@ -20,7 +18,7 @@ const gitHost = "git.example.com"
 
 // gitFront lets Argo CD read https://git.example.com/ with the examples applied as
 // they are: it is the HTTPS proxy of the repository server, which connects that one
-// host to the local git server, under a certificate that the repository server was
+// host to git on this machine, under a certificate that the repository server was
 // told to trust, and nothing else to anything.
 type gitFront struct {
 	tls   *tls.Config
@@ -30,7 +28,7 @@ type gitFront struct {
 }
 
 // startGitFront serves on port until ctx ends.
-func startGitFront(ctx context.Context, port int, certificate tls.Certificate, backend *url.URL) error {
+func startGitFront(ctx context.Context, port int, certificate tls.Certificate, repositories http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", local(port))
 	if err != nil {
 		return err
@@ -40,22 +38,11 @@ func startGitFront(ctx context.Context, port int, certificate tls.Certificate, b
 		conns: make(chan net.Conn), addr: listener.Addr(), done: ctx.Done(),
 	}
 	proxy := &http.Server{Handler: http.HandlerFunc(g.connect), ReadHeaderTimeout: 10 * time.Second}
-	inner := &http.Server{Handler: forward(backend), ReadHeaderTimeout: 10 * time.Second}
+	inner := &http.Server{Handler: repositories, ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() { _, _ = proxy.Close(), inner.Close() }) // clients that are still connected are ending too
 	go func() { _ = proxy.Serve(listener) }()
 	go func() { _ = inner.Serve(g) }()
 	return nil
-}
-
-// forward hands requests on to backend. Git begins to answer before it has read a request to
-// its end; by default the server would then close what is left of it, and the proxy give up
-// the answer for that.
-func forward(backend *url.URL) http.Handler {
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(backend) }}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1.1, which is all that is served, has it
-		proxy.ServeHTTP(w, r)
-	})
 }
 
 // connect answers a proxy's CONNECT and hands the connection to the inner server.

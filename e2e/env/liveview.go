@@ -32,7 +32,7 @@ func (v Views) HubRedis() string { return v.Fleet.repoServers[newest].redis }
 func (v Views) ManagedRedis(name string) string {
 	for i, c := range v.Fleet.Managed {
 		if c.Name == name {
-			return v.Fleet.backing.redis[i]
+			return v.Fleet.redis[i]
 		}
 	}
 	return ""

@@ -21,7 +21,7 @@ const PageAccount = "page-viewer"
 // GrantPage gives aggregation what it reads for the page, for a fleet without
 // [Options.Page] whose caller turns the page on.
 func (pr *product) GrantPage(ctx context.Context) error {
-	role, err := pageRole(pageReader)
+	role, err := clusterRole(pageFile, pageReader)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (pr *product) PageToken(ctx context.Context, name string, life time.Duratio
 	if err := pr.hub.Client.Create(ctx, account); client.IgnoreAlreadyExists(err) != nil {
 		return "", fmt.Errorf("make %s, who looks at the page: %w", name, err)
 	}
-	role, err := pageRole(pageViewer)
+	role, err := clusterRole(pageFile, pageViewer)
 	if err != nil {
 		return "", err
 	}

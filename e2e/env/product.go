@@ -140,14 +140,14 @@ func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name strin
 		return "", err
 	}
 	if name == Aggregation && pr.options.Rendered {
-		more, err := renderedRole()
+		more, err := clusterRole(renderedFile, "")
 		if err != nil {
 			return "", err
 		}
 		roles = append(roles, more)
 	}
 	if name == Aggregation && pr.options.Page {
-		more, err := pageRole(pageReader)
+		more, err := clusterRole(pageFile, pageReader)
 		if err != nil {
 			return "", err
 		}
@@ -265,38 +265,26 @@ func (pr *product) searchArguments(token string) []string {
 	return []string{"--search-url=" + pr.search.URL(), "--search-ca-file=" + pr.search.CAFile(), "--search-token-file=" + token, "--search-interval=2s"}
 }
 
-// renderedRole returns what deploy/components/rendered grants to aggregation.
-func renderedRole() (*unstructured.Unstructured, error) {
-	file := filepath.Join(testkit.Root(), "deploy", "components", "rendered", "aggregation.yaml")
+// clusterRole returns a ClusterRole of a file of deploy/components: the one of that name, or the only one.
+func clusterRole(file, name string) (*unstructured.Unstructured, error) {
+	file = filepath.Join(testkit.Root(), "deploy", "components", file)
 	objects, err := ReadObjects(file)
 	if err != nil {
 		return nil, err
 	}
 	for _, o := range objects {
-		if o.GetKind() == "ClusterRole" {
-			return o, nil
-		}
-	}
-	return nil, fmt.Errorf("%s has no ClusterRole", file)
-}
-
-// pageRole returns a ClusterRole of deploy/components/page.
-func pageRole(name string) (*unstructured.Unstructured, error) {
-	file := filepath.Join(testkit.Root(), "deploy", "components", "page", "page.yaml")
-	objects, err := ReadObjects(file)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range objects {
-		if o.GetKind() == "ClusterRole" && o.GetName() == name {
+		if o.GetKind() == "ClusterRole" && (name == "" || o.GetName() == name) {
 			return o, nil
 		}
 	}
 	return nil, fmt.Errorf("%s has no ClusterRole %s", file, name)
 }
 
-// ClusterRoles of deploy/components/page: what aggregation reads, and who may look.
+// Files of deploy/components, and ClusterRoles of the page: what aggregation reads, and who may look.
 const (
+	renderedFile = "rendered/aggregation.yaml"
+	pageFile     = "page/page.yaml"
+
 	pageReader = "multicluster-integrations-page"
 	pageViewer = "multicluster-integrations-page-viewer"
 )

@@ -24,15 +24,12 @@ func (f *Fleet) startSearch(ctx context.Context) error {
 		}
 		clusters[c.Name] = c.Config
 	}
-	port, err := f.port()
-	if err != nil {
-		return err
-	}
 	folder := f.path("search")
 	if err := writeFiles(folder, nil); err != nil {
 		return err
 	}
-	f.Search, err = search.Start(context.WithoutCancel(ctx), search.Options{Address: local(port), Dir: folder, Hub: f.Hub.Config, Clusters: clusters})
+	var err error
+	f.Search, err = search.Start(context.WithoutCancel(ctx), search.Options{Dir: folder, Hub: f.Hub.Config, Clusters: clusters})
 	if err != nil {
 		return fmt.Errorf("start search: %w", err)
 	}

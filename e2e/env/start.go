@@ -49,7 +49,7 @@ func Start(ctx context.Context, options Options) (*Fleet, error) {
 	return f, nil
 }
 
-// start brings everything up: the backing first, then every cluster at the same
+// start brings everything up: etcd first, then every cluster at the same
 // time. Managed clusters wait for the hub only where they register.
 func (f *Fleet) start(ctx context.Context) error {
 	if err := f.makeFolders(); err != nil {
@@ -62,18 +62,18 @@ func (f *Fleet) start(ctx context.Context) error {
 		return err
 	}
 	if !f.options.HubOnly {
-		if err := f.serveRepository(); err != nil {
+		if err := f.serveRepository(ctx); err != nil {
 			return fmt.Errorf("serve %s: %w", RepositoryURL, err)
 		}
 	}
-	f.progress("etcd, Redis and git are up")
+	f.progress("etcd is up")
 	hubOpen := make(chan struct{})
 	stages := []stage{func(ctx context.Context) error { return f.startHub(ctx, hubOpen) }}
 	for g, server := range f.repoServers {
 		stages = append(stages, func(ctx context.Context) error { return f.startRepoServer(ctx, g, server) })
 	}
 	for i, c := range f.Managed {
-		stages = append(stages, func(ctx context.Context) error { return f.startManaged(ctx, c, f.backing.redis[i], hubOpen) })
+		stages = append(stages, func(ctx context.Context) error { return f.startManaged(ctx, c, f.redis[i], hubOpen) })
 	}
 	return parallel(ctx, stages...)
 }

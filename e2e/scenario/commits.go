@@ -28,23 +28,22 @@ func (s *Scenario) Change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.pushColor(ctx, content, "blue", "green", "from a commit to the report")
+	return s.pushColor(ctx, content, "blue", "green", "from a commit to the report", s.commitStages)
 }
 
-// pushColor pushes content with another colour and waits until it is synced and healthy
-// everywhere.
-func (s *Scenario) pushColor(ctx context.Context, content, from, to, title string) error {
+// pushColor pushes content with another colour and waits until it has passed all stages on
+// every managed cluster.
+func (s *Scenario) pushColor(ctx context.Context, content, from, to, title string, stages func(revision string) func(cluster string) []mark) error {
 	painted, err := replaceAll(content, map[string]string{"color: " + from: "color: " + to})
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	revision, err := s.fleet.Git.Commit(ctx, "Paint it "+to, map[string]string{guestbookPath: painted})
+	revision, err := s.push(ctx, painted, "Paint it "+to)
 	if err != nil {
 		return err
 	}
-	s.logf("pushed %s", Short(revision))
-	return s.measure(ctx, title, began, s.commitStages(revision))
+	return s.measure(ctx, title, began, stages(revision))
 }
 
 // Break pushes a commit that changes what a Deployment may not change, and waits
@@ -63,11 +62,10 @@ func (s *Scenario) Break(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	revision, err := s.fleet.Git.Commit(ctx, "Rename the label", map[string]string{guestbookPath: broken})
+	revision, err := s.push(ctx, broken, "Change the selector of a Deployment, which no API server accepts")
 	if err != nil {
 		return err
 	}
-	s.logf("pushed %s: it changes the selector of a Deployment, which no API server accepts", Short(revision))
 	err = s.measure(ctx, "from a commit that cannot sync to its error in the report", began, func(cluster string) []mark {
 		name := application(cluster)
 		return []mark{
@@ -134,7 +132,14 @@ func (w watch) fails(where, name, revision string) func() (bool, string) {
 // is gone and the new revision is synced and healthy everywhere. Argo CD syncs it only
 // once it has given up on the broken one.
 func (s *Scenario) Fix(ctx context.Context) error {
-	return s.pushColor(ctx, s.original, "green", "red", "from the commit that fixes it to the report")
+	return s.pushColor(ctx, s.original, "green", "red", "from the commit that fixes it to the report", s.commitStages)
+}
+
+func (s *Scenario) push(ctx context.Context, content, message string) (revision string, err error) {
+	if revision, err = s.fleet.Git.Commit(ctx, message, map[string]string{guestbookPath: content}); err == nil {
+		s.logf("pushed %s: %s", Short(revision), message)
+	}
+	return revision, err
 }
 
 // replaceAll replaces texts that have to be there.

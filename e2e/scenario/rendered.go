@@ -104,25 +104,18 @@ func (s *Rendered) Change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	painted, err := replaceAll(content, map[string]string{"color: blue": "color: green"})
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	revision, err := s.push(ctx, painted, "Paint it green")
-	if err != nil {
-		return err
-	}
-	return s.measure(ctx, "from a commit to the report", began, func(cluster string) []mark {
-		arrived := mark{"it is on the managed cluster", func() (bool, string) {
-			for _, c := range all[*corev1.ConfigMap](s.view, cluster) {
-				if c.Namespace == renderedNamespace && c.Data["color"] == "green" {
-					return true, ""
+	return s.pushColor(ctx, content, "blue", "green", "from a commit to the report", func(revision string) func(cluster string) []mark {
+		return func(cluster string) []mark {
+			arrived := mark{"it is on the managed cluster", func() (bool, string) {
+				for _, c := range all[*corev1.ConfigMap](s.view, cluster) {
+					if c.Namespace == renderedNamespace && c.Data["color"] == "green" {
+						return true, ""
+					}
 				}
-			}
-			return false, "no green ConfigMap on " + cluster
-		}}
-		return append([]mark{s.written(cluster, "green"), arrived}, s.said(cluster, revision)...)
+				return false, "no green ConfigMap on " + cluster
+			}}
+			return append([]mark{s.written(cluster, "green"), arrived}, s.said(cluster, revision)...)
+		}
 	})
 }
 
@@ -166,20 +159,7 @@ func (s *Rendered) Refuse(ctx context.Context) error {
 // Withdraw deletes the ApplicationSet and waits until hub and managed clusters hold
 // nothing of it.
 func (s *Rendered) Withdraw(ctx context.Context) error {
-	began := time.Now()
-	set := argocd.ApplicationSetMetadata()
-	set.Namespace, set.Name = env.ArgoCDNamespace, s.set
-	if err := s.fleet.Hub.Client.Delete(ctx, set); err != nil {
-		return fmt.Errorf("delete the ApplicationSet: %w", err)
-	}
-	_, err := s.view.Await(ctx, "nothing to be left", func() (bool, string) {
-		left := s.left()
-		return len(left) == 0, "still there: " + strings.Join(left, ", ")
-	})
-	if err == nil {
-		s.logf("gone in %s: Applications, ManifestWorks, workloads and the report", time.Since(began).Round(time.Millisecond))
-	}
-	return err
+	return s.withdraw(ctx, "Applications, ManifestWorks, workloads and the report", func(context.Context) ([]string, error) { return s.left(), nil })
 }
 
 func (s *Rendered) left() []string {
@@ -194,13 +174,6 @@ func (s *Rendered) left() []string {
 
 // renderedApplication returns the name that the example gives to a cluster's Application.
 func renderedApplication(cluster string) string { return cluster + "-" + renderedSet }
-
-func (s *Rendered) push(ctx context.Context, content, message string) (revision string, err error) {
-	if revision, err = s.fleet.Git.Commit(ctx, message, map[string]string{guestbookPath: content}); err == nil {
-		s.logf("pushed %s: %s", Short(revision), message)
-	}
-	return revision, err
-}
 
 // written is the mark that the ManifestWork of a cluster has the colour.
 func (s *Rendered) written(cluster, color string) mark {

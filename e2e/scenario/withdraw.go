@@ -26,33 +26,36 @@ import (
 // workload, no report and no intermediate report. The AppProject that travelled
 // along stays on the managed clusters on purpose: other Applications may use it.
 func (s *Scenario) Withdraw(ctx context.Context) error {
-	began := time.Now()
 	if err := s.withdrawNotes(ctx); err != nil {
 		return err
 	}
+	return s.withdraw(ctx, "Applications, ManifestWorks, workloads and the report (the AppProject stays, since other Applications may use it)", s.Remaining)
+}
+
+// withdraw deletes the ApplicationSet and waits until nothing is left.
+func (s *Scenario) withdraw(ctx context.Context, what string, remaining func(context.Context) ([]string, error)) error {
+	began := time.Now()
 	set := argocd.ApplicationSetMetadata()
-	set.Namespace, set.Name = env.ArgoCDNamespace, ApplicationSet
+	set.Namespace, set.Name = env.ArgoCDNamespace, s.set
 	if err := s.fleet.Hub.Client.Delete(ctx, set); err != nil {
 		return fmt.Errorf("delete the ApplicationSet: %w", err)
 	}
 	_, err := s.view.Await(ctx, "nothing to be left", func() (bool, string) {
-		left, err := s.Remaining(ctx)
+		left, err := remaining(ctx)
 		if err != nil {
 			return false, err.Error()
 		}
 		return len(left) == 0, "still there: " + strings.Join(left, ", ")
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		s.logf("gone in %s: %s", time.Since(began).Round(time.Millisecond), what)
 	}
-	s.logf("gone in %s: Applications, ManifestWorks, workloads and the report (the AppProject stays, since other Applications may use it)",
-		time.Since(began).Round(time.Millisecond))
-	return nil
+	return err
 }
 
 // Remaining lists what the scenario has put on the clusters and not withdrawn yet.
 func (s *Scenario) Remaining(ctx context.Context) ([]string, error) {
-	left := s.remainingOnHub()
+	left := s.view.remaining(ApplicationSet, contract.PullLabel)
 	for _, c := range s.fleet.Managed {
 		more, err := s.remainingOn(ctx, c)
 		if err != nil {
@@ -68,10 +71,6 @@ func (s *Scenario) Remaining(ctx context.Context) ([]string, error) {
 		left = append(left, "intermediate report "+report.String())
 	}
 	return left, nil
-}
-
-func (s *Scenario) remainingOnHub() []string {
-	return s.view.remaining(ApplicationSet, contract.PullLabel)
 }
 
 // remaining names the hub's Applications, the ManifestWorks with a label, and the report

@@ -1,8 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package search is a stand-in for the search v2 service: the same GraphQL
-// schema over TLS, the same rules of access, the same encodings, limits and
+// Package search is a stand-in for the search v2 service: what the product asks
+// for of its GraphQL schema, over TLS, the same rules of access, the same encodings, limits and
 // relations, and the same ways to fail. It answers from a table that is filled
 // from real clusters (Live) or by a test.
 //

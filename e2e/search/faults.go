@@ -59,9 +59,6 @@ type Faults struct {
 	CutRelated  bool
 	RelatedKept float64
 	NodesKept   bool
-
-	// SearchDisabled makes messages say that search is off on some clusters.
-	SearchDisabled bool
 }
 
 // Request is what a fault can choose by.

@@ -14,10 +14,7 @@ import (
 func TestLimits(t *testing.T) {
 	server := serve(t, search.Options{Source: recordedRows(t)})
 	waitForRows(t, server)
-	for _, name := range []string{
-		"09b-limit-2.json", "09c-limit-2-offset-2-orderBy-name.json", "09i-orderBy-uid.json",
-		"09n-orderBy-injection.json", "10d-relatedKinds-with-limit-3.json", "10g-count-and-related-count.json",
-	} {
+	for _, name := range []string{"09b-limit-2.json", "10g-count-and-related-count.json"} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, name)
 			got, want := shapeOfAny(t, replay(t, server, s).body), shapeOfAny(t, s.Response.Body)

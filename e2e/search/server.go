@@ -7,10 +7,8 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -35,10 +33,7 @@ type Source interface {
 
 // Options says what a Server serves and whom.
 type Options struct {
-	// Address is the host and port to listen on, a free port of 127.0.0.1 when
-	// empty.
-	Address string
-	// Dir is the folder of the CA file, a temporary one when empty.
+	// Dir is the folder of the CA file.
 	Dir string
 
 	// Hub is the hub, which tells callers apart and lists the managed clusters.
@@ -54,8 +49,6 @@ type Options struct {
 	// Reviewer tells callers apart instead of Hub.
 	Reviewer access.Reviewer
 
-	// RequestTimeout ends a request with status 503, 2 minutes when zero.
-	RequestTimeout time.Duration
 	// TokenCache is how long an answer about a token is remembered, 1 minute
 	// when zero, AccessCache one about a caller's access, 5 minutes when zero.
 	TokenCache, AccessCache time.Duration
@@ -66,13 +59,9 @@ type Options struct {
 
 // withDefaults fills in what was left out.
 func (o Options) withDefaults() (Options, error) {
-	if o.Address == "" {
-		o.Address = "127.0.0.1:0"
-	}
 	for value, otherwise := range map[*time.Duration]time.Duration{
-		&o.RequestTimeout: 2 * time.Minute,
-		&o.TokenCache:     time.Minute,
-		&o.AccessCache:    5 * time.Minute,
+		&o.TokenCache:  time.Minute,
+		&o.AccessCache: 5 * time.Minute,
 	} {
 		if *value == 0 {
 			*value = otherwise
@@ -105,8 +94,6 @@ type Server struct {
 	work    sync.WaitGroup
 	http    *http.Server
 	address string
-	dir     string
-	ownsDir bool
 
 	mu       sync.Mutex
 	identity identity
@@ -121,14 +108,8 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, table: table.New(), dir: options.Dir, conns: map[net.Conn]bool{}}
+	s := &Server{options: options, table: table.New(), address: "127.0.0.1:0", conns: map[net.Conn]bool{}}
 	s.faults.Store(&Faults{})
-	if s.dir == "" {
-		if s.dir, err = os.MkdirTemp("", "search-"); err != nil {
-			return nil, fmt.Errorf("make a folder for the CA file: %w", err)
-		}
-		s.ownsDir = true
-	}
 	ctx, s.stop = context.WithCancel(ctx)
 	if err := s.begin(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -148,7 +129,6 @@ func (s *Server) begin(ctx context.Context) error {
 		ErrorLog:          quiet(),
 		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){},
 	}
-	s.address = s.options.Address
 	if err := s.listen(ctx); err != nil {
 		return err
 	}
@@ -170,7 +150,7 @@ func (s *Server) URL() string { return "https://" + s.address + Path }
 
 // CAFile returns the file of the authority that signed the server's
 // certificate.
-func (s *Server) CAFile() string { return filepath.Join(s.dir, "ca.crt") }
+func (s *Server) CAFile() string { return filepath.Join(s.options.Dir, "ca.crt") }
 
 // CA returns the authority's certificate in PEM.
 func (s *Server) CA() []byte {
@@ -189,12 +169,6 @@ func (s *Server) Requests() int { return int(s.number.Load()) }
 func (s *Server) Close() error {
 	s.stop()
 	s.work.Wait()
-	if !s.ownsDir {
-		return nil
-	}
-	if err := os.RemoveAll(s.dir); err != nil {
-		return fmt.Errorf("remove the folder of the CA file: %w", err)
-	}
 	return nil
 }
 

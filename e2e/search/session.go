@@ -84,12 +84,11 @@ func (s *Server) grant(ctx context.Context, caller access.Caller, faults Faults)
 // disturbance returns the faults that concern statements.
 func (f Faults) disturbance() graph.Disturbance {
 	d := graph.Disturbance{
-		CutItems:       f.CutItems,
-		ItemsKept:      f.ItemsKept,
-		CutRelated:     f.CutRelated,
-		RelatedKept:    f.RelatedKept,
-		NodesKept:      f.NodesKept,
-		SearchDisabled: f.SearchDisabled,
+		CutItems:    f.CutItems,
+		ItemsKept:   f.ItemsKept,
+		CutRelated:  f.CutRelated,
+		RelatedKept: f.RelatedKept,
+		NodesKept:   f.NodesKept,
 	}
 	switch {
 	case f.DatabaseGone:

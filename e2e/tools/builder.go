@@ -4,137 +4,354 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
+
+// builder builds parts from the tool modules below root into the folder bin.
+type builder struct {
+	root, bin string
+	// parts is a folder with binaries that the user has already, which are not built; "": none.
+	parts string
+	out   io.Writer
+	// toolchains is what the go command is, by tool module.
+	toolchains map[string]string
+}
+
+func newBuilder(root, bin, parts string, out io.Writer) (*builder, error) {
+	b := &builder{out: out, toolchains: map[string]string{}}
+	for to, path := range map[*string]string{&b.root: root, &b.bin: bin, &b.parts: parts} {
+		if path == "" {
+			continue
+		}
+		var err error
+		if *to, err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+	}
+	if b.parts == b.bin {
+		b.parts = ""
+	}
+	return b, nil
+}
+
+// scratch is where everything unfinished lives: on the same file system as bin, so that finishing is a rename.
+func (b *builder) scratch() string { return filepath.Join(b.bin, ".tmp") }
+
+func (b *builder) stamp(p part) string { return filepath.Join(b.bin, ".stamps", p.name) }
 
 // run builds the parts that are not current, one after another, and stops at the first that fails. It waits while another
 // builder works on the same folder.
 func (b *builder) run(ctx context.Context, parts []part) (err error) {
-	if err := os.MkdirAll(filepath.Join(b.bin, ".stamps"), dirMode); err != nil {
+	if err := os.MkdirAll(filepath.Join(b.bin, ".stamps"), 0o755); err != nil {
 		return err
 	}
-	release, err := lock(ctx, filepath.Join(b.bin, ".lock"), func() {
-		say(b.out, "waiting for another build in this checkout\n")
-	})
+	release, err := b.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	// A builder that was killed may have left something.
-	if err := b.clean(); err != nil {
+	clean := func() error { return os.RemoveAll(b.scratch()) } // a builder that was killed may have left something
+	if err := clean(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.clean()) }()
-	prints := make(map[string]string, len(parts))
-	stale := 0
+	defer func() { err = errors.Join(err, clean()) }()
+	prints := map[string]string{}
+	var stale []part
 	for _, p := range parts {
-		print, isCurrent, err := b.inspect(ctx, p)
+		if prints[p.name], err = b.fingerprint(ctx, p); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if !b.current(p, prints[p.name]) {
+			stale = append(stale, p)
+		}
+	}
+	if len(stale) == 0 {
+		_, err := fmt.Fprintf(b.out, "current: %s\n", strings.Join(partNames(parts), " "))
+		return err
+	}
+	ahead, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); b.downloadAhead(ahead, stale) }()
+	defer func() { stop(); <-done }()
+	for i, p := range stale {
+		line := startProgress(b.out, fmt.Sprintf("[%d/%d] %-24s", i+1, len(stale), p.name), p.pkg)
+		outcome, err := b.make(ctx, p, prints[p.name], line)
 		if err != nil {
-			return err
+			outcome = "failed"
 		}
-		if !isCurrent {
-			prints[p.name] = print
-			stale++
-		}
-	}
-	if stale == 0 {
-		say(b.out, "current: %s\n", strings.Join(partNames(parts), " "))
-		return nil
-	}
-	defer b.downloadAhead(ctx, slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return prints[p.name] == "" }))()
-	for i, p := range parts {
-		m := newMeter(b.out, fmt.Sprintf("[%d/%d] %-24s", i+1, len(parts), p.name))
-		print, isStale := prints[p.name]
-		if !isStale {
-			m.finish("current")
-			continue
-		}
-		if err := b.make(ctx, p, print, m); err != nil {
-			if ctx.Err() != nil {
-				m.finish("stopped")
-				return ctx.Err()
-			}
-			m.finish("failed")
+		line.finish(outcome)
+		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
 }
 
-func (b *builder) clean() error {
-	return errors.Join(os.RemoveAll(b.scratch()), os.RemoveAll(b.sources()))
+// lock keeps two builders in one checkout from writing the same files. The kernel gives it back when the process ends, however
+// it ends.
+func (b *builder) lock(ctx context.Context) (release func(), err error) {
+	file, err := os.OpenFile(filepath.Join(b.bin, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock: %w", err)
+	}
+	retry := time.NewTicker(200 * time.Millisecond)
+	defer retry.Stop()
+	for waiting := false; ; waiting = true {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil // nothing was written to it
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
+		}
+		if !waiting {
+			_, _ = fmt.Fprintln(b.out, "waiting for another build in this checkout") // that nobody reads it does not matter
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return nil, errors.Join(ctx.Err(), file.Close())
+		}
+	}
 }
 
-// inspect returns the fingerprint that p would have now, and whether what lies in bin has it.
-func (b *builder) inspect(ctx context.Context, p part) (print string, isCurrent bool, err error) {
-	if path := b.given(p); path != "" {
-		print, err = givenPrint(path)
-		if err != nil {
-			return "", false, err
-		}
-		isCurrent, err = current(b.stampFile(p), print, b.output(p))
-		return print, isCurrent, err
+// make makes p in the scratch folder, moves it to its place in one step and stamps it. It returns what was done.
+func (b *builder) make(ctx context.Context, p part, print string, line *progress) (outcome string, err error) {
+	began, unfinished, output := time.Now(), filepath.Join(b.scratch(), p.name), filepath.Join(b.bin, p.name)
+	if err := os.MkdirAll(b.scratch(), 0o755); err != nil {
+		return "", err
 	}
-	var toolchain strings.Builder
-	for _, module := range p.modules() {
-		about, err := b.toolchain(ctx, module)
-		if err != nil {
-			return "", false, fmt.Errorf("%s: %w", p.name, err)
-		}
-		toolchain.WriteString(about)
-	}
-	print, err = fingerprint(b.root, p, toolchain.String())
-	if err != nil {
-		return "", false, err
-	}
-	isCurrent, err = current(b.stampFile(p), print, b.output(p))
-	return print, isCurrent, err
-}
-
-// make builds p in the scratch folder, moves it to its place in one step and stamps it with its fingerprint.
-func (b *builder) make(ctx context.Context, p part, print string, m *meter) error {
-	if path := b.given(p); path != "" {
-		return b.take(ctx, p, path, print, m)
-	}
-	m.start()
-	before := b.processor
-	if err := os.MkdirAll(b.scratch(), dirMode); err != nil {
-		return err
-	}
-	unfinished := filepath.Join(b.scratch(), p.name)
-	var err error
-	if p.pkg == "" {
-		err = b.copyFiles(ctx, p, unfinished, m)
-	} else {
-		err = b.goBuild(ctx, p, unfinished, m)
+	given := b.given(p)
+	switch {
+	case given != "":
+		err = os.Symlink(given, unfinished)
+		outcome = given + " is used: " + version(ctx, given)
+	case p.pkg == "":
+		err = b.copyFiles(ctx, p, unfinished)
+	default:
+		err = b.compile(ctx, p, unfinished, line)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	// Without its stamp the part is not current, whatever happens between here and the next one.
-	if err := os.RemoveAll(b.stampFile(p)); err != nil {
-		return err
-	}
+	err = os.RemoveAll(b.stamp(p))
 	if p.pkg == "" { // a folder cannot be renamed over one that has files
-		if err := os.RemoveAll(b.output(p)); err != nil {
-			return err
-		}
+		err = errors.Join(err, os.RemoveAll(output))
 	}
-	if err := b.put(p, unfinished, print); err != nil {
-		return err
+	if err = errors.Join(err, os.Rename(unfinished, output)); err != nil {
+		return "", err
 	}
-	bytes, err := size(b.output(p))
+	text, bytes, err := describe(print, output)
+	if err == nil {
+		err = os.WriteFile(unfinished+".stamp", []byte(text), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(unfinished+".stamp", b.stamp(p))
+	}
+	if outcome == "" {
+		outcome = fmt.Sprintf("built in %s, %.1f MB", time.Since(began).Round(time.Second), float64(bytes)/1e6)
+	}
+	return outcome, err
+}
+
+// compile builds p into the file target.
+func (b *builder) compile(ctx context.Context, p part, target string, line *progress) error {
+	module := filepath.Join(b.root, p.module)
+	goMod, err := os.ReadFile(filepath.Join(module, "go.mod"))
 	if err != nil {
 		return err
 	}
-	m.finish(fmt.Sprintf("built in %s, %s of processor time, %.1f MB",
-		m.elapsed(), (b.processor - before).Round(time.Second), float64(bytes)/1e6))
+	ldflags, err := linkerFlags(p, string(goMod))
+	if err != nil {
+		return err
+	}
+	flags := append(p.flags(), "-ldflags="+ldflags)
+	if p.edit.module != "" {
+		modfile, err := b.edited(ctx, p, string(goMod))
+		if err != nil {
+			return err
+		}
+		flags = append(flags, "-modfile="+modfile)
+	}
+	stale, err := b.goCommand(ctx, p.module, line, slices.Concat([]string{"list", "-deps", "-f={{if .Stale}}{{.ImportPath}}{{end}}"}, flags, []string{p.pkg})...)
+	if err != nil {
+		return err
+	}
+	line.expect(len(bytes.Fields(stale)))
+	_, err = b.goCommand(ctx, p.module, line, slices.Concat([]string{"build", "-o", target}, flags, []string{p.pkg})...)
+	return err
+}
+
+// copyFiles follows the rules of p into the folder target, which it creates.
+func (b *builder) copyFiles(ctx context.Context, p part, target string) error {
+	for _, rule := range p.copies {
+		dir, err := b.moduleDir(ctx, rule.toolModule, rule.module)
+		if err != nil {
+			return err
+		}
+		matches, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(rule.glob)))
+		if err != nil || len(matches) == 0 {
+			return errors.Join(err, fmt.Errorf("%s has no file %s", rule.module, rule.glob))
+		}
+		to := filepath.Join(target, rule.to)
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		for _, match := range matches {
+			content, err := os.ReadFile(match)
+			if err != nil {
+				return err
+			}
+			if !rule.templates && bytes.Contains(content, []byte("{{ ")) {
+				continue
+			}
+			if err := os.WriteFile(filepath.Join(to, filepath.Base(match)), content, 0o644); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// downloadAhead downloads what parts are made of, in the order of their builds and beside them: a compiler that waits for the
+// network leaves its core idle. An error is not reported: the build that needs the module meets it, too.
+func (b *builder) downloadAhead(ctx context.Context, parts []part) {
+	for _, p := range parts {
+		if p.pkg != "" && b.given(p) == "" {
+			_, _ = b.goCommand(ctx, p.module, nil, slices.Concat([]string{"list", "-deps"}, p.flags(), []string{p.pkg})...) // see above
+		}
+	}
+}
+
+// moduleDir returns the folder with the source of a module at the version that the tool module pins, downloading it if needed.
+func (b *builder) moduleDir(ctx context.Context, toolModule, module string) (string, error) {
+	out, err := b.goCommand(ctx, toolModule, nil, "mod", "download", "-json", module)
+	var answer struct{ Dir, Error string }
+	if decodeErr := json.Unmarshal(out, &answer); err == nil && decodeErr != nil {
+		return "", fmt.Errorf("read where %s is: %w", module, decodeErr)
+	}
+	if answer.Error != "" {
+		err = errors.New(answer.Error)
+	}
+	return answer.Dir, err
+}
+
+// goCommand runs the go command in a tool module, with its messages to line, and returns its answer. When ctx ends it is
+// interrupted, and has time to stop its compilers.
+func (b *builder) goCommand(ctx context.Context, module string, line *progress, args ...string) ([]byte, error) {
+	if line == nil {
+		line = &progress{}
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = filepath.Join(b.root, module)
+	// The result depends neither on the workspace nor on whether the machine has a C compiler.
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS="+neutralFlags(os.Getenv("GOFLAGS")), "PWD="+cmd.Dir)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, line
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Run(); err != nil {
+		return out.Bytes(), fmt.Errorf("go %s: %w%s", args[0], err, line.messages())
+	}
+	return out.Bytes(), nil
+}
+
+// neutralFlags returns those of the person's GOFLAGS that do not change what is built: a limit on parallel work, a writable cache.
+func neutralFlags(flags string) string {
+	return strings.Join(slices.DeleteFunc(strings.Fields(flags), func(flag string) bool {
+		return !strings.HasPrefix(flag, "-p=") && !strings.HasPrefix(flag, "-modcacherw")
+	}), " ")
+}
+
+// flags are the same for every binary on every machine: building one with and one without -trimpath would compile everything
+// that they share twice. -v is what the progress is counted by.
+func (p part) flags() []string {
+	flags := []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-v"}
+	if p.tags != "" {
+		flags = append(flags, "-tags="+p.tags)
+	}
+	return flags
+}
+
+// linkerFlags are for no symbol tables, which are a third of the size, and for the version, where p reports one.
+func linkerFlags(p part, goMod string) (string, error) {
+	const common = "-s -w "
+	if p.versionOf == "" {
+		return common, nil
+	}
+	for line := range strings.Lines(goMod) {
+		words := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(words) < 2 || words[0] != p.versionOf || !strings.HasPrefix(words[1], "v") {
+			continue
+		}
+		version := strings.TrimPrefix(words[1], "v")
+		if numbers := strings.SplitN(version, ".", 3); len(numbers) == 3 {
+			return common + strings.NewReplacer("{version}", version, "{major}", numbers[0], "{minor}", numbers[1]).Replace(p.ldflags), nil
+		}
+	}
+	return "", fmt.Errorf("go.mod requires no version of %s", p.versionOf)
+}
+
+// given returns the path of p in the folder of binaries that the user has already, "" when it is not there.
+func (b *builder) given(p part) string {
+	path := filepath.Join(b.parts, p.name)
+	if info, err := os.Stat(path); b.parts == "" || p.pkg == "" || err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
+}
+
+// version returns the first line that a binary answers to --version, or that it does not answer.
+func version(ctx context.Context, path string) string {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || line == "" {
+		return "it does not print its version"
+	}
+	return line
+}
+
+// current reports whether what lies in bin was made from what print stands for, and is as it was left.
+func (b *builder) current(p part, print string) bool {
+	kept, err := os.ReadFile(b.stamp(p))
+	if err != nil {
+		return false
+	}
+	now, _, err := describe(print, filepath.Join(b.bin, p.name))
+	return err == nil && now == string(kept)
+}
+
+// describe returns the text of a stamp: a fingerprint, and the size of every file of the output, so that a lost or damaged one is
+// noticed. The output is a file or a folder, of so many bytes in all.
+func describe(print, output string) (text string, bytes int64, err error) {
+	text = print + "\n"
+	err = filepath.WalkDir(output, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		text += fmt.Sprintf("%s %d\n", strings.TrimPrefix(path, output), info.Size())
+		bytes += info.Size()
+		return nil
+	})
+	return text, bytes, err
 }

@@ -5,115 +5,179 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
+// part is one thing that the builder puts into bin/: a binary, or a folder of files copied from pinned modules.
+type part struct {
+	// name is the file or folder below bin/.
+	name string
+	// groups are names that stand for this part and others: test is what envtest needs, fleet the end-to-end fleet, bench the
+	// benchmark, old the oldest supported parts, deploy what renders and checks deploy/; lint, generate, scan and sign what the
+	// make targets of these names need.
+	groups []string
+	// module is the folder of the tool module that pins the part's version.
+	module string
+	// pkg is the main package to build; empty for copied files.
+	pkg string
+	// ldflags are linker flags beyond those that every binary gets. {version}, {major} and {minor} stand for the version that
+	// the tool module pins versionOf at.
+	ldflags, versionOf string
+	// tags are build tags, comma-separated.
+	tags string
+	// edit is the one change made to the part's source before it is built; zero: none.
+	edit edit
+	// copies are the files to copy instead of building a package.
+	copies []copyRule
+}
+
+// copyRule says which files of a pinned module go to which folder below the part's own.
+type copyRule struct {
+	// toolModule is the folder of the tool module that pins module.
+	toolModule, module string
+	// glob selects files of module, by their path in it. It has to match.
+	glob string
+	// to is the folder the files are copied to.
+	to string
+	// templates says that the files are wanted although they are Go templates.
+	templates bool
+}
+
+// modules lists the folders of the tool modules that p is made from, sorted.
+func (p part) modules() []string {
+	found := map[string]bool{p.module: p.module != ""}
+	for _, rule := range p.copies {
+		found[rule.toolModule] = true
+	}
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}
+
 const (
-	groupAll    = "all"      // everything
-	groupTest   = "test"     // what envtest needs
-	groupFleet  = "fleet"    // what the end-to-end fleet needs
-	groupBench  = "bench"    // what the benchmark needs: of the fleet, the hub's API server alone
-	groupLint   = "lint"     // what `make lint` needs
-	groupGen    = "generate" // what `make generate` needs
-	groupDeploy = "deploy"   // what renders and checks deploy/
-	groupScan   = "scan"     // what `make scan` needs
-	groupSign   = "sign"     // what signs a release
-	groupPod    = "pod"      // what runs the product's pod on a kubelet, with groupFleet
-	groupOld    = "old"      // the oldest supported parts, which the mixed fleet runs beside the newest
+	argocd2 = "github.com/argoproj/argo-cd/v2"
+	argocd3 = "github.com/argoproj/argo-cd/v3"
+	ocm     = "open-cluster-management.io/ocm"
+
+	// Without them the Kubernetes binaries report v0.0.0-master, which Argo CD reads and ManagedCluster.status.version repeats.
+	kubernetesLdflags = "-X k8s.io/component-base/version.gitVersion=v{version}" +
+		" -X k8s.io/component-base/version.gitMajor={major} -X k8s.io/component-base/version.gitMinor={minor}"
+	// The socket for git credentials goes into the repo server's working folder: it would be left behind in /tmp, and two
+	// repo servers would share it.
+	argocdLdflags = "-X {module}/common.version={version} -X {module}/util/askpass.SocketPath=reposerver-ask-pass.sock"
 )
-
-// The tool modules of the two generations that a mixed fleet is made of.
-const (
-	newest = "ocm-argocd"
-	oldest = "old"
-)
-
-// kubernetesLdflags tells the Kubernetes binaries their version: without it they report v0.0.0-master, which Argo CD reads and
-// ManagedCluster.status.version repeats.
-const kubernetesLdflags = "-X k8s.io/component-base/version.gitVersion=v{version}" +
-	" -X k8s.io/component-base/version.gitMajor={major} -X k8s.io/component-base/version.gitMinor={minor}"
-
-// argocdLdflags tells Argo CD its version, and puts the repo server's socket for git credentials into its working folder:
-// it would be left behind in /tmp, and two repo servers would share it.
-const argocdLdflags = "-X {module}/common.version={version} -X {module}/util/askpass.SocketPath=reposerver-ask-pass.sock"
 
 // catalog is every part, in the order in which they are built: within a group the longest comes first, so that what is left
 // gets shorter, and after it those that share most packages with it.
 func catalog() []part {
+	tool := func(module, group, name, pkg string) part {
+		return part{name: name, groups: []string{group}, module: module, pkg: pkg}
+	}
 	return []part{
-		{name: "crds", groups: []string{groupTest, groupFleet, groupBench}, copies: newestCRDs()},
-		{name: "crds-next", groups: []string{groupTest}, copies: nextCRDs()},
-		{name: "crds-old", groups: []string{groupOld}, copies: oldCRDs()},
-		{name: "kwok-stages", groups: []string{groupFleet}, copies: kwokStages()},
-		argocd("argocd", newest, argocdModule, groupFleet),
-		ocm("ocm", newest, groupFleet),
-		kubernetes("kube-apiserver", groupTest, groupFleet, groupBench),
-		kubernetes("kube-controller-manager", groupFleet),
-		kubernetes("kubectl", groupDeploy, groupPod),
-		kubernetes("kubelet", groupPod),
-		kubernetes("kube-scheduler", groupPod),
-		{name: "kwok", module: "kubernetes", pkg: "sigs.k8s.io/kwok/cmd/kwok", groups: []string{groupFleet}},
-		{name: "backing", module: "backing", pkg: ".", groups: []string{groupFleet, groupBench}},
-		{name: "etcd", module: "backing", pkg: "go.etcd.io/etcd/server/v3", groups: []string{groupTest}},
-		argocd("argocd-old", oldest, argocd2Module, groupOld),
-		ocm("ocm-old", oldest, groupOld),
-		{name: "golangci-lint", module: "lint", pkg: "github.com/golangci/golangci-lint/v2/cmd/golangci-lint", groups: []string{groupLint}},
-		{name: "actionlint", module: "gotools", pkg: "github.com/rhysd/actionlint/cmd/actionlint", groups: []string{groupLint}},
-		{name: "controller-gen", module: "gotools", pkg: "sigs.k8s.io/controller-tools/cmd/controller-gen", groups: []string{groupGen}},
-		{name: "kustomize", module: "gotools", pkg: "sigs.k8s.io/kustomize/kustomize/v5", groups: []string{groupGen, groupDeploy}},
-		{name: "kubeconform", module: "gotools", pkg: "github.com/yannh/kubeconform/cmd/kubeconform", groups: []string{groupDeploy}},
-		{name: "helm", module: "gotools", pkg: "helm.sh/helm/v3/cmd/helm", groups: []string{groupDeploy}},
+		{name: "crds", groups: []string{"test", "fleet", "bench"}, copies: append(managedCRDs("ocm-argocd", argocd3), hubCRDs()...)},
+		{name: "crds-next", groups: []string{"test"}, copies: []copyRule{argocdCRDs("next", argocd3)}},
+		{name: "crds-old", groups: []string{"old"}, copies: managedCRDs("old", argocd2)},
+		{name: "kwok-stages", groups: []string{"fleet"}, copies: kwokStages()},
+		argocd("argocd", "fleet", "ocm-argocd", argocd3),
+		tool("ocm-argocd", "fleet", "ocm", "."),
+		kubernetes("kube-apiserver", "test", "fleet", "bench"),
+		kubernetes("kube-controller-manager", "fleet"),
+		kubernetes("kubectl", "deploy", "pod"),
+		kubernetes("kubelet", "pod"),
+		kubernetes("kube-scheduler", "pod"),
+		tool("kubernetes", "fleet", "kwok", "sigs.k8s.io/kwok/cmd/kwok"),
+		{name: "etcd", groups: []string{"test", "fleet", "bench"}, module: "kubernetes", pkg: "go.etcd.io/etcd/server/v3"},
+		argocd("argocd-old", "old", "old", argocd2),
+		tool("old", "old", "ocm-old", "."),
+		tool("lint", "lint", "golangci-lint", "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"),
+		tool("gotools", "lint", "actionlint", "github.com/rhysd/actionlint/cmd/actionlint"),
+		tool("gotools", "generate", "controller-gen", "sigs.k8s.io/controller-tools/cmd/controller-gen"),
+		{name: "kustomize", groups: []string{"generate", "deploy"}, module: "gotools", pkg: "sigs.k8s.io/kustomize/kustomize/v5"},
+		tool("gotools", "deploy", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),
+		tool("gotools", "deploy", "helm", "helm.sh/helm/v3/cmd/helm"),
 		prometheus("prometheus"),
 		prometheus("promtool"),
-		{name: "govulncheck", module: "gotools", pkg: "golang.org/x/vuln/cmd/govulncheck", groups: []string{groupScan}},
-		{name: "cosign", module: "cosign", pkg: "github.com/sigstore/cosign/v3/cmd/cosign", groups: []string{groupSign}},
+		tool("gotools", "scan", "govulncheck", "golang.org/x/vuln/cmd/govulncheck"),
+		tool("cosign", "sign", "cosign", "github.com/sigstore/cosign/v3/cmd/cosign"),
 	}
 }
 
 func kubernetes(name string, groups ...string) part {
 	return part{
-		name: name, module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name, groups: groups,
+		name: name, groups: groups, module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/" + name,
 		versionOf: "k8s.io/kubernetes", ldflags: kubernetesLdflags,
 	}
 }
 
-// ocm is the program of the tool module itself: its parts of Open Cluster Management in one binary.
-func ocm(name, module string, groups ...string) part {
-	return part{name: name, module: module, pkg: ".", groups: groups}
-}
-
-// argocd is Argo CD as module, of the tool module toolModule, has it.
-func argocd(name, toolModule, module string, groups ...string) part {
+// argocd is Argo CD as module, of the tool module toolModule, has it. The metrics server of its application controller listens on all
+// addresses and has no flag for it; what runs here for tests may be reached from this machine only. Without this change each
+// fleet would need a network namespace of its own.
+func argocd(name, group, toolModule, module string) part {
 	return part{
-		name: name, module: toolModule, pkg: module + "/cmd", groups: groups,
-		versionOf: module, ldflags: strings.ReplaceAll(argocdLdflags, "{module}", module), edit: argocdLoopback(module),
+		name: name, groups: []string{group}, module: toolModule, pkg: module + "/cmd",
+		versionOf: module, ldflags: strings.ReplaceAll(argocdLdflags, "{module}", module),
+		edit: edit{
+			module: module, file: "controller/appcontroller.go",
+			old: `metricsAddr := fmt.Sprintf("0.0.0.0:%d", metricsPort)`,
+			new: `metricsAddr := fmt.Sprintf("127.0.0.1:%d", metricsPort)`,
+		},
 	}
 }
 
 // prometheus is built without service discovery of cloud providers: a third of its packages, and nothing here uses them.
 func prometheus(name string) part {
 	return part{
-		name: name, module: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/" + name, groups: []string{groupDeploy},
-		tags: "remove_all_sd",
+		name: name, groups: []string{"deploy"}, module: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/" + name, tags: "remove_all_sd",
 	}
+}
+
+func argocdCRDs(toolModule, module string) copyRule {
+	return copyRule{toolModule: toolModule, module: module, glob: "manifests/crds/*-crd.yaml", to: "argocd"}
+}
+
+// managedCRDs are those of a managed cluster. OCM 0.16 has a second file of each for a Kubernetes that is older still.
+func managedCRDs(toolModule, argocd string) []copyRule {
+	const managed = "manifests/klusterlet/managed/"
+	return []copyRule{
+		{toolModule: toolModule, module: ocm, glob: managed + "0000_01_*_appliedmanifestworks.crd.yaml", to: "ocm-managed"},
+		{toolModule: toolModule, module: ocm, glob: managed + "0000_02_*_clusterclaims.crd.yaml", to: "ocm-managed"},
+		argocdCRDs(toolModule, argocd),
+	}
+}
+
+// hubCRDs are OCM's on the hub. Two of them are templates with a conversion webhook that only its operator could fill in; in
+// their place come the plain ones of its API module.
+func hubCRDs() []copyRule {
+	const api, addon = "open-cluster-management.io/api", "addon/v1alpha1/0000_0?_addon.open-cluster-management.io_"
+	return []copyRule{
+		{toolModule: "ocm-argocd", module: ocm, glob: "manifests/cluster-manager/hub/crds/*.crd.yaml", to: "ocm-hub"},
+		{toolModule: "ocm-argocd", module: api, glob: addon + "clustermanagementaddons.crd.yaml", to: "ocm-hub"},
+		{toolModule: "ocm-argocd", module: api, glob: addon + "managedclusteraddons.crd.yaml", to: "ocm-hub"},
+	}
+}
+
+// kwokStages say how nodes and pods live; kwok knows nothing of it by itself.
+func kwokStages() (rules []copyRule) {
+	for _, glob := range []string{"node/fast/node-*.yaml", "node/heartbeat/node-*.yaml", "pod/fast/pod-*.yaml"} {
+		rules = append(rules, copyRule{toolModule: "kubernetes", module: "sigs.k8s.io/kwok", glob: "kustomize/stage/" + glob, templates: true})
+	}
+	return rules
 }
 
 // resolve returns the parts that names, of parts or groups, stand for: each once, in catalog order. No name means everything.
 // The error of an unknown name lists the known ones.
 func resolve(parts []part, names []string) ([]part, error) {
-	wanted := make(map[string]bool)
+	wanted := map[string]bool{}
 	for _, name := range names {
 		found := false
 		for _, p := range parts {
-			if name == p.name || name == groupAll || slices.Contains(p.groups, name) {
-				wanted[p.name] = true
-				found = true
+			if name == p.name || name == "all" || slices.Contains(p.groups, name) {
+				wanted[p.name], found = true, true
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("no part or group is called %q; groups: %s; parts: %s",
-				name, strings.Join(groupNames(parts), " "), strings.Join(partNames(parts), " "))
+			return nil, fmt.Errorf("no part or group is called %q\n%s", name, known(parts))
 		}
 	}
 	if len(names) == 0 {
@@ -122,18 +186,17 @@ func resolve(parts []part, names []string) ([]part, error) {
 	return slices.DeleteFunc(slices.Clone(parts), func(p part) bool { return !wanted[p.name] }), nil
 }
 
-// groupNames lists the groups that parts belong to, sorted, after the group of everything.
-func groupNames(parts []part) []string {
-	var names []string
+// known lists groups and parts.
+func known(parts []part) string {
+	groups := []string{"all"}
 	for _, p := range parts {
-		names = append(names, p.groups...)
+		groups = append(groups, p.groups...)
 	}
-	slices.Sort(names)
-	return append([]string{groupAll}, slices.Compact(names)...)
+	slices.Sort(groups)
+	return fmt.Sprintf("groups: %s\nparts:  %s", strings.Join(slices.Compact(groups), " "), strings.Join(partNames(parts), " "))
 }
 
-func partNames(parts []part) []string {
-	names := make([]string, 0, len(parts))
+func partNames(parts []part) (names []string) {
 	for _, p := range parts {
 		names = append(names, p.name)
 	}

@@ -5,8 +5,9 @@ package access
 
 import (
 	"context"
-	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 // Caching returns a Reviewer that remembers what next said: of tokens for
@@ -15,8 +16,8 @@ import (
 func Caching(next Reviewer, tokens, grants time.Duration) Reviewer {
 	return &caching{
 		next:    next,
-		callers: memory[Caller]{keep: tokens, entries: map[string]remembered[Caller]{}},
-		grants:  memory[Grant]{keep: grants, entries: map[string]remembered[Grant]{}},
+		callers: memory[Caller]{keep: tokens, entries: cache.NewExpiring()},
+		grants:  memory[Grant]{keep: grants, entries: cache.NewExpiring()},
 	}
 }
 
@@ -37,26 +38,20 @@ func (c *caching) Authorize(ctx context.Context, caller Caller, clusters []strin
 // memory remembers values and errors for a while.
 type memory[T any] struct {
 	keep    time.Duration
-	mu      sync.Mutex
-	entries map[string]remembered[T]
+	entries *cache.Expiring
 }
 
 type remembered[T any] struct {
 	value T
 	err   error
-	until time.Time
 }
 
-func (m *memory[T]) get(key string, ask func() (T, error)) (T, error) {
-	m.mu.Lock()
-	entry, ok := m.entries[key]
-	m.mu.Unlock()
-	if ok && time.Now().Before(entry.until) {
+func (m memory[T]) get(key string, ask func() (T, error)) (T, error) {
+	if found, ok := m.entries.Get(key); ok {
+		entry := found.(remembered[T]) //nolint:forcetypeassert // nothing else is put there
 		return entry.value, entry.err
 	}
 	value, err := ask()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.entries[key] = remembered[T]{value: value, err: err, until: time.Now().Add(m.keep)}
+	m.entries.Set(key, remembered[T]{value, err}, m.keep)
 	return value, err
 }

@@ -5,9 +5,7 @@ package collect
 
 import (
 	"encoding/json"
-	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
@@ -128,12 +126,4 @@ func addMissing(row table.Row, missing []resource) {
 	if len(missing) > 0 {
 		row.Data["_missingResources"] = string(table.Encode(missing))
 	}
-}
-
-// portText returns a port as port[:nodePort]/protocol.
-func portText(port corev1.ServicePort) string {
-	if port.NodePort != 0 {
-		return fmt.Sprintf("%d:%d/%s", port.Port, port.NodePort, port.Protocol)
-	}
-	return fmt.Sprintf("%d/%s", port.Port, port.Protocol)
 }

@@ -61,7 +61,7 @@ func (l Live) Run(ctx context.Context, into *table.Table) error {
 	if l.Hub == nil {
 		rows := make([]table.Row, 0, len(l.Clusters))
 		for name := range l.Clusters {
-			rows = append(rows, nameOnlyRow(name))
+			rows = append(rows, clusterRow(name))
 		}
 		into.Put(sorted(rows)...)
 	} else {
@@ -137,9 +137,9 @@ func hub(ctx context.Context, w *watched) ([]table.Row, []table.Edge) {
 			b.add(row, object)
 		}
 	}
-	b.rows = append(b.rows, nameOnlyRow(localCluster))
+	b.rows = append(b.rows, clusterRow(localCluster))
 	for _, object := range w.kind(ctx, managedClusterKind).objects() {
-		b.rows = append(b.rows, managedClusterRow(object))
+		b.rows = append(b.rows, clusterRow(object.GetName()))
 	}
 	return b.rows, b.ownedEdges()
 }

@@ -131,31 +131,14 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestWorkloadRows turns the other kinds into rows.
-func TestWorkloadRows(t *testing.T) {
-	common := func(kind, plural string, more map[string]any) map[string]any {
-		data := map[string]any{"apiversion": "v1", "kind": kind, "kind_plural": plural, "name": "it", "namespace": "ns", "created": "2026-01-02T03:04:05Z"}
-		for key, value := range more {
-			data[key] = value
-		}
-		return data
+// Every kind has its names, and a Pod its owner.
+func TestWorkloadRow(t *testing.T) {
+	pod := parse(t, "{kind: Pod, apiVersion: v1, metadata: {name: it, namespace: ns, uid: u, creationTimestamp: \"2026-01-02T03:04:05Z\", "+
+		"ownerReferences: [{kind: ReplicaSet, uid: r, controller: true}]}}")
+	want := map[string]any{
+		"apiversion": "v1", "kind": "Pod", "kind_plural": "pods", "name": "it", "namespace": "ns", "created": "2026-01-02T03:04:05Z", "_ownerUID": "cluster1/r",
 	}
-	for _, test := range []struct {
-		plural, text string
-		want         map[string]any
-	}{
-		{"deployments", "kind: Deployment\napiVersion: apps/v1\nspec: {replicas: 2}\nstatus: {replicas: 2, readyReplicas: 1}",
-			common("Deployment", "deployments", map[string]any{"apigroup": "apps", "desired": 2, "current": 2, "ready": 1, "available": 0})},
-		{"services", "kind: Service\napiVersion: v1\nspec: {clusterIP: 10.0.0.1, type: NodePort, ports: [{port: 80, protocol: TCP}, {port: 443, nodePort: 30443, protocol: TCP}]}",
-			common("Service", "services", map[string]any{"clusterIP": "10.0.0.1", "type": "NodePort", "port": []any{"80/TCP", "443:30443/TCP"}})},
-		{"pods", "kind: Pod\napiVersion: v1\nspec: {containers: [{name: main, image: x:1}]}\nstatus: {phase: Running, podIP: 10.0.0.2}",
-			common("Pod", "pods", map[string]any{"container": []any{"main"}, "image": []any{"x:1"}, "restarts": 0, "hostIP": "", "podIP": "10.0.0.2", "status": "Running"})},
-		{"configmaps", "kind: ConfigMap\napiVersion: v1", common("ConfigMap", "configmaps", nil)},
-	} {
-		object := parse(t, test.text+"\nmetadata: {name: it, namespace: ns, uid: u, creationTimestamp: \"2026-01-02T03:04:05Z\"}")
-		got := objectRow("cluster1", test.plural, object)
-		if diff := cmp.Diff(table.Row{UID: "cluster1/u", Cluster: "cluster1", Data: test.want}, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.plural, diff)
-		}
+	if diff := cmp.Diff(table.Row{UID: "cluster1/u", Cluster: "cluster1", Data: want}, objectRow("cluster1", "pods", pod)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -49,15 +49,6 @@ func TestMain(m *testing.M) {
 
 // withHub starts the hub, builds the binary and runs the tests.
 func withHub(run func() int) (code int, err error) {
-	folder, err := os.MkdirTemp("", "resourcesync-")
-	if err != nil {
-		return 1, err
-	}
-	defer func() {
-		if removed := os.RemoveAll(folder); err == nil {
-			err = removed
-		}
-	}()
 	config, stop, err := testkit.Start()
 	if err != nil {
 		return 1, err
@@ -70,24 +61,14 @@ func withHub(run func() int) (code int, err error) {
 	hub = config
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	if binary, err = build(ctx, folder); err != nil {
+	if err := env.Build(ctx); err != nil {
 		return 1, err
 	}
+	binary = filepath.Join(testkit.Root(), "bin", "product", env.ResourceSync)
 	if err := populate(ctx); err != nil {
 		return 1, err
 	}
 	return run(), nil
-}
-
-// build builds the real binary.
-func build(ctx context.Context, folder string) (string, error) {
-	path := filepath.Join(folder, "resourcesync")
-	command := exec.CommandContext(ctx, "go", "build", "-o", path, ".")
-	command.Dir = filepath.Join(testkit.Root(), "resourcesync")
-	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build resourcesync: %w\n%s", err, out)
-	}
-	return path, nil
 }
 
 // populate makes what resourcesync finds on the hub: clusters, ApplicationSets,

@@ -5,7 +5,6 @@ package table
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 )
 
@@ -19,16 +18,12 @@ type Related struct {
 // names Applications by their kind, which mixes up Applications that share an
 // object, and one step otherwise.
 func (q Query) levels() int {
-	named := func(value string) bool { return strings.EqualFold(value, "Application") }
 	for _, filter := range q.Filters {
 		for _, value := range filter.Values {
-			if value != nil && named(*value) {
+			if value != nil && strings.EqualFold(*value, "Application") {
 				return 3
 			}
 		}
-	}
-	if slices.ContainsFunc(q.RelatedKinds, named) {
-		return 3
 	}
 	return 1
 }
@@ -92,16 +87,13 @@ func (w *walk) add(uid, of string) {
 	w.of[uid] = append(w.of[uid], of)
 }
 
-// collect groups what was reached by kind, within the query's kinds and limit.
+// collect groups what was reached by kind, within the query's limit.
 func (w *walk) collect(q Query) []Related {
 	related := []Related{}
 	index := map[string]int{}
 	limit := q.limit()
 	for _, e := range w.reached {
 		kind := e.flat[keyKind]
-		if !q.wantsRelated(kind) {
-			continue
-		}
 		if limit == 0 {
 			break
 		}
@@ -117,9 +109,4 @@ func (w *walk) collect(q Query) []Related {
 	// The service gathers kinds in a map: their order is another one each time.
 	rand.Shuffle(len(related), func(i, j int) { related[i], related[j] = related[j], related[i] })
 	return related
-}
-
-func (q Query) wantsRelated(kind string) bool {
-	return len(q.RelatedKinds) == 0 ||
-		slices.ContainsFunc(q.RelatedKinds, func(k string) bool { return strings.EqualFold(k, kind) })
 }

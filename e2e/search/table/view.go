@@ -4,7 +4,6 @@
 package table
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -75,25 +74,15 @@ func (v View) Count(q Query) (int, error) {
 // Found holds the rows of an answer, in order.
 type Found struct{ rows []*entry }
 
-// Find returns the rows that match, within offset and limit.
+// Find returns the rows that match, within the limit, in the order in which they were added.
 func (v View) Find(q Query) (Found, error) {
 	v.table.mu.RLock()
 	defer v.table.mu.RUnlock()
-	if q.Offset != nil && *q.Offset < 0 {
-		return Found{}, fmt.Errorf("invalid offset: %d. Offset must be non-negative", *q.Offset)
-	}
-	less, err := order(q.OrderBy)
-	if err != nil {
-		return Found{}, err
-	}
 	rows, err := v.find(q)
 	if err != nil {
 		return Found{}, err
 	}
-	slices.SortFunc(rows, less)
-	if q.Offset != nil {
-		rows = rows[min(*q.Offset, len(rows)):]
-	}
+	slices.SortFunc(rows, func(a, b *entry) int { return a.order - b.order })
 	if limit := q.limit(); limit >= 0 && limit < len(rows) {
 		rows = rows[:limit]
 	}
@@ -135,7 +124,7 @@ func (v View) find(q Query) ([]*entry, error) {
 // candidates returns the rows of the kind that the query names, or all.
 func (t *Table) candidates(q Query) map[string]*entry {
 	for _, filter := range q.Filters {
-		if len(filter.Values) != 1 || filter.Values[0] == nil || valueTest(*filter.Values[0]) != nil {
+		if len(filter.Values) != 1 || filter.Values[0] == nil {
 			continue
 		}
 		switch value := *filter.Values[0]; filter.Property {
@@ -148,45 +137,11 @@ func (t *Table) candidates(q Query) map[string]*entry {
 	return t.rows
 }
 
-// order returns the order of the rows that "<property> [asc|desc]" asks for;
-// rows that it does not tell apart come in the order in which they were added.
-func order(by string) (func(a, b *entry) int, error) {
-	added := func(a, b *entry) int { return a.order - b.order }
-	words := strings.Fields(by)
-	if len(words) == 0 {
-		return added, nil
-	}
-	direction := 1
-	if len(words) > 1 {
-		switch strings.ToLower(words[1]) {
-		case "asc":
-		case "desc":
-			direction = -1
-		default:
-			return nil, fmt.Errorf("invalid orderBy direction: '%s'. Expected 'asc' or 'desc'", words[1])
-		}
-	}
-	property := words[0]
-	if property == "uid" {
-		property = keyUID
-	}
-	return func(a, b *entry) int {
-		if by := strings.Compare(a.flat[property], b.flat[property]); by != 0 {
-			return by * direction
-		}
-		return added(a, b)
-	}, nil
-}
-
 // Complete returns the distinct values of a property in the rows that match,
-// sorted; a query without conditions matches all rows. A limit of 0 is 1000,
-// -1 none.
+// sorted. A limit of 0 is 1000, -1 none.
 func (v View) Complete(property string, q Query, limit int) ([]string, error) {
 	v.table.mu.RLock()
 	defer v.table.mu.RUnlock()
-	if len(q.Filters) == 0 && len(q.Keywords) == 0 {
-		q.Keywords = []string{""}
-	}
 	rows, err := v.find(q)
 	if err != nil {
 		return nil, err
@@ -202,24 +157,4 @@ func (v View) Complete(property string, q Query, limit int) ([]string, error) {
 		values = values[:most]
 	}
 	return values, nil
-}
-
-// Properties returns the names of all properties but the internal ones, the
-// most asked for first.
-func (v View) Properties() []string {
-	v.table.mu.RLock()
-	defer v.table.mu.RUnlock()
-	first := [...]string{keyCluster, keyKind, "label", "name", "namespace", "status"}
-	others := map[string]bool{}
-	for _, e := range v.table.rows {
-		if !v.sees(e) {
-			continue
-		}
-		for key := range e.Data {
-			if !strings.HasPrefix(key, "_") && !slices.Contains(first[:], key) {
-				others[key] = true
-			}
-		}
-	}
-	return append(first[:], slices.Sorted(maps.Keys(others))...)
 }

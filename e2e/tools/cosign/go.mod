@@ -2,7 +2,7 @@ module open-cluster-management.io/multicluster-integrations/e2e/tools/cosign
 
 go 1.26.0
 
-require github.com/sigstore/cosign/v3 v3.1.3
+require github.com/sigstore/cosign/v3 v3.1.3 // indirect
 
 require (
 	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.11-20260415201107-50325440f8f2.1 // indirect
@@ -272,3 +272,5 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+tool github.com/sigstore/cosign/v3/cmd/cosign

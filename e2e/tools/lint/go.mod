@@ -2,7 +2,7 @@ module open-cluster-management.io/multicluster-integrations/e2e/tools/lint
 
 go 1.26.0
 
-require github.com/golangci/golangci-lint/v2 v2.15.0
+require github.com/golangci/golangci-lint/v2 v2.15.0 // indirect
 
 require (
 	4d63.com/gocheckcompilerdirectives v1.4.0 // indirect
@@ -216,3 +216,5 @@ require (
 	mvdan.cc/gofumpt v0.12.0 // indirect
 	mvdan.cc/unparam v0.0.0-20260823230713-2fa3d841b0c8 // indirect
 )
+
+tool github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -3,7 +3,6 @@ module open-cluster-management.io/multicluster-integrations/e2e/tools/ocm-argocd
 go 1.26.0
 
 require (
-	github.com/argoproj/argo-cd/v3 v3.2.11
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	k8s.io/component-base v0.34.4
@@ -50,6 +49,7 @@ require (
 	github.com/TomOnTime/utfutil v1.0.0 // indirect
 	github.com/alicebob/miniredis/v2 v2.35.0 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
+	github.com/argoproj/argo-cd/v3 v3.2.11 // indirect
 	github.com/argoproj/gitops-engine v0.7.1-0.20251217140045-5baed5604d2d // indirect
 	github.com/argoproj/notifications-engine v0.5.1-0.20260316232552-d27ba0152c1c // indirect
 	github.com/argoproj/pkg v0.13.6 // indirect
@@ -373,3 +373,5 @@ replace (
 	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.34.4
 	k8s.io/sample-controller => k8s.io/sample-controller v0.34.4
 )
+
+tool github.com/argoproj/argo-cd/v3/cmd

@@ -3,7 +3,6 @@ module open-cluster-management.io/multicluster-integrations/e2e/tools/old
 go 1.26.0
 
 require (
-	github.com/argoproj/argo-cd/v2 v2.14.21
 	github.com/spf13/cobra v1.8.1
 	github.com/spf13/pflag v1.0.5
 	k8s.io/component-base v0.31.4
@@ -40,6 +39,7 @@ require (
 	github.com/alicebob/miniredis/v2 v2.33.0 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.0 // indirect
 	github.com/antonmedv/expr v1.15.1 // indirect
+	github.com/argoproj/argo-cd/v2 v2.14.21 // indirect
 	github.com/argoproj/gitops-engine v0.7.1-0.20250521000818-c08b0a72c1f1 // indirect
 	github.com/argoproj/notifications-engine v0.4.1-0.20241007194503-2fef5c9049fd // indirect
 	github.com/argoproj/pkg v0.13.7-0.20230626144333-d56162821bd1 // indirect
@@ -361,3 +361,5 @@ replace (
 	k8s.io/sample-cli-plugin => k8s.io/sample-cli-plugin v0.31.0
 	k8s.io/sample-controller => k8s.io/sample-controller v0.31.0
 )
+
+tool github.com/argoproj/argo-cd/v2/cmd

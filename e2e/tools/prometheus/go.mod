@@ -2,7 +2,7 @@ module open-cluster-management.io/multicluster-integrations/e2e/tools/prometheus
 
 go 1.26.0
 
-require github.com/prometheus/prometheus v0.314.0
+require github.com/prometheus/prometheus v0.314.0 // indirect
 
 require (
 	cloud.google.com/go/auth v0.20.0 // indirect
@@ -250,4 +250,9 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.3 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
+)
+
+tool (
+	github.com/prometheus/prometheus/cmd/prometheus
+	github.com/prometheus/prometheus/cmd/promtool
 )

@@ -34,23 +34,3 @@ func (d Distribution) Percentile(p float64) float64 {
 	rank := int(math.Ceil(p / 100 * float64(len(d))))
 	return d[min(max(rank, 1), len(d))-1]
 }
-
-// Quantiles are the percentiles that a results file keeps.
-type Quantiles struct {
-	Count int     `json:"count"`
-	P50   float64 `json:"p50Ms"`
-	P90   float64 `json:"p90Ms"`
-	P99   float64 `json:"p99Ms"`
-	Max   float64 `json:"maxMs"`
-}
-
-// Quantiles summarises the distribution.
-func (d Distribution) Quantiles() Quantiles {
-	return Quantiles{Count: len(d), P50: d.Percentile(50), P90: d.Percentile(90), P99: d.Percentile(99), Max: d.Percentile(100)}
-}
-
-// Median returns the middle of a few values, 0 for none.
-func Median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return Distribution(sorted).Percentile(50)
-}

@@ -39,13 +39,6 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
-func TestQuantiles(t *testing.T) {
-	got := NewDistribution([]time.Duration{3 * time.Millisecond, time.Millisecond, 2 * time.Millisecond}).Quantiles()
-	if want := (Quantiles{Count: 3, P50: 2, P90: 3, P99: 3, Max: 3}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
 func TestVerdict(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -21,13 +21,7 @@ type Results struct {
 	APIServer []string `json:"apiServerEnvironment,omitempty"`
 	Fleet     Fleet    `json:"fleet"`
 	Rows      []Row    `json:"rows"`
-	// Latencies are by what was waited for.
-	Latencies map[string]Quantiles `json:"latencies,omitempty"`
-	Costs     []Cost               `json:"costs,omitempty"`
-	Bytes     *Bytes               `json:"bytes,omitempty"`
-
-	// Distributions are for the plot only.
-	Distributions map[string]Distribution `json:"-"`
+	Costs     []Cost   `json:"costs,omitempty"`
 }
 
 // Machine is what the run ran on.
@@ -46,18 +40,10 @@ type Fleet struct {
 // Cost is what the binaries cost at one size of the fleet.
 type Cost struct {
 	Applications int `json:"applications"`
-	// CPU is milliseconds of processor time per status change, by process: the
-	// binaries that follow changes, the API server and etcd.
+	// CPU is milliseconds of processor time per status change, by binary.
 	CPU map[string]float64 `json:"cpuMsPerChange"`
-	// Memory is the resident set in MiB, by process.
+	// Memory is the resident set in MiB, by binary.
 	Memory map[string]float64 `json:"memoryMiB"`
-}
-
-// Bytes are averages of objects as the API server stores them.
-type Bytes struct {
-	Application  int `json:"application"`
-	ManifestWork int `json:"manifestWork"`
-	ReportRow    int `json:"reportRow"`
 }
 
 // Missed returns the rows that do not reach their target.

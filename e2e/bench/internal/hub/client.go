@@ -14,9 +14,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
-	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 )
 
@@ -126,26 +125,15 @@ func (c *Client) Metadata(ctx context.Context, path string, out any) error {
 // Parallel runs work for 0 to n-1, [Workers] at a time, and returns the first
 // error after which nothing new is begun.
 func Parallel(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(Workers, n) {
-		group.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if err := work(ctx, i); err != nil {
-					cancel(err)
-				}
+	group, running := errgroup.WithContext(ctx)
+	group.SetLimit(Workers)
+	for i := 0; i < n && running.Err() == nil; i++ {
+		group.Go(func() error {
+			if err := running.Err(); err != nil { // it ended while this one waited for its turn
+				return err
 			}
+			return work(running, i)
 		})
 	}
-	group.Wait()
-	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return ctx.Err()
+	return errors.Join(group.Wait(), ctx.Err())
 }

@@ -118,13 +118,5 @@ func request(ctx context.Context, by *http.Client, url, token string, header htt
 	if header != nil {
 		r.Header = header
 	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	response, err := by.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("%s: %s", url, response.Status), response.Body.Close())
-	}
-	return response, nil
+	return authorized(by, r, token)
 }

@@ -28,7 +28,6 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 			Machine:   figure.Machine{Processors: runtime.NumCPU(), LoadBefore: process.Load()},
 			APIServer: o.Size.APIServer,
 			Fleet:     figure.Fleet{Clusters: o.Size.Clusters, Sets: o.Size.Sets, Applications: o.Size.Clusters * o.Size.Sets},
-			Latencies: map[string]figure.Quantiles{}, Distributions: map[string]figure.Distribution{},
 		},
 	}
 	if b.folder, err = os.MkdirTemp("", "multicluster-integrations-bench-"); err != nil {

@@ -64,14 +64,10 @@ func deliverAll(ctx context.Context, b *bench, works int) (d delivery, err error
 	if d.ready, err = b.resume(ctx, env.Propagation); err != nil {
 		return d, err
 	}
-	waitPropagation := b.profile(ctx, env.Propagation, "cold", 4)
-	waitServer := b.profile(ctx, apiServer, "cold", 4)
 	created, err := b.await(ctx, "propagation to create every ManifestWork", mark, works, by(env.Propagation, "create", "manifestworks"))
 	if err != nil {
 		return d, err
 	}
-	waitPropagation()
-	waitServer()
 	d.first, d.last = span(created)
 	return d, b.halt(ctx, env.Propagation)
 }

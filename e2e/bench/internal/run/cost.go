@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
-	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
@@ -20,10 +19,6 @@ const costRate = 100
 func cost(ctx context.Context, b *bench) error {
 	followers := []string{env.Propagation, env.Aggregation}
 	before, err := b.usages(followers...)
-	if err != nil {
-		return err
-	}
-	serversBefore, err := b.serverUsages()
 	if err != nil {
 		return err
 	}
@@ -42,26 +37,10 @@ func cost(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	serversAfter, err := b.serverUsages()
-	if err != nil {
-		return err
-	}
 	c := figure.Cost{Applications: len(b.apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
-	perChange := func(before, after process.Usage) float64 {
-		return float64(after.CPU-before.CPU) / float64(time.Millisecond) / float64(n)
-	}
 	for _, name := range followers {
-		c.CPU[name] = perChange(before[name], after[name])
-	}
-	for _, name := range binaries {
-		u, err := b.usage(name)
-		if err != nil {
-			return err
-		}
-		c.Memory[name] = mebibytes(u.Resident)
-	}
-	for name, u := range serversAfter {
-		c.CPU[name], c.Memory[name] = perChange(serversBefore[name], u), mebibytes(u.Resident)
+		c.CPU[name] = float64(after[name].CPU-before[name].CPU) / float64(time.Millisecond) / float64(n)
+		c.Memory[name] = mebibytes(after[name].Resident)
 	}
 	b.results.Costs = append(b.results.Costs, c)
 	b.say("  %d Applications: CPU ms per change %v, memory MiB %v", c.Applications, c.CPU, c.Memory)

@@ -13,7 +13,7 @@ import (
 )
 
 // grow brings the fleet, with everything running, up to the stage before the last,
-// and measures costs at each.
+// and measures costs at the first.
 func grow(ctx context.Context, b *bench) error {
 	if err := begin(ctx, b); err != nil {
 		return err
@@ -25,6 +25,9 @@ func grow(ctx context.Context, b *bench) error {
 		}
 		if err := deliver(ctx, b, first, b.Size.at(stage)); err != nil {
 			return err
+		}
+		if stage > 0 {
+			continue
 		}
 		if err := cost(ctx, b); err != nil {
 			return err

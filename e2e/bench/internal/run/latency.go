@@ -29,25 +29,23 @@ const (
 // it: then it has writes to spare.
 const loneEvery = 10 * time.Second
 
-// Places where a change is seen, as results and plots call them.
+// Places where a change is seen.
 const (
 	onServer = "API server alone"
 	onHub    = "hub Application"
 	inReport = "report row"
-	inWide   = "row of the wide report"
-	trickled = "report row in a trickle"
 )
 
 // latency times a trickle of changes from the work agent's patch to the watchers of the
 // work itself, of the hub Application and of the report.
 func latency(ctx context.Context, b *bench) error {
-	places := map[string]string{onServer: simulate.Works, onHub: simulate.Applications, trickled: simulate.Reports}
+	places := map[string]string{onServer: simulate.Works, onHub: simulate.Applications, inReport: simulate.Reports}
 	apps, reports := b.trickled()
 	watch, err := timeChanges(ctx, b, places, b.draw(apps, b.Size.Changes), latencyRate)
 	if err != nil {
 		return err
 	}
-	own, mirrored, reported := keep(b, onServer, watch), keep(b, onHub, watch), keep(b, trickled, watch)
+	own, mirrored, reported := figure.NewDistribution(watch.times(onServer)), figure.NewDistribution(watch.times(onHub)), figure.NewDistribution(watch.times(inReport))
 	b.row(figure.Row{
 		What:  "ManifestWork status patch to hub Application status, p99 against the server's own patch-to-watch",
 		Value: mirrored.Percentile(99) / own.Percentile(99), Unit: "×", Comparison: figure.AtMost, Target: 10, Noise: 1.5,
@@ -69,11 +67,11 @@ func latency(ctx context.Context, b *bench) error {
 
 // lone times changes of reports that were quiet before.
 func lone(ctx context.Context, b *bench) error {
-	watch, err := timeLone(ctx, b, inReport, b.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
+	watch, err := timeLone(ctx, b, b.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
 	if err != nil {
 		return err
 	}
-	reported := keep(b, inReport, watch)
+	reported := figure.NewDistribution(watch.times(inReport))
 	b.row(figure.Row{
 		What: "ManifestWork status patch to report row, p99", Value: reported.Percentile(99) / 1000, Unit: "s", Comparison: figure.AtMost, Target: 1.2,
 		Beside: fmt.Sprintf("p50 %.0f ms; %d lone changes, of each report one in %s", reported.Percentile(50), b.Size.Lone, loneEvery),
@@ -82,11 +80,11 @@ func lone(ctx context.Context, b *bench) error {
 }
 
 // timeLone times changes until they are in the reports, once these have been quiet for long enough.
-func timeLone(ctx context.Context, b *bench, place string, changes []change, perSecond float64) (*stopwatch, error) {
+func timeLone(ctx context.Context, b *bench, changes []change, perSecond float64) (*stopwatch, error) {
 	if err := b.awaitNoWrites(ctx, 2*loneEvery); err != nil {
 		return nil, err
 	}
-	return timeChanges(ctx, b, map[string]string{place: simulate.Reports}, changes, perSecond)
+	return timeChanges(ctx, b, map[string]string{inReport: simulate.Reports}, changes, perSecond)
 }
 
 // timeChanges sends so many changes a second and waits until each was seen in every place,
@@ -110,14 +108,6 @@ func timeChanges(ctx context.Context, b *bench, places map[string]string, change
 	return s, env.WaitFor(ctx, patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
 		return s.left() == 0, fmt.Sprintf("%d sightings are missing", s.left())
 	})
-}
-
-// keep takes the times of a place over into the results.
-func keep(b *bench, place string, s *stopwatch) figure.Distribution {
-	d := figure.NewDistribution(s.times(place))
-	b.results.Latencies[place] = d.Quantiles()
-	b.results.Distributions[place] = d
-	return d
 }
 
 // burst changes many rows of one report at once and counts the report's writes.

@@ -56,14 +56,8 @@ func startSides(ctx context.Context, b *bench) (s *sides, err error) {
 	if err != nil {
 		return s, err
 	}
-	arguments, err := b.arguments(env.Aggregation)
-	if err != nil {
-		return s, err
-	}
+	arguments := b.arguments(env.Aggregation)
 	if s.without, err = b.fleet.StartStandby(ctx, env.Aggregation, 1, arguments...); err != nil {
-		return s, err
-	}
-	if arguments, err = b.arguments(env.Aggregation); err != nil { // a port of its own for its profiles
 		return s, err
 	}
 	arguments = append(arguments, "--page-secure=false", "--page-bind-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))

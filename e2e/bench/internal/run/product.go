@@ -5,17 +5,14 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
@@ -31,43 +28,23 @@ type product struct {
 	search *search.Server
 	// tokenFile holds resourcesync's token for search.
 	tokenFile string
-	// profiles is the folder for CPU profiles, "" for none; sizeName begins their names.
-	profiles, sizeName string
-	say                func(format string, args ...any)
-	hub                *hub.Client
 }
 
 // launch starts a binary for the first time.
 func (p *product) launch(ctx context.Context, name string) error {
-	arguments, err := p.arguments(name)
-	if err != nil {
-		return err
-	}
-	_, err = p.fleet.StartProduct(ctx, name, arguments...)
+	_, err := p.fleet.StartProduct(ctx, name, p.arguments(name)...)
 	return err
 }
 
 // arguments are what the bench needs beyond the shipped flags.
-func (p *product) arguments(name string) ([]string, error) {
-	var arguments []string
-	if name != env.ResourceSync {
-		// On a machine that is full to the brim a leader may not get a renewal through
-		// in time, and then rightly ends. It renews as often as ever.
-		arguments = append(arguments, "--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=110s")
-	}
+func (p *product) arguments(name string) []string {
 	if name == env.ResourceSync {
 		// its own metric tells how long a poll takes
-		arguments = append(arguments, "--metrics-secure=false",
-			"--search-url="+p.search.URL(), "--search-ca-file="+p.search.CAFile(), "--search-token-file="+p.tokenFile)
+		return []string{"--metrics-secure=false", "--search-url=" + p.search.URL(), "--search-ca-file=" + p.search.CAFile(), "--search-token-file=" + p.tokenFile}
 	}
-	if p.profiles != "" {
-		port, err := p.fleet.FreePort()
-		if err != nil {
-			return nil, err
-		}
-		arguments = append(arguments, "--pprof-bind-address="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	}
-	return arguments, nil
+	// On a machine that is full to the brim a leader may not get a renewal through
+	// in time, and then rightly ends. It renews as often as ever.
+	return []string{"--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=110s"}
 }
 
 func (p *product) process(name string) (*env.Process, error) { return p.fleet.Process(name + "-0") }
@@ -123,19 +100,31 @@ func (p *product) ready(ctx context.Context, name string) error {
 }
 
 func get(ctx context.Context, url string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	response, err := client.Do(request)
+	response, err := authorized(client, r, "")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", url, response.Status)
-	}
 	return io.ReadAll(response.Body)
+}
+
+// authorized sends a request with a token, "" for none. An answer that is not 200 is an error.
+func authorized(by *http.Client, r *http.Request, token string) (*http.Response, error) {
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := by.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("%s: %s", r.URL, response.Status), response.Body.Close())
+	}
+	return response, nil
 }
 
 // usage reads what a binary has used.
@@ -189,56 +178,11 @@ func (p *product) metrics(ctx context.Context, binary string, names ...string) (
 	return values, nil
 }
 
-// apiServer is the API server to [bench.profile].
-const apiServer = "kube-apiserver"
-
-// sample returns a CPU profile of a binary or of the API server.
-func (p *product) sample(ctx context.Context, binary string, seconds int) ([]byte, error) {
-	path := fmt.Sprintf("/debug/pprof/profile?seconds=%d", seconds)
-	if binary == apiServer {
-		return p.hub.Do(ctx, http.MethodGet, path, "", nil)
-	}
-	running, err := p.process(binary)
+// serverUsage reads what the hub's API server has used.
+func (p *product) serverUsage() (process.Usage, error) {
+	running, err := p.fleet.Process("hub-apiserver")
 	if err != nil {
-		return nil, err
+		return process.Usage{}, err
 	}
-	return get(ctx, "http://"+running.Flag("pprof-bind-address")+path)
-}
-
-// profile takes a CPU profile of a binary while a phase runs, if profiles are
-// wanted; the returned function waits for it.
-func (p *product) profile(ctx context.Context, binary, phase string, seconds int) (wait func()) {
-	if p.profiles == "" {
-		return func() {}
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		body, err := p.sample(ctx, binary, seconds)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(p.profiles, fmt.Sprintf("%s-%s-%s.pprof", p.sizeName, phase, binary)), body, 0o600)
-		}
-		if err != nil {
-			p.say("no profile of %s: %v", binary, err)
-		}
-	}()
-	return func() { <-done }
-}
-
-// servers are the processes below the product, by what the costs call them.
-var servers = map[string]string{apiServer: "hub-apiserver", "etcd": "backing"}
-
-// serverUsages reads what the API server and etcd have used.
-func (p *product) serverUsages() (map[string]process.Usage, error) {
-	all := map[string]process.Usage{}
-	for name, server := range servers {
-		running, err := p.fleet.Process(server)
-		if err != nil {
-			return nil, err
-		}
-		if all[name], err = process.Of(running.PID()); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return process.Of(running.PID())
 }

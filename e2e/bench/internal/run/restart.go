@@ -19,7 +19,7 @@ import (
 // listRounds is how often the bare lists are timed.
 const listRounds = 3
 
-// watchPage is what the two binaries that follow the hub watch.
+// watched is what the two binaries that follow the hub watch.
 var watched = map[string][]string{
 	env.Propagation: {
 		"/apis/argoproj.io/v1alpha1/applications", simulate.Works + pulled, simulate.ManagedClusters,
@@ -33,9 +33,6 @@ var watched = map[string][]string{
 
 // restart starts the binaries over a fleet in which nothing changes.
 func restart(ctx context.Context, b *bench) error {
-	if err := measureBytes(ctx, b); err != nil {
-		return err
-	}
 	if err := b.halt(ctx, binaries...); err != nil {
 		return err
 	}
@@ -83,27 +80,4 @@ func listAlone(ctx context.Context, b *bench, paths []string) (time.Duration, er
 		took = append(took, time.Since(began))
 	}
 	return median(took), nil
-}
-
-// measureBytes finds out how large objects are as the API server stores them. It
-// keeps objects of custom resources as the JSON that it also answers with.
-func measureBytes(ctx context.Context, b *bench) error {
-	size := func(path string, among int) (int, error) {
-		n, err := b.hub.Discard(ctx, http.MethodGet, path, "", nil)
-		return int(n) / among, err
-	}
-	bytes := &figure.Bytes{}
-	var err error
-	if bytes.Application, err = size(simulate.Applications, len(b.apps)); err != nil {
-		return err
-	}
-	if bytes.ManifestWork, err = size(simulate.Works+pulled, len(b.apps)); err != nil {
-		return err
-	}
-	if bytes.ReportRow, err = size(simulate.Reports, len(b.apps)); err != nil {
-		return err
-	}
-	b.results.Bytes = bytes
-	b.say("  bytes: %+v", *bytes)
-	return nil
 }

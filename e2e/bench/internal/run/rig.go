@@ -29,9 +29,6 @@ type Options struct {
 	Progress func(line string)
 	// Only are the phases to run once the fleet is there, by their keys; none: all.
 	Only []string
-	// Profiles is a folder for CPU profiles of the binaries, which then serve them;
-	// empty: none.
-	Profiles string
 }
 
 // bench is a run: what is measured, and what the figures share.
@@ -71,9 +68,6 @@ func (b *bench) start(ctx context.Context) error {
 		return err
 	}
 	server := []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log, "--audit-log-maxsize=100000"}
-	if b.Profiles != "" {
-		server = append(server, "--profiling=true")
-	}
 	fleet, err := env.Start(ctx, env.Options{
 		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServer: server, APIServerEnvironment: b.Size.APIServer,
 	})
@@ -81,7 +75,7 @@ func (b *bench) start(ctx context.Context) error {
 		return err
 	}
 	b.fleet = fleet
-	b.audit = audit.Follow(ctx, log)
+	b.audit = audit.Open(log)
 	if b.hub, err = hub.New(fleet.Hub.Config); err != nil {
 		return err
 	}
@@ -93,7 +87,7 @@ func (b *bench) start(ctx context.Context) error {
 		Dir: b.folder, Source: memory.Fleet{}, Reviewer: access.Tokens{searchToken: {AllManaged: true}},
 	})
 	b.load = newLoad(b.hub, b.Size)
-	b.product = &product{fleet: fleet, search: b.search, hub: b.hub, tokenFile: token, profiles: b.Profiles, sizeName: b.Size.Name, say: b.say}
+	b.product = &product{fleet: fleet, search: b.search, tokenFile: token}
 	return err
 }
 
@@ -101,6 +95,9 @@ func (b *bench) close() error {
 	var errs []error
 	if b.search != nil {
 		errs = append(errs, b.search.Close())
+	}
+	if b.audit != nil {
+		errs = append(errs, b.audit.Close())
 	}
 	if b.fleet != nil {
 		errs = append(errs, b.fleet.Stop())

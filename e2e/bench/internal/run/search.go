@@ -81,20 +81,14 @@ func searchAlone(ctx context.Context, b *bench) error {
 	if len(ours) == 0 {
 		return errors.New("resourcesync does not poll")
 	}
-	rowOfPolls(b, ours, alone, size)
-	return b.halt(ctx, env.ResourceSync)
-}
-
-// rowOfPolls compares the medians of polls and bare queries.
-func rowOfPolls(b *bench, ours, alone []time.Duration, size int64) {
 	_, applications := searched(b)
 	poll, queries := median(ours), median(alone)
 	b.row(figure.Row{
 		What: "resourcesync's poll against the bare queries", Value: float64(poll) / float64(queries), Unit: "×", Comparison: figure.AtMost, Target: 1.3, Noise: 1.5,
-		Beside: fmt.Sprintf("%s (%s to %s) against %s (%s to %s), medians of %d and %d in turns; %d Applications × %d resources, %.1f MB",
-			round(poll), round(slices.Min(ours)), round(slices.Max(ours)), round(queries), round(slices.Min(alone)), round(slices.Max(alone)),
-			len(ours), len(alone), applications, resources, float64(size)/1e6),
+		Beside: fmt.Sprintf("%s against %s, medians of %d and %d in turns; %d Applications × %d resources, %.1f MB",
+			round(poll), round(queries), len(ours), len(alone), applications, resources, float64(size)/1e6),
 	})
+	return b.halt(ctx, env.ResourceSync)
 }
 
 // pollAlone asks what one poll asks and drops the answers; it returns their size.
@@ -104,48 +98,38 @@ func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error
 		{"property": "apigroup", "values": []string{"argoproj.io"}},
 		{"property": "label", "values": []string{"apps.open-cluster-management.io/application-set=true"}},
 	}
-	size, err := query(ctx, b, caller, queryClusters, map[string]any{
-		"property": "cluster", "query": map[string]any{"filters": pulled, "limit": -1}, "limit": -1,
-	})
-	if err != nil {
+	var total atomic.Int64
+	ask := func(ctx context.Context, query string, variables map[string]any) error {
+		body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+		if err != nil {
+			return err
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.search.URL(), bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		response, err := authorized(caller, r, searchToken)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = response.Body.Close() }()
+		size, err := io.Copy(io.Discard, response.Body)
+		total.Add(size)
+		return err
+	}
+	if err := ask(ctx, queryClusters, map[string]any{"property": "cluster", "query": map[string]any{"filters": pulled, "limit": -1}, "limit": -1}); err != nil {
 		return 0, err
 	}
 	clusters, _ := searched(b)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(queriesInFlight)
-	var total atomic.Int64
-	total.Add(size)
 	for batch := range slices.Chunk(clusterNames(0, clusters), queryBatch) {
 		filters := append(slices.Clone(pulled), map[string]any{"property": "cluster", "values": batch})
 		group.Go(func() error {
-			size, err := query(ctx, b, caller, queryApplications, map[string]any{"input": []any{map[string]any{"filters": filters, "limit": -1}}})
-			total.Add(size)
-			return err
+			return ask(ctx, queryApplications, map[string]any{"input": []any{map[string]any{"filters": filters, "limit": -1}}})
 		})
 	}
-	err = group.Wait()
+	err := group.Wait()
 	return total.Load(), err
-}
-
-// query sends one query and drops the answer; it returns its size.
-func query(ctx context.Context, b *bench, caller *http.Client, query string, variables map[string]any) (int64, error) {
-	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
-	if err != nil {
-		return 0, err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.search.URL(), bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+searchToken)
-	response, err := caller.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return 0, fmt.Errorf("search: %s", response.Status)
-	}
-	return io.Copy(io.Discard, response.Body)
 }

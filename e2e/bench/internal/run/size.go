@@ -107,19 +107,5 @@ func FindSize(name string) (Size, error) {
 	return Size{}, fmt.Errorf("no size is called %q; there are %q", name, names)
 }
 
-// With returns the size with other numbers of clusters and sets; 0 keeps its own.
-func (s Size) With(clusters, sets int) Size {
-	if clusters > 0 && clusters != s.Clusters || sets > 0 && sets != s.Sets {
-		s.Name += "-reduced"
-	}
-	if clusters > 0 {
-		s.Clusters = clusters
-	}
-	if sets > 0 {
-		s.Sets = sets
-	}
-	return s
-}
-
 // at returns how many clusters there are in a stage.
 func (s Size) at(stage int) int { return max(1, int(s.Stages[stage]*float64(s.Clusters))) }

@@ -4,7 +4,6 @@
 package run
 
 import (
-	"encoding/json"
 	"io/fs"
 	"maps"
 	"os"
@@ -54,37 +53,11 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
-// A Lease is taken over once somebody else holds it: not when it is renewed, nor when it is given up.
-func TestHolders(t *testing.T) {
-	h := &holders{before: map[string]string{leasePrefix + "a": "first", leasePrefix + "b": "first"}, taken: map[string]time.Time{}}
-	began := time.Unix(0, 0)
-	see := func(lease, holder string, second int) {
-		t.Helper()
-		object, err := json.Marshal(map[string]any{"metadata": map[string]string{"name": lease}, "spec": map[string]string{"holderIdentity": holder}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		h.see(object, began.Add(time.Duration(second)*time.Second))
-	}
-	see(leasePrefix+"a", "first", 1)
-	see(leasePrefix+"a", "", 2)
-	see(leasePrefix+"c", "second", 3)
-	if h.left() != 2 {
-		t.Errorf("%d are left before any was taken over", h.left())
-	}
-	see(leasePrefix+"a", "second", 4)
-	see(leasePrefix+"a", "second", 5)
-	if got := h.when("a").Sub(began); got != 4*time.Second || h.left() != 1 || !h.when("b").IsZero() {
-		t.Errorf("taken over after %s, %d are left", got, h.left())
-	}
-}
-
 // The longest takeover counts, and all that was written too much.
 func TestRowsOfTakeovers(t *testing.T) {
 	b := &bench{Options: Options{Progress: func(string) {}}, results: &figure.Results{}, load: &load{}}
 	rowsOfTakeovers(b, &pair{
-		name: env.Propagation, duration: 15 * time.Second, leased: []time.Duration{16 * time.Second, 15 * time.Second},
-		worked: []time.Duration{21 * time.Second, 16 * time.Second}, beyond: map[string]int{"patch applications 200": 2, "create secrets 201": 1},
+		name: env.Propagation, took: []time.Duration{21 * time.Second, 16 * time.Second}, beyond: map[string]int{"patch applications 200": 2, "create secrets 201": 1},
 	})
 	if len(b.results.Rows) != 2 {
 		t.Fatalf("rows: %+v", b.results.Rows)

@@ -75,9 +75,6 @@ func storm(ctx context.Context, b *bench) error {
 // of it.
 func stormOnce(ctx context.Context, b *bench, hit []*application, all *stormed) error {
 	mark := b.audit.Mark()
-	waitPropagation := b.profile(ctx, env.Propagation, "storm", 5)
-	waitServer := b.profile(ctx, apiServer, "storm", 5)
-	waitAggregation := b.profile(ctx, env.Aggregation, "storm", 5)
 	began := time.Now()
 	if err := b.reportAll(ctx, hit); err != nil {
 		return err
@@ -90,9 +87,6 @@ func stormOnce(ctx context.Context, b *bench, hit []*application, all *stormed) 
 	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
-	waitPropagation()
-	waitAggregation()
-	waitServer()
 	patches, err := b.audit.Since(mark, match)
 	if err != nil {
 		return err

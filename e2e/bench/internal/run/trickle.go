@@ -19,7 +19,7 @@ const (
 	trickleWarm = 3
 )
 
-// measureFlow is what a part of a trickle cost.
+// flow is what a part of a trickle cost.
 type flow struct {
 	changes, reports, mirrored int
 	server                     time.Duration // processor time of the API server
@@ -42,13 +42,13 @@ func (f *flow) perChange() float64 {
 // Nobody reads reports meanwhile.
 func trickle(ctx context.Context, b *bench) error {
 	var with, without flow
-	if err := measureFlow(ctx, b, b.Size.Trickle/2, true, &with); err != nil {
+	if err := measureFlow(ctx, b, b.Size.Trickle/2, &with); err != nil {
 		return err
 	}
 	if err := b.halt(ctx, env.Aggregation); err != nil {
 		return err
 	}
-	if err := measureFlow(ctx, b, b.Size.Trickle, false, &without); err != nil {
+	if err := measureFlow(ctx, b, b.Size.Trickle, &without); err != nil {
 		return err
 	}
 	if _, err := b.resume(ctx, env.Aggregation); err != nil {
@@ -57,7 +57,7 @@ func trickle(ctx context.Context, b *bench) error {
 	if err := b.awaitNoWrites(ctx, silence); err != nil {
 		return err
 	}
-	if err := measureFlow(ctx, b, b.Size.Trickle-b.Size.Trickle/2, true, &with); err != nil {
+	if err := measureFlow(ctx, b, b.Size.Trickle-b.Size.Trickle/2, &with); err != nil {
 		return err
 	}
 	sumUp(b, with, without)
@@ -65,29 +65,24 @@ func trickle(ctx context.Context, b *bench) error {
 }
 
 // measureFlow adds what n changes cost that are a part of a longer trickle.
-func measureFlow(ctx context.Context, b *bench, n int, profiled bool, to *flow) error {
+func measureFlow(ctx context.Context, b *bench, n int, to *flow) error {
 	_, reports := b.trickled()
 	if err := changeSome(ctx, b, trickleWarm*reports); err != nil {
 		return err
 	}
 	mark := b.audit.Mark()
-	before, err := b.serverUsages()
+	before, err := b.serverUsage()
 	if err != nil {
 		return err
-	}
-	wait := func() {}
-	if profiled {
-		wait = b.profile(ctx, apiServer, "trickle", n/latencyRate)
 	}
 	if err := changeSome(ctx, b, n); err != nil {
 		return err
 	}
-	after, err := b.serverUsages()
+	after, err := b.serverUsage()
 	if err != nil {
 		return err
 	}
-	wait()
-	f := flow{changes: n, server: after[apiServer].CPU - before[apiServer].CPU}
+	f := flow{changes: n, server: after.CPU - before.CPU}
 	for what, count := range map[*int]func(*audit.Entry) bool{
 		&f.reports:  by(env.Aggregation, "update", "multiclusterapplicationsetreports"),
 		&f.mirrored: by(env.Propagation, "patch", "applications"),

@@ -8,36 +8,21 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-type Message struct {
-	ID          string  `json:"id"`
-	Kind        *string `json:"kind,omitempty"`
-	Description *string `json:"description,omitempty"`
-}
-
 type Query struct {
 }
 
 type SearchFilter struct {
 	// Name of the property.
 	Property string `json:"property"`
-	// Values of which one must match. `*` is a wildcard; the prefixes
-	// `!`, `!=`, `>`, `>=`, `<`, `<=` and `=` compare. An empty list is ignored.
+	// Values of which one must match. An empty list is ignored.
 	Values []*string `json:"values"`
 }
 
 type SearchInput struct {
-	// Words that must occur in some value of the row; all of them must match.
-	Keywords []*string `json:"keywords,omitempty"`
 	// Conditions that must all match.
 	Filters []*SearchFilter `json:"filters,omitempty"`
 	// Most items to return, 1000 when left out; -1 is no limit.
 	Limit *int `json:"limit,omitempty"`
-	// Items to skip.
-	Offset *int `json:"offset,omitempty"`
-	// `<property> [asc|desc]`
-	OrderBy *string `json:"orderBy,omitempty"`
-	// Kinds of the related items to return; all when left out.
-	RelatedKinds []*string `json:"relatedKinds,omitempty"`
 }
 
 type SearchRelatedResult struct {

@@ -51,53 +51,16 @@ func (q query) SearchComplete(ctx context.Context, property string, input *Searc
 	return out, err
 }
 
-// SearchSchema returns the names of all properties.
-func (q query) SearchSchema(ctx context.Context, _ *SearchInput) (table.Item, error) {
-	session := SessionFrom(ctx)
-	if err := errors.Join(session.Denied, session.Disturbance.Statement); err != nil {
-		return nil, err
-	}
-	return table.Encode(map[string]any{"allProperties": q.table.View(session.Scope).Properties()}), nil
-}
-
-// Messages returns the notice about clusters that do not take part, if any.
-func (q query) Messages(ctx context.Context) ([]*Message, error) {
-	if !SessionFrom(ctx).Disturbance.SearchDisabled {
-		return []*Message{}, nil
-	}
-	kind, description := "information", "Search is disabled on some of your managed clusters."
-	return []*Message{{ID: "S20", Kind: &kind, Description: &description}}, nil
-}
-
 // query returns the input as a query; no input has no condition.
 func (i *SearchInput) query() table.Query {
 	if i == nil {
 		return table.Query{}
 	}
-	q := table.Query{
-		Keywords:     texts(i.Keywords),
-		Limit:        i.Limit,
-		Offset:       i.Offset,
-		RelatedKinds: texts(i.RelatedKinds),
-	}
-	if i.OrderBy != nil {
-		q.OrderBy = *i.OrderBy
-	}
+	q := table.Query{Limit: i.Limit}
 	for _, filter := range i.Filters {
 		if filter != nil {
 			q.Filters = append(q.Filters, table.Filter{Property: filter.Property, Values: filter.Values})
 		}
 	}
 	return q
-}
-
-// texts returns the values that are there.
-func texts(pointers []*string) []string {
-	var out []string
-	for _, pointer := range pointers {
-		if pointer != nil {
-			out = append(out, *pointer)
-		}
-	}
-	return out
 }

@@ -36,8 +36,6 @@ type Disturbance struct {
 	// NodesKept spares the nodes of the clusters from CutRelated, which makes
 	// the cut invisible within one answer.
 	NodesKept bool
-	// SearchDisabled makes the service say that some clusters do not take part.
-	SearchDisabled bool
 }
 
 type sessionKey struct{}

@@ -1,0 +1,64 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// edit is one change to the source of a pinned module: in one file, a text that occurs exactly once gives way to another.
+type edit struct {
+	module, file, old, new string
+}
+
+// apply returns the source with the change made. It is an error if the old text is not there exactly once: the pinned version
+// has changed, and someone has to look again.
+func (e edit) apply(source string) (string, error) {
+	if n := strings.Count(source, e.old); n != 1 {
+		return "", fmt.Errorf("%s of %s holds %q %d times, not once: look at the pinned version and mend the edit",
+			e.file, e.module, e.old, n)
+	}
+	return strings.Replace(source, e.old, e.new, 1), nil
+}
+
+// edited copies the module that p.edit changes, makes the change, and returns a go.mod for -modfile that takes the module from
+// the copy. The go command would do this with -overlay, but refuses that for files in the module cache.
+func (b *builder) edited(ctx context.Context, p part, goMod string) (modfile string, err error) {
+	original, err := b.moduleDir(ctx, p.module, p.edit.module)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(b.scratch(), "src", p.name)
+	if err := os.CopyFS(dir, os.DirFS(original)); err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, filepath.FromSlash(p.edit.file))
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	changed, err := p.edit.apply(string(source))
+	if err != nil {
+		return "", err
+	}
+	goSum, err := os.ReadFile(filepath.Join(b.root, p.module, "go.sum"))
+	if err != nil {
+		return "", err
+	}
+	goMod += fmt.Sprintf("\nreplace %s => %q\n", p.edit.module, filepath.ToSlash(dir))
+	for path, content := range map[string]string{file: changed, dir + ".mod": goMod, dir + ".sum": string(goSum)} {
+		// In the module cache, and so in the copy, files are for reading only.
+		if err := os.RemoveAll(path); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			return "", err
+		}
+	}
+	return dir + ".mod", nil
+}
