@@ -383,12 +383,13 @@ func requests(b *testing.B) (total float64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	response, err := c.Get(hub.config.Host + "/metrics")
+	response, err := c.Get(strings.TrimSuffix(hub.config.Host, "/") + "/metrics")
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
 		line := lines.Text()
 		if !strings.HasPrefix(line, "apiserver_request_total{") {
 			continue
@@ -402,6 +403,9 @@ func requests(b *testing.B) (total float64) {
 				total += value
 			}
 		}
+	}
+	if lines.Err() != nil || total == 0 {
+		b.Fatalf("the API server's metrics count no requests: %s, %v", response.Status, lines.Err())
 	}
 	return total
 }
