@@ -49,8 +49,9 @@ func FeedbackOperationRevisions(source int) string {
 // that is past the end of a list, as that of the status is until Argo CD has compared with a
 // source that is new, is an error to the agent, which it reports beside all the other values.
 func RevisionPaths(sources int) []workv1.JsonPath {
-	var paths []workv1.JsonPath
-	for i := range min(sources, MaxSources) {
+	sources = min(sources, MaxSources)
+	paths := make([]workv1.JsonPath, 0, 2*sources)
+	for i := range sources {
 		at := "[" + strconv.Itoa(i) + "]"
 		paths = append(paths,
 			workv1.JsonPath{Name: FeedbackRevisions(i), Path: ".status.sync.revisions" + at},

@@ -33,8 +33,8 @@ const (
 	ManagementPolicyAnnotation = group + "management-policy"
 )
 
-// SubscribeAnnotationPrefix, with "<trigger>.<service>" behind it, subscribes to notifications
-// of the managed cluster's Argo CD. Argo CD's own keys on a hub Application are for the hub's.
+// SubscribeAnnotationPrefix with "<trigger>.<service>" behind it subscribes to notifications of
+// the managed cluster's Argo CD. Argo CD's own keys on a hub Application are for the hub's.
 const SubscribeAnnotationPrefix = group + "subscribe."
 
 // OnWithdrawAnnotation is "orphan" on a work whose spec has what it delivers stay.

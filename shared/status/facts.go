@@ -27,7 +27,10 @@ type Facts struct {
 	// last operation synced, both as [list] has them.
 	revisions string
 	// Times are in seconds, as Kubernetes writes them; 0 for none.
-	startedAt, finishedAt, reconciledAt, reportedAt int64
+	startedAt, finishedAt, reportedAt int64
+	// reconciledAt lies beside the flags, where it takes no room; one that no clock shows, before
+	// 1970 or after 2105, is none.
+	reconciledAt uint32
 	// Applied: the agent has applied the work as it is.
 	Applied bool
 	// reported: the managed cluster has reported a status.
@@ -72,7 +75,10 @@ func Read(work *workv1.ManifestWork) Facts {
 	}
 	f := Facts{
 		reported:  o.Reported,
-		startedAt: seconds(o.Operation.StartedAt), finishedAt: seconds(o.Operation.FinishedAt), reconciledAt: seconds(o.ReconciledAt),
+		startedAt: seconds(o.Operation.StartedAt), finishedAt: seconds(o.Operation.FinishedAt),
+	}
+	if s := seconds(o.ReconciledAt); s == int64(uint32(s)) { //nolint:gosec // compared
+		f.reconciledAt = uint32(s) //nolint:gosec // compared
 	}
 	if !o.ReportedAt.IsZero() {
 		f.reportedAt = o.ReportedAt.Unix()
@@ -113,7 +119,7 @@ func (f *Facts) observation() Observation {
 	t := f.words()
 	o := Observation{
 		Health: t.health, HealthMessage: t.healthMessage, Sync: t.sync,
-		Operation: f.Operation(), ReconciledAt: text(f.reconciledAt), Reported: f.reported,
+		Operation: f.Operation(), ReconciledAt: text(int64(f.reconciledAt)), Reported: f.reported,
 	}
 	compared, operation, _ := strings.Cut(f.revisions, operationSeparator)
 	if f.synced {
