@@ -236,7 +236,7 @@ func set(t *testing.T, r *miniredis.Miniredis, instance, tree string) {
 	t.Helper()
 	c, err := argoredis.New(argoredis.Options{Address: r.Addr(), Compression: "gzip"}, nil)
 	must(t, err)
-	defer c.Close() //nolint:errcheck // nothing is buffered
+	defer c.Close() // nothing is buffered
 	must(t, c.Write(t.Context(), instance, viewOf(tree), time.Hour))
 }
 
@@ -258,7 +258,7 @@ func (f *fixture) read(instance string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer c.Close() //nolint:errcheck // nothing is buffered
+	defer c.Close() // nothing is buffered
 	v, err := c.Read(context.Background(), instance)
 	return string(v.Tree), err
 }
