@@ -308,6 +308,25 @@ func TestView_isShownWhileOpen(t *testing.T) {
 	f.awaitNothing(t)
 }
 
+// A page that has a tree shows none again when its first request, which began before, fails
+// later: it is sent the tree again soon.
+func TestView_isSentAgainSoon(t *testing.T) {
+	f := newFixture(t)
+	c := redis.NewClient(&redis.Options{Addr: f.hub.Addr()})
+	defer c.Close() // nothing is buffered
+	s := c.Subscribe(t.Context(), guestbook)
+	defer s.Close() // nothing is buffered
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+	defer cancel()
+	for sent := 0; sent < 3; {
+		message, err := s.Receive(ctx)
+		must(t, err)
+		if _, is := message.(*redis.Message); is {
+			sent++
+		}
+	}
+}
+
 // What a viewer was stopped with, the next one takes back.
 func TestView_isTakenBackAfterRestart(t *testing.T) {
 	f := newFixture(t)
