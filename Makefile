@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity pod bench bench-placement images release olm push sign scan fuzz tools ui
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,11 @@ verify: build ## Fail when generated files, go.mod files, modules outside the wo
 
 ui: ## The resource tab of rendered mode and the page of the fleet in a real Chromium (needs Node.js and Chromium; CHROMIUM names it)
 	@cd e2e/ui && npm ci --no-audit --no-fund && npm test
+
+ui-argocd: ## Argo CD's own page with pulled Applications (docs/liveview.md) in a real Chromium: builds the page first; needs what `make ui` needs
+	@$(TOOLS) fleet
+	@bash e2e/ui/argocd.sh
+	@cd e2e/ui && npm ci --no-audit --no-fund && ARGOCD_WITH_UI=$(BIN)/argocd-with-ui node --test argocd-page.js
 
 scan: ## Known vulnerabilities in what the binaries call (asks the Go vulnerability database)
 	@$(TOOLS) scan

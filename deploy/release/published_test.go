@@ -80,7 +80,7 @@ func (p *publisher) imagesAreSigned(t *testing.T, out string) {
 
 var imageLine = regexp.MustCompile(`(?m)^ +image: "?([^"\n]*)"?$`)
 
-// olmImage is the one image that is not run, optionalImage the one that only a component runs.
+// olmImage is the one image that is not run, optionalImage one that only a component runs.
 const (
 	olmImage      = "/olm-bundle:"
 	optionalImage = "/gitopscluster:"
@@ -91,7 +91,7 @@ func (p *publisher) pinned(t *testing.T, out string) []string {
 	t.Helper()
 	var images []string
 	for _, line := range strings.Fields(read(t, filepath.Join(out, "files", "images.txt"))) {
-		if strings.Contains(line, olmImage) || strings.Contains(line, optionalImage) || strings.Contains(line, "/placement:") || strings.Contains(line, "/rendered:") {
+		if strings.Contains(line, olmImage) || strings.Contains(line, optionalImage) || strings.Contains(line, "/liveview:") || strings.Contains(line, "/placement:") || strings.Contains(line, "/rendered:") {
 			continue
 		}
 		images = append(images, regexp.MustCompile(`:[^:/]*@`).ReplaceAllString(line, "@"))

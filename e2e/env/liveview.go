@@ -41,7 +41,7 @@ func (v Views) ManagedRedis(name string) string {
 // Start starts an observer on each managed cluster, and the viewer on the hub with
 // further arguments. It returns when all are ready.
 func (v Views) Start(ctx context.Context, arguments ...string) error {
-	stages := []stage{func(ctx context.Context) error { return v.startViewer(ctx, arguments) }}
+	stages := append(make([]stage, 0, 1+len(v.Fleet.Managed)), func(ctx context.Context) error { return v.startViewer(ctx, arguments) })
 	for _, c := range v.Fleet.Managed {
 		stages = append(stages, func(ctx context.Context) error { return v.startObserver(ctx, c) })
 	}

@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,6 +29,9 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
+
+// streams has no timeout: a page stays open.
+var streams = &http.Client{}
 
 // page is what a page has open: the stream of the tree of an Application.
 type page struct {
@@ -52,7 +56,7 @@ func openPage(t *testing.T, name, token string) *page {
 	r.Header.Set("Authorization", "Bearer "+token)
 	go func() {
 		defer close(p.done)
-		response, err := http.DefaultClient.Do(r)
+		response, err := streams.Do(r)
 		if err != nil {
 			return
 		}
@@ -115,7 +119,7 @@ func stored(t *testing.T, address, key string) string {
 	c := redis.NewClient(&redis.Options{Addr: address})
 	defer c.Close() // nothing is buffered
 	blob, err := c.Get(t.Context(), key+"|1.8.3.gz").Bytes()
-	if err == redis.Nil {
+	if errors.Is(err, redis.Nil) {
 		return ""
 	}
 	if err != nil {

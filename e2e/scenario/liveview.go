@@ -31,7 +31,7 @@ type LiveView struct {
 // liveViewPassword is that of both accounts, and its hash.
 const (
 	liveViewPassword = "liveview"
-	liveViewHash     = "$2a$10$Cc9XvxYDmSNq8qJafqEmWe6KUGsE8exwMta1RrA/FyE0vDErOQcJS" //nolint:gosec // of a fleet of this machine
+	liveViewHash     = "$2a$10$Cc9XvxYDmSNq8qJafqEmWe6KUGsE8exwMta1RrA/FyE0vDErOQcJS"
 )
 
 // StartLiveView starts argocd-server, the viewer with further arguments, and observers, and

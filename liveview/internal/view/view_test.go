@@ -112,7 +112,7 @@ func TestEncode_masksSecrets(t *testing.T) {
 
 // A view is cut in steps until it fits; each says what it is without.
 func TestEncode_cutsToTheLimit(t *testing.T) {
-	noise := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a protection
+	noise := rand.New(rand.NewPCG(1, 2))
 	text := func(n int) string {
 		b := make([]byte, n)
 		for i := range b {

@@ -236,7 +236,7 @@ func set(t *testing.T, r *miniredis.Miniredis, instance, tree string) {
 	t.Helper()
 	c, err := argoredis.New(argoredis.Options{Address: r.Addr(), Compression: "gzip"}, nil)
 	must(t, err)
-	defer c.Close() //nolint:errcheck // nothing is buffered
+	defer c.Close() // nothing is buffered
 	must(t, c.Write(t.Context(), instance, viewOf(tree), time.Hour))
 }
 
@@ -258,7 +258,7 @@ func (f *fixture) read(instance string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer c.Close() //nolint:errcheck // nothing is buffered
+	defer c.Close() // nothing is buffered
 	v, err := c.Read(context.Background(), instance)
 	return string(v.Tree), err
 }
@@ -306,6 +306,25 @@ func TestView_isShownWhileOpen(t *testing.T) {
 	f.awaitTree(t, `"name":"changed"`)
 	leave()
 	f.awaitNothing(t)
+}
+
+// A page that has a tree shows none again when its first request, which began before, fails
+// later: it is sent the tree again soon.
+func TestView_isSentAgainSoon(t *testing.T) {
+	f := newFixture(t)
+	c := redis.NewClient(&redis.Options{Addr: f.hub.Addr()})
+	defer c.Close() // nothing is buffered
+	s := c.Subscribe(t.Context(), guestbook)
+	defer s.Close() // nothing is buffered
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+	defer cancel()
+	for sent := 0; sent < 3; {
+		message, err := s.Receive(ctx)
+		must(t, err)
+		if _, is := message.(*redis.Message); is {
+			sent++
+		}
+	}
 }
 
 // What a viewer was stopped with, the next one takes back.
