@@ -62,6 +62,24 @@ func ObservedPaths() []workv1.JsonPath {
 	}
 }
 
+// feedbackRevision begins the names of the revisions of an Application with several sources.
+const feedbackRevision = "revision"
+
+// MaxRevisions is how many of them are reported.
+const MaxRevisions = 8
+
+// FeedbackRevision returns the name of the feedback value with the revision of source i.
+func FeedbackRevision(i int) string { return feedbackRevision + strconv.Itoa(i) }
+
+// RevisionPaths returns the JSON paths of the revisions of n sources.
+func RevisionPaths(n int) []workv1.JsonPath {
+	paths := make([]workv1.JsonPath, min(n, MaxRevisions))
+	for i := range paths {
+		paths[i] = workv1.JsonPath{Name: FeedbackRevision(i), Path: ".status.sync.revisions[" + strconv.Itoa(i) + "]"}
+	}
+	return paths
+}
+
 // RequestPaths returns the JSON paths of the values above. All come from the same
 // state of the same object, so that together they prove that a request was seen
 // and is done.
@@ -267,6 +285,9 @@ var feedback = func() map[string]known {
 	}
 	for _, p := range ObservedPaths() {
 		add(p.Name, exact)
+	}
+	for i := range MaxRevisions {
+		add(FeedbackRevision(i), revision)
 	}
 	return all
 }()

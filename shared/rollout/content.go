@@ -40,14 +40,15 @@ func Content(app *argocd.Application) string {
 func rolled(all map[string]string) map[string]string {
 	kept := map[string]string{}
 	for key, value := range all {
-		if isContent(key) {
+		if IsContent(key) {
 			kept[key] = value
 		}
 	}
 	return kept
 }
 
-func isContent(key string) bool {
+// IsContent reports whether a label or annotation of that key is rolled out.
+func IsContent(key string) bool {
 	switch key {
 	case contract.AppNamespaceAnnotation, contract.DestinationNameAnnotation, contract.DestinationServerAnnotation:
 		return true
@@ -83,7 +84,7 @@ func ParseCarried(value string) Carried {
 }
 
 // MaxSources is how many sources of an Application are followed.
-const MaxSources = 8
+const MaxSources = contract.MaxRevisions
 
 // Source is where a source of an Application comes from, without its path.
 type Source struct {

@@ -15,7 +15,7 @@ type Grant struct {
 	Allow Allow
 	// Revisions are what the sources are pinned to, none for those of the hub's spec.
 	Revisions []string
-	// Contents are those of the hub that [AllowHub] is about.
+	// Contents are those that [AllowHub] and [AllowPromoted] are about.
 	Contents []string
 	// Number is that of the promoted version, 0 for none.
 	Number int64
@@ -61,17 +61,20 @@ func (s *Status) Grant(cluster string) Grant {
 	case StateJoining:
 		g.Allow, g.Contents = AllowHub, entry.Contents
 	case StatePending, StateUnavailable:
+		if back && len(entry.From) > 0 {
+			g.Allow, g.Contents = AllowPromoted, entry.From
+		}
 	case StateRestored:
-		g.Allow = AllowPromoted
+		g.Allow, g.Contents = AllowPromoted, entry.From
 	case StateSuperseded:
 		g.Allow = AllowNothing
 		if back {
-			g.Allow = AllowPromoted
+			g.Allow, g.Contents = AllowPromoted, entry.From
 		}
 	case StateProgressing, StateSucceeded, StateFailed, StateTimedOut:
 		switch {
 		case back:
-			g.Allow = AllowPromoted
+			g.Allow, g.Contents = AllowPromoted, entry.From
 		case following:
 			g.Allow, g.Revisions, g.Contents = AllowHub, nil, entry.Contents
 		case s.Candidate == nil || len(s.Candidate.Revisions) == 0:

@@ -39,7 +39,7 @@ import (
 // watch makes every change that may change a decision reach the Applications that
 // it concerns, and no others.
 func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) error {
-	err := wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
+	err := wa.watchRollouts(wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr)))).
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(wa.applicationChanged())).
 		WatchesRawSource(wa.budget.Source()).

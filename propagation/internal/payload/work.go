@@ -27,11 +27,17 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	if err != nil {
 		return nil, err
 	}
+	work.Annotations[contract.ApplicationSpecAnnotation] = applicationSpecHash(spec)
+	paths := contract.FeedbackPaths()
+	if p.Rollout != nil {
+		if spec, paths, err = rolledOut(work, p, spec, paths); err != nil {
+			return nil, err
+		}
+	}
 	app, err := applicationManifest(p, spec)
 	if err != nil {
 		return nil, err
 	}
-	work.Annotations[contract.ApplicationSpecAnnotation] = applicationSpecHash(spec)
 	p.Request.Annotate(work.Annotations)
 	// A later manifest needs the earlier ones: the agent applies them in order.
 	if err := addShared(&work.Spec, p); err != nil {
@@ -39,7 +45,7 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	}
 	add(&work.Spec, app, workv1.ManifestConfigOption{
 		ResourceIdentifier: workv1.ResourceIdentifier{Group: argocd.Group, Resource: argocd.ApplicationPlural, Namespace: DeliveredNamespace(p.Application), Name: p.Application.Name},
-		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(contract.FeedbackPaths(), p.Request.FeedbackPaths()...)}},
+		FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: append(paths, p.Request.FeedbackPaths()...)}},
 		UpdateStrategy: serverSideApply(takesOver(p.Application), []workv1.IgnoreField{{
 			Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
 			JSONPaths: []string{".operation", ".metadata.annotations['argocd\\.argoproj\\.io/refresh']"},

@@ -86,6 +86,9 @@ func (p *pass) applied(e *rollout.Cluster, c *Cluster, following bool) bool {
 
 // judge says what an Application's feedback, which must be about the candidate, amounts to.
 func (p *pass) judge(e *rollout.Cluster, a *App, following bool) verdict {
+	if a.Refused {
+		return bad
+	}
 	candidate := p.s.Candidate.Revisions
 	if !a.Known || !following && !slices.Equal(a.Revisions, candidate) ||
 		following && !p.closed() && len(candidate) > 0 && !slices.Equal(a.Revisions, candidate) {

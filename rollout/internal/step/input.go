@@ -25,6 +25,8 @@ type App struct {
 	// Known is false when nothing can be said: the cluster is away, or has not applied
 	// the work as it is.
 	Known bool
+	// Refused: the cluster could not apply it.
+	Refused bool
 	// Applied: the cluster has applied the last change of the work.
 	Applied bool
 	// Health, Sync, Phase and Revisions are what the cluster reports.

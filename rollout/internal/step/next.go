@@ -225,7 +225,7 @@ func (p *pass) begin(content bool, revisions []string) {
 	}
 	p.s.Candidate, p.s.Phase = v, rollout.Progressing
 	p.s.Clusters = slices.DeleteFunc(p.s.Clusters, func(e rollout.Cluster) bool {
-		return !given(e.State) && e.State != rollout.StateSuperseded
+		return !given(e.State) && (len(e.From) == 0 || e.State == rollout.StateRestored)
 	})
 	for i := range p.s.Clusters {
 		p.s.Clusters[i].State = rollout.StateSuperseded
@@ -256,16 +256,16 @@ func (p *pass) start(name string) {
 	c, now := p.cluster(name), metav1.NewTime(p.Now)
 	e := rollout.Cluster{Name: name, State: rollout.StateProgressing, Since: now, Contents: c.want(), From: c.carried()}
 	old := p.s.Find(name)
-	if old != nil && len(old.From) > 0 && old.State == rollout.StateSuperseded {
+	if old != nil && len(old.From) > 0 {
 		e.From = old.From
 	}
 	e.Reported, e.Operation = c.reported()
 	switch {
 	case !c.Available:
-		if old != nil {
-			return // what it was given before stays noted
-		}
 		e = rollout.Cluster{Name: name, State: rollout.StatePending, Since: now}
+		if old != nil {
+			e.Contents, e.From = old.Contents, old.From // what it was given before
+		}
 	case p.follows(name):
 		e.Revisions = c.revisions()
 	case len(p.s.Candidate.Revisions) == 0:
@@ -352,8 +352,10 @@ func (p *pass) progress() error {
 		case given(e.State):
 			p.evaluate(e, c)
 		case e.State == rollout.StatePending || e.State == rollout.StateUnavailable:
-			if c.Available {
-				p.s.Clusters = slices.Delete(p.s.Clusters, i, i+1) // it is its turn again
+			if c.Available && len(e.From) > 0 {
+				e.State = rollout.StateSuperseded // it is its turn again
+			} else if c.Available {
+				p.s.Clusters = slices.Delete(p.s.Clusters, i, i+1)
 				i--
 			} else if e.State == rollout.StatePending && p.late(e) {
 				e.State, e.Message = rollout.StateUnavailable, "not available for "+p.deadline.String()
@@ -413,7 +415,7 @@ func (p *pass) promote() {
 func (p *pass) restore() {
 	done := true
 	p.s.Clusters = slices.DeleteFunc(p.s.Clusters, func(e rollout.Cluster) bool {
-		return e.State == rollout.StatePending || e.State == rollout.StateUnavailable || e.State == rollout.StateJoining
+		return !given(e.State) && len(e.From) == 0
 	})
 	for i := range p.s.Clusters {
 		e := &p.s.Clusters[i]
