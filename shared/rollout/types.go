@@ -186,10 +186,10 @@ type Cluster struct {
 	// +optional
 	// +listType=atomic
 	Revisions []string `json:"revisions,omitempty"`
-	// Reported is the youngest time that the cluster wrote, by its own clock, before it had
+	// Compared is when the cluster had last compared, by its own clock, as it was seen to have
 	// applied what it is given.
 	// +optional
-	Reported string `json:"reported,omitempty"`
+	Compared string `json:"compared,omitempty"`
 	// Operation is when the operation began that the cluster last reported before.
 	// +optional
 	Operation string `json:"operation,omitempty"`

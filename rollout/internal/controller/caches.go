@@ -4,6 +4,8 @@
 package controller
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -29,7 +31,7 @@ func Caches() map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
 		&rollout.ApplicationSetRollout{}:    {},
 		&argocd.Application{}:               {Transform: trimApplication},
-		&workv1.ManifestWork{}:              {Label: generated, Transform: manifestcache.Transform(nil, func(*contract.Rejected) {})},
+		&workv1.ManifestWork{}:              {Label: generated, Transform: trimWork},
 		&clusterv1.ManagedCluster{}:         {Transform: trimCluster},
 		&clusterv1beta1.PlacementDecision{}: {},
 		applicationSet():                    {Transform: trimSet},
@@ -42,6 +44,25 @@ func trimApplication(in any) (any, error) {
 		app.Status, app.Operation = nil, nil
 	}
 	return manifestcache.TrimApplication(maxSpec)(in)
+}
+
+// trimWork keeps, of what a work reports, also when its Application was last compared.
+func trimWork(in any) (any, error) {
+	full, ok := in.(*workv1.ManifestWork)
+	if !ok {
+		return in, nil
+	}
+	work, _ := manifestcache.Compact(full, nil)
+	for i := range full.Status.ResourceStatus.Manifests {
+		m := &full.Status.ResourceStatus.Manifests[i]
+		if f, reported := contract.ParseFeedback(m.StatusFeedbacks.Values); reported && m.ResourceMeta.Name == work.HubName {
+			extra := *work.Extra
+			extra.Values = append(slices.Clip(extra.Values), manifestcache.Value{Name: contract.FeedbackReconciledAt, Text: f.ReconciledAt})
+			work.Extra = &extra
+			break
+		}
+	}
+	return work, nil
 }
 
 // trimCluster keeps what [status.ClusterOf] reads.

@@ -97,7 +97,8 @@ func appOf(app *argocd.Application, cluster string, works []*manifestcache.Work,
 	a.HasWork, a.Carried = true, rollout.ParseCarried(w.Annotations[contract.RolloutAnnotation])
 	a.Applied = available && o.Reason != status.ChangePending
 	a.Known, a.Refused = o.Reported && o.Reason == "", o.Reason == status.ApplyFailed
-	a.Health, a.Sync, a.Phase, a.Began, a.Reported = o.Health, o.Sync, o.Operation.Phase, o.Operation.StartedAt, o.ReportedAt
+	a.Health, a.Sync, a.Phase, a.Began = o.Health, o.Sync, o.Operation.Phase, o.Operation.StartedAt
+	a.Compared = w.Feedback(contract.FeedbackReconciledAt)
 	a.Message = message(&o)
 	switch {
 	case several:

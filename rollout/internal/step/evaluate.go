@@ -32,12 +32,12 @@ func (p *pass) evaluate(e *rollout.Cluster, c *Cluster) {
 		return // it is done with this candidate, and at the next one
 	}
 	was, v, message := e.State, good, ""
-	if !p.applied(e, c, following) {
-		if at, operation := c.reported(); c.Available {
-			e.Reported, e.Operation = cmp.Or(at, e.Reported), cmp.Or(operation, e.Operation)
-		}
+	switch {
+	case !p.applied(e, c, following):
 		v = undecided
-	} else {
+	case e.Compared == "" && p.proves(e, following):
+		e.Compared, v = c.compared(), undecided
+	default:
 		for i := range c.Apps {
 			switch is := p.judge(e, &c.Apps[i], following); {
 			case is == bad:
@@ -84,6 +84,13 @@ func (p *pass) applied(e *rollout.Cluster, c *Cluster, following bool) bool {
 	})
 }
 
+// proves: only a later comparison shows that the feedback is about what was given. Another
+// revision shows it by itself.
+func (p *pass) proves(e *rollout.Cluster, following bool) bool {
+	moved := !following && (p.s.Promoted == nil || !slices.Equal(p.s.Candidate.Revisions, p.s.Promoted.Revisions))
+	return !slices.Equal(e.From, e.Contents) && !moved
+}
+
 // judge says what an Application's feedback, which must be about the candidate, amounts to.
 func (p *pass) judge(e *rollout.Cluster, a *App, following bool) verdict {
 	if a.Refused {
@@ -94,8 +101,7 @@ func (p *pass) judge(e *rollout.Cluster, a *App, following bool) verdict {
 		following && !p.closed() && len(candidate) > 0 && !slices.Equal(a.Revisions, candidate) {
 		return undecided
 	}
-	moved := !following && (p.s.Promoted == nil || !slices.Equal(candidate, p.s.Promoted.Revisions))
-	if !slices.Equal(e.From, e.Contents) && !moved && a.Reported.UTC().Format(time.RFC3339) <= e.Reported {
+	if p.proves(e, following) && a.Compared <= e.Compared {
 		return undecided // the feedback is older than the delivery
 	}
 	failed := (a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError) && (following || a.Began != e.Operation)

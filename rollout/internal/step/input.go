@@ -34,8 +34,8 @@ type App struct {
 	Revisions           []string
 	// Began is when its last operation began.
 	Began string
-	// Reported is the youngest time that the cluster wrote.
-	Reported time.Time
+	// Compared is when the cluster's Argo CD last compared, by its own clock, as RFC 3339.
+	Compared string
 	// Message says what is wrong with it.
 	Message string
 }
@@ -146,19 +146,21 @@ func (c *Cluster) revisions() []string {
 	return all
 }
 
-// reported returns the youngest time that a cluster wrote, and when its last operation began.
-func (c *Cluster) reported() (at, operation string) {
-	var last time.Time
+// began returns when the last operation of a cluster began.
+func (c *Cluster) began() (last string) {
 	for i := range c.Apps {
-		if c.Apps[i].Reported.After(last) {
-			last = c.Apps[i].Reported
-		}
-		operation = max(operation, c.Apps[i].Began)
+		last = max(last, c.Apps[i].Began)
 	}
-	if last.IsZero() {
-		return "", operation
+	return last
+}
+
+// compared returns when a cluster last compared, and not "".
+func (c *Cluster) compared() string {
+	last := "0"
+	for i := range c.Apps {
+		last = max(last, c.Apps[i].Compared)
 	}
-	return last.UTC().Format(time.RFC3339), operation
+	return last
 }
 
 // healthy: everything that is asked of an Application but for the time that it lasts.

@@ -259,7 +259,7 @@ func (p *pass) start(name string) {
 	if old != nil && len(old.From) > 0 {
 		e.From = old.From
 	}
-	e.Reported, e.Operation = c.reported()
+	e.Operation = c.began()
 	switch {
 	case !c.Available:
 		e = rollout.Cluster{Name: name, State: rollout.StatePending, Since: now}
