@@ -36,6 +36,8 @@ role "$deploy/components/gitopsclusters-agent/role.yaml" multicluster-integratio
 
 role "$deploy/components/rendered/rendered.yaml" multicluster-integrations-rendered "rendered and shared/boot" paths=./rendered/... paths=./shared/boot
 
+role "$deploy/components/rollouts/rollout.yaml" multicluster-integrations-rollout "rollout and shared/boot" paths=./rollout/... paths=./shared/boot
+
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
 for file in identities propagation resourcesync aggregation bindings; do
@@ -44,6 +46,10 @@ done
 mkdir -p "$deploy/chart/files/rendered"
 for file in aggregation rendered bindings; do
 	cp "$deploy/components/rendered/$file.yaml" "$deploy/chart/files/rendered/"
+done
+mkdir -p "$deploy/chart/files/rollouts"
+for file in apps.open-cluster-management.io_applicationsetrollouts propagation rollout bindings; do
+	cp "$deploy/components/rollouts/$file.yaml" "$deploy/chart/files/rollouts/"
 done
 for component in gitopsclusters gitopsclusters-agent; do
 	mkdir -p "$deploy/chart/files/$component"
