@@ -25,14 +25,15 @@ func main() {
 	mixed := flag.Bool("mixed", false, "run the oldest supported Argo CD and Open Cluster Management on cluster2")
 	rendered := flag.Bool("rendered", false, "run the scenario of rendered mode, in which the managed clusters have no Argo CD")
 	gitops := flag.Bool("gitopscluster", false, "register the clusters by GitOpsClusters, which select them by Placement")
+	rollouts := flag.Bool("rollout", false, "run the scenario of rollouts: a bad commit stops at the first cluster and is taken back")
 	flag.Parse()
-	if *mixed && *rendered || *rendered && *gitops {
-		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster: choose one")
+	if *rendered && (*mixed || *gitops || *rollouts) || *rollouts && *gitops {
+		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster nor -rollout, nor the last with -gitopscluster: choose one")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := run(env.WithParent(ctx), *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, SaveMemory: true})
+	err := run(env.WithParent(ctx), *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, Rollouts: *rollouts, SaveMemory: true})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\nthe demo failed: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
@@ -96,8 +97,11 @@ func runScenario(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 		Steps() []scenario.Step
 		Latencies() []scenario.Latency
 	} = scenario.New(fleet, view, screen.print)
-	if fleet.Rendered() {
+	switch {
+	case fleet.Rendered():
 		s = scenario.NewRendered(fleet, view, screen.print)
+	case fleet.Rollouts():
+		s = scenario.NewRollout(fleet, view, screen.print)
 	}
 	began := time.Now()
 	for i, step := range s.Steps() {

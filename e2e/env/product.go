@@ -44,7 +44,7 @@ func Build(ctx context.Context) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", target, err)
 	}
-	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode} {
+	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, Rollout} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".")
 		cmd.Dir = filepath.Join(root, name)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -61,7 +61,10 @@ func Build(ctx context.Context) error {
 
 // Roles returns the path of a binary's roles in the checkout at root.
 func Roles(root, name string) string {
-	if name == RenderedMode {
+	switch name {
+	case Rollout:
+		return Rollouts(root, "rollout.yaml")
+	case RenderedMode:
 		return filepath.Join(root, "deploy", "components", "rendered", "rendered.yaml")
 	}
 	return filepath.Join(root, "deploy", "base", "rbac", name+".yaml")
@@ -71,6 +74,11 @@ func Roles(root, name string) string {
 // checkout at root.
 func GitOpsClusters(root, file string) string {
 	return filepath.Join(root, "deploy", "components", "gitopsclusters", file)
+}
+
+// Rollouts returns the path of a file of deploy/components/rollouts in the checkout at root.
+func Rollouts(root, file string) string {
+	return filepath.Join(root, "deploy", "components", "rollouts", file)
 }
 
 func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount) (client.Object, error) {
@@ -137,8 +145,15 @@ func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name strin
 	if err != nil {
 		return "", err
 	}
+	if name == Propagation && pr.options.Rollouts {
+		more, err := clusterRoleIn(Rollouts(pr.options.Sources, "propagation.yaml"))
+		if err != nil {
+			return "", err
+		}
+		roles = append(roles, more)
+	}
 	if name == Aggregation && pr.options.Rendered {
-		more, err := renderedRole()
+		more, err := clusterRoleIn(filepath.Join(testkit.Root(), "deploy", "components", "rendered", "aggregation.yaml"))
 		if err != nil {
 			return "", err
 		}
@@ -219,6 +234,9 @@ func (pr *product) arguments(name, intermediate string) ([]string, error) {
 		if pr.options.GitOpsClusters {
 			args = append(args, "--register=false")
 		}
+		if pr.options.Rollouts {
+			args = append(args, "--rollouts")
+		}
 	case ResourceSync:
 		args = append(append(args, "--intermediate-dir="+intermediate), pr.searchArguments(tokenFile(pr.hub, name))...)
 	case Aggregation:
@@ -263,9 +281,8 @@ func (pr *product) searchArguments(token string) []string {
 	return []string{"--search-url=" + pr.search.URL(), "--search-ca-file=" + pr.search.CAFile(), "--search-token-file=" + token, "--search-interval=2s"}
 }
 
-// renderedRole returns what deploy/components/rendered grants to aggregation.
-func renderedRole() (*unstructured.Unstructured, error) {
-	file := filepath.Join(testkit.Root(), "deploy", "components", "rendered", "aggregation.yaml")
+// clusterRoleIn returns the ClusterRole that a file of a component grants to one of the three.
+func clusterRoleIn(file string) (*unstructured.Unstructured, error) {
 	objects, err := ReadObjects(file)
 	if err != nil {
 		return nil, err
