@@ -267,4 +267,3 @@ func (r *Revisions) Synced(cluster, app string) map[string]bool {
 	defer r.mu.Unlock()
 	return maps.Clone(r.synced[cluster+"/"+app])
 }
-
