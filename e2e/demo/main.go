@@ -64,7 +64,7 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) (err error)
 		return err
 	}
 	screen.print(look)
-	if err := runScenario(ctx, fleet, screen); err != nil {
+	if err := runScenario(ctx, fleet, options.Rollouts, screen); err != nil {
 		return err
 	}
 	if !keep {
@@ -79,7 +79,7 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) (err error)
 }
 
 // runScenario runs the scenario with a table of the Applications beside it.
-func runScenario(ctx context.Context, fleet *env.Fleet, screen *screen) error {
+func runScenario(ctx context.Context, fleet *env.Fleet, rollouts bool, screen *screen) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	view, err := scenario.Watch(watching, fleet)
@@ -100,7 +100,7 @@ func runScenario(ctx context.Context, fleet *env.Fleet, screen *screen) error {
 	switch {
 	case fleet.Rendered():
 		s = scenario.NewRendered(fleet, view, screen.print)
-	case fleet.Rollouts():
+	case rollouts:
 		s = scenario.NewRollout(fleet, view, screen.print)
 	}
 	began := time.Now()

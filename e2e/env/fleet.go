@@ -52,9 +52,6 @@ func (f *Fleet) Rendered() bool { return f.options.Rendered }
 // GitOpsClusters reports whether clusters are registered by GitOpsClusters, see [Options].
 func (f *Fleet) GitOpsClusters() bool { return f.options.GitOpsClusters }
 
-// Rollouts reports whether ApplicationSetRollouts decide, see [Options].
-func (f *Fleet) Rollouts() bool { return f.options.Rollouts }
-
 // Cluster returns a managed cluster, or the hub, by its name; nil if there is none.
 func (f *Fleet) Cluster(name string) *Cluster {
 	for _, c := range append([]*Cluster{f.Hub}, f.Managed...) {

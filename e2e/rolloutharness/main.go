@@ -132,9 +132,9 @@ func (h *harness) prepare(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		go h.crash(h.fleet.Context(), c)
+		go h.crash(h.fleet.Context(), c) //nolint:contextcheck // it ends with the fleet
 	}
-	if h.revisions, err = scenario.WatchRevisions(h.fleet.Context(), h.fleet); err != nil {
+	if h.revisions, err = scenario.WatchRevisions(h.fleet.Context(), h.fleet); err != nil { //nolint:contextcheck // it ends with the fleet
 		return err
 	}
 	revision, err := h.commit(ctx, nil)

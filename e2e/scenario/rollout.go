@@ -65,7 +65,7 @@ func (s *RolloutScenario) deliver(ctx context.Context) (err error) {
 	if err := StageLabels(ctx, s.fleet); err != nil {
 		return err
 	}
-	if s.revisions, err = WatchRevisions(s.fleet.Context(), s.fleet); err != nil {
+	if s.revisions, err = WatchRevisions(s.fleet.Context(), s.fleet); err != nil { //nolint:contextcheck // it ends with the fleet
 		return err
 	}
 	if err := s.Deliver(ctx); err != nil {

@@ -354,8 +354,10 @@ func (f *gatherer) readInputs(ctx context.Context, from inputReader, app *argocd
 			return w, err
 		}
 	}
-	if w.Rollout, err = f.rollout(ctx, app); err != nil {
-		return w, err
+	if f.options.Rollouts {
+		if w.Rollout, err = rolloutOf(ctx, f.client, app); err != nil {
+			return w, err
+		}
 	}
 	if w.HubProject, err = f.project(ctx, from, app); err != nil {
 		return w, err

@@ -105,7 +105,9 @@ func TestRollout(t *testing.T) {
 	decides(t, r, func(s *rollout.Status) { s.Phase, s.Following = rollout.Idle, []string{g.cluster} })
 	carriesOn(t, first, "one", "")
 	carriesOn(t, next, "one", "")
-	decides(t, r, func(s *rollout.Status) { s.Promoted = &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()} })
+	decides(t, r, func(s *rollout.Status) {
+		s.Promoted = &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()}
+	})
 	carriesOn(t, next, "one", "r0")
 	carriesOn(t, first, "one", "")
 

@@ -187,8 +187,8 @@ func (r *Reconciler) refuses(ctx context.Context, ro *rollout.ApplicationSetRoll
 // record says in an Event and in the log what has become of a rollout.
 func (r *Reconciler) record(ctx context.Context, ro *rollout.ApplicationSetRollout, before *rollout.Status) {
 	is, was := ro.Status.Phase, before.Phase
-	begun := ro.Status.Candidate != nil && (before.Candidate == nil || before.Candidate.Number != ro.Status.Candidate.Number)
-	if is == was && !begun {
+	replaced := ro.Status.Candidate != nil && (before.Candidate == nil || before.Candidate.Number != ro.Status.Candidate.Number)
+	if is == was && !replaced {
 		return
 	}
 	kind, reason := corev1.EventTypeNormal, string(is)

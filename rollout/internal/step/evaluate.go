@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,52 +24,71 @@ const (
 	bad
 )
 
-// evaluate brings the state of a cluster that has the candidate up to date.
-func (p *pass) evaluate(e *rollout.Cluster, c *Cluster) {
-	following := p.follows(e.Name)
-	if following && p.closed() && !slices.Equal(e.Revisions, p.s.Candidate.Revisions) && p.soaked(e) {
-		return // it is done with this candidate, and at the next one
-	}
-	was, v, message := e.State, good, ""
+// evaluate brings the state of a cluster up to date.
+func (p *pass) evaluate(e *rollout.Cluster) {
+	c := p.cluster(e.Name)
 	switch {
-	case !p.applied(e, c, following):
-		v = undecided
-	case e.Compared == "" && p.proves(e, following):
-		e.Compared, v = c.compared(), undecided
-	default:
-		for i := range c.Apps {
-			switch is := p.judge(e, &c.Apps[i], following); {
-			case is == bad:
-				v, message = bad, c.Apps[i].Name+": "+cmp.Or(c.Apps[i].Message, c.Apps[i].Phase+" "+c.Apps[i].Health)
-			case is == undecided && v == good:
-				v = undecided
-			}
+	case given(e.State):
+		following := p.follows(e.Name)
+		if following && p.closed() && !slices.Equal(e.Revisions, p.s.Candidate.Revisions) && p.soaked(e) {
+			return // it is done with this candidate, and at the next one
 		}
+		v, message := p.verdict(e, c, following)
+		transition(e, v, message, &p.timer)
+		if v == good && following && len(p.s.Candidate.Revisions) == 0 {
+			p.s.Candidate.Revisions = c.revisions()
+		}
+	case e.State == rollout.StatePending && c.Available, e.State == rollout.StateUnavailable && c.Available:
+		e.State = rollout.StateSuperseded // it is its turn again, and it has something that was not promoted
+	case e.State == rollout.StatePending && p.late(e):
+		e.State, e.Message = rollout.StateUnavailable, "not available for "+p.deadline.String()
 	}
+}
+
+// transition gives a cluster the state that follows from a verdict.
+func transition(e *rollout.Cluster, v verdict, message string, t *timer) {
+	was := e.State
 	switch {
+	case v == bad && was == rollout.StateTimedOut:
+		e.Message = message
 	case v == bad:
 		e.State, e.Message = rollout.StateFailed, message
 	case v == good:
 		e.State, e.Message = rollout.StateSucceeded, ""
-		if len(p.s.Candidate.Revisions) == 0 && following {
-			p.s.Candidate.Revisions = c.revisions()
-		}
-	case was == rollout.StateSucceeded && !p.soaked(e):
+	case was == rollout.StateSucceeded && !t.soaked(e):
 		e.State = rollout.StateProgressing
 	}
-	if e.State != was && !(was == rollout.StateTimedOut && e.State == rollout.StateFailed) {
-		e.Since = metav1.NewTime(p.Now)
+	if e.State != was {
+		e.Since = metav1.NewTime(t.now)
 	}
-	switch e.State {
-	case rollout.StateProgressing:
-		if p.late(e) {
-			e.State, e.Message = rollout.StateTimedOut, "not healthy and synced within "+p.deadline.String()
-		}
-	case rollout.StateSucceeded:
-		if !p.soaked(e) {
-			p.wake(e.Since.Add(p.soak))
+	if e.State == rollout.StateProgressing && t.late(e) {
+		e.State, e.Message = rollout.StateTimedOut, "not healthy and synced within "+t.deadline.String()
+	}
+	if e.State == rollout.StateSucceeded && !t.soaked(e) {
+		t.wake(e.Since.Add(t.soak))
+	}
+}
+
+// verdict returns what the feedback of a cluster amounts to.
+func (p *pass) verdict(e *rollout.Cluster, c *Cluster, following bool) (v verdict, message string) {
+	switch {
+	case !p.applied(e, c, following):
+		return undecided, ""
+	case e.Compared == "" && p.proves(e, following):
+		e.Compared = c.compared()
+		return undecided, ""
+	}
+	v = good
+	for i := range c.Apps {
+		a := &c.Apps[i]
+		switch is := p.ofApplication(e, a, following); {
+		case is == bad:
+			return bad, a.Name + ": " + cmp.Or(a.Message, a.Phase+" "+a.Health)
+		case is == undecided:
+			v = undecided
 		}
 	}
+	return v, ""
 }
 
 // applied: the cluster has applied what it was given, all of it.
@@ -91,18 +109,19 @@ func (p *pass) proves(e *rollout.Cluster, following bool) bool {
 	return !slices.Equal(e.From, e.Contents) && !moved
 }
 
-// judge says what an Application's feedback, which must be about the candidate, amounts to.
-func (p *pass) judge(e *rollout.Cluster, a *App, following bool) verdict {
+// ofApplication returns what an Application's feedback, which must be about the candidate,
+// amounts to.
+func (p *pass) ofApplication(e *rollout.Cluster, a *App, following bool) verdict {
 	if a.Refused {
 		return bad
 	}
 	candidate := p.s.Candidate.Revisions
-	if !a.Known || !following && !slices.Equal(a.Revisions, candidate) ||
-		following && !p.closed() && len(candidate) > 0 && !slices.Equal(a.Revisions, candidate) {
-		return undecided
+	same := slices.Equal(a.Revisions, candidate)
+	if following { // until others have it the candidate is what the branch has
+		same = same || p.closed() || len(candidate) == 0
 	}
-	if p.proves(e, following) && a.Compared <= e.Compared {
-		return undecided // the feedback is older than the delivery
+	if !a.Known || !same || p.proves(e, following) && a.Compared <= e.Compared {
+		return undecided // it is of another revision, or older than the delivery
 	}
 	failed := (a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError) && (following || a.Began != e.Operation)
 	switch {
@@ -112,31 +131,6 @@ func (p *pass) judge(e *rollout.Cluster, a *App, following bool) verdict {
 		return good
 	}
 	return undecided
-}
-
-// soaked: a cluster has been good for long enough.
-func (p *pass) soaked(e *rollout.Cluster) bool {
-	return e.State == rollout.StateSucceeded && !p.Now.Before(e.Since.Add(p.soak))
-}
-
-// late: a cluster has taken longer than it may.
-func (p *pass) late(e *rollout.Cluster) bool {
-	if p.deadline == 0 {
-		return false
-	}
-	end := e.Since.Add(p.deadline)
-	if p.Now.Before(end) {
-		p.wake(end)
-		return false
-	}
-	return true
-}
-
-// wake has a look taken at a time.
-func (p *pass) wake(at time.Time) {
-	if left := max(at.Sub(p.Now), time.Millisecond); p.again == 0 || left < p.again {
-		p.again = left
-	}
 }
 
 // describe writes counts, group and message.
@@ -156,9 +150,10 @@ func (p *pass) describe() {
 			failed = append(failed, e.Name)
 		case rollout.StatePending, rollout.StateProgressing:
 			waiting = append(waiting, e.Name)
+		default:
 		}
 		if e.State == rollout.StateProgressing || e.State == rollout.StatePending || e.State == rollout.StateSucceeded && !p.soaked(e) {
-			p.s.Group = p.groupOf(e.Name)
+			p.s.Group = groupOf(p.Groups, e.Name)
 		}
 	}
 	number := int64(0)
@@ -180,8 +175,8 @@ func (p *pass) describe() {
 	}
 }
 
-func (p *pass) groupOf(cluster string) string {
-	for i, g := range p.Groups {
+func groupOf(groups []Group, cluster string) string {
+	for i, g := range groups {
 		if slices.Contains(g.Clusters, cluster) {
 			return cmp.Or(g.Name, fmt.Sprint(i))
 		}

@@ -167,3 +167,43 @@ func (c *Cluster) compared() string {
 func (a *App) healthy() bool {
 	return a.Known && a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy && (a.Phase == argocd.OperationSucceeded || a.Phase == "")
 }
+
+// cluster returns a cluster by its name, nil for none.
+func (in *Input) cluster(name string) *Cluster {
+	c, there := in.Clusters[name]
+	if !there {
+		return nil
+	}
+	return &c
+}
+
+// timer knows how long things may take, and when to look again.
+type timer struct {
+	now                   time.Time
+	deadline, soak, again time.Duration
+}
+
+// soaked: a cluster has been good for long enough.
+func (t *timer) soaked(e *rollout.Cluster) bool {
+	return e.State == rollout.StateSucceeded && !t.now.Before(e.Since.Add(t.soak))
+}
+
+// late: a cluster has taken longer than it may.
+func (t *timer) late(e *rollout.Cluster) bool {
+	if t.deadline == 0 {
+		return false
+	}
+	end := e.Since.Add(t.deadline)
+	if t.now.Before(end) {
+		t.wake(end)
+		return false
+	}
+	return true
+}
+
+// wake has a look taken at a time.
+func (t *timer) wake(at time.Time) {
+	if left := max(at.Sub(t.now), time.Millisecond); t.again == 0 || left < t.again {
+		t.again = left
+	}
+}

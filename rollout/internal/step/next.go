@@ -17,16 +17,14 @@ import (
 // pass is one evaluation of a rollout.
 type pass struct {
 	Input
-	s        *rollout.Status
-	deadline time.Duration
-	soak     time.Duration
-	again    time.Duration
+	timer
+	s *rollout.Status
 }
 
 // Next returns the status that follows, and when to look again, 0 for not by the clock.
 func Next(in Input) (rollout.Status, time.Duration, error) {
-	p := &pass{Input: in, s: in.Status.DeepCopy(), deadline: deadline(&in.Spec.Strategy), soak: config(&in.Spec.Strategy).MinSuccessTime.Duration}
-	p.Groups = p.groups()
+	p := &pass{Input: in, s: in.Status.DeepCopy(), timer: timer{now: in.Now, deadline: deadline(&in.Spec.Strategy), soak: config(&in.Spec.Strategy).MinSuccessTime.Duration}}
+	p.Groups = groupsOf(in.Groups, in.Clusters)
 	p.s.Clusters = slices.DeleteFunc(p.s.Clusters, func(e rollout.Cluster) bool { return p.cluster(e.Name) == nil })
 	if p.s.Phase == "" {
 		p.s.Phase = rollout.Idle
@@ -65,41 +63,31 @@ func (p *pass) run() error {
 	return nil
 }
 
-// groups returns the groups with the clusters that there are Applications for, each once, and
+// groupsOf returns the groups with the clusters that there are Applications for, each once, and
 // those that no group has in one more.
-func (p *pass) groups() []Group {
-	seen, all := map[string]bool{}, make([]Group, 0, len(p.Groups)+1)
-	take := func(name string, clusters []string) {
-		g := Group{Name: name}
-		for _, c := range clusters {
-			if _, there := p.Clusters[c]; there && !seen[c] {
-				seen[c], g.Clusters = true, append(g.Clusters, c)
+func groupsOf(groups []Group, clusters map[string]Cluster) []Group {
+	seen, all := map[string]bool{}, make([]Group, 0, len(groups)+1)
+	for _, g := range groups {
+		kept := Group{Name: g.Name}
+		for _, c := range g.Clusters {
+			if _, there := clusters[c]; there && !seen[c] {
+				seen[c], kept.Clusters = true, append(kept.Clusters, c)
 			}
 		}
-		slices.Sort(g.Clusters)
-		all = append(all, g)
-	}
-	for _, g := range p.Groups {
-		take(g.Name, g.Clusters)
+		slices.Sort(kept.Clusters)
+		all = append(all, kept)
 	}
 	var rest []string
-	for name := range p.Clusters {
+	for name := range clusters {
 		if !seen[name] {
 			rest = append(rest, name)
 		}
 	}
 	if len(rest) > 0 {
-		take("", rest)
+		slices.Sort(rest)
+		all = append(all, Group{Clusters: rest})
 	}
 	return all
-}
-
-func (p *pass) cluster(name string) *Cluster {
-	c, there := p.Clusters[name]
-	if !there {
-		return nil
-	}
-	return &c
 }
 
 // follow says which clusters follow the branch: those that begin. It does not change while
@@ -207,7 +195,7 @@ func (p *pass) first(differs bool) {
 func (p *pass) join() {
 	for name, c := range p.Clusters {
 		if c.isNew() && p.s.Find(name) == nil {
-			p.set(rollout.Cluster{Name: name, State: rollout.StateJoining, Since: metav1.NewTime(p.Now), Contents: c.want()})
+			set(p.s, rollout.Cluster{Name: name, State: rollout.StateJoining, Since: metav1.NewTime(p.Now), Contents: c.want()})
 		}
 	}
 }
@@ -237,18 +225,19 @@ func given(s rollout.State) bool {
 	switch s {
 	case rollout.StateProgressing, rollout.StateSucceeded, rollout.StateFailed, rollout.StateTimedOut:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // set replaces or adds an entry.
-func (p *pass) set(e rollout.Cluster) {
-	i, there := slices.BinarySearchFunc(p.s.Clusters, e.Name, func(c rollout.Cluster, name string) int { return strings.Compare(c.Name, name) })
+func set(s *rollout.Status, e rollout.Cluster) {
+	i, there := slices.BinarySearchFunc(s.Clusters, e.Name, func(c rollout.Cluster, name string) int { return strings.Compare(c.Name, name) })
 	if there {
-		p.s.Clusters[i] = e
+		s.Clusters[i] = e
 		return
 	}
-	p.s.Clusters = slices.Insert(p.s.Clusters, i, e)
+	s.Clusters = slices.Insert(s.Clusters, i, e)
 }
 
 // start gives a cluster the candidate, or notes that it is its turn while it is away.
@@ -271,7 +260,7 @@ func (p *pass) start(name string) {
 	case len(p.s.Candidate.Revisions) == 0:
 		return // no cluster has reported a revision to promote yet
 	}
-	p.set(e)
+	set(p.s, e)
 }
 
 // contentMoved: the hub says something else than what was given.
@@ -345,22 +334,12 @@ func (p *pass) states() map[string]ocm.RolloutStatus {
 
 // progress evaluates the clusters that have the candidate, and goes on, stops or ends.
 func (p *pass) progress() error {
-	for i := 0; i < len(p.s.Clusters); i++ {
-		e := &p.s.Clusters[i]
-		c := p.cluster(e.Name)
-		switch {
-		case given(e.State):
-			p.evaluate(e, c)
-		case e.State == rollout.StatePending || e.State == rollout.StateUnavailable:
-			if c.Available && len(e.From) > 0 {
-				e.State = rollout.StateSuperseded // it is its turn again
-			} else if c.Available {
-				p.s.Clusters = slices.Delete(p.s.Clusters, i, i+1)
-				i--
-			} else if e.State == rollout.StatePending && p.late(e) {
-				e.State, e.Message = rollout.StateUnavailable, "not available for "+p.deadline.String()
-			}
-		}
+	p.s.Clusters = slices.DeleteFunc(p.s.Clusters, func(e rollout.Cluster) bool {
+		waits := e.State == rollout.StatePending || e.State == rollout.StateUnavailable
+		return waits && len(e.From) == 0 && p.cluster(e.Name).Available // it is its turn again
+	})
+	for i := range p.s.Clusters {
+		p.evaluate(&p.s.Clusters[i])
 	}
 	if p.s.Phase == rollout.Halted {
 		return nil
@@ -405,7 +384,7 @@ func (p *pass) promote() {
 	p.s.Promoted, p.s.Candidate, p.s.Phase, p.s.Clusters = &v, nil, rollout.Idle, nil
 	for name, c := range p.Clusters {
 		if i := slices.IndexFunc(before, func(e rollout.Cluster) bool { return e.Name == name }); (i < 0 || !given(before[i].State)) && (c.isNew() || c.differs()) {
-			p.set(rollout.Cluster{Name: name, State: rollout.StateJoining, Since: metav1.NewTime(p.Now), Contents: c.want()})
+			set(p.s, rollout.Cluster{Name: name, State: rollout.StateJoining, Since: metav1.NewTime(p.Now), Contents: c.want()})
 		}
 	}
 	p.again = time.Millisecond // a cluster that follows the branch may have gone on
