@@ -71,8 +71,12 @@ func transition(e *rollout.Cluster, v verdict, message string, t *timer) {
 
 // verdict returns what the feedback of a cluster amounts to.
 func (p *pass) verdict(e *rollout.Cluster, c *Cluster, following bool) (v verdict, message string) {
+	pinned := p.s.Candidate.Revisions
+	if following {
+		pinned = nil
+	}
 	switch {
-	case !p.applied(e, c, following):
+	case !applied(e, c, pinned):
 		return undecided, ""
 	case e.Compared == "" && p.proves(e, following):
 		e.Compared = c.compared()
@@ -92,11 +96,7 @@ func (p *pass) verdict(e *rollout.Cluster, c *Cluster, following bool) (v verdic
 }
 
 // applied: the cluster has applied what it was given, all of it.
-func (p *pass) applied(e *rollout.Cluster, c *Cluster, following bool) bool {
-	pinned := p.s.Candidate.Revisions
-	if following {
-		pinned = nil
-	}
+func applied(e *rollout.Cluster, c *Cluster, pinned []string) bool {
 	return slices.Equal(c.carried(), e.Contents) && !slices.ContainsFunc(c.Apps, func(a App) bool {
 		return !a.HasWork || !a.Applied || !slices.Equal(a.Carried.Revisions, pinned)
 	})
