@@ -85,11 +85,12 @@ func (p *pass) verdict(e *rollout.Cluster, c *Cluster, following bool) (v verdic
 	v = good
 	for i := range c.Apps {
 		a := &c.Apps[i]
-		switch is := p.ofApplication(e, a, following); {
-		case is == bad:
+		switch p.ofApplication(e, a, following) {
+		case bad:
 			return bad, a.Name + ": " + cmp.Or(a.Message, a.Phase+" "+a.Health)
-		case is == undecided:
+		case undecided:
 			v = undecided
+		case good:
 		}
 	}
 	return v, ""
