@@ -4,6 +4,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -58,34 +59,57 @@ func DecideRollout(in Inputs, current *manifestcache.Work) RolloutDecision {
 		carried = payload.Carries(in.Application, current, content)
 	}
 	d := RolloutDecision{Act: RolloutHold, Number: g.Number, Waits: r.Waits(cluster)}
-	deliver := false
 	switch g.Allow {
 	case rollout.AllowHub:
-		deliver = slices.Contains(g.Contents, content)
+		d.deliverIf(slices.Contains(g.Contents, content))
 	case rollout.AllowCarried:
 		// Before anything is promoted, what runs is not held: it was delivered without a rollout.
-		deliver = current != nil && (carried.Content == content || carried.Content == "" && g.Number == 0)
+		d.deliverIf(current != nil && (carried.Content == content || carried.Content == "" && g.Number == 0))
 	case rollout.AllowPromoted:
-		switch deliver = current != nil && slices.Contains(g.Contents, content); {
-		case deliver || current == nil:
-		case !slices.Contains(g.Contents, carried.Content):
-			d.Act = RolloutRestore
-		case !slices.Equal(carried.Revisions, g.Revisions):
-			d.Act, d.Stored = RolloutRestore, true
-		}
+		d.goBack(g, content, carried, current != nil)
+	default:
 	}
-	if deliver {
-		d.Act, d.Changes = RolloutDeliver, current != nil && carried.Content != "" && carried.Content != content
-		if sources, _, err := rollout.Sources(in.Application.Spec); err != nil {
-			d.Act, d.Waits = RolloutHold, fmt.Sprintf("not delivered under rollout %s: %v", r.Name, err)
-		} else if len(g.Revisions) > 0 && len(g.Revisions) != len(sources) {
-			d.Act, d.Waits = RolloutHold, fmt.Sprintf("not delivered under rollout %s: spec has %d sources, and %d revisions are promoted", r.Name, len(sources), len(g.Revisions))
+	if d.Act == RolloutDeliver {
+		d.Changes = current != nil && carried.Content != "" && carried.Content != content
+		if why := unpinnable(in.Application.Spec, g.Revisions); why != "" {
+			d.Act, d.Waits = RolloutHold, "not delivered under rollout "+r.Name+": "+why
 		}
 	}
 	if d.Act != RolloutHold {
 		d.Carried = &rollout.Carried{Content: content, Revisions: g.Revisions}
 	}
 	return d
+}
+
+func (d *RolloutDecision) deliverIf(may bool) {
+	if may {
+		d.Act = RolloutDeliver
+	}
+}
+
+// goBack decides about a work that is to carry what is promoted, which the hub may say or not.
+func (d *RolloutDecision) goBack(g rollout.Grant, content string, carried rollout.Carried, there bool) {
+	switch {
+	case !there:
+	case slices.Contains(g.Contents, content):
+		d.Act = RolloutDeliver
+	case !slices.Contains(g.Contents, carried.Content):
+		d.Act = RolloutRestore
+	case !slices.Equal(carried.Revisions, g.Revisions):
+		d.Act, d.Stored = RolloutRestore, true
+	}
+}
+
+// unpinnable says why a spec cannot be pinned to revisions, "" when it can.
+func unpinnable(spec json.RawMessage, revisions []string) string {
+	sources, _, err := rollout.Sources(spec)
+	switch {
+	case err != nil:
+		return err.Error()
+	case len(revisions) > 0 && len(revisions) != len(sources):
+		return fmt.Sprintf("spec has %d sources, and %d revisions are promoted", len(sources), len(revisions))
+	}
+	return ""
 }
 
 // Hold is the decision about an Application that waits for a rollout.
