@@ -251,6 +251,20 @@ func (f *fleet) agents() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	go func() { // Argo CD compares now and again, too
+		tick := time.NewTicker(5 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-f.ctx.Done():
+				return
+			case <-tick.C:
+				for _, name := range f.clusters {
+					f.work <- name
+				}
+			}
+		}
+	}()
 	for range 8 {
 		go func() {
 			for {
