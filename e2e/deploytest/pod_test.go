@@ -49,7 +49,7 @@ func buildBinaries(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	args := []string{"build", "-o", dir + string(filepath.Separator)}
-	for _, b := range append(slices.Clone(binaries), "gitopscluster") {
+	for _, b := range append(slices.Clone(binaries), "gitopscluster", "rollout") {
 		args = append(args, "./"+b)
 	}
 	run(t, "go", args...)
@@ -68,6 +68,10 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 	gitopsclusters := byIdentity(t, component(t, "ocm", "gitopsclusters, components/gitopsclusters-agent"))
 	for _, id := range []string{trio, trio + "-gitopscluster"} {
 		deployments["with "+id] = &unstructured.Unstructured{Object: gitopsclusters[id]}
+	}
+	rollouts := byIdentity(t, component(t, "ocm", "rollouts"))
+	for _, id := range []string{trio, trio + "-rollout"} {
+		deployments["rollouts with "+id] = &unstructured.Unstructured{Object: rollouts[id]}
 	}
 	for variant, deployment := range deployments {
 		for _, c := range containers(t, deployment) {
