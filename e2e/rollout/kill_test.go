@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
@@ -89,12 +90,21 @@ func TestRollout_killedAtRandom(t *testing.T) {
 // A rollback of all started clusters beside one bare pass of writes to the same works; and
 // writes for each cluster and promotion.
 func BenchmarkRollback(b *testing.B) {
-	const n = 100
+	const n = 500
 	for b.Loop() {
 		f := newFleet(b, 1, n)
 		f.runs("the first delivery", func(_ int, _, v string) bool { return v == "r0" })
 		f.adopt()
-		f.runs("what is promoted to be pinned", func(i int, _, v string) bool { return v == "r0" })
+		testkit.Until(b, "what is promoted to be pinned", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for _, name := range f.clusters[1:] {
+				if f.writes[name] < 2 {
+					return false
+				}
+			}
+			return true
+		})
 		f.becomes("it to rest", func(s *rollout.Status) bool { return s.Phase == rollout.Idle })
 		f.mu.Lock()
 		before := map[string]int{}
@@ -113,10 +123,6 @@ func BenchmarkRollback(b *testing.B) {
 		for k, v := range f.writes {
 			most = max(most, v-before[k])
 		}
-		f.mu.Unlock()
-		// the last group is started with something that fails there only
-		f.mu.Lock()
-		f.bad["late"] = ""
 		f.mu.Unlock()
 		f.commit("late", "")
 		f.becomes("every cluster to have started", func(s *rollout.Status) bool { return s.Counts.Started == n+1 })

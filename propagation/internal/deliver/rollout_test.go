@@ -147,6 +147,13 @@ func TestRollout(t *testing.T) {
 	decides(t, r, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
 	carriesOn(t, first, "one", "r0")
 
+	testkit.Eventually(t, "it to be said that it is taken back", func() error {
+		if now := said(t, first); !strings.Contains(now[policy.WarningCondition], "is rolled back") {
+			return fmt.Errorf("conditions are %v", now)
+		}
+		return nil
+	})
+
 	// a restart changes nothing
 	p.stop()
 	p = start(t, withRollouts)
