@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity rollout-harness pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,7 +106,7 @@ fuzz: ## Every fuzz test for FUZZTIME
 tidy: ## go mod tidy in every module
 	$(call each,$(MODULES),GOWORK=off go mod tidy)
 
-demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement
+demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement, --rollout takes a bad commit back
 	@$(MAKE) --no-print-directory -j2 PARTS='$(PARTS)' ARGS='$(ARGS)' build demo-parts
 	@go build -o $(BIN)/product/demo ./e2e/demo
 	@$(BIN)/product/demo $(ARGS)
@@ -127,6 +127,12 @@ pod: ## The product's pod on a real kubelet, its containers upgraded one by one 
 	@go build -o $(BIN)/product/pause ./e2e/pod/pause
 	@go build -o $(BIN)/product/pod ./e2e/pod
 	@$(BIN)/product/pod $(ARGS)
+
+COMMITS ?= 2
+rollout-harness: build ## Bad commits of three kinds on four clusters: a rollout beside RollingSync and plain sync; COMMITS of each kind
+	@$(TOOLS) fleet
+	@go build -o $(BIN)/product/rolloutharness ./e2e/rolloutharness
+	@$(BIN)/product/rolloutharness -commits $(COMMITS)
 
 BENCH ?= quick
 bench: build ## The benchmark: BENCH=quick|standard|large|xlarge

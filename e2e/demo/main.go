@@ -26,16 +26,17 @@ func main() {
 	mixed := flag.Bool("mixed", false, "run the oldest supported Argo CD and Open Cluster Management on cluster2")
 	rendered := flag.Bool("rendered", false, "run the scenario of rendered mode, in which the managed clusters have no Argo CD")
 	gitops := flag.Bool("gitopscluster", false, "register the clusters by GitOpsClusters, which select them by Placement")
+	rollouts := flag.Bool("rollout", false, "run the scenario of rollouts: a bad commit stops at the first cluster and is taken back")
 	flag.Parse()
 	log.SetFlags(0)
 	log.SetOutput(os.Stdout)
-	if *mixed && *rendered || *rendered && *gitops {
-		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster: choose one")
+	if *rendered && (*mixed || *gitops || *rollouts) || *rollouts && *gitops {
+		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster nor -rollout, nor the last with -gitopscluster: choose one")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	err := run(env.WithParent(ctx), *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, SaveMemory: true})
+	err := run(env.WithParent(ctx), *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, Rollouts: *rollouts, SaveMemory: true})
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\nthe demo failed: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
@@ -66,7 +67,7 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) (err error)
 		return err
 	}
 	say(look)
-	if err := runScenario(ctx, fleet, say); err != nil {
+	if err := runScenario(ctx, fleet, options.Rollouts, say); err != nil {
 		return err
 	}
 	if !keep {
@@ -81,7 +82,7 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) (err error)
 }
 
 // runScenario runs the scenario, with a line for every change of an Application.
-func runScenario(ctx context.Context, fleet *env.Fleet, say func(string)) error {
+func runScenario(ctx context.Context, fleet *env.Fleet, rollouts bool, say func(string)) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	view, err := scenario.Watch(watching, fleet)
@@ -99,8 +100,11 @@ func runScenario(ctx context.Context, fleet *env.Fleet, say func(string)) error 
 		Steps() []scenario.Step
 		Latencies() []scenario.Latency
 	} = scenario.New(fleet, view, say)
-	if fleet.Rendered() {
+	switch {
+	case fleet.Rendered():
 		s = scenario.NewRendered(fleet, view, say)
+	case rollouts:
+		s = scenario.NewRollout(fleet, view, say)
 	}
 	began := time.Now()
 	for i, step := range s.Steps() {

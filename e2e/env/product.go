@@ -44,7 +44,7 @@ func Build(ctx context.Context) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", target, err)
 	}
-	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, LiveView} {
+	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, LiveView, Rollout} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".")
 		cmd.Dir = filepath.Join(root, name)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -63,7 +63,10 @@ func Build(ctx context.Context) error {
 
 // Roles returns the path of a binary's roles in the checkout at root.
 func Roles(root, name string) string {
-	if name == RenderedMode {
+	switch name {
+	case Rollout:
+		return Rollouts(root, "rollout.yaml")
+	case RenderedMode:
 		return filepath.Join(root, "deploy", "components", "rendered", "rendered.yaml")
 	}
 	return filepath.Join(root, "deploy", "base", "rbac", name+".yaml")
@@ -73,6 +76,11 @@ func Roles(root, name string) string {
 // checkout at root.
 func GitOpsClusters(root, file string) string {
 	return filepath.Join(root, "deploy", "components", "gitopsclusters", file)
+}
+
+// Rollouts returns the path of a file of deploy/components/rollouts in the checkout at root.
+func Rollouts(root, file string) string {
+	return filepath.Join(root, "deploy", "components", "rollouts", file)
 }
 
 func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount) (client.Object, error) {
@@ -138,6 +146,13 @@ func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name strin
 	}
 	if err != nil {
 		return "", err
+	}
+	if name == Propagation && pr.options.Rollouts {
+		more, err := clusterRole(filepath.Join("rollouts", "propagation.yaml"), "")
+		if err != nil {
+			return "", err
+		}
+		roles = append(roles, more)
 	}
 	if name == Aggregation && pr.options.Rendered {
 		more, err := clusterRole(renderedFile, "")
@@ -220,6 +235,9 @@ func (pr *product) arguments(name, intermediate string) ([]string, error) {
 	case Propagation:
 		if pr.options.GitOpsClusters {
 			args = append(args, "--register=false")
+		}
+		if pr.options.Rollouts {
+			args = append(args, "--rollouts")
 		}
 	case ResourceSync:
 		args = append(append(args, "--intermediate-dir="+intermediate), pr.searchArguments(tokenFile(pr.hub, name))...)

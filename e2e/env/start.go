@@ -113,6 +113,9 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 	if f.options.GitOpsClusters {
 		ours = append(ours, GitOpsClusters(f.options.Sources, "apps.open-cluster-management.io_gitopsclusters.yaml"))
 	}
+	if f.options.Rollouts {
+		ours = append(ours, Rollouts(f.options.Sources, "apps.open-cluster-management.io_applicationsetrollouts.yaml"))
+	}
 	err := parallel(ctx,
 		func(ctx context.Context) error { return f.Hub.install(ctx, newest.crds("ocm-hub")) },
 		func(ctx context.Context) error { return f.Hub.install(ctx, f.options.ArgoCDCRDs) },

@@ -72,6 +72,10 @@ const (
 	GitOpsClusterFinalizer = group + "gitopscluster"
 )
 
+// RolloutAnnotationWord on an ApplicationSetRollout is what an operator says about its
+// candidate: "approve <number>" or "abort <number>".
+const RolloutAnnotationWord = group + "rollout"
+
 // DeletionBudgetAnnotation on an ApplicationSet, on a Namespace of Applications, or on the
 // Namespace of propagation (for the whole hub) says what is to become of withdrawals:
 // "approve until <RFC 3339>", or hold, or undo.
@@ -110,6 +114,13 @@ const (
 	// Application that it delivers: while the Application has another one, the change is
 	// not on its way. A work without it, from before it was written, says nothing.
 	ApplicationSpecAnnotation = group + "application-spec-hash"
+	// RolloutAnnotation holds, on a work under an ApplicationSetRollout, the hash of the content
+	// of the Application that it carries and, after an @, the revisions that its sources are
+	// pinned to.
+	RolloutAnnotation = group + "rollout-content"
+	// RolloutPromotedAnnotation holds, on such a work, the Application as it was before the work
+	// was given a candidate. No cache keeps it.
+	RolloutPromotedAnnotation = group + "rollout-promoted"
 	// RequestAnnotation names the one-time request (operation, refresh) that a work
 	// and the Application inside it carry at the moment.
 	RequestAnnotation = group + "request"

@@ -112,6 +112,9 @@ args:
   {{- if and .root.Values.rendered.enabled (eq .name "aggregation") }}
   - --rendered
   {{- end }}
+  {{- if and .root.Values.rollout.enabled (eq .name "propagation") }}
+  - --rollouts
+  {{- end }}
   {{- range $c.args }}
   - {{ quote . }}
   {{- end }}

@@ -143,11 +143,20 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	if payload.Observes(w.Application) {
 		return r.observe(ctx, w, current, warnings)
 	}
+	w, snapshot, held, err := r.rolled(ctx, w, current)
+	if err != nil {
+		return result{}, err
+	}
+	if held != nil {
+		return *held, nil
+	}
 	next, written, err := r.request(ctx, w, current)
 	if err != nil || written {
 		return result{silent: true}, err
 	}
-	want, err := payload.ManifestWork(r.payloadInputs(w, current, next.Request))
+	inputs := r.payloadInputs(w, current, next.Request)
+	inputs.Snapshot = snapshot
+	want, err := payload.ManifestWork(inputs)
 	if err != nil {
 		return result{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}

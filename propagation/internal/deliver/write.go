@@ -104,6 +104,7 @@ func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, curren
 		if withSpec, c, result.warnings, err = wr.hold(ctx, current, want, p, c); err != nil {
 			return result, err
 		}
+		payload.KeepRollout(current, want)
 	}
 	payload.MarkGeneration(current, want, withSpec, c.Base)
 	payload.KeepStoredSpec(current, want, withSpec)

@@ -27,11 +27,16 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 	if err != nil {
 		return nil, err
 	}
+	work.Annotations[contract.ApplicationSpecAnnotation] = applicationSpecHash(spec)
+	if p.Rollout != nil {
+		if spec, err = rolledOut(work, p, spec); err != nil {
+			return nil, err
+		}
+	}
 	app, err := applicationManifest(p, spec)
 	if err != nil {
 		return nil, err
 	}
-	work.Annotations[contract.ApplicationSpecAnnotation] = applicationSpecHash(spec)
 	p.Request.Annotate(work.Annotations)
 	// A later manifest needs the earlier ones: the agent applies them in order.
 	if err := addShared(&work.Spec, p); err != nil {

@@ -46,6 +46,7 @@ const (
 	ReasonAlreadyThere   = "AlreadyThere"
 	ReasonOrphanPending  = "OrphanPending"
 	ReasonAlsoByAgent    = "AlsoByAgent"
+	ReasonRolloutWaits   = "RolloutWaiting"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
 	ReasonProjectDenied   = "ProjectNotAllowed"

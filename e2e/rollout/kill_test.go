@@ -1,0 +1,141 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package rollout
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
+)
+
+// Good and bad commits and contents, one after the other, while propagation and rollout are
+// killed at random points: no cluster outside the first group ever compares a bad one, every
+// good one is promoted once, and every bad one is taken back.
+func TestRollout_killedAtRandom(t *testing.T) {
+	r, kills := steps.Random(t, 6)
+	f := newFleet(t, 1, 2, 2)
+	f.adopt()
+	var killed atomic.Int64
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		random := rand.New(rand.NewPCG(uint64(r.IntN(1<<30)), 1))
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Duration(300+random.IntN(2200)) * time.Millisecond):
+			}
+			b := f.binaries[random.IntN(2)]
+			b.kill()
+			b.start()
+			killed.Add(1)
+		}
+	}()
+	path, number, rounds := "p0", int64(1), 0
+	for ; int(killed.Load()) < kills; rounds++ {
+		how := []string{"", "sync", "health", "degrades"}[rounds%4]
+		content := rounds%8 >= 4
+		name := fmt.Sprint("x", rounds)
+		was := f.status()
+		if content {
+			f.mu.Lock()
+			if how != "" {
+				f.bad[name] = how
+			}
+			f.mu.Unlock()
+			f.content(name)
+		} else {
+			f.commit(name, how)
+		}
+		if how != "" {
+			f.becomes(name+" to be taken back", func(s *rollout.Status) bool { return s.Phase == rollout.RolledBack })
+			f.runs("every cluster to run what is promoted", func(_ int, p, v string) bool { return p == path && slices.Equal([]string{v}, was.Promoted.Revisions) })
+			good := name + "-good"
+			if content {
+				f.content(good)
+				path = good
+			} else {
+				f.commit(good, "")
+				f.approve()
+			}
+		} else if content {
+			path = name
+		}
+		s := f.becomes("the good one to be promoted", func(s *rollout.Status) bool { return s.Phase == rollout.Idle && s.Promoted.Number > number })
+		number = s.Promoted.Number
+		f.mu.Lock()
+		branch := f.branch
+		f.mu.Unlock()
+		f.runs("every cluster to run the good one", func(_ int, p, v string) bool { return p == path && v == branch })
+	}
+	close(stop)
+	<-ended
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, v := range f.violated {
+		t.Error(v)
+	}
+	t.Logf("%d rounds, %d kills, %d versions promoted", rounds, killed.Load(), number)
+}
+
+// A rollback of all started clusters beside one bare pass of writes to the same works; and
+// writes for each cluster and promotion.
+func BenchmarkRollback(b *testing.B) {
+	const n = 500
+	for b.Loop() {
+		f := newFleet(b, 1, n)
+		f.runs("the first delivery", func(_ int, _, v string) bool { return v == "r0" })
+		f.adopt()
+		testkit.Until(b, "what is promoted to be pinned", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for _, name := range f.clusters[1:] {
+				if f.writes[name] < 2 {
+					return false
+				}
+			}
+			return true
+		})
+		f.becomes("it to rest", func(s *rollout.Status) bool { return s.Phase == rollout.Idle })
+		f.mu.Lock()
+		before := map[string]int{}
+		for k, v := range f.writes {
+			before[k] = v
+		}
+		f.mu.Unlock()
+		began := time.Now()
+		f.commit("r1", "")
+		f.becomes("r1 to be promoted", func(s *rollout.Status) bool {
+			return s.Phase == rollout.Idle && s.Promoted.Revisions[0] == "r1"
+		})
+		promoted := time.Since(began)
+		most := 0
+		f.mu.Lock()
+		for k, v := range f.writes {
+			most = max(most, v-before[k])
+		}
+		f.mu.Unlock()
+		f.commit("late", "")
+		f.becomes("every cluster to have started", func(s *rollout.Status) bool { return s.Counts.Started == n+1 })
+		began = time.Now()
+		s := f.status()
+		abort(b, f, s.Candidate.Number)
+		f.becomes("it to be taken back", func(s *rollout.Status) bool { return s.Phase == rollout.RolledBack })
+		back := time.Since(began)
+		bare := f.bare()
+		b.ReportMetric(promoted.Seconds(), "s/promotion")
+		b.ReportMetric(back.Seconds(), "s/rollback")
+		b.ReportMetric(bare.Seconds(), "s/bare")
+		b.ReportMetric(back.Seconds()/bare.Seconds(), "ratio")
+		b.ReportMetric(float64(most), "writes/cluster")
+	}
+}

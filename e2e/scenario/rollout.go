@@ -1,0 +1,269 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+)
+
+// RolloutScenario shows a bad commit that stops at the first group and is taken back.
+type RolloutScenario struct {
+	*Scenario
+	revisions *Revisions
+	promoted  string
+}
+
+// NewRollout returns the scenario of a fleet with rollouts; log gets the lines that a person
+// reads.
+func NewRollout(fleet *env.Fleet, view *View, log func(string)) *RolloutScenario {
+	return &RolloutScenario{Scenario: New(fleet, view, log)}
+}
+
+// Steps returns the steps in their order.
+func (s *RolloutScenario) Steps() []Step {
+	return []Step{
+		{"Deliver: apply the examples; the guestbook starts on every managed cluster", s.deliver},
+		{"Roll out: push a commit; it reaches the first group, and then the others", s.rollOut},
+		{"Break: push a commit that cannot sync; it stops at the first group and is taken back", s.takeBack},
+		{"Mend: push a commit that can sync, and approve; it reaches every cluster", s.mend},
+	}
+}
+
+// StageLabels are the labels by which the example's Placement makes its groups.
+func StageLabels(ctx context.Context, fleet *env.Fleet) error {
+	for i, c := range fleet.Managed {
+		stage := []string{"canary", "early", "rest", "rest"}[min(i, 3)]
+		patch := fmt.Sprintf(`{"metadata":{"labels":{"stage":%q}}}`, stage)
+		cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}
+		if err := fleet.Hub.Client.Patch(ctx, cluster, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *RolloutScenario) deliver(ctx context.Context) (err error) {
+	if err := StageLabels(ctx, s.fleet); err != nil {
+		return err
+	}
+	if s.revisions, err = WatchRevisions(s.fleet.Context(), s.fleet); err != nil { //nolint:contextcheck // it ends with the fleet
+		return err
+	}
+	if err := s.Deliver(ctx); err != nil {
+		return err
+	}
+	if err := s.fleet.Hub.ApplyFiles(ctx, Examples("rollout/placement.yaml"), Examples("rollout/rollout.yaml")); err != nil {
+		return err
+	}
+	status, err := AwaitRollout(ctx, s.fleet, ApplicationSet, "what runs to be promoted", func(r *rollout.Status) bool {
+		return r.Phase == rollout.Idle && r.Promoted != nil && len(r.Following) == 1
+	})
+	if err == nil {
+		s.logf("promoted: %s; the first group is %v", Short(status.Promoted.Revisions[0]), status.Following)
+	}
+	return err
+}
+
+func (s *RolloutScenario) rollOut(ctx context.Context) error {
+	content, err := s.fleet.Git.Read(guestbookPath)
+	if err != nil {
+		return err
+	}
+	painted, err := replaceAll(content, map[string]string{"color: blue": "color: green"})
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if s.promoted, err = s.fleet.Git.Commit(ctx, "Paint it green", map[string]string{guestbookPath: painted}); err != nil {
+		return err
+	}
+	if err := s.awaitPromoted(ctx); err != nil {
+		return err
+	}
+	s.logf("%s is promoted to every cluster, %s after the push", Short(s.promoted), time.Since(began).Round(100*time.Millisecond))
+	return nil
+}
+
+func (s *RolloutScenario) awaitPromoted(ctx context.Context) error {
+	_, err := AwaitRollout(ctx, s.fleet, ApplicationSet, s.promoted+" to be promoted", func(r *rollout.Status) bool {
+		return r.Phase == rollout.Idle && slices.Equal(r.Promoted.Revisions, []string{s.promoted})
+	})
+	return err
+}
+
+func (s *RolloutScenario) takeBack(ctx context.Context) error {
+	content, err := s.fleet.Git.Read(guestbookPath)
+	if err != nil {
+		return err
+	}
+	s.original = content
+	broken, err := replaceAll(content, CannotSync)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	bad, err := s.fleet.Git.Commit(ctx, "Rename the label", map[string]string{guestbookPath: broken})
+	if err != nil {
+		return err
+	}
+	s.logf("pushed %s: it changes the selector of a Deployment, which no API server accepts", Short(bad))
+	stop, err := AwaitRollout(ctx, s.fleet, ApplicationSet, "it to be taken back", func(r *rollout.Status) bool {
+		return r.Phase == rollout.RollingBack || r.Phase == rollout.RolledBack
+	})
+	if err != nil {
+		return err
+	}
+	s.logf("stopped after %s: %s", time.Since(began).Round(100*time.Millisecond), stop.Message)
+	canary := s.fleet.Managed[0].Name
+	_, err = s.view.Await(ctx, "the first group to be as before", s.syncedAndHealthy(canary, application(canary), s.promoted))
+	if err != nil {
+		return err
+	}
+	s.logf("%s runs %s again, synced and healthy, %s after the push", canary, Short(s.promoted), time.Since(began).Round(100*time.Millisecond))
+	for _, c := range s.fleet.Managed[1:] {
+		if s.revisions.Compared(c.Name, application(c.Name))[bad] {
+			return fmt.Errorf("%s has compared %s", c.Name, bad)
+		}
+		s.logf("%s never compared %s", c.Name, Short(bad))
+	}
+	return nil
+}
+
+func (s *RolloutScenario) mend(ctx context.Context) (err error) {
+	began := time.Now()
+	if s.promoted, err = s.fleet.Git.Commit(ctx, "Mend it", map[string]string{guestbookPath: s.original}); err != nil {
+		return err
+	}
+	if err := Approve(ctx, s.fleet, ApplicationSet); err != nil {
+		return err
+	}
+	if err := s.awaitPromoted(ctx); err != nil {
+		return err
+	}
+	s.logf("%s is promoted to every cluster, %s after the push", Short(s.promoted), time.Since(began).Round(100*time.Millisecond))
+	return nil
+}
+
+// CannotSync are replacements in the guestbook that no API server accepts.
+var CannotSync = map[string]string{
+	"matchLabels: {app: guestbook-ui}": "matchLabels: {app: guestbook-next}",
+	"labels: {app: guestbook-ui}":      "labels: {app: guestbook-next}",
+}
+
+// AwaitRollout waits until a rollout of the Argo CD namespace is as it should be.
+func AwaitRollout(ctx context.Context, fleet *env.Fleet, name, what string, is func(*rollout.Status) bool) (*rollout.Status, error) {
+	r := &rollout.ApplicationSetRollout{}
+	err := env.Wait(ctx, what, func(ctx context.Context) (bool, string) {
+		if err := fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, r); err != nil {
+			return false, err.Error()
+		}
+		raw, err := json.Marshal(r.Status)
+		return is(&r.Status), fmt.Sprintf("%s %v", raw, err)
+	})
+	return &r.Status, err
+}
+
+// Approve approves the candidate of a rollout.
+func Approve(ctx context.Context, fleet *env.Fleet, name string) error {
+	status, err := AwaitRollout(ctx, fleet, name, "the rollout to stand", func(r *rollout.Status) bool {
+		return r.Phase == rollout.Halted || r.Phase == rollout.RolledBack
+	})
+	if err != nil {
+		return err
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"approve %d"}}}`, contract.RolloutAnnotationWord, status.Candidate.Number)
+	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name}}
+	return fleet.Hub.Client.Patch(ctx, r, client.RawPatch(types.MergePatchType, []byte(patch)))
+}
+
+// Revisions are those that the Applications of the managed clusters have ever compared and
+// synced. It is safe for concurrent use.
+type Revisions struct {
+	mu               sync.Mutex
+	compared, synced map[string]map[string]bool
+}
+
+// WatchRevisions notes them until ctx ends.
+func WatchRevisions(ctx context.Context, fleet *env.Fleet) (*Revisions, error) {
+	r := &Revisions{compared: map[string]map[string]bool{}, synced: map[string]map[string]bool{}}
+	scheme, err := env.Scheme()
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range fleet.Managed {
+		watching, err := cache.New(c.Config, cache.Options{Scheme: scheme})
+		if err != nil {
+			return nil, err
+		}
+		go func() { _ = watching.Start(ctx) }() // it ends with ctx, and only then
+		informer, err := watching.GetInformer(ctx, &argocd.Application{})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(o any) { r.note(c.Name, o) },
+			UpdateFunc: func(_, o any) { r.note(c.Name, o) },
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *Revisions) note(cluster string, o any) {
+	app, ok := o.(*argocd.Application)
+	if !ok {
+		return
+	}
+	var status struct {
+		Sync           struct{ Revision string }
+		OperationState struct {
+			Operation  struct{ Sync struct{ Revision string } }
+			SyncResult struct{ Revision string }
+		}
+	}
+	if json.Unmarshal(app.Status, &status) != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := cluster + "/" + app.Name
+	if r.compared[key] == nil {
+		r.compared[key], r.synced[key] = map[string]bool{}, map[string]bool{}
+	}
+	r.compared[key][status.Sync.Revision] = true
+	r.synced[key][status.OperationState.Operation.Sync.Revision], r.synced[key][status.OperationState.SyncResult.Revision] = true, true
+}
+
+// Compared returns the revisions that an Application of a cluster has ever compared.
+func (r *Revisions) Compared(cluster, app string) map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.compared[cluster+"/"+app])
+}
+
+// Synced returns those that it has ever begun to sync.
+func (r *Revisions) Synced(cluster, app string) map[string]bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.synced[cluster+"/"+app])
+}

@@ -1,0 +1,205 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+func installRollouts(c *rest.Config) error {
+	_, err := envtest.InstallCRDs(c, envtest.CRDInstallOptions{Paths: []string{filepath.Join(testkit.Root(), "deploy", "components", "rollouts")}, MaxTime: time.Minute})
+	return err
+}
+
+func withRollouts(o *Options) { o.Rollouts = true }
+
+// decides writes the status of a rollout, as its controller does.
+func decides(t *testing.T, r *rollout.ApplicationSetRollout, change func(*rollout.Status)) {
+	t.Helper()
+	testkit.EditStatus(t, hub.client, r, func(r *rollout.ApplicationSetRollout) { change(&r.Status) })
+}
+
+// carriesOn waits until the copy of an Application is at a path and target revision, "" for
+// none, and its work says which content it carries.
+func carriesOn(t *testing.T, app *argocd.Application, path, revision string) {
+	t.Helper()
+	testkit.Eventually(t, fmt.Sprintf("%s to carry %s at %q", app.Name, path, revision), func() error {
+		own := works(t, app)
+		if len(own) != 1 {
+			return fmt.Errorf("it has %d works, and conditions %v", len(own), said(t, app))
+		}
+		var spec struct {
+			Source struct{ Path, TargetRevision string }
+		}
+		if err := json.Unmarshal([]byte(sentSpec(t, app)), &spec); err != nil {
+			return err
+		}
+		if spec.Source.Path != path || spec.Source.TargetRevision != revision || own[0].Annotations[contract.RolloutAnnotation] == "" {
+			return fmt.Errorf("it carries %+v, noted %q, conditions %v", spec, own[0].Annotations[contract.RolloutAnnotation], said(t, app))
+		}
+		return nil
+	})
+}
+
+// waitsFor waits until an Application says that it waits for its rollout.
+func waitsFor(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	testkit.Eventually(t, app.Name+" to wait for the rollout", func() error {
+		if now := said(t, app); !strings.Contains(now[policy.WarningCondition], "the change waits: rollout") {
+			return fmt.Errorf("conditions are %v", now)
+		}
+		return nil
+	})
+}
+
+func path(t *testing.T, app *argocd.Application, path string) {
+	t.Helper()
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = json.RawMessage(fmt.Sprintf(`{"project":"default","destination":{"namespace":"guestbook"},"source":{"repoURL":"https://git.example/apps","path":%q}}`, path))
+	})
+}
+
+// One rollout from its beginning to its deletion half way: what each work carries follows from
+// the status alone.
+func TestRollout(t *testing.T) {
+	p := start(t, withRollouts)
+	g := &generated{place: newPlace(t)}
+	g.set = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"generators": []any{},
+		"template":   map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"project": "default", "destination": map[string]any{}}},
+	}}}
+	g.set.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationSetKind))
+	g.set.SetNamespace(g.namespace)
+	g.set.SetName("guestbook")
+	g.create(g.set)
+	second := newCluster(t)
+	g.bind(g.cluster, second)
+	first := g.deploy("first", g.owned)
+	path(t, first, "one")
+	next := g.deploy("next", g.owned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = second })
+	path(t, next, "one")
+	delivered(t, first, g.cluster)
+	delivered(t, next, second)
+
+	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "guestbook"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName(), OnFailure: rollout.Rollback}}
+	g.create(r)
+	decides(t, r, func(s *rollout.Status) { s.Phase, s.Following = rollout.Idle, []string{g.cluster} })
+	carriesOn(t, first, "one", "")
+	carriesOn(t, next, "one", "")
+	decides(t, r, func(s *rollout.Status) {
+		s.Promoted = &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()}
+	})
+	carriesOn(t, next, "one", "r0")
+	carriesOn(t, first, "one", "")
+
+	// other content waits; whoever is new waits for its word
+	path(t, first, "two")
+	path(t, next, "two")
+	waitsFor(t, first)
+	waitsFor(t, next)
+	late := g.deploy("late", g.owned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = second })
+	waitsFor(t, late)
+	if n := len(works(t, late)); n != 0 {
+		t.Errorf("a new Application has %d works", n)
+	}
+	remove(t, late) // a deletion comes before a rollout
+	testkit.Eventually(t, "a deleted Application to be gone", func() error {
+		if err := client.IgnoreNotFound(hub.client.Get(context.Background(), client.ObjectKeyFromObject(late), late)); err != nil || late.DeletionTimestamp != nil {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+	carriesOn(t, next, "one", "r0")
+
+	// the first group gets the candidate; what it had is noted
+	content := func(app *argocd.Application) []string { return []string{rollout.Content(app)} }
+	was := strings.Split(delivered(t, first, g.cluster).Annotations[contract.RolloutAnnotation], "@")[:1]
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Candidate = rollout.Progressing, &rollout.Version{Number: 2, Content: true, Time: metav1.Now()}
+		s.Clusters = []rollout.Cluster{{Name: g.cluster, State: rollout.StateProgressing, Since: metav1.Now(), Contents: content(first), From: was}}
+	})
+	carriesOn(t, first, "two", "")
+	if noted := delivered(t, first, g.cluster).Annotations[contract.RolloutPromotedAnnotation]; !strings.Contains(noted, `"path":"one"`) {
+		t.Errorf("what it had is not noted: %s", noted)
+	}
+	carriesOn(t, next, "one", "r0")
+
+	// it is taken back, pinned to what is promoted, though the hub says otherwise
+	decides(t, r, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
+	carriesOn(t, first, "one", "r0")
+
+	testkit.Eventually(t, "it to be said that it is taken back", func() error {
+		if now := said(t, first); !strings.Contains(now[policy.WarningCondition], "is rolled back") {
+			return fmt.Errorf("conditions are %v", now)
+		}
+		return nil
+	})
+
+	// a restart changes nothing
+	p.stop()
+	p = start(t, withRollouts)
+	waitsFor(t, first)
+	carriesOn(t, first, "one", "r0")
+	if n := p.requests.in(g.namespace, g.cluster, second); len(n) != 0 {
+		t.Errorf("writes after a restart: %v", n)
+	}
+
+	// a pause comes before the rollout
+	pause(t, next, "delivery")
+	testkit.Eventually(t, "the pause to count", func() error {
+		if now := said(t, next); !strings.Contains(now[policy.WarningCondition], "paused") {
+			return fmt.Errorf("conditions are %v", now)
+		}
+		return nil
+	})
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Promoted, s.Candidate, s.Clusters = rollout.Idle, &rollout.Version{Number: 3, Revisions: []string{"r3"}, Time: metav1.Now()}, nil, []rollout.Cluster{{Name: second, State: rollout.StateJoining, Since: metav1.Now(), Contents: content(next)}}
+	})
+	carriesOn(t, next, "one", "r0")
+	pause(t, next, "")
+	carriesOn(t, next, "two", "r3")
+
+	// without the object every cluster gets what the hub says
+	remove(t, r)
+	for _, app := range []*argocd.Application{first, next} {
+		testkit.Eventually(t, app.Name+" to carry what the hub says", func() error {
+			own := works(t, app)
+			if sent := sentSpec(t, app); !strings.Contains(sent, `"path":"two"`) || strings.Contains(sent, "targetRevision") || own[0].Annotations[contract.RolloutAnnotation] != "" {
+				return fmt.Errorf("it carries %s, noted %q", sent, own[0].Annotations[contract.RolloutAnnotation])
+			}
+			return nil
+		})
+	}
+}
+
+// Where rollouts are not installed an ApplicationSetRollout decides nothing.
+func TestRollout_off(t *testing.T) {
+	start(t)
+	g := generate(t)
+	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "guestbook"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName()}}
+	g.create(r)
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Promoted = rollout.Idle, &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()}
+	})
+	change(t, g.apps[0], "another")
+	testkit.Eventually(t, "the change to be delivered", func() error { return carries(t, g.apps[0], "another") })
+}

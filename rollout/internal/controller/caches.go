@@ -1,0 +1,96 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// maxSpec is the most bytes of an Application's spec that are looked at; propagation
+// delivers none that is larger.
+const maxSpec = 500 * 1024
+
+// Caches returns what [Setup] watches, for the options of the manager's cache.
+func Caches() map[client.Object]cache.ByObject {
+	generated := labels.SelectorFromSet(labels.Set{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"})
+	return map[client.Object]cache.ByObject{
+		&rollout.ApplicationSetRollout{}:    {},
+		&argocd.Application{}:               {Transform: trimApplication},
+		&workv1.ManifestWork{}:              {Label: generated, Transform: trimWork},
+		&clusterv1.ManagedCluster{}:         {Transform: trimCluster},
+		&clusterv1beta1.PlacementDecision{}: {},
+		applicationSet():                    {Transform: trimSet},
+	}
+}
+
+// trimApplication keeps what [rollout.Content] and [rollout.Sources] read.
+func trimApplication(in any) (any, error) {
+	if app, ok := in.(*argocd.Application); ok {
+		app.Status, app.Operation = nil, nil
+	}
+	return manifestcache.TrimApplication(maxSpec)(in)
+}
+
+// trimWork keeps, of what a work reports, also when its Application was last compared.
+func trimWork(in any) (any, error) {
+	full, ok := in.(*workv1.ManifestWork)
+	if !ok {
+		return in, nil
+	}
+	work, _ := manifestcache.Compact(full, nil)
+	for i := range full.Status.ResourceStatus.Manifests {
+		m := &full.Status.ResourceStatus.Manifests[i]
+		if f, reported := contract.ParseFeedback(m.StatusFeedbacks.Values); reported && m.ResourceMeta.Name == work.HubName {
+			extra := *work.Extra
+			extra.Values = append(slices.Clip(extra.Values), manifestcache.Value{Name: contract.FeedbackReconciledAt, Text: f.ReconciledAt})
+			work.Extra = &extra
+			break
+		}
+	}
+	return work, nil
+}
+
+// trimCluster keeps what [status.ClusterOf] reads.
+func trimCluster(in any) (any, error) {
+	if c, ok := in.(*clusterv1.ManagedCluster); ok {
+		c.ManagedFields, c.Labels, c.Annotations, c.Spec = nil, nil, nil, clusterv1.ManagedClusterSpec{}
+		status.TrimCluster(&c.Status)
+	}
+	return in, nil
+}
+
+func applicationSet() *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationSetKind))
+	return u
+}
+
+// trimSet keeps the type of an ApplicationSet's strategy.
+func trimSet(in any) (any, error) {
+	set, ok := in.(*unstructured.Unstructured)
+	if !ok {
+		return in, nil
+	}
+	kept := applicationSet()
+	kept.SetNamespace(set.GetNamespace())
+	kept.SetName(set.GetName())
+	kept.SetUID(set.GetUID())
+	kept.SetResourceVersion(set.GetResourceVersion())
+	strategy, _, _ := unstructured.NestedString(set.Object, "spec", "strategy", "type") // anything else is no RollingSync
+	return kept, unstructured.SetNestedField(kept.Object, strategy, "spec", "strategy", "type")
+}

@@ -1,0 +1,193 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package step
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+)
+
+// verdict is what an Application's feedback says about the candidate.
+type verdict int
+
+const (
+	undecided verdict = iota
+	good
+	bad
+)
+
+// evaluate brings the state of a cluster up to date.
+func (p *pass) evaluate(e *rollout.Cluster) {
+	c := p.cluster(e.Name)
+	switch {
+	case given(e.State):
+		following := p.follows(e.Name)
+		if following && p.closed() && !slices.Equal(e.Revisions, p.s.Candidate.Revisions) && p.soaked(e) {
+			return // it is done with this candidate, and at the next one
+		}
+		v, message := p.verdict(e, c, following)
+		transition(e, v, message, &p.timer)
+		if v == good && following && len(p.s.Candidate.Revisions) == 0 {
+			p.s.Candidate.Revisions = c.revisions()
+		}
+	case e.State == rollout.StatePending && c.Available, e.State == rollout.StateUnavailable && c.Available:
+		e.State = rollout.StateSuperseded // it is its turn again, and it has something that was not promoted
+	case e.State == rollout.StatePending && p.late(e):
+		e.State, e.Message = rollout.StateUnavailable, "not available for "+p.deadline.String()
+	}
+}
+
+// transition gives a cluster the state that follows from a verdict.
+func transition(e *rollout.Cluster, v verdict, message string, t *timer) {
+	was := e.State
+	switch {
+	case v == bad && was == rollout.StateTimedOut:
+		e.Message = message
+	case v == bad:
+		e.State, e.Message = rollout.StateFailed, message
+	case v == good:
+		e.State, e.Message = rollout.StateSucceeded, ""
+	case was == rollout.StateSucceeded && !t.soaked(e):
+		e.State = rollout.StateProgressing
+	}
+	if e.State != was {
+		e.Since = metav1.NewTime(t.now)
+	}
+	if e.State == rollout.StateProgressing && t.late(e) {
+		e.State, e.Message = rollout.StateTimedOut, "not healthy and synced within "+t.deadline.String()
+	}
+	if e.State == rollout.StateSucceeded && !t.soaked(e) {
+		t.wake(e.Since.Add(t.soak))
+	}
+}
+
+// verdict returns what the feedback of a cluster amounts to.
+func (p *pass) verdict(e *rollout.Cluster, c *Cluster, following bool) (v verdict, message string) {
+	pinned := p.s.Candidate.Revisions
+	if following {
+		pinned = nil
+	}
+	switch {
+	case !applied(e, c, pinned):
+		return undecided, ""
+	case e.Compared == "" && p.proves(e, following):
+		e.Compared = c.compared()
+		return undecided, ""
+	}
+	v = good
+	for i := range c.Apps {
+		a := &c.Apps[i]
+		switch p.ofApplication(e, a, following) {
+		case bad:
+			return bad, a.Name + ": " + cmp.Or(a.Message, a.Phase+" "+a.Health)
+		case undecided:
+			v = undecided
+		case good:
+		}
+	}
+	return v, ""
+}
+
+// applied: the cluster has applied what it was given, all of it.
+func applied(e *rollout.Cluster, c *Cluster, pinned []string) bool {
+	return slices.Equal(c.carried(), e.Contents) && !slices.ContainsFunc(c.Apps, func(a App) bool {
+		return !a.HasWork || !a.Applied || !slices.Equal(a.Carried.Revisions, pinned)
+	})
+}
+
+// proves: only a later comparison shows that the feedback is about what was given. Another
+// revision shows it by itself.
+func (p *pass) proves(e *rollout.Cluster, following bool) bool {
+	moved := !following && (p.s.Promoted == nil || !slices.Equal(p.s.Candidate.Revisions, p.s.Promoted.Revisions))
+	return !slices.Equal(e.From, e.Contents) && !moved
+}
+
+// ofApplication returns what an Application's feedback, which must be about the candidate,
+// amounts to.
+func (p *pass) ofApplication(e *rollout.Cluster, a *App, following bool) verdict {
+	if a.Refused {
+		return bad
+	}
+	candidate := p.s.Candidate.Revisions
+	same := slices.Equal(a.Revisions, candidate)
+	if following { // until others have it the candidate is what the branch has
+		same = same || p.closed() || len(candidate) == 0
+	}
+	if !a.Known || !same || p.proves(e, following) && a.Compared <= e.Compared {
+		return undecided // it is of another revision, or older than the delivery
+	}
+	failed := (a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError) && (following || a.Began != e.Operation)
+	switch {
+	case a.Health == argocd.HealthDegraded || failed:
+		return bad
+	case a.healthy():
+		return good
+	}
+	return undecided
+}
+
+// describe writes counts, group and message.
+func (p *pass) describe() {
+	p.s.Counts, p.s.Group = rollout.Counts{Total: len(p.Clusters)}, ""
+	var failed, waiting []string
+	for i := range p.s.Clusters {
+		e := &p.s.Clusters[i]
+		if given(e.State) || e.State == rollout.StateRestored {
+			p.s.Counts.Started++
+		}
+		switch e.State {
+		case rollout.StateSucceeded:
+			p.s.Counts.Succeeded++
+		case rollout.StateFailed, rollout.StateTimedOut, rollout.StateUnavailable:
+			p.s.Counts.Failed++
+			failed = append(failed, e.Name)
+		case rollout.StatePending, rollout.StateProgressing:
+			waiting = append(waiting, e.Name)
+		default:
+		}
+		if e.State == rollout.StateProgressing || e.State == rollout.StatePending || e.State == rollout.StateSucceeded && !p.soaked(e) {
+			p.s.Group = groupOf(p.Groups, e.Name)
+		}
+	}
+	number := int64(0)
+	if p.s.Candidate != nil {
+		number = p.s.Candidate.Number
+	}
+	p.s.Message = map[rollout.Phase]string{
+		rollout.Idle:        "nothing is rolled out",
+		rollout.Progressing: fmt.Sprintf("candidate %d: %d of %d clusters have it", number, p.s.Counts.Started, p.s.Counts.Total),
+		rollout.Halted:      fmt.Sprintf("candidate %d is halted: approve %d goes on, abort %d goes back", number, number, number),
+		rollout.RollingBack: fmt.Sprintf("candidate %d is taken back", number),
+		rollout.RolledBack:  fmt.Sprintf("candidate %d was taken back, and no cluster follows the branch: approve %d tries again", number, number),
+	}[p.s.Phase]
+	if len(failed) > 0 {
+		p.s.Message += "; failed: " + few(failed)
+	}
+	if len(waiting) > 0 {
+		p.s.Message += "; waiting for " + few(waiting)
+	}
+}
+
+func groupOf(groups []Group, cluster string) string {
+	for i, g := range groups {
+		if slices.Contains(g.Clusters, cluster) {
+			return cmp.Or(g.Name, fmt.Sprint(i))
+		}
+	}
+	return ""
+}
+
+func few(names []string) string {
+	if len(names) > 5 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
+	}
+	return strings.Join(names, ", ")
+}
