@@ -6,6 +6,7 @@ package upgrade
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 	"testing"
 
@@ -111,9 +112,16 @@ func (w *witness) workChanged(a, b *workv1.ManifestWork) {
 			w.say("ManifestWork %s/%s was rewritten: generation %d to %d", b.Namespace, b.Name, a.Generation, b.Generation)
 		}
 	}
-	if before, after := fmt.Sprint(a.Labels, a.Annotations), fmt.Sprint(b.Labels, b.Annotations); before != after {
+	if before, after := marks(a), marks(b); before != after {
 		w.say("ManifestWork %s/%s was marked otherwise: %s, then %s", b.Namespace, b.Name, before, after)
 	}
+}
+
+// marks are the labels and annotations of a work, but for the one that comes with a rewrite.
+func marks(o *workv1.ManifestWork) string {
+	annotations := maps.Clone(o.Annotations)
+	delete(annotations, contract.ApplicationSpecAnnotation)
+	return fmt.Sprint(o.Labels, annotations)
 }
 
 func (w *witness) reportAdded(o *v1alpha1.MulticlusterApplicationSetReport, initial bool) {
