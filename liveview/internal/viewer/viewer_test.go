@@ -467,6 +467,7 @@ func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 	app := newApplication("", "policy")
 	must(t, hub.client.Create(t.Context(), app))
 	defer func() { must(t, hub.client.Delete(context.Background(), app)) }()
+	must(t, hub.client.Patch(t.Context(), app.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"status":{"sync":{"status":"Synced"}}}`))))
 	foreign := deliveryOf(app, cluster)
 	must(t, hub.client.Create(t.Context(), foreign))
 	defer func() { must(t, hub.client.Delete(context.Background(), foreign)) }()
@@ -501,6 +502,8 @@ func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 		"operation":    func() error { return patch(`{"operation":{"sync":{}}}`) },
 		"annotation":   func() error { return patch(`{"metadata":{"annotations":{"a":"b"}}}`) },
 		"health":       func() error { return patch(`{"status":{"health":{"status":"Healthy"}}}`) },
+		"summary":      func() error { return patch(`{"status":{"summary":{"images":["a"]}}}`) },
+		"sync taken":   func() error { return patch(`{"status":{"sync":null}}`) },
 		"a Secret of another name": func() error {
 			return c.Get(t.Context(), client.ObjectKey{Namespace: "argocd", Name: "argocd-secret"}, &corev1.Secret{})
 		},
