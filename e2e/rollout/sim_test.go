@@ -125,7 +125,6 @@ type fleet struct {
 	reported map[string]string // cluster -> what was last reported of which work
 	violated []string
 	writes   map[string]int // generations of a work beyond the first
-	promoted []string
 	work     chan string
 }
 
