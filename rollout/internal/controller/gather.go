@@ -26,7 +26,10 @@ import (
 // gatherer reads from the cache what a step rests on.
 type gatherer struct {
 	client client.Client
-	index  *manifestcache.Index
+	// cache is where ApplicationSets are read: the client reads what has no Go type from the
+	// API server.
+	cache client.Reader
+	index *manifestcache.Index
 }
 
 // problem is why a rollout cannot work.

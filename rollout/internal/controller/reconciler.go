@@ -171,7 +171,7 @@ func (r *Reconciler) refuses(ctx context.Context, ro *rollout.ApplicationSetRoll
 		return &problem{"Conflict", fmt.Sprintf("ApplicationSetRollout %s is older and is about the same ApplicationSet: delete one of them", other.Name)}, nil
 	}
 	set := applicationSet()
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: ro.Namespace, Name: ro.Spec.ApplicationSet}, set)
+	err := r.cache.Get(ctx, client.ObjectKey{Namespace: ro.Namespace, Name: ro.Spec.ApplicationSet}, set)
 	if apierrors.IsNotFound(err) {
 		return &problem{noSet, fmt.Sprintf("there is no ApplicationSet %s in namespace %s: correct spec.applicationSet, or create it", ro.Spec.ApplicationSet, ro.Namespace)}, nil
 	}

@@ -45,7 +45,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager) error {
 		return err
 	}
 	r := &Reconciler{
-		gatherer: &gatherer{client: mgr.GetClient(), index: manifestcache.NewIndex(works)},
+		gatherer: &gatherer{client: mgr.GetClient(), cache: mgr.GetCache(), index: manifestcache.NewIndex(works)},
 		events:   mgr.GetEventRecorder("rollout"), now: time.Now, looked: map[types.NamespacedName]time.Time{},
 	}
 	err = ctrl.NewControllerManagedBy(mgr).

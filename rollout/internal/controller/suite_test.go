@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -64,6 +66,7 @@ func TestMain(m *testing.M) {
 func start(t testing.TB) (writes *atomic.Int64, stop func()) {
 	t.Helper()
 	counted, writes := testkit.CountWrites(hub.config)
+	counted.Wrap(func(next http.RoundTripper) http.RoundTripper { return liveReads{t, next} })
 	skipNames := true
 	mgr, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: hub.scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},
@@ -76,6 +79,20 @@ func start(t testing.TB) (writes *atomic.Int64, stop func()) {
 		t.Fatal(err)
 	}
 	return writes, testkit.Run(t, mgr)
+}
+
+// liveReads fails a test in which an object is read from the API server: the controller has
+// the right to list and watch, and to write its status.
+type liveReads struct {
+	t    testing.TB
+	next http.RoundTripper
+}
+
+func (l liveReads) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/guestbook") {
+		l.t.Errorf("%s is read from the API server", r.URL.Path)
+	}
+	return l.next.RoundTrip(r)
 }
 
 var serial atomic.Int64
