@@ -87,7 +87,7 @@ func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64)
 		Beside: fmt.Sprintf("the last was asked for after %s; clusters answer at once", round(sent)),
 	})
 	b.row(figure.Row{
-		What: "writes of propagation for each of them", Value: float64(len(works)+len(writes)) / float64(len(apps)), Comparison: figure.AtMost, Target: 2.05,
+		What: "writes of propagation for each of them", Value: float64(len(works)+len(writes)) / float64(len(apps)), Comparison: figure.AtMost, Target: 3.05,
 		Beside: fmt.Sprintf("%d of ManifestWorks, %d of Applications, with the new status", len(works), len(writes)),
 	})
 	return nil
