@@ -124,11 +124,12 @@ func (p *pass) ofApplication(e *rollout.Cluster, a *App, following bool) verdict
 	if !a.Known || !same || p.proves(e, following) && a.Compared <= e.Compared {
 		return undecided // it is of another revision, or older than the delivery
 	}
-	failed := (a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError) && (following || a.Began != e.Operation)
+	failed := a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError
+	before := e.Operation != "" && a.Began == e.Operation // what is the same as before needs no other operation
 	switch {
-	case a.Health == argocd.HealthDegraded || failed:
+	case a.Health == argocd.HealthDegraded || failed && !before:
 		return bad
-	case a.healthy():
+	case a.healthy() || failed && before && a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy:
 		return good
 	}
 	return undecided

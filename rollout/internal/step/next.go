@@ -257,6 +257,9 @@ func (p *pass) start(name string) {
 		}
 	case p.follows(name):
 		e.Revisions = c.revisions()
+		if e.Revisions != nil && slices.Equal(e.Revisions, p.s.Candidate.Revisions) {
+			e.Operation = "" // it may be of the candidate, which is how that was found
+		}
 	case len(p.s.Candidate.Revisions) == 0:
 		return // no cluster has reported a revision to promote yet
 	}
