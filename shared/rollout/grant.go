@@ -72,16 +72,24 @@ func (s *Status) Grant(cluster string) Grant {
 			g.Allow, g.Contents = AllowPromoted, entry.From
 		}
 	case StateProgressing, StateSucceeded, StateFailed, StateTimedOut:
-		switch {
-		case back:
+		if back {
 			g.Allow, g.Contents = AllowPromoted, entry.From
-		case following:
-			g.Allow, g.Revisions, g.Contents = AllowHub, nil, entry.Contents
-		case s.Candidate == nil || len(s.Candidate.Revisions) == 0:
-			g.Allow = AllowNothing
-		default:
-			g.Allow, g.Revisions, g.Contents = AllowHub, s.Candidate.Revisions, entry.Contents
+			break
 		}
+		return s.ofCandidate(g, entry, following)
+	}
+	return g
+}
+
+// ofCandidate is the grant of a cluster that was given the candidate.
+func (s *Status) ofCandidate(g Grant, entry *Cluster, following bool) Grant {
+	switch {
+	case following:
+		g.Allow, g.Revisions, g.Contents = AllowHub, nil, entry.Contents
+	case s.Candidate == nil || len(s.Candidate.Revisions) == 0:
+		g.Allow = AllowNothing
+	default:
+		g.Allow, g.Revisions, g.Contents = AllowHub, s.Candidate.Revisions, entry.Contents
 	}
 	return g
 }

@@ -52,12 +52,12 @@ func Pin(spec json.RawMessage, revisions []string) (json.RawMessage, error) {
 	if len(sources) != len(revisions) {
 		return nil, fmt.Errorf("spec has %d sources, and %d revisions are promoted", len(sources), len(revisions))
 	}
-	for i := range sources {
+	for i, revision := range revisions {
 		source, err := members(sources[i])
 		if err != nil || source == nil {
 			return nil, fmt.Errorf("source %d: want an object", i)
 		}
-		if source["targetRevision"], err = encode("targetRevision", revisions[i]); err != nil {
+		if source["targetRevision"], err = encode("targetRevision", revision); err != nil {
 			return nil, err
 		}
 		if sources[i], err = encode("source", source); err != nil {

@@ -103,14 +103,22 @@ func appOf(app *argocd.Application, cluster string, works []*manifestcache.Work,
 	a.Health, a.Sync, a.Phase, a.Began = o.Health, o.Sync, o.Operation.Phase, o.Operation.StartedAt
 	a.Compared = w.Feedback(contract.FeedbackReconciledAt)
 	a.Message = message(&o)
-	switch {
-	case several:
+	if several {
 		a.Revisions = make([]string, sources) // empty where one is not reported
 		copy(a.Revisions, o.Revisions)
-	case o.Revision != "":
-		a.Revisions = []string{o.Revision}
+		a.OperationRevisions = o.OperationRevisions
+		return a
 	}
+	a.Revisions, a.OperationRevisions = one(o.Revision), one(o.OperationRevision)
 	return a
+}
+
+// one returns a list of what is known.
+func one(revision string) []string {
+	if revision == "" {
+		return nil
+	}
+	return []string{revision}
 }
 
 func message(o *status.Observation) string {

@@ -125,14 +125,23 @@ func (p *pass) ofApplication(e *rollout.Cluster, a *App, following bool) verdict
 		return undecided // it is of another revision, or older than the delivery
 	}
 	failed := a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError
-	before := e.Operation != "" && a.Began == e.Operation // what is the same as before needs no other operation
+	stale := failed && !concerns(e, a)
 	switch {
-	case a.Health == argocd.HealthDegraded || failed && !before:
+	case a.Health == argocd.HealthDegraded || failed && !stale:
 		return bad
-	case a.healthy() || failed && before && a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy:
+	case a.healthy() || stale && a.inSync(): // what the cluster has already needs no other operation
 		return good
 	}
 	return undecided
+}
+
+// concerns reports whether an Application's last operation is of what the cluster was given: by
+// the revision that it synced, as far as that is known, and not the one from before.
+func concerns(e *rollout.Cluster, a *App) bool {
+	if len(a.OperationRevisions) > 0 && !slices.Equal(a.OperationRevisions, a.Revisions) {
+		return false
+	}
+	return e.Operation == "" || a.Began != e.Operation
 }
 
 // describe writes counts, group and message.

@@ -32,8 +32,10 @@ type App struct {
 	// Health, Sync, Phase and Revisions are what the cluster reports.
 	Health, Sync, Phase string
 	Revisions           []string
-	// Began is when its last operation began.
-	Began string
+	// Began is when its last operation began, OperationRevisions are what that synced, empty
+	// while they are not known.
+	Began              string
+	OperationRevisions []string
 	// Compared is when the cluster's Argo CD last compared, by its own clock, as RFC 3339.
 	Compared string
 	// Message says what is wrong with it.
@@ -165,7 +167,11 @@ func (c *Cluster) compared() string {
 
 // healthy: everything that is asked of an Application but for the time that it lasts.
 func (a *App) healthy() bool {
-	return a.Known && a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy && (a.Phase == argocd.OperationSucceeded || a.Phase == "")
+	return a.inSync() && (a.Phase == argocd.OperationSucceeded || a.Phase == "")
+}
+
+func (a *App) inSync() bool {
+	return a.Known && a.Sync == argocd.SyncSynced && a.Health == argocd.HealthHealthy
 }
 
 // cluster returns a cluster by its name, nil for none.

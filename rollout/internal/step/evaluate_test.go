@@ -1,0 +1,36 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package step
+
+import (
+	"testing"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+)
+
+// A failed operation counts against the candidate that it synced, and against no other: Argo CD
+// keeps the last one, also when the next revision needs none.
+func TestOfApplication_failedOperation(t *testing.T) {
+	for name, c := range map[string]struct {
+		recorded, began string
+		operation       []string
+		sync            string
+		want            verdict
+	}{
+		"of the candidate":                               {began: "t1", operation: []string{"new"}, sync: "OutOfSync", want: bad},
+		"of the candidate, which was found by it":        {began: "t1", operation: []string{"new"}, sync: "Synced", want: bad},
+		"of another revision, nothing to sync":           {began: "t1", operation: []string{"old"}, sync: "Synced", want: good},
+		"of another revision, the next has to come":      {began: "t1", operation: []string{"old"}, sync: "OutOfSync", want: undecided},
+		"from before, its revision is not known":         {recorded: "t1", began: "t1", sync: "Synced", want: good},
+		"since then, its revision is not known":          {recorded: "t1", began: "t2", sync: "Synced", want: bad},
+		"from before, of the same revision as is wanted": {recorded: "t1", began: "t1", operation: []string{"new"}, sync: "OutOfSync", want: undecided},
+	} {
+		p := &pass{s: &rollout.Status{Candidate: &rollout.Version{Revisions: []string{"new"}}}}
+		a := &App{Known: true, Health: argocd.HealthHealthy, Sync: c.sync, Phase: argocd.OperationFailed, Began: c.began, Revisions: []string{"new"}, OperationRevisions: c.operation}
+		if got := p.ofApplication(&rollout.Cluster{Operation: c.recorded}, a, false); got != c.want {
+			t.Errorf("%s: verdict %d, want %d", name, got, c.want)
+		}
+	}
+}
