@@ -64,15 +64,8 @@ func (s *Status) Grant(cluster string) Grant {
 		if back && len(entry.From) > 0 {
 			g.Allow, g.Contents = AllowPromoted, entry.From
 		}
-	case StateRestored:
-		g.Allow, g.Contents = AllowPromoted, entry.From
-	case StateSuperseded:
-		g.Allow = AllowNothing
-		if back {
-			g.Allow, g.Contents = AllowPromoted, entry.From
-		}
-	case StateProgressing, StateSucceeded, StateFailed, StateTimedOut:
-		if back {
+	default:
+		if back || entry.State == StateRestored {
 			g.Allow, g.Contents = AllowPromoted, entry.From
 			break
 		}
@@ -84,6 +77,8 @@ func (s *Status) Grant(cluster string) Grant {
 // ofCandidate is the grant of a cluster that was given the candidate.
 func (s *Status) ofCandidate(g Grant, entry *Cluster, following bool) Grant {
 	switch {
+	case entry.State == StateSuperseded:
+		g.Allow = AllowNothing
 	case following:
 		g.Allow, g.Revisions, g.Contents = AllowHub, nil, entry.Contents
 	case s.Candidate == nil || len(s.Candidate.Revisions) == 0:

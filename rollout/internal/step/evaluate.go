@@ -116,12 +116,7 @@ func (p *pass) ofApplication(e *rollout.Cluster, a *App, following bool) verdict
 	if a.Refused {
 		return bad
 	}
-	candidate := p.s.Candidate.Revisions
-	same := slices.Equal(a.Revisions, candidate)
-	if following { // until others have it the candidate is what the branch has
-		same = same || p.closed() || len(candidate) == 0
-	}
-	if !a.Known || !same || p.proves(e, following) && a.Compared <= e.Compared {
+	if !a.Known || !p.isCandidate(a, following) || p.proves(e, following) && a.Compared <= e.Compared {
 		return undecided // it is of another revision, or older than the delivery
 	}
 	failed := a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError
@@ -133,6 +128,13 @@ func (p *pass) ofApplication(e *rollout.Cluster, a *App, following bool) verdict
 		return good
 	}
 	return undecided
+}
+
+// isCandidate reports whether an Application is at the candidate's revision. Until others have
+// it the candidate is what the branch has.
+func (p *pass) isCandidate(a *App, following bool) bool {
+	candidate := p.s.Candidate.Revisions
+	return slices.Equal(a.Revisions, candidate) || following && (p.closed() || len(candidate) == 0)
 }
 
 // concerns reports whether an Application's last operation is of what the cluster was given: by
