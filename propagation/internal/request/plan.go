@@ -108,7 +108,7 @@ func planSent(app *argocd.Application, r Request, sent string, same []string, wo
 	switch {
 	case reported.finished(sent, kinds):
 		return Plan{Step: StepFinish, Request: r, Done: same}
-	case sent == r.ID && r.Operation != nil && Terminating(app) && reported.running(sent):
+	case sent == r.ID && r.Operation != nil && terminates(app, reported) && reported.running(sent):
 		r.ID += terminateSuffix
 		r.StartedAt = reported.startedAt
 		return Plan{Request: r, Replaced: changed}
@@ -125,6 +125,13 @@ func planSent(app *argocd.Application, r Request, sent string, same []string, wo
 	}
 	r.ID = sent
 	return Plan{Step: StepHold, Request: r, Replaced: changed}
+}
+
+// terminates reports whether a user asked to terminate the operation that runs on the cluster:
+// the status on the hub may still be of the one before.
+func terminates(app *argocd.Application, f feedback) bool {
+	startedAt, yes := terminated(app)
+	return yes && (startedAt == "" || startedAt == f.startedAt)
 }
 
 // planAfter sends a request to a work that may have an earlier one: that runs first,

@@ -137,3 +137,29 @@ func TestNeverSeen(t *testing.T) {
 		}
 	}
 }
+
+// A user terminates one operation. Another that runs on the cluster by the time is not that one,
+// though the hub's status still is of the one before.
+func TestPlanRequest_terminatesTheOperationThatIsMeant(t *testing.T) {
+	const operation = `{"sync":{"revision":"one"}}`
+	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", UID: "0123456789abcdef", ResourceVersion: "1"}, Operation: json.RawMessage(operation)}
+	claim := newClaim(app, wantedKinds(app))
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Generation: 3, Annotations: map[string]string{contract.RequestAnnotation: claim}}}
+	m := workv1.ManifestCondition{ResourceMeta: workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural}}
+	for name, value := range map[string]string{
+		contract.FeedbackRequest: claim, contract.FeedbackOperationOwner: "sync",
+		contract.FeedbackOperationPhase: argocd.OperationRunning, contract.FeedbackOperationStartedAt: "2026-11-20T10:00:00Z",
+	} {
+		m.StatusFeedbacks.Values = append(m.StatusFeedbacks.Values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+	}
+	m.Conditions = []metav1.Condition{{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, ObservedGeneration: 3}}
+	w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{m}
+	work, _ := manifestcache.Compact(w, nil)
+	for startedAt, want := range map[string]bool{"2026-11-20T10:00:00Z": true, "2026-11-20T09:59:00Z": false, "": true} {
+		app.Status = json.RawMessage(`{"operationState":{"phase":"Terminating","startedAt":"` + startedAt + `"}}`)
+		p := PlanFor(app, work, Known{Claim: claim})
+		if got := strings.HasSuffix(p.Request.ID, terminateSuffix); got != want {
+			t.Errorf("the hub's status is of the operation of %q: terminated %t, want %t (%+v)", startedAt, got, want, p)
+		}
+	}
+}

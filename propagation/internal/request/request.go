@@ -48,14 +48,23 @@ type Request struct {
 // ClaimCondition on a hub Application names the request that is under way.
 const ClaimCondition = "PullDeliveryRequest"
 
-// Terminating reports whether a user of the hub asked to terminate the operation.
+// Terminating reports whether a user of the hub asked to terminate an operation.
 func Terminating(app *argocd.Application) bool {
+	_, yes := terminated(app)
+	return yes
+}
+
+// terminated returns when the operation began that a user of the hub asked to terminate, ""
+// where the hub does not know.
+func terminated(app *argocd.Application) (startedAt string, yes bool) {
 	var status struct {
 		OperationState struct {
-			Phase string `json:"phase"`
+			Phase     string `json:"phase"`
+			StartedAt string `json:"startedAt"`
 		} `json:"operationState"`
 	}
-	return json.Unmarshal(app.Status, &status) == nil && status.OperationState.Phase == argocd.OperationTerminating
+	err := json.Unmarshal(app.Status, &status)
+	return status.OperationState.StartedAt, err == nil && status.OperationState.Phase == argocd.OperationTerminating
 }
 
 // Annotate marks the work, and the Application in it, with the request.

@@ -358,7 +358,7 @@ func (p *pass) progress() error {
 	for _, name := range next.start {
 		p.start(name)
 	}
-	if len(next.start) == 0 && !p.underway() && len(p.s.Candidate.Revisions) > 0 {
+	if len(next.start) == 0 && !p.underway(p.s.Clusters) && len(p.s.Candidate.Revisions) > 0 {
 		p.promote()
 	}
 	return nil
@@ -373,9 +373,9 @@ func (p *pass) fail() {
 }
 
 // underway: a cluster has the candidate, and what becomes of it is not known yet.
-func (p *pass) underway() bool {
-	return slices.ContainsFunc(p.s.Clusters, func(e rollout.Cluster) bool {
-		return e.State == rollout.StateProgressing || e.State == rollout.StatePending || e.State == rollout.StateSucceeded && !p.soaked(&e)
+func (t *timer) underway(clusters []rollout.Cluster) bool {
+	return slices.ContainsFunc(clusters, func(e rollout.Cluster) bool {
+		return e.State == rollout.StateProgressing || e.State == rollout.StatePending || e.State == rollout.StateSucceeded && !t.soaked(&e)
 	})
 }
 
