@@ -78,7 +78,7 @@ func (b *builder) has(id workv1.ResourceIdentifier) bool {
 // isOurs reports whether a manifest is one that the work brings anyway.
 func isOurs(manifest workv1.ResourceIdentifier, w Wanted) bool {
 	switch manifest.Name {
-	case AddOnName, liveViewName:
+	case AddOnName, liveViewName, accessName(w.Settings.ClusterRole):
 		return manifest.Group == "rbac.authorization.k8s.io" || manifest.Resource == "serviceaccounts"
 	case SettingsName:
 		return manifest == id("", "configmaps", w.AgentNamespace, SettingsName)

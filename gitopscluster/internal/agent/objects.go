@@ -14,6 +14,15 @@ import (
 // liveViewName is the binding to the role by which the hub's UI sees resources.
 const liveViewName = AddOnName + "-live-view"
 
+// accessName returns the name of the binding to a role. The role of a binding cannot be
+// changed: another one has another binding, and the work agent removes the first.
+func accessName(role string) string {
+	if role == "view" {
+		return liveViewName
+	}
+	return liveViewName + "-" + role
+}
+
 // Objects that another installer might have, too, have the names that argocd-agent
 // gives them, so that the conflict shows. Rights would merge unseen: theirs have a name
 // of our own.

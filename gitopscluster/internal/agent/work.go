@@ -35,7 +35,8 @@ func Work(w Wanted, certificate string) (*workv1.ManifestWork, error) {
 	b.apply(clusterRole(w), id(rbac, "clusterroles", "", AddOnName))
 	b.apply(clusterRoleBinding(w, AddOnName, AddOnName), id(rbac, "clusterrolebindings", "", AddOnName))
 	if role := w.Settings.ClusterRole; role != "" {
-		b.apply(clusterRoleBinding(w, liveViewName, role), id(rbac, "clusterrolebindings", "", liveViewName))
+		name := accessName(role)
+		b.apply(clusterRoleBinding(w, name, role), id(rbac, "clusterrolebindings", "", name))
 	}
 	b.apply(configMap(w), id("", "configmaps", w.AgentNamespace, SettingsName))
 	b.apply(caSecret(w), id("", "secrets", w.AgentNamespace, CASecretName))

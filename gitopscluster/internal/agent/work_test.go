@@ -179,6 +179,27 @@ func TestDeploymentIsRestricted(t *testing.T) {
 	}
 }
 
+// A binding's role cannot be changed, so that another role has another binding.
+func TestWork_anotherRoleHasAnotherBinding(t *testing.T) {
+	names := map[string]string{}
+	for _, role := range []string{"view", "admin", "team:actions"} {
+		w := wanted(t)
+		w.Settings.ClusterRole = role
+		for _, m := range mustWork(t, w, "").Spec.Workload.Manifests {
+			var b rbacv1.ClusterRoleBinding
+			if err := json.Unmarshal(m.Raw, &b); err != nil {
+				t.Fatal(err)
+			}
+			if b.Kind == "ClusterRoleBinding" && b.RoleRef.Name == role {
+				names[b.Name] = role
+			}
+		}
+	}
+	if len(names) != 3 {
+		t.Errorf("three roles have the bindings %v", names)
+	}
+}
+
 // The agent is restarted when something changes that it reads once, and only then.
 func TestDigest(t *testing.T) {
 	base := wanted(t)
