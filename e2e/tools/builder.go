@@ -118,7 +118,7 @@ func (b *builder) lock(ctx context.Context) (release func(), err error) {
 			return nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
 		}
 		if !waiting {
-			_, _ = fmt.Fprintln(b.out, "waiting for another build in this checkout") // that nobody reads it does not matter
+			_, _ = fmt.Fprintln(b.out, "waiting for another build in this checkout") // a closed output is no reason to stop
 		}
 		select {
 		case <-retry.C:

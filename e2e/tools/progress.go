@@ -60,7 +60,7 @@ func startProgress(out io.Writer, label, main string) *progress {
 	return p
 }
 
-// show writes the line. That nobody can read it any more is no reason to stop building.
+// show writes the line. A closed output is no reason to stop building.
 func (p *progress) show(text string, last bool) {
 	line := p.label + " " + text
 	if p.terminal {
