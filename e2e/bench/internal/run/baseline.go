@@ -35,8 +35,8 @@ func prepareBaseline(ctx context.Context, b *bench) error {
 	}
 	delete(work, "status")
 	if m, ok := work["metadata"].(map[string]any); ok {
-		// the labels keep their length and lose their meaning
-		work["metadata"] = map[string]any{"annotations": m["annotations"], "labels": disguise(m["labels"])}
+		// They keep their length and lose their meaning: propagation puts its label back onto a work with its annotations.
+		work["metadata"] = map[string]any{"annotations": disguise(m["annotations"]), "labels": disguise(m["labels"])}
 	}
 	b.baseline.template = work
 	for i := range baselineNamespaces {
@@ -47,9 +47,9 @@ func prepareBaseline(ctx context.Context, b *bench) error {
 	return nil
 }
 
-func disguise(labels any) map[string]any {
+func disguise(words any) map[string]any {
 	out := map[string]any{}
-	if all, ok := labels.(map[string]any); ok {
+	if all, ok := words.(map[string]any); ok {
 		for key, value := range all {
 			out["x"+key[1:]] = value
 		}
