@@ -49,7 +49,7 @@ type Stored struct {
 	// Delivers is the Application in the spec, empty when none of its manifests is one. It is
 	// nil when the spec has no manifests, and in a Work when it is called as on the hub.
 	Delivers *types.NamespacedName
-	// Polls: the agent is told to poll the Application, not to watch it.
+	// Polls: the agent is to poll the Application, not to watch it.
 	Polls bool
 	// Labelled and Annotated: the work has labels and annotations, be they of others than the
 	// pull model.

@@ -77,7 +77,7 @@ func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, pr
 		"not deleted yet: waiting for %s to confirm that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}}}, nil
 }
 
-// mustRelease reports whether nobody but us can let a deleted Application go: it is pulled,
+// mustRelease reports whether propagation alone can release a deleted Application: it is pulled,
 // or it names a cluster and keeps the hub's own Argo CD off.
 func mustRelease(app *argocd.Application) bool {
 	return contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] != "" && argocd.SkipsReconcile(app.Annotations)

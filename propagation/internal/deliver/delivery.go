@@ -51,8 +51,8 @@ func sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// afterUncached returns when to look again at works of which an end is awaited: no
-// event tells of one that has no label, 0 when all have it.
+// afterUncached returns when to look again at works of which an end is awaited: one without
+// the label has no event. 0 when all have it.
 func afterUncached(works ...manifestcache.Cached) time.Duration {
 	for i := range works {
 		if works[i].Labels[contract.PullLabel] != "true" {

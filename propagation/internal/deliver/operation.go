@@ -79,8 +79,8 @@ func (op *operations) plan(w policy.Inputs, current *manifestcache.Cached) (s st
 	return s, nil
 }
 
-// request sees the Application's one-time request through; written tells that the
-// Application was changed, whose event leads to the next step.
+// request sees the Application's one-time request through; written: the
+// Application was changed, and its event leads to the next step.
 func (op *operations) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (s step, written bool, err error) {
 	if s, err = op.plan(w, current); err != nil {
 		return s, false, err

@@ -28,7 +28,7 @@ type Options struct {
 	// AppNamespaces is where Applications outside the Argo CD namespace may go to
 	// besides their own namespace.
 	AppNamespaces policy.AppNamespaces
-	// AgentNamespaces are those of the hub's Argo CDs whose cluster Secrets tell of agents of
+	// AgentNamespaces are those of the hub's Argo CDs whose cluster Secrets name agents of
 	// argocd-agent; without any none is looked for.
 	AgentNamespaces []string
 	// Binding is [BindingPlacement] or [BindingNone].

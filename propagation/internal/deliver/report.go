@@ -39,9 +39,8 @@ type reporter struct {
 	tracker *tracker
 }
 
-// recordAbandoned leaves a receipt of what an Application that is let go may have left
-// on clusters: on the Application, which is there no more, and in the log. It asks
-// nobody. The works stay in deletion until their cluster returns and prunes, or is
+// recordAbandoned leaves a receipt of what a released Application may have left on
+// clusters: on the Application, which is there no more, and in the log. The works stay in deletion until their cluster returns and prunes, or is
 // removed.
 func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
 	left := strings.Join(rep.contents(ctx, app), ", ")
@@ -74,7 +73,7 @@ func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 	return nil
 }
 
-// contents names what travels with an Application, as far as the cache tells.
+// contents names what travels with an Application, as far as the cache has it.
 func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []string {
 	there := payload.DeliveredName(app)
 	left := []string{"Application " + there.String()}
@@ -189,7 +188,7 @@ func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Applicati
 	}
 	mine := isOurCondition
 	if v.Withdrawn {
-		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // whoever gets it next starts anew
+		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // the next cluster starts anew
 	}
 	merged, changed := appstatus.Merge(current, mine, conditionsOf(v), rep.now())
 	if !changed {

@@ -79,7 +79,7 @@ func startReading(t *testing.T, wrap func(client.Client) client.Client, change .
 	return startBetween(t, nil, wrap, change...)
 }
 
-// startFrozen lets a test keep what the cache hears back.
+// startFrozen lets a test hold back what the cache gets.
 func startFrozen(t *testing.T, f *freezer, change ...func(*Options)) *propagation {
 	t.Helper()
 	return startAll(t, setting{frozen: f}, change...)

@@ -279,7 +279,7 @@ func (wa *watcher) applicationChanged() predicate.Predicate {
 	}
 }
 
-// workChanged lets through what tells us to write, to go on or to let go, and notes
+// workChanged lets through what a write, a next step or a release depends on, and notes
 // when the agent has applied it. Plain feedback is the mirror's.
 func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {

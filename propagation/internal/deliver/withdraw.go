@@ -18,14 +18,14 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// bindingQuiet is how long a lost binding is not spoken of: the placement controller
-// moves clusters between PlacementDecisions in two writes, and nobody has lost
-// anything in between.
+// bindingQuiet is how long a lost binding is not reported: the placement controller
+// moves clusters between PlacementDecisions in two writes, and nothing is lost
+// in between.
 const bindingQuiet = 3 * time.Second
 
 // withdrawRefused withdraws an Application that may not, or no longer wants to, be on its
 // cluster. What says so is read again from the API server first: a stale cache
-// must not cost anybody a deployment.
+// must not cost a deployment.
 func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, v policy.Decision) (result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *Reconciler) notWithdrawn(app *argocd.Application, c copies, o outcome, 
 }
 
 // keepDelivered leaves what an Application has on its target as it is, since what refuses it
-// is a slip that nobody wants to pay for with a deployment.
+// is a slip that must not cost a deployment.
 func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application, c copies, v policy.Decision) (result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, false)
 	if standing := c.standing(); standing != nil {

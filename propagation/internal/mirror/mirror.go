@@ -176,7 +176,7 @@ func target(app *argocd.Application) (cluster string, pulled bool) {
 
 // ownsStatusWhenUndelivered reports whether the status of an Application without a work is
 // the mirror's: it then is Unknown rather than what it was elsewhere. Where the hub's own
-// Argo CD was not told to skip the Application, the status is Argo CD's; and one that is
+// Argo CD does not skip the Application, the status is Argo CD's; and one that is
 // being deleted keeps its last status.
 func ownsStatusWhenUndelivered(app *argocd.Application) bool {
 	return argocd.SkipsReconcile(app.Annotations) && app.DeletionTimestamp.IsZero()

@@ -93,7 +93,7 @@ func (p *Poller) poll(ctx context.Context) {
 
 	err = p.readSearch(ctx)
 	if ctx.Err() != nil {
-		return // stopping: half a poll says nothing about search
+		return // stopping: half a poll is no finding about search
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
