@@ -36,9 +36,6 @@ type Work struct {
 	Extra *Extra
 }
 
-// Cached is a [Work] among those that are decided about.
-type Cached = Work
-
 // Stored is what is kept of a ManifestWork for those who write it.
 type Stored struct {
 	// Hash identifies the spec, and BaseHash the spec without its request: it is empty

@@ -22,6 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -30,7 +31,7 @@ import (
 func guarded(namespace string) func(*Options) {
 	return func(o *Options) {
 		o.HubNamespace = namespace
-		o.Withdrawals = guard.Settings{Group: guard.Limit{Percent: 25, Least: 2}, Hub: guard.Limit{Percent: 100}, Window: 10 * time.Minute}
+		o.Withdrawals = guard.Settings{Group: limit.Limit{Percent: 25, Least: 2}, Hub: limit.Limit{Percent: 100}, Window: 10 * time.Minute}
 	}
 }
 

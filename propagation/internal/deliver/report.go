@@ -42,11 +42,10 @@ type reporter struct {
 // recordAbandoned leaves a receipt of what a released Application may have left on
 // clusters: on the Application, which is there no more, and in the log. The works stay in deletion until their cluster returns and prunes, or is
 // removed.
-func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
+func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) error {
 	left := strings.Join(rep.contents(ctx, app), ", ")
 	var lines []string
-	for i := range works {
-		work := &works[i]
+	for _, work := range works {
 		cluster, err := getCluster(ctx, rep.client, work.Namespace)
 		if err != nil {
 			return err
@@ -92,7 +91,7 @@ func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []st
 
 // recordOrphansPending records that an Application was released before its clusters applied
 // that what they run stays: the works go once they have, which the sweep sees to.
-func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) {
+func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) {
 	names := places(works)
 	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters applied that what they run stays", "works", names)
 	if more := len(names) - maxReceipt; more > 0 {

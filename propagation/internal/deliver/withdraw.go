@@ -26,7 +26,7 @@ const bindingQuiet = 3 * time.Second
 // withdrawRefused withdraws an Application that may not, or no longer wants to, be on its
 // cluster. What says so is read again from the API server first: a stale cache
 // must not cost a deployment.
-func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, v policy.Decision) (result, error) {
+func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []*manifestcache.Work, v policy.Decision) (result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
 		return result{}, err
@@ -107,7 +107,7 @@ func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application,
 func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, false)
 	if standing := c.standing(); standing != nil {
-		r.noteUpcoming(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*standing}, c.surplus...), v.Refusal.Reason)
+		r.noteUpcoming(client.ObjectKeyFromObject(app), append([]*manifestcache.Work{standing}, c.surplus...), v.Refusal.Reason)
 	}
 	if quiet := bindingQuiet - missing; quiet > 0 {
 		return result{standing: c.all, after: sooner(wait, min(quiet, left)), silent: true}, err
@@ -118,7 +118,7 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 
 // reconcileMissing withdraws the works of an Application that is gone, and stays so: one
 // that is made again at once keeps what it runs.
-func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []manifestcache.Cached) (result, error) {
+func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []*manifestcache.Work) (result, error) {
 	r.reporter.tracker.forget(key)
 	r.refreshes.forget(key)
 	works, err := r.unowned(ctx, works)

@@ -87,7 +87,7 @@ func TestNoWindowLosesMore(t *testing.T) {
 	}
 	w.pass(time.Minute)
 	for _, g := range groups {
-		if why, held := w.ledger.held(lane{group: g}); held {
+		if why, held := w.ledger.held(Lane{Group: g}); held {
 			t.Errorf("nothing is to be withdrawn, and %s is held: %+v", g, why)
 		}
 	}

@@ -193,10 +193,7 @@ func (r *Reconciler) work(app *argocd.Application) (*manifestcache.Work, error) 
 	works = slices.DeleteFunc(slices.Clone(works), func(w *manifestcache.Work) bool {
 		return w.DeletionTimestamp != nil && app.DeletionTimestamp.IsZero()
 	})
-	if i := payload.CurrentWork(app, works, (*manifestcache.Work).Delivers); i >= 0 {
-		return works[i], nil
-	}
-	return nil, nil
+	return payload.CurrentWork(app, works), nil
 }
 
 func (r *Reconciler) cluster(ctx context.Context, name string) (status.Cluster, error) {
