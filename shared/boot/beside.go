@@ -96,7 +96,7 @@ func (b *beside) Start(ctx context.Context) error {
 	}
 }
 
-// check returns an error when the other Deployment runs, or when that cannot be told.
+// check returns an error when the other Deployment runs, or cannot be read.
 func (b *beside) check(ctx context.Context) error {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("apps/v1")

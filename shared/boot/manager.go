@@ -104,9 +104,9 @@ func managerOptions(env *Env, kinds Kinds) ctrl.Options {
 	return options
 }
 
-// starter is a manager that stops when it is told to, also while its caches are
+// starter is a manager that stops when its context ends, also while its caches are
 // still waiting for their first list: controller-runtime's own Start does not
-// return then, however long ago its context ended.
+// return then.
 type starter struct {
 	ctrl.Manager
 	ready *readiness

@@ -23,7 +23,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// Program is what tells one binary from another.
+// Program is what differs between the binaries.
 type Program struct {
 	// Name is the binary's name, as in logs and metrics.
 	Name string
@@ -62,7 +62,7 @@ type Env struct {
 	Level   zap.AtomicLevel
 }
 
-// namespaceFile tells a pod its namespace.
+// namespaceFile has the namespace of a pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // Namespace returns the namespace that the binary runs in: that of the Lease, else the

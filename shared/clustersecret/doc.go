@@ -10,8 +10,8 @@
 //
 // A Secret is what its ManagedCluster says: its labels but for those that Argo CD
 // gives a meaning to, and names as data, nothing else of which stays. Labels and
-// annotations of others are left; which labels are copies, an annotation lists. It is ours when it carries
-// our annotation; the labels alone do not tell, since other controllers of a hub
+// annotations of others stay; which labels are copies, an annotation lists. It is ours when
+// it carries our annotation; the labels alone prove nothing, since other controllers of a hub
 // set the same ones. The hub's own cluster is not registered: Argo CD knows it as
 // in-cluster already, and it is never a target of the pull model.
 package clustersecret

@@ -20,8 +20,8 @@ import (
 type Want struct {
 	// Registered: it is to be there.
 	Registered bool
-	// Decided: every GitOpsCluster has been heard, so that those it does not name are
-	// none that may still speak up.
+	// Decided: every GitOpsCluster has been reconciled, so that one which is not named
+	// does not want it.
 	Decided bool
 	// Holders are the GitOpsClusters that want it, "<namespace>/<name>", sorted; Released
 	// are those that have let go of it. A Secret goes once all that it names have.
@@ -118,7 +118,7 @@ func keepGitOpsClusters(is, want *corev1.Secret) {
 	}
 }
 
-// released returns the write for a Secret that nobody wants. One that names nobody is of
+// released returns the write for a Secret that no GitOpsCluster wants. One that names none is of
 // the time before GitOpsClusters, or was given up by force: it stays until one of them
 // takes it over, and lets go of it in order.
 func released(is *corev1.Secret, by []string) (Step, error) {
@@ -167,5 +167,5 @@ func Holders(secret *corev1.Secret) []string {
 	return nil
 }
 
-// ClusterName returns the cluster that a Secret tells Argo CD of.
+// ClusterName returns the cluster that a Secret registers.
 func ClusterName(secret *corev1.Secret) string { return string(secret.Data[dataName]) }

@@ -32,8 +32,8 @@ func Transform(in any) (any, error) {
 }
 
 // Trim drops the values of a Secret but for name and server, and keeps a digest of the
-// config; the other keys stay, so that they are seen and removed. What a cache first hears
-// of in its initial list is trimmed twice.
+// config; the other keys stay, so that they are seen and removed. What is in
+// a cache's initial list is trimmed twice.
 func Trim(secret *corev1.Secret) {
 	for key, value := range secret.Data {
 		switch key {

@@ -28,7 +28,7 @@ const (
 	// or GitOpsCluster without waiting for its clusters.
 	DeletionPolicyAnnotation = group + "deletion-policy"
 	// ManagementPolicyAnnotation says what becomes of an Application that is on the managed cluster
-	// already: without it, it is taken over; "no-takeover" leaves it to whoever wrote it, and
+	// already: without it, it is taken over; "no-takeover" leaves it to its writer, and
 	// "observe" does not deliver at all, but says how it is.
 	ManagementPolicyAnnotation = group + "management-policy"
 )
@@ -54,7 +54,7 @@ const PauseClaim = "pause.apps.open-cluster-management.io"
 
 // Annotations on a GitOpsCluster.
 const (
-	// DryRunAnnotation with a true boolean has propagation write nothing but status.plan.
+	// DryRunAnnotation with a true boolean has gitopscluster write nothing but status.plan.
 	DryRunAnnotation = group + "dry-run"
 	// ConfirmRemovalAnnotation lets as many clusters leave as it says, though they are
 	// more than may leave at a time.
@@ -112,7 +112,7 @@ const (
 	StoredSpecAnnotation = group + "stored-spec"
 	// ApplicationSpecAnnotation holds, on a work, the hash of the spec of the hub
 	// Application that it delivers: while the Application has another one, the change is
-	// not on its way. A work without it, from before it was written, says nothing.
+	// not on its way. A work without it is from before it was written.
 	ApplicationSpecAnnotation = group + "application-spec-hash"
 	// RolloutAnnotation holds, on a work under an ApplicationSetRollout, the hash of the content
 	// of the Application that it carries and, after an @, the revisions that its sources are
@@ -127,7 +127,7 @@ const (
 )
 
 // WorkKeys are the label and annotation keys of a ManifestWork, those first that
-// tell which Application it carries.
+// name the Application that it carries.
 var WorkKeys = []string{
 	PullLabel, HubNamespaceAnnotation, HubNameAnnotation, ChangeGenerationAnnotation, RequestAnnotation,
 	HostingAnnotation, ApplicationSetLabel, ApplicationSetHashLabel, ApplicationSpecAnnotation,
@@ -147,8 +147,8 @@ const (
 	RegisteredLabel = group + "acm-cluster"
 	// RegisteredNameLabel holds the ManagedCluster's name on that Secret.
 	RegisteredNameLabel = group + "cluster-name"
-	// RegisteredByAnnotation holds [RegisteredBy] on that Secret. The labels cannot
-	// tell whose it is: other controllers of a hub set the same ones on theirs.
+	// RegisteredByAnnotation holds [RegisteredBy] on that Secret. The labels do
+	// not prove whose it is: other controllers of a hub set the same ones on theirs.
 	RegisteredByAnnotation = group + "registered-by"
 	RegisteredBy           = "multicluster-integrations"
 	// CopiedLabelsAnnotation holds, on that Secret, the keys of the labels that we have
@@ -163,7 +163,7 @@ const (
 	ConfigDigestAnnotation = group + "config-digest"
 	// LocalClusterLabel is "true" on the ManagedCluster that is the hub itself (see [IsHub]).
 	LocalClusterLabel = "local-cluster"
-	// LocalClusterName is what OCM calls that ManagedCluster unless told otherwise,
+	// LocalClusterName is what OCM calls that ManagedCluster by default,
 	// and what search calls the hub.
 	LocalClusterName = "local-cluster"
 )

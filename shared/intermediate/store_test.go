@@ -212,7 +212,7 @@ func TestFailedWriteKeepsTheOldReport(t *testing.T) {
 	}
 }
 
-// A full disk is told by the write, and the old report stays. The limit on the
+// A full disk is an error of the write, and the old report stays. The limit on the
 // size of a file is the one kind of full disk that a test can make without rights.
 func TestFullDisk(t *testing.T) {
 	s := NewStore(t.TempDir())

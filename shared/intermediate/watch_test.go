@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// soon is how long a change may take to be told: no longer than to the next scan.
+// soon is how long a change may take to be reported: no longer than to the next scan.
 const soon = scanEvery + time.Millisecond
 
 type watched struct {
@@ -115,7 +115,7 @@ func testTriesAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	told := map[Key]int{}
-	var before map[Key]int // what was told when the directory had been listed
+	var before map[Key]int // what was reported when the directory had been listed
 	err := s.Watch(ctx, func(namespace, name string) error {
 		k := Key{namespace, name}
 		told[k]++

@@ -112,7 +112,7 @@ func ownConditions(raw json.RawMessage) json.RawMessage {
 func trimStatus(raw json.RawMessage) json.RawMessage {
 	fields := membersOf(raw)
 	if fields == nil {
-		return raw // whoever reads it says so
+		return raw // its reader reports it
 	}
 	for _, name := range []string{"resources", "history", "summary"} {
 		delete(fields, name)

@@ -95,7 +95,7 @@ func TestHostileWorksCostLittle(t *testing.T) {
 	}
 }
 
-// What tells whose a work is stays, whatever an agent adds to it; keys that later
+// What proves whose a work is stays, whatever an agent adds to it; keys that later
 // versions of the pull model may add stay while there is room.
 func TestMetadataIsBounded(t *testing.T) {
 	full := usual()

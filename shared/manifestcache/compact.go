@@ -19,7 +19,7 @@ import (
 
 // Transform returns the transform of an informer of ManifestWorks: it puts a [Work] in the
 // place of each. Anything else, such as what it has made before, it returns as it is. stored
-// may be nil, and count is told what was cut or left out.
+// may be nil, and count is called with what was cut or left out.
 func Transform(stored func(*workv1.ManifestWork) Stored, count func(*contract.Rejected)) func(any) (any, error) {
 	return func(object any) (any, error) {
 		full, ok := object.(*workv1.ManifestWork)

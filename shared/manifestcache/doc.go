@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package manifestcache is how ManifestWorks and Applications are kept in memory, of which
-// a hub has one each for every Application of the fleet: as the fields that anybody reads.
+// a hub has one each for every Application of the fleet: as the fields that are read.
 // It is the one place that says which those are; a reader of another field adds it here,
-// with its bytes (go test -bench Memory in propagation and in aggregation tells them).
+// with its bytes (go test -bench Memory in propagation and in aggregation measures them).
 //
 // Of a ManifestWork, [Compact] keeps in a [Work]:
 //

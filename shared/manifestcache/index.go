@@ -30,7 +30,7 @@ const (
 	// for each value of an index, which is some 260 bytes when it is all for one work.
 	byApplication = "manifestcache.application"
 	// byDelivered has the works only that deliver to another namespace than the hub
-	// Application's; of the others byApplication tells it already.
+	// Application's; of the others byApplication has it already.
 	byDelivered = "manifestcache.delivered"
 	// byNamespace is client-go's own.
 	byNamespace = "namespace"

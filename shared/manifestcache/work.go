@@ -36,9 +36,6 @@ type Work struct {
 	Extra *Extra
 }
 
-// Cached is a [Work] among those that are decided about.
-type Cached = Work
-
 // Stored is what is kept of a ManifestWork for those who write it.
 type Stored struct {
 	// Hash identifies the spec, and BaseHash the spec without its request: it is empty
@@ -49,7 +46,7 @@ type Stored struct {
 	// Delivers is the Application in the spec, empty when none of its manifests is one. It is
 	// nil when the spec has no manifests, and in a Work when it is called as on the hub.
 	Delivers *types.NamespacedName
-	// Polls: the agent is told to poll the Application, not to watch it.
+	// Polls: the agent is to poll the Application, not to watch it.
 	Polls bool
 	// Labelled and Annotated: the work has labels and annotations, be they of others than the
 	// pull model.

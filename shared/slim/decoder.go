@@ -106,7 +106,7 @@ func (d *decoder[T]) decode() (watch.EventType, runtime.Object, error) {
 	return e.Type, d.object(e.Object), nil
 }
 
-// status decodes an event that tells why the watch ends.
+// status decodes an event that says why the watch ends.
 func (d *decoder[T]) status() (watch.EventType, runtime.Object, error) {
 	var e event[metav1.Status]
 	if err := json.UnmarshalCaseSensitivePreserveInts(d.frame, &e); err != nil {

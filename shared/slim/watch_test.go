@@ -176,7 +176,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A watch from a version that the API server has forgotten tells so.
+// A watch from a version that the API server has forgotten ends with that error.
 func TestExpired(t *testing.T) {
 	w, err := source(t, config).watch(t.Context(), metav1.ListOptions{ResourceVersion: "1"})
 	if err == nil {

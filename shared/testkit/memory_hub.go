@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// MemoryHub is an API server that only plays back: it streams objects to whoever
+// MemoryHub is an API server that only plays back: it streams objects to each client that
 // watches their kind, keeps none of them, and takes every create for done. It is for
 // benchmarks of memory with more objects than a real API server is given in a minute.
 type MemoryHub struct {
@@ -159,7 +159,7 @@ func (h *MemoryHub) create(w http.ResponseWriter, r *http.Request, resource stri
 		return
 	}
 	var object map[string]any
-	if json.Unmarshal(body, &object) == nil { // else Protobuf, whose metadata nobody reads
+	if json.Unmarshal(body, &object) == nil { // else Protobuf, whose metadata is not read
 		if metadata, ok := object["metadata"].(map[string]any); ok {
 			metadata["uid"], metadata["resourceVersion"], metadata["generation"] = fmt.Sprint("uid-", metadata["name"]), "1", 1
 		}

@@ -68,7 +68,6 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports that resourcesync writes; it may be empty, or missing on a hub without search")
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
 	fs.BoolVar(&c.rendered, "rendered", false, "show the Applications of rendered mode in the reports; it needs the right to list and watch Applications, which deploy/components/rendered grants")
-	fs.DurationVar(&c.pace.Delay, "report-write-delay", 100*time.Millisecond, "how long a single change waits for further ones before its report is written")
 	fs.DurationVar(&c.pace.Interval, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; while changes go on up to four times this, and in bursts up to thirty times")
 	c.page.Bind(fs)
 }
@@ -82,8 +81,8 @@ func (c *Command) Validate() error {
 	if c.sizeLimit < minSizeLimit || c.sizeLimit > maxSizeLimit {
 		errs = append(errs, fmt.Errorf("--report-size-limit %d: want %d to %d", c.sizeLimit, minSizeLimit, maxSizeLimit))
 	}
-	if c.pace.Delay < 0 || c.pace.Interval < c.pace.Delay {
-		errs = append(errs, fmt.Errorf("--report-write-delay %s, --report-write-interval %s: want neither negative, and the interval not shorter than the delay", c.pace.Delay, c.pace.Interval))
+	if c.pace.Interval < pace.Delay {
+		errs = append(errs, fmt.Errorf("--report-write-interval %s: want no less than %s", c.pace.Interval, pace.Delay))
 	}
 	return errors.Join(append(errs, c.page.Validate())...)
 }

@@ -76,7 +76,7 @@ func TestContentOfAnotherClientIsNotTakenOver(t *testing.T) {
 }
 
 // Nor does it say anything after a restart where search cannot have said it: what a
-// stranger wrote while nobody looked is mended.
+// stranger wrote while no process ran is mended.
 func TestContentOfAnotherClientIsNotTakenOverWithoutSearch(t *testing.T) {
 	w := newWorld(t)
 	missing := "--intermediate-dir=" + filepath.Join(t.TempDir(), "missing")
@@ -160,7 +160,7 @@ func TestReportDeletedDuringTheAnswerComesBack(t *testing.T) {
 			if err := hub.Delete(context.Background(), report); err != nil {
 				t.Error(err)
 			}
-			for event := range events.ResultChan() { // the process is told at the same time
+			for event := range events.ResultChan() { // the process gets it at the same time
 				if event.Type == watch.Deleted {
 					break
 				}

@@ -95,7 +95,7 @@ func TestPageShowsTheReport(t *testing.T) {
 	})
 }
 
-// While the page is off, nobody asks for Applications and nobody reviews a token.
+// While the page is off, no Application is listed and no token reviewed.
 func TestPageOffCostsNothing(t *testing.T) {
 	w := newWorld(t)
 	through := &tap{}

@@ -15,7 +15,7 @@ import (
 )
 
 // tap sits between a process and the API server: it notes writes and breaks what
-// it is told to.
+// it is to.
 type tap struct {
 	mu     sync.Mutex
 	writes []string

@@ -144,7 +144,7 @@ func TestRenderedAndPulledAreApart(t *testing.T) {
 	w.rows("guestbook", "both Healthy Synced")
 }
 
-// Without the flag nobody asks for Applications, which nobody has the right to.
+// Without the flag no Application is listed: there is no right to.
 func TestRenderedModeIsOff(t *testing.T) {
 	w := newWorld(t)
 	var mu sync.Mutex

@@ -99,7 +99,7 @@ func (f *Feed) deleteApplicationSet(key types.NamespacedName) {
 }
 
 // fileGone drops what a file said that is gone together with its ApplicationSet.
-// As long as the ApplicationSet is there, or may be, a file that is missing says nothing.
+// As long as the ApplicationSet is there, or may be, a file that is missing means nothing.
 func (f *Feed) fileGone(key types.NamespacedName) {
 	if f.hasSynced() && !f.exists(key) {
 		f.index.DeleteSearch(key)

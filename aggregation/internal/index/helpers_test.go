@@ -67,7 +67,7 @@ func available(name string) status.Cluster {
 	return status.Cluster{Name: name, Exists: true, Available: true}
 }
 
-// spied returns an index, and the ApplicationSets that it told about since the
+// spied returns an index, and the ApplicationSets that it reported since the
 // last call of told.
 func spied() (x *Index, told func() map[types.NamespacedName]int) {
 	seen := map[types.NamespacedName]int{}

@@ -22,7 +22,7 @@ const roomForAReport = (192 - 100) << 20
 const readDirEnv = "AGGREGATION_TEST_READ_DIR"
 
 // A report of the largest size that is accepted does not end the container, whatever
-// is in it. It is read in a process of its own, whose peak the kernel tells.
+// is in it. It is read in a process of its own, whose peak the kernel reports.
 func TestLargestReportFitsTheContainer(t *testing.T) {
 	if dir := os.Getenv(readDirEnv); dir != "" {
 		readLargest(t, dir)

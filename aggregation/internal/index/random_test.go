@@ -53,7 +53,7 @@ func (s *scene) scratch(key types.NamespacedName) v1alpha1.AppSetStatuses {
 	for _, w := range s.works {
 		var search merge.Search
 		if a, found := said[w.Namespace+"/"+w.Annotations[contract.HubNameAnnotation]]; found && ofSet(w) && len(w.Status.ResourceStatus.Manifests) > 0 {
-			// without a manifest nobody knows its namespace there
+			// without a manifest its namespace there is not known
 			search = saidOf(&a)
 			for _, x := range a.Resources {
 				refs = append(refs, v1alpha1.ResourceRef{APIVersion: x.APIVersion, Kind: x.Kind, Name: x.Name, Namespace: x.Namespace})

@@ -19,9 +19,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// scene is a hub that changes at random, and an index that hears of it late, more
+// scene is a hub that changes at random, and an index that gets it late, more
 // than once, or only of the last of several changes of an object; of every object
-// it hears the last one in the end, which is what an informer guarantees.
+// it gets the last one in the end, which is what an informer guarantees.
 type scene struct {
 	random *rand.Rand
 
@@ -34,12 +34,12 @@ type scene struct {
 
 	index *Index
 	feed  *Feed
-	// published is what a writer would have written that looks only when told to.
+	// published is what a writer would have written that looks only when it is enqueued.
 	published map[types.NamespacedName]v1alpha1.AppSetStatuses
 	dirty     map[types.NamespacedName]bool
 }
 
-// heard is what search told of each cluster last.
+// heard is what search answered of each cluster last.
 type heard map[string][]intermediate.Application
 
 // take returns what is known after another report.
@@ -149,7 +149,7 @@ func (s *scene) report(key types.NamespacedName) *intermediate.Report {
 	return r
 }
 
-// deliver lets the index hear of one object.
+// deliver passes one object to the index.
 func (s *scene) deliver() {
 	i := s.random.IntN(len(s.names))
 	object := s.names[i]

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
-// fleet makes n rows, sorted; state tells health, sync and error message of each.
+// fleet makes n rows, sorted; state is health, sync and error message of each.
 func fleet(n int, state func(i int) (health, sync, message string)) []*Row {
 	rows := make([]*Row, 0, n)
 	for i := range n {

@@ -5,10 +5,12 @@ package pace
 
 import "time"
 
+// Delay is the wait of a lone change: what belongs together, such as the work and the row of
+// one sync, comes within it, and a person does not notice it.
+const Delay = 100 * time.Millisecond
+
 // Limits are what an operator says about it.
 type Limits struct {
-	// Delay is the wait of a lone change.
-	Delay time.Duration
 	// Interval is the least time from the beginning of one write of a report to that of
 	// the next. All else is a multiple of it.
 	Interval time.Duration
@@ -34,10 +36,10 @@ func (l Limits) next(last history, now *pending) time.Duration {
 // much to do. It is never longer than in a storm.
 func (l Limits) wait(last history, now time.Time) time.Duration {
 	if last.writtenAt.IsZero() {
-		return l.Delay
+		return Delay
 	}
 	distance := max(last.distance, min(2*min(last.latency, last.latencyBefore), stormWaitsMost*l.Interval))
-	return max(l.Delay, distance-now.Sub(last.writtenAt))
+	return max(Delay, distance-now.Sub(last.writtenAt))
 }
 
 const stormWaitsMost = 30

@@ -81,7 +81,7 @@ func (p *Pacer) wait(key types.NamespacedName, s *pending) {
 }
 
 // Written notes that a batch was written. A write that carried no change, to repair
-// what another client did to the report, says nothing about how long writes take.
+// what another client did to the report, is no measure of how long writes take.
 func (p *Pacer) Written(key types.NamespacedName, b Batch, now time.Time) {
 	if b.Changes == 0 {
 		return

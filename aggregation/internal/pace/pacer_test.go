@@ -16,7 +16,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func TestWait(t *testing.T) {
 	const interval = 700 * time.Millisecond
-	limits := Limits{Delay: 100 * time.Millisecond, Interval: interval}
+	limits := Limits{Interval: interval}
 	now := noon
 	for name, test := range map[string]struct {
 		why  string
@@ -46,7 +46,7 @@ func TestWait(t *testing.T) {
 func TestPacerTimesWrites(t *testing.T) {
 	key := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 	now := noon
-	p := New(Limits{Delay: 100 * time.Millisecond, Interval: time.Second})
+	p := New(Limits{Interval: time.Second})
 	write := func(took time.Duration) {
 		wait, _ := p.Changed(key, now)
 		now = now.Add(wait)
@@ -82,13 +82,13 @@ func TestPacerTimesWrites(t *testing.T) {
 func TestPacerKeepsWhatFailed(t *testing.T) {
 	key := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 	now := noon
-	p := New(Limits{Delay: time.Second, Interval: time.Second})
+	p := New(Limits{Interval: time.Second})
 	first := now
 	p.Changed(key, now)
-	if _, wait := p.Take(key, now); wait != time.Second {
-		t.Fatalf("a change is due in %s, want 1s", wait)
+	if _, wait := p.Take(key, now); wait != Delay {
+		t.Fatalf("a change is due in %s, want %s", wait, Delay)
 	}
-	now = now.Add(time.Second)
+	now = now.Add(Delay)
 	b, _ := p.Take(key, now)
 	if b.Changes != 1 {
 		t.Fatalf("%d changes are due, want 1", b.Changes)
@@ -111,7 +111,7 @@ func TestPacerSumsUpWrites(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	now := noon
-	p := New(Limits{Delay: 100 * time.Millisecond, Interval: time.Second})
+	p := New(Limits{Interval: time.Second})
 	under := map[types.NamespacedName]Batch{} // way
 	for range 5000 {
 		key := types.NamespacedName{Name: fmt.Sprint(random.IntN(5))}
@@ -149,7 +149,7 @@ func TestPacerSumsUpWrites(t *testing.T) {
 func BenchmarkTakeInAStorm(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p := New(Limits{Delay: 100 * time.Millisecond, Interval: 500 * time.Millisecond})
+			p := New(Limits{Interval: 500 * time.Millisecond})
 			now := noon
 			keys := make([]types.NamespacedName, n)
 			for i := range keys {

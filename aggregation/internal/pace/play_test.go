@@ -90,7 +90,7 @@ func play(t *testing.T, took time.Duration, changes []change) outcome {
 	all := slices.Clone(changes)
 	slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.at, b.at) })
 	p := &player{
-		Pacer: New(Limits{Delay: 100 * time.Millisecond, Interval: 500 * time.Millisecond}), now: noon, took: took,
+		Pacer: New(Limits{Interval: 500 * time.Millisecond}), now: noon, took: took,
 		waiting: map[int][]int{}, looks: map[int]time.Time{}, outcome: outcome{waits: make([]time.Duration, len(all))},
 	}
 	for i, c := range all {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// hub answers as it is told; what a test does not expect to be asked, it panics on.
+// hub answers as a test has it; it panics on a request that the test does not expect.
 type hub struct {
 	client.Client
 

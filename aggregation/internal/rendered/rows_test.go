@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// spied returns rows, and the ApplicationSets that they told about since the last
+// spied returns rows, and the ApplicationSets that they reported since the last
 // call of told.
 func spied() (r *Rows, told func() map[types.NamespacedName]int) {
 	seen := map[types.NamespacedName]int{}

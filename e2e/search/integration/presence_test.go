@@ -26,7 +26,7 @@ import (
 func TestAppearsLater(t *testing.T) {
 	w := prepare(t, fleet)
 	w.faults(search.Faults{Refuse: true})
-	w.run("--search-probe-interval=1s", "--zap-log-level=debug")
+	w.run("--zap-log-level=debug")
 	// Every attempt leaves a line for who debugs, and the first one for everybody.
 	w.eventually("it was looked for again", func(state) bool { return len(w.said("refused", true)) >= 3 })
 	if said := w.said("refused", false); len(said) != 1 {

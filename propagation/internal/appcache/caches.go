@@ -97,7 +97,7 @@ func trimDecisions(in any) (any, error) {
 }
 
 // Compact returns a live work as the cache would have it.
-func Compact(live *workv1.ManifestWork) *manifestcache.Cached {
+func Compact(live *workv1.ManifestWork) *manifestcache.Work {
 	stored := payload.StoredOf(live)
 	work, rejected := manifestcache.Compact(live, &stored)
 	countRejected(&rejected)

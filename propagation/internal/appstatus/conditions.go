@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrMalformed tells that a status is not what Argo CD's CRD allows. No
+// ErrMalformed: a status is not what Argo CD's CRD allows. No
 // controller should write over it: whatever it is, it is not ours to destroy.
 var ErrMalformed = errors.New("malformed Application status")
 

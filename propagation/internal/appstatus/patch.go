@@ -11,7 +11,7 @@ import (
 
 // Fields is what a status should say, as a JSON merge patch says it: a nested
 // Fields is merged into the object there, nil removes the member, anything else
-// replaces it. Members that are not named are left alone.
+// replaces it. Members that are not named stay.
 type Fields map[string]any
 
 // Patch returns the smallest JSON merge patch that makes the status of an

@@ -275,24 +275,21 @@ func (b *Budget) decide(ctx context.Context) ([]types.NamespacedName, time.Durat
 
 // hub reads what a plan for groups needs.
 func (b *Budget) hub(ctx context.Context, groups map[guard.Group]bool) (guard.Hub, error) {
-	hub := guard.Hub{Decisions: map[guard.Group]guard.Decision{}, Revocations: map[guard.Group]guard.Decision{}, Deliveries: func(guard.Group) int { return 0 }}
+	hub := guard.Hub{Decisions: map[guard.Lane]guard.Decision{}, Deliveries: func(guard.Group) int { return 0 }}
 	if len(groups) == 0 {
 		return hub, nil
 	}
 	hub.Deliveries = deliveries(b.index)
-	for _, of := range []struct {
-		revocation bool
-		decisions  map[guard.Group]guard.Decision
-	}{{false, hub.Decisions}, {true, hub.Revocations}} {
-		for g := range groups {
-			d, err := b.Decision(ctx, g, of.revocation)
-			if err != nil {
-				return hub, err
-			}
-			of.decisions[g] = d
-		}
+	lanes := []guard.Lane{{}}
+	for g := range groups {
+		lanes = append(lanes, guard.Lane{Group: g}, guard.Lane{Group: g, Revocation: true})
 	}
-	d, err := b.Decision(ctx, guard.Group{}, false)
-	hub.Decisions[guard.Group{}] = d
-	return hub, err
+	for _, lane := range lanes {
+		d, err := b.Decision(ctx, lane.Group, lane.Revocation)
+		if err != nil {
+			return hub, err
+		}
+		hub.Decisions[lane] = d
+	}
+	return hub, nil
 }

@@ -36,7 +36,7 @@ type managed struct {
 	// operation waits or runs; refresh waits.
 	operation, refresh string
 	running            bool
-	// ran and refreshed count what Argo CD did, ended what it was told to end.
+	// ran and refreshed count what Argo CD did, ended what was terminated.
 	ran, refreshed, ended int
 	// values are further feedback values.
 	values map[string]string

@@ -17,7 +17,7 @@ import (
 )
 
 // An agent of argocd-agent is known as its principal knows it, by a label of a cluster
-// Secret, whoever made that. Its principal takes every Application whose
+// Secret, by any writer. Its principal takes every Application whose
 // spec.destination.name is the agent's name, but for those with IgnoreSyncLabel.
 
 const (

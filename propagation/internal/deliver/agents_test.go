@@ -21,7 +21,7 @@ import (
 
 const ignored = `"argocd-agent.argoproj-labs.io/ignore-sync":"true"`
 
-// hubWithAgents is the namespace of an Argo CD whose cluster Secrets tell of agents.
+// hubWithAgents is the namespace of an Argo CD whose cluster Secrets name agents.
 func hubWithAgents(t *testing.T) (namespace string, with func(*Options)) {
 	t.Helper()
 	namespace = fmt.Sprintf("argocd-%d", serial.Add(1))

@@ -23,7 +23,7 @@ import (
 
 // reconcileDelete withdraws a deleted Application and lets it go once no managed cluster
 // has it any more, or at once when the user has given that up.
-func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (result, error) {
+func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) (result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
 		return result{}, err
@@ -64,7 +64,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 
 // awaitProof lets a deleted Application go once its clusters have proven that nothing of it
 // is left.
-func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, proven []manifestcache.Cached, kept []string) (result, error) {
+func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, proven []*manifestcache.Work, kept []string) (result, error) {
 	remaining, err := r.remaining(ctx, app, proven)
 	if err != nil {
 		return result{}, err
@@ -77,7 +77,7 @@ func (r *Reconciler) awaitProof(ctx context.Context, app *argocd.Application, pr
 		"not deleted yet: waiting for %s to confirm that nothing of it is left; %s", strings.Join(places(remaining), ", "), hint)}}}, nil
 }
 
-// mustRelease reports whether nobody but us can let a deleted Application go: it is pulled,
+// mustRelease reports whether propagation alone can release a deleted Application: it is pulled,
 // or it names a cluster and keeps the hub's own Argo CD off.
 func mustRelease(app *argocd.Application) bool {
 	return contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] != "" && argocd.SkipsReconcile(app.Annotations)
@@ -85,10 +85,10 @@ func mustRelease(app *argocd.Application) bool {
 
 // remaining returns the works that still stand for something on a managed cluster:
 // those that are there while their ManagedCluster is, be it on its way out.
-func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (list []manifestcache.Cached, err error) {
+func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) (list []*manifestcache.Work, err error) {
 	there := map[string]bool{}
-	for i := range works {
-		cluster := works[i].Namespace
+	for _, work := range works {
+		cluster := work.Namespace
 		if _, known := there[cluster]; !known {
 			c, err := getCluster(ctx, r.live, cluster)
 			if err != nil {
@@ -97,7 +97,7 @@ func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, wor
 			there[cluster] = c != nil
 		}
 		if there[cluster] {
-			list = append(list, works[i])
+			list = append(list, work)
 		}
 	}
 	if len(works) > 0 {
@@ -114,7 +114,7 @@ func (r *Reconciler) remaining(ctx context.Context, app *argocd.Application, wor
 
 // uncachedWorks returns works that exist although the cache does not have them: it has not
 // seen them yet, or their pull label is gone.
-func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application) ([]manifestcache.Cached, error) {
+func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application) ([]*manifestcache.Work, error) {
 	cluster := app.Annotations[contract.ClusterAnnotation]
 	if !policy.IsClusterName(cluster) {
 		return nil, nil
@@ -129,7 +129,7 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 			keys = append(keys, key)
 		}
 	}
-	var found []manifestcache.Cached
+	var found []*manifestcache.Work
 	for _, key := range keys {
 		work, err := r.liveWork(ctx, key)
 		if err != nil {
@@ -140,7 +140,7 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 		}
 		claimant, named := manifestcache.ClaimantOf(work)
 		if named && claimant == client.ObjectKeyFromObject(app) || slices.Contains(names, key.Name) && payload.DeliveredBy(&work.Spec) == payload.DeliveredName(app) {
-			found = append(found, *appcache.Compact(work))
+			found = append(found, appcache.Compact(work))
 		}
 	}
 	return found, nil

@@ -22,7 +22,7 @@ type applyResult struct {
 
 // notApplied returns what becomes of an Application whose work could not be written: one
 // that the API server rejects is refused, the rest is tried again. what begins the message.
-func notApplied(what string, current *manifestcache.Cached, err error) (result, error) {
+func notApplied(what string, current *manifestcache.Work, err error) (result, error) {
 	switch {
 	case current != nil && apierrors.IsNotFound(err):
 		return result{silent: true, after: afterConflict}, nil // deleted a moment ago: its event is on the way
@@ -51,11 +51,11 @@ func sooner(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-// afterUncached returns when to look again at works of which an end is awaited: no
-// event tells of one that has no label, 0 when all have it.
-func afterUncached(works ...manifestcache.Cached) time.Duration {
-	for i := range works {
-		if works[i].Labels[contract.PullLabel] != "true" {
+// afterUncached returns when to look again at works of which an end is awaited: one without
+// the label has no event. 0 when all have it.
+func afterUncached(works ...*manifestcache.Work) time.Duration {
+	for _, work := range works {
+		if work.Labels[contract.PullLabel] != "true" {
 			return afterUnseen
 		}
 	}
@@ -78,13 +78,13 @@ type result struct {
 	// delivered: the wanted work is on the hub, and what an earlier wish left behind may go.
 	delivered bool
 	// standing are works that stay as they are, but for their AppProjects.
-	standing []manifestcache.Cached
+	standing []*manifestcache.Work
 	// after is when to look again, 0 for not by the clock.
 	after time.Duration
 }
 
 // waitFor is the result that waits for a terminating work.
-func waitFor(work *manifestcache.Cached) result {
-	return result{after: afterUncached(*work), decision: policy.Refuse(policy.ReasonWaitingForOld,
+func waitFor(work *manifestcache.Work) result {
+	return result{after: afterUncached(work), decision: policy.Refuse(policy.ReasonWaitingForOld,
 		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)}
 }

@@ -3,7 +3,7 @@
 
 // Package deliver turns a hub Application into a ManifestWork for its managed
 // cluster, keeps the two alike, withdraws the work when the Application may no
-// longer be there, and says on the Application why it is not delivered. It never
+// longer be there, and reports on the Application why it is not delivered. It never
 // changes the spec of a hub Application.
 //
 // What it decides and writes comes from pure packages: policy says whether an

@@ -37,7 +37,7 @@ import (
 // delivery is one: deletion, label, another target, revocation, surplus, orphan alike.
 type withdrawal struct {
 	app    types.NamespacedName
-	works  []manifestcache.Cached
+	works  []*manifestcache.Work
 	reason string
 	// abandoned: the user has given up what the clusters run; the limit does not count it.
 	abandoned bool
@@ -59,7 +59,7 @@ type outcome struct {
 	// pause keeps something, the zero one for none.
 	pause policy.Pause
 	// pending wait for their agent to apply how they end.
-	pending []manifestcache.Cached
+	pending []*manifestcache.Work
 	// refusal is what an agent reports that cannot apply that.
 	refusal string
 	// problem says which annotation cannot be followed.
@@ -72,9 +72,9 @@ func (o outcome) done() bool { return !o.held && len(o.pending) == 0 }
 
 // of leaves out of what is waited for the works that are not proven: an agent can have any
 // work of its cluster name an Application.
-func (o outcome) of(proven []manifestcache.Cached) outcome {
-	o.pending = slices.DeleteFunc(slices.Clone(o.pending), func(w manifestcache.Cached) bool {
-		return !slices.ContainsFunc(proven, func(p manifestcache.Cached) bool { return p.UID == w.UID })
+func (o outcome) of(proven []*manifestcache.Work) outcome {
+	o.pending = slices.DeleteFunc(slices.Clone(o.pending), func(w *manifestcache.Work) bool {
+		return !slices.ContainsFunc(proven, func(p *manifestcache.Work) bool { return p.UID == w.UID })
 	})
 	return o
 }
@@ -87,9 +87,8 @@ func (en *ender) withdraw(ctx context.Context, w withdrawal) (o outcome, err err
 	if err != nil {
 		return o, err
 	}
-	var free []*manifestcache.Cached
-	for i := range w.works {
-		work := &w.works[i]
+	var free []*manifestcache.Work
+	for _, work := range w.works {
 		if work.DeletionTimestamp != nil {
 			continue
 		}
@@ -132,7 +131,7 @@ func (en *ender) withdraw(ctx context.Context, w withdrawal) (o outcome, err err
 // allowed reports whether the limit on withdrawals lets a work go. It is not asked when
 // nothing is lost, or when OCM removes the works of a leaving cluster whatever we do. A
 // cluster that is not there at all may only have not been restored yet.
-func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
+func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Work) (bool, error) {
 	if w.shared || w.abandoned {
 		return true, nil
 	}
@@ -154,7 +153,7 @@ func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Applicat
 }
 
 // end does the next step of the end of a work that may go, and adds to o what it waits for.
-func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached, o *outcome) error {
+func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Work, o *outcome) error {
 	if w.shared {
 		return en.deleteWork(ctx, work, w.reason, false)
 	}
@@ -167,7 +166,7 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 		return err
 	}
 	if problem != "" {
-		o.pending, o.problem = append(o.pending, *work), cmp.Or(o.problem, problem)
+		o.pending, o.problem = append(o.pending, work), cmp.Or(o.problem, problem)
 		return nil
 	}
 	facts := ending.Facts{
@@ -201,7 +200,7 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 	case ending.Wait:
 		o.refusal = cmp.Or(o.refusal, en.refusalOf(ctx, live, facts, finalizer))
 	}
-	o.pending = append(o.pending, *work)
+	o.pending = append(o.pending, work)
 	return nil
 }
 
@@ -224,7 +223,7 @@ func (en *ender) refusalOf(ctx context.Context, live *workv1.ManifestWork, facts
 
 // endingOf returns how a work has to end: as its Application, its ApplicationSet, or what
 // they said last has it. problem names an annotation that cannot be followed.
-func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Cached) (e payload.Ending, problem string, err error) {
+func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Work) (e payload.Ending, problem string, err error) {
 	act := policy.ActOf(w.reason)
 	wish, err := en.deletionPolicy(ctx, app, budget.GroupOf(work))
 	if err != nil {
@@ -273,10 +272,10 @@ func (o outcome) decision() policy.Decision {
 
 // noteUpcoming notes works that will have to be withdrawn unless something comes back in time,
 // so that the guard counts the whole damage when the first has to.
-func (en *ender) noteUpcoming(app types.NamespacedName, works []manifestcache.Cached, reason string) {
-	for i := range works {
-		if works[i].DeletionTimestamp == nil && works[i].Annotations[contract.OnWithdrawAnnotation] == "" {
-			en.budget.Note(app, works[i].UID, budget.GroupOf(&works[i]), false, revokes(reason), en.now())
+func (en *ender) noteUpcoming(app types.NamespacedName, works []*manifestcache.Work, reason string) {
+	for _, work := range works {
+		if work.DeletionTimestamp == nil && work.Annotations[contract.OnWithdrawAnnotation] == "" {
+			en.budget.Note(app, work.UID, budget.GroupOf(work), false, revokes(reason), en.now())
 		}
 	}
 }
@@ -308,21 +307,21 @@ func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c cop
 			return en.withdrawFormer(ctx, app, c)
 		}
 	}
-	var unbound []manifestcache.Cached
+	var unbound []*manifestcache.Work
 	var wait time.Duration
-	for i := range c.elsewhere {
-		if c.elsewhere[i].DeletionTimestamp != nil {
+	for _, work := range c.elsewhere {
+		if work.DeletionTimestamp != nil {
 			continue
 		}
-		lost, left, err := en.lostBinding(ctx, app, c.elsewhere[i].Namespace)
+		lost, left, err := en.lostBinding(ctx, app, work.Namespace)
 		if err != nil {
 			return 0, err
 		}
 		switch {
 		case lost:
-			unbound = append(unbound, c.elsewhere[i])
+			unbound = append(unbound, work)
 		case left > 0:
-			en.noteUpcoming(client.ObjectKeyFromObject(app), c.elsewhere[i:i+1], policy.ReasonNotBound)
+			en.noteUpcoming(client.ObjectKeyFromObject(app), []*manifestcache.Work{work}, policy.ReasonNotBound)
 		}
 		wait = sooner(wait, left)
 	}

@@ -188,7 +188,7 @@ func TestDelete_fromOrphanToPruneWaitsForAgent(t *testing.T) {
 	}
 }
 
-// An orphan of a paused Application syncs again: nobody could give it its automation back.
+// An orphan of a paused Application syncs again: there would be no way to give it its automation back.
 func TestDelete_orphanGetsItsAutomationBack(t *testing.T) {
 	first := start(t)
 	p := newPlace(t)

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// freezer keeps back what the API server tells the watches of one resource, so that
+// freezer keeps back what the API server sends the watches of one resource, so that
 // the cache goes on serving older objects than there are.
 type freezer struct {
 	resource string

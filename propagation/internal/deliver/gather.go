@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -114,7 +113,7 @@ func (f *gatherer) deletionPolicy(ctx context.Context, app *argocd.Application, 
 
 // stays reports whether what a work delivers is to stay when it is withdrawn; app is nil
 // when it is gone.
-func (f *gatherer) stays(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (bool, error) {
+func (f *gatherer) stays(ctx context.Context, app *argocd.Application, work *manifestcache.Work) (bool, error) {
 	if work.Annotations[contract.ObservedAnnotation] != "" {
 		return true, nil
 	}
@@ -153,7 +152,7 @@ func (f *gatherer) decisionObject(ctx context.Context, o *metav1.PartialObjectMe
 
 // storedWork returns a cached work with its spec, which the cache does not keep, as it
 // was when it was cached.
-func (f *gatherer) storedWork(ctx context.Context, cached *manifestcache.Cached) (*workv1.ManifestWork, error) {
+func (f *gatherer) storedWork(ctx context.Context, cached *manifestcache.Work) (*workv1.ManifestWork, error) {
 	stored := &workv1.ManifestWork{}
 	err := f.live.Get(ctx, client.ObjectKeyFromObject(cached), stored)
 	if apierrors.IsNotFound(err) || err == nil && stored.ResourceVersion != cached.ResourceVersion {
@@ -165,11 +164,11 @@ func (f *gatherer) storedWork(ctx context.Context, cached *manifestcache.Cached)
 	return stored, nil
 }
 
-func (f *gatherer) relation(ctx context.Context, app *argocd.Application, work *manifestcache.Cached) (relation, error) {
+func (f *gatherer) relation(ctx context.Context, app *argocd.Application, work *manifestcache.Work) (relation, error) {
 	if payload.IsOwnWork(app, work) {
 		return own, nil
 	}
-	if there, ok := work.Delivers(); payload.Delivers(app, work, there, ok) {
+	if payload.Delivers(app, work) {
 		return adoptable, nil
 	}
 	owner, err := f.ownerByName(ctx, work)
@@ -181,7 +180,7 @@ func (f *gatherer) relation(ctx context.Context, app *argocd.Application, work *
 
 // ownerByName reports whether a work's name is that of a pulled Application which is
 // to be on the work's cluster: that one repairs what was changed on it.
-func (f *gatherer) ownerByName(ctx context.Context, work *manifestcache.Cached) (bool, error) {
+func (f *gatherer) ownerByName(ctx context.Context, work *manifestcache.Work) (bool, error) {
 	var list argocd.ApplicationList
 	err := f.client.List(ctx, &list, client.MatchingFields{applicationsByCluster: work.Namespace}, client.UnsafeDisableDeepCopy)
 	if err != nil {
@@ -197,19 +196,16 @@ func (f *gatherer) ownerByName(ctx context.Context, work *manifestcache.Cached) 
 
 // copiesOf sorts the works that name an Application; [payload.CurrentWork] says which
 // of several on the target is the current one.
-func (f *gatherer) copiesOf(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (copies, error) {
+func (f *gatherer) copiesOf(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) (copies, error) {
 	var c copies
-	staying := make([]*manifestcache.Cached, 0, len(works))
-	for i := range works {
-		if works[i].DeletionTimestamp == nil {
-			staying = append(staying, &works[i])
+	staying := make([]*manifestcache.Work, 0, len(works))
+	for _, work := range works {
+		if work.DeletionTimestamp == nil {
+			staying = append(staying, work)
 		}
 	}
-	if i := payload.CurrentWork(app, staying, func(w *manifestcache.Cached) (types.NamespacedName, bool) { return w.Delivers() }); i >= 0 {
-		c.current = staying[i]
-	}
-	for i := range works {
-		work := &works[i]
+	c.current = payload.CurrentWork(app, staying)
+	for _, work := range works {
 		is, err := f.relation(ctx, app, work)
 		if err != nil {
 			return c, err
@@ -217,19 +213,19 @@ func (f *gatherer) copiesOf(ctx context.Context, app *argocd.Application, works 
 		if is == ownedByOther {
 			continue
 		}
-		c.all = append(c.all, *work)
+		c.all = append(c.all, work)
 		if is != leftover {
-			c.proven = append(c.proven, *work)
+			c.proven = append(c.proven, work)
 		}
 		switch {
 		case work.Namespace != app.Annotations[contract.ClusterAnnotation]:
-			c.elsewhere = append(c.elsewhere, *work)
-		case !current(app, work):
-			c.former = append(c.former, *work)
+			c.elsewhere = append(c.elsewhere, work)
+		case !payload.IsCurrent(app, work):
+			c.former = append(c.former, work)
 		case work.DeletionTimestamp != nil:
 			c.terminating = work
 		case work != c.current:
-			c.surplus = append(c.surplus, *work)
+			c.surplus = append(c.surplus, work)
 		}
 	}
 	return c, nil
@@ -237,15 +233,15 @@ func (f *gatherer) copiesOf(ctx context.Context, app *argocd.Application, works 
 
 // unowned returns the works that no living Application has by its name: the works
 // of an Application that is gone.
-func (f *gatherer) unowned(ctx context.Context, works []manifestcache.Cached) ([]manifestcache.Cached, error) {
-	var list []manifestcache.Cached
-	for i := range works {
-		owned, err := f.ownerByName(ctx, &works[i])
+func (f *gatherer) unowned(ctx context.Context, works []*manifestcache.Work) ([]*manifestcache.Work, error) {
+	var list []*manifestcache.Work
+	for _, work := range works {
+		owned, err := f.ownerByName(ctx, work)
 		if err != nil {
 			return nil, err
 		}
 		if !owned {
-			list = append(list, works[i])
+			list = append(list, work)
 		}
 	}
 	return list, nil
@@ -326,17 +322,6 @@ func (f *gatherer) application(ctx context.Context, key client.ObjectKey) (*argo
 	return app, nil
 }
 
-// works returns our ManifestWorks for an Application on all clusters. They are
-// borrowed from the cache, which knows of their spec only what it hashes to.
-func (f *gatherer) works(key client.ObjectKey) ([]manifestcache.Cached, error) {
-	found, err := f.index.Of(key)
-	list := make([]manifestcache.Cached, len(found))
-	for i, work := range found {
-		list[i] = *work
-	}
-	return list, err
-}
-
 // readInputs reads what a decision rests on.
 func (f *gatherer) readInputs(ctx context.Context, from inputReader, app *argocd.Application) (policy.Inputs, error) {
 	w := policy.Inputs{Application: app, Bound: f.options.Binding == BindingNone, ArgoCDNamespace: f.options.ArgoCDNamespace, AppNamespaces: f.options.AppNamespaces}
@@ -406,7 +391,7 @@ func (f *gatherer) namedProject(ctx context.Context, from client.Reader, name st
 }
 
 // payloadInputs collects what goes into the work, which is current unless that is nil.
-func (f *gatherer) payloadInputs(w policy.Inputs, current *manifestcache.Cached, q request.Request) payload.Inputs {
+func (f *gatherer) payloadInputs(w policy.Inputs, current *manifestcache.Work, q request.Request) payload.Inputs {
 	p := payload.Inputs{Application: w.Application, CreateNamespace: f.options.Namespace, Request: q, Orphan: w.DeletionPolicy.Word == payload.DeletionOrphan, HasAgent: w.HasAgent, InstanceLabel: f.options.InstanceLabel, Rollout: w.Carried}
 	if p.Rollout == nil {
 		p.Rollout = policy.DecideRollout(w, current).Carried

@@ -20,10 +20,16 @@ import (
 
 // gracePeriods remembers since when something has been missing: what is gone for a moment
 // only, as when a hub is restored or an object is made again, must not cost a deployment.
-// What the Application's condition has recorded before a restart counts, too.
+// What the Application's condition has recorded before a restart counts, too. Those of an
+// Application are read and written by its own reconcile only, of which there is one at a time.
 type gracePeriods struct {
-	mu    sync.Mutex
-	since map[types.NamespacedName]map[string]time.Time
+	since sync.Map // of Applications, by name: map[string]time.Time, by what is missing
+}
+
+func (g *gracePeriods) of(app types.NamespacedName) map[string]time.Time {
+	all, _ := g.since.Load(app)
+	since, _ := all.(map[string]time.Time)
+	return since
 }
 
 // What is missing when it is not the binding to the cluster of that name.
@@ -64,37 +70,32 @@ func (g *gracePeriods) decided(app *argocd.Application, in policy.Inputs, v poli
 // missing notes that what an Application needs is missing and returns for how long
 // it has been.
 func (g *gracePeriods) missing(app types.NamespacedName, what string, now time.Time) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	since, there := g.since[app][what]
-	if !there {
-		if g.since == nil {
-			g.since = map[types.NamespacedName]map[string]time.Time{}
-		}
-		if g.since[app] == nil {
-			g.since[app] = map[string]time.Time{}
-		}
-		since, g.since[app][what] = now, now
+	since := g.of(app)
+	if since == nil {
+		since = map[string]time.Time{}
+		g.since.Store(app, since)
 	}
-	return now.Sub(since)
+	if since[what].IsZero() {
+		since[what] = now
+	}
+	return now.Sub(since[what])
 }
 
 // found ends a grace period.
 func (g *gracePeriods) found(app types.NamespacedName, what string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if delete(g.since[app], what); len(g.since[app]) == 0 {
-		delete(g.since, app)
-	}
+	g.end(app, func(w string) bool { return w == what })
 }
 
 // granted ends the grace periods of all but bindings.
 func (g *gracePeriods) granted(app types.NamespacedName) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	maps.DeleteFunc(g.since[app], func(what string, _ time.Time) bool { return strings.HasPrefix(what, slip) })
-	if len(g.since[app]) == 0 {
-		delete(g.since, app)
+	g.end(app, func(what string) bool { return strings.HasPrefix(what, slip) })
+}
+
+func (g *gracePeriods) end(app types.NamespacedName, which func(what string) bool) {
+	since := g.of(app)
+	maps.DeleteFunc(since, func(what string, _ time.Time) bool { return which(what) })
+	if len(since) == 0 {
+		g.forget(app)
 	}
 }
 
@@ -115,8 +116,4 @@ func refusedFor(app *argocd.Application, v policy.Decision, now time.Time) time.
 }
 
 // forget ends all grace periods of an Application.
-func (g *gracePeriods) forget(app types.NamespacedName) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.since, app)
-}
+func (g *gracePeriods) forget(app types.NamespacedName) { g.since.Delete(app) }

@@ -50,8 +50,8 @@ func TestGraces(t *testing.T) {
 		}
 	}
 	g.found(app, "two")
-	if len(g.since) > 0 {
-		t.Errorf("%v is kept for nothing", g.since)
+	if kept := g.of(app); kept != nil {
+		t.Errorf("%v is kept for nothing", kept)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -30,7 +31,7 @@ import (
 func guarded(namespace string) func(*Options) {
 	return func(o *Options) {
 		o.HubNamespace = namespace
-		o.Withdrawals = guard.Settings{Group: guard.Limit{Percent: 25, Least: 2}, Hub: guard.Limit{Percent: 100}, Window: 10 * time.Minute}
+		o.Withdrawals = guard.Settings{Group: limit.Limit{Percent: 25, Least: 2}, Hub: limit.Limit{Percent: 100}, Window: 10 * time.Minute}
 	}
 }
 
@@ -133,7 +134,7 @@ func heldEvents(t *testing.T, kind, namespace, reason string) (n int, note strin
 	return n, note
 }
 
-// awaitHeld waits until the hold is told of on an object, and fails if anything went.
+// awaitHeld waits until the hold is reported on an object, and fails if anything went.
 func (g *generated) awaitHeld(kind string) {
 	g.t.Helper()
 	testkit.Eventually(g.t, "the Event of the hold on the "+kind, func() error {
@@ -177,7 +178,7 @@ func decide(t *testing.T, o client.Object, value any) {
 	}
 }
 
-// Whatever would withdraw too much at once is held as a whole, told of, and goes once
+// Whatever would withdraw too much at once is held as a whole, reported, and goes once
 // it is approved.
 func TestGuardHolds(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
@@ -185,7 +186,7 @@ func TestGuardHolds(t *testing.T) {
 	for name, c := range map[string]struct {
 		finalizers []string
 		act        func(*generated)
-		// on is what tells of the hold; condition: an Application that is there, too.
+		// on is what has the Event of the hold; condition: an Application that is there, too.
 		on        string
 		condition bool
 	}{

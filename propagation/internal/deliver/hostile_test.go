@@ -51,7 +51,7 @@ func TestHostileAgentReachesNobody(t *testing.T) {
 		}
 	}
 
-	// one whose own Application is gone has nobody to repair it, and holds up nobody
+	// one whose own Application is gone is repaired by none, and holds up none
 	running.stop()
 	remove(t, theirs)
 	edit(t, work, spoof)

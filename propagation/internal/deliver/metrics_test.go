@@ -19,7 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// Feedback wakes nobody here, the first that says that a change is applied neither;
+// Feedback enqueues nothing here, the first that says that a change is applied neither;
 // it ends the time that the change took.
 func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)

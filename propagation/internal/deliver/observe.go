@@ -22,7 +22,7 @@ import (
 // observe makes current, or a new work, one that only reads the Application on its
 // cluster, and says what delivering it would change. A work that delivers stays one: the
 // agent owns what it has applied, and would remove it with a work that only reads.
-func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (result, error) {
+func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *manifestcache.Work, warnings []policy.Message) (result, error) {
 	app := w.Application
 	if current != nil && current.Annotations[contract.ObservedAnnotation] == "" {
 		return result{decision: policy.Refuse(policy.ReasonInvalidTarget,
@@ -45,7 +45,7 @@ func (r *Reconciler) observe(ctx context.Context, w policy.Inputs, current *mani
 }
 
 // observed says what is known of an Application that is only read.
-func observed(app *argocd.Application, work *manifestcache.Cached) policy.Message {
+func observed(app *argocd.Application, work *manifestcache.Work) policy.Message {
 	there, cluster := payload.DeliveredName(app), app.Annotations[contract.ClusterAnnotation]
 	m := policy.Message{Reason: policy.ReasonObserved, Text: fmt.Sprintf("not delivered, only observed (annotation %s): ", contract.ManagementPolicyAnnotation)}
 	switch {
@@ -68,7 +68,7 @@ func observed(app *argocd.Application, work *manifestcache.Cached) policy.Messag
 
 // alreadyThere warns that an Application which is not to take over what others have set
 // has met such on its cluster.
-func alreadyThere(app *argocd.Application, work *manifestcache.Cached) []policy.Message {
+func alreadyThere(app *argocd.Application, work *manifestcache.Work) []policy.Message {
 	if app.Annotations[contract.ManagementPolicyAnnotation] != payload.ManagementNoTakeover || work == nil {
 		return nil
 	}

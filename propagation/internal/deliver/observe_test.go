@@ -150,7 +150,7 @@ func TestObservedIsNotCounted(t *testing.T) {
 	}
 }
 
-// What is there already and is not to be taken over is told with the agent's words.
+// What is there already and is not to be taken over is reported with the agent's words.
 func TestAdoptNever(t *testing.T) {
 	start(t)
 	p := newPlace(t)

@@ -31,7 +31,7 @@ type operations struct {
 }
 
 // withCarriedRequest puts the request that a work carries in the place of q's.
-func (op *operations) withCarriedRequest(ctx context.Context, current *manifestcache.Cached, q request.Request) (request.Request, error) {
+func (op *operations) withCarriedRequest(ctx context.Context, current *manifestcache.Work, q request.Request) (request.Request, error) {
 	stored, err := op.storedWork(ctx, current)
 	if err != nil {
 		return q, err
@@ -60,7 +60,7 @@ func (op *operations) endRefresh(ctx context.Context, app *argocd.Application, i
 }
 
 // plan says what is next about the Application's one-time request, whose work current is.
-func (op *operations) plan(w policy.Inputs, current *manifestcache.Cached) (s step, err error) {
+func (op *operations) plan(w policy.Inputs, current *manifestcache.Work) (s step, err error) {
 	if s.conditions, err = appstatus.Conditions(w.Application.Status); err != nil {
 		return s, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
 	}
@@ -79,9 +79,9 @@ func (op *operations) plan(w policy.Inputs, current *manifestcache.Cached) (s st
 	return s, nil
 }
 
-// request sees the Application's one-time request through; written tells that the
-// Application was changed, whose event leads to the next step.
-func (op *operations) request(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (s step, written bool, err error) {
+// request sees the Application's one-time request through; written: the
+// Application was changed, and its event leads to the next step.
+func (op *operations) request(ctx context.Context, w policy.Inputs, current *manifestcache.Work) (s step, written bool, err error) {
 	if s, err = op.plan(w, current); err != nil {
 		return s, false, err
 	}
@@ -157,7 +157,7 @@ type step struct {
 
 // mirrored reports whether the Application's status has the sync status and revision that
 // its work reports.
-func mirrored(w policy.Inputs, current *manifestcache.Cached) bool {
+func mirrored(w policy.Inputs, current *manifestcache.Work) bool {
 	observed := current.Observe(status.ClusterOf(current.Namespace, w.Cluster))
 	var is struct {
 		Sync struct{ Status, Revision string } `json:"sync"`

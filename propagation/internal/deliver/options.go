@@ -11,6 +11,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
 // Values of --cluster-binding.
@@ -28,7 +29,7 @@ type Options struct {
 	// AppNamespaces is where Applications outside the Argo CD namespace may go to
 	// besides their own namespace.
 	AppNamespaces policy.AppNamespaces
-	// AgentNamespaces are those of the hub's Argo CDs whose cluster Secrets tell of agents of
+	// AgentNamespaces are those of the hub's Argo CDs whose cluster Secrets name agents of
 	// argocd-agent; without any none is looked for.
 	AgentNamespaces []string
 	// Binding is [BindingPlacement] or [BindingNone].
@@ -47,8 +48,8 @@ type Options struct {
 	Namespace, Project bool
 	// SizeLimit is the most bytes of manifests that a ManifestWork may have.
 	SizeLimit int
-	// SweepInterval is how often works are checked for what events missed.
-	SweepInterval time.Duration
+	// sweepInterval is another than [sweepInterval], for tests.
+	sweepInterval time.Duration
 	// Withdrawals says how many deliveries may be withdrawn until an operator approves.
 	Withdrawals guard.Settings
 	// Rollouts has ApplicationSetRollouts decide what works may carry; without it none is read.
@@ -69,14 +70,13 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&o.Project, "deliver-project", true, "deliver the AppProject that an Application names, unless it is \"default\"")
 	fs.IntVar(&o.SizeLimit, "manifestwork-size-limit", 500*1024, "maximum size of the manifests of a ManifestWork in bytes; the limit of OCM's webhook is 512000")
 	w := &o.Withdrawals
-	w.Group, w.Hub = guard.Limit{Percent: 25, Least: 10}, guard.Limit{Percent: 10, Least: 50}
+	w.Group, w.Hub = limit.Limit{Percent: 25, Least: 10}, limit.Limit{Percent: 10, Least: 50}
 	fs.Var(&w.Group.Percent, "deletion-budget", "how many `percent` of an ApplicationSet's deliveries (or of a namespace's without ApplicationSet) may be withdrawn within --deletion-budget-window; more are held until an operator approves; 100% is no limit")
 	fs.IntVar(&w.Group.Least, "deletion-budget-min", w.Group.Least, "number of deliveries of an ApplicationSet or namespace that may always be withdrawn, however few --deletion-budget percent are")
 	fs.Var(&w.Hub.Percent, "deletion-budget-hub", "how many `percent` of all deliveries of the hub may be withdrawn within --deletion-budget-window; more are held until an operator approves")
 	fs.IntVar(&w.Hub.Least, "deletion-budget-hub-min", w.Hub.Least, "number of deliveries of the hub that may always be withdrawn, however few --deletion-budget-hub percent are")
 	fs.DurationVar(&w.Window, "deletion-budget-window", 10*time.Minute, "time within which withdrawals add up to the limits")
 	fs.BoolVar(&o.Rollouts, "rollouts", false, "let ApplicationSetRollouts decide which clusters may have a change; for where the rollout controller is installed")
-	fs.DurationVar(&o.SweepInterval, "sweep-interval", 10*time.Minute, "interval between checks of all ManifestWorks for missed events")
 }
 
 // Validate names every flag with an impossible value.
@@ -105,9 +105,6 @@ func (o *Options) Validate() error {
 	}
 	if o.Withdrawals.Window < time.Second || o.Withdrawals.Window > 24*time.Hour {
 		errs = append(errs, fmt.Errorf("--deletion-budget-window %s: want a duration from 1s to 24h", o.Withdrawals.Window))
-	}
-	if o.SweepInterval <= 0 {
-		errs = append(errs, fmt.Errorf("--sweep-interval %s: want a positive duration", o.SweepInterval))
 	}
 	return errors.Join(errs...)
 }

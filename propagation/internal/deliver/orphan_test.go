@@ -188,7 +188,7 @@ func TestOrphansAreNotCounted(t *testing.T) {
 	}
 }
 
-// A cluster that is away cannot be told: the hub Application may be let go, with a receipt,
+// A cluster that is away cannot apply it: the hub Application may be released, with a receipt,
 // and the work is deleted when the cluster is back and knows.
 func TestOrphanOfALostCluster(t *testing.T) {
 	start(t)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
@@ -46,37 +45,32 @@ const (
 // copies are the works of one Application.
 type copies struct {
 	// current carries the Application to its target; nil when none does.
-	current *manifestcache.Cached
+	current *manifestcache.Work
 	// terminating is on the target and on its way out.
-	terminating *manifestcache.Cached
+	terminating *manifestcache.Work
 	// surplus are on the target, too, and go once current is applied.
-	surplus []manifestcache.Cached
+	surplus []*manifestcache.Work
 	// elsewhere are on clusters that are not the target, or not any more; former are on the
 	// target and deliver another identity. Both go once current is applied.
-	elsewhere, former []manifestcache.Cached
+	elsewhere, former []*manifestcache.Work
 	// all are all of these, proven those whose end the Application's deletion waits for.
-	all, proven []manifestcache.Cached
+	all, proven []*manifestcache.Work
 }
 
 // standing returns the work that runs on the target for as long as what is wanted does not:
 // the current one, else a former one. nil when there is none.
-func (c *copies) standing() *manifestcache.Cached {
+func (c *copies) standing() *manifestcache.Work {
 	if c.current != nil || len(c.former) == 0 {
 		return c.current
 	}
-	return &c.former[0]
-}
-
-func current(app *argocd.Application, work *manifestcache.Cached) bool {
-	there, ok := work.Delivers()
-	return payload.IsCurrent(app, work, there, ok)
+	return c.former[0]
 }
 
 // places names works for people.
-func places(works []manifestcache.Cached) []string {
+func places(works []*manifestcache.Work) []string {
 	names := make([]string, 0, len(works))
-	for i := range works {
-		names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", works[i].Namespace, works[i].Name))
+	for _, work := range works {
+		names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", work.Namespace, work.Name))
 	}
 	return names
 }

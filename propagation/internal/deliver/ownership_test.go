@@ -47,7 +47,7 @@ func TestCopiesOf(t *testing.T) {
 	}
 	app := application("shop", "11111111-aaaa", "true")
 	ownName, earlierName, otherName := payload.WorkNames(&app)[0], contract.WorkName("shop", "99999999-zzzz"), contract.WorkName("other", "22222222-bbbb")
-	work := func(cluster, name string, there types.NamespacedName, change ...func(*workv1.ManifestWork)) manifestcache.Cached {
+	work := func(cluster, name string, there types.NamespacedName, change ...func(*workv1.ManifestWork)) *manifestcache.Work {
 		w := &workv1.ManifestWork{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: cluster, Name: name, UID: types.UID(cluster + name), CreationTimestamp: metav1.Unix(1000, 0),
@@ -63,7 +63,7 @@ func TestCopiesOf(t *testing.T) {
 		for _, c := range change {
 			c(w)
 		}
-		return *appcache.Compact(w)
+		return appcache.Compact(w)
 	}
 	wanted := types.NamespacedName{Namespace: "team", Name: "shop"}
 	bound := func(w *workv1.ManifestWork) { w.Annotations[contract.HubUIDAnnotation] = string(app.UID) }
@@ -71,21 +71,21 @@ func TestCopiesOf(t *testing.T) {
 	later := func(w *workv1.ManifestWork) { w.CreationTimestamp = metav1.NewTime(time.Unix(2000, 0)) }
 	for name, c := range map[string]struct {
 		reason     string
-		works      []manifestcache.Cached
+		works      []*manifestcache.Work
 		neighbours []argocd.Application
 		want       string // current, terminating, number of surplus, elsewhere, all, proven
 	}{
-		"own":            {reason: "its name says so", works: []manifestcache.Cached{work("here", ownName, wanted)}, want: "here/" + ownName + " - 0 0 1 1"},
-		"ownElsewhere":   {reason: "on a former target, too", works: []manifestcache.Cached{work("there", ownName, wanted)}, want: "- - 0 1 1 1"},
-		"adopted":        {reason: "or its UID", works: []manifestcache.Cached{work("there", earlierName, wanted, bound)}, want: "- - 0 1 1 1"},
-		"earlier":        {reason: "what runs on the target is taken over", works: []manifestcache.Cached{work("here", earlierName, wanted)}, want: "here/" + earlierName + " - 0 0 1 1"},
-		"earlierThere":   {reason: "on another cluster nothing waits for it", works: []manifestcache.Cached{work("there", earlierName, wanted)}, want: "- - 0 1 1 0"},
-		"otherNamespace": {reason: "what is another object is not taken over, and goes", works: []manifestcache.Cached{work("here", earlierName, types.NamespacedName{Namespace: "old", Name: "shop"})}, want: "- - 0 1 1 0"},
-		"otherName":      {reason: "nor is another Application", works: []manifestcache.Cached{work("here", earlierName, types.NamespacedName{Namespace: "team", Name: "other"})}, want: "- - 0 1 1 0"},
-		"others":         {reason: "a work with another's name is that one's, whatever it says", works: []manifestcache.Cached{work("there", otherName, wanted)}, neighbours: []argocd.Application{application("other", "22222222-bbbb", "true")}, want: "- - 0 0 0 0"},
-		"othersTurned":   {reason: "unless that one is not pulled any more", works: []manifestcache.Cached{work("there", otherName, wanted)}, neighbours: []argocd.Application{application("other", "22222222-bbbb", "false")}, want: "- - 0 1 1 0"},
-		"terminating":    {reason: "one on its way out is waited for", works: []manifestcache.Cached{work("here", ownName, wanted, ending)}, want: "- here/" + ownName + " 0 0 1 1"},
-		"two":            {reason: "of two the younger carries it on", works: []manifestcache.Cached{work("here", ownName, wanted), work("here", earlierName, wanted, later)}, want: "here/" + earlierName + " - 1 0 2 2"},
+		"own":            {reason: "its name says so", works: []*manifestcache.Work{work("here", ownName, wanted)}, want: "here/" + ownName + " - 0 0 1 1"},
+		"ownElsewhere":   {reason: "on a former target, too", works: []*manifestcache.Work{work("there", ownName, wanted)}, want: "- - 0 1 1 1"},
+		"adopted":        {reason: "or its UID", works: []*manifestcache.Work{work("there", earlierName, wanted, bound)}, want: "- - 0 1 1 1"},
+		"earlier":        {reason: "what runs on the target is taken over", works: []*manifestcache.Work{work("here", earlierName, wanted)}, want: "here/" + earlierName + " - 0 0 1 1"},
+		"earlierThere":   {reason: "on another cluster nothing waits for it", works: []*manifestcache.Work{work("there", earlierName, wanted)}, want: "- - 0 1 1 0"},
+		"otherNamespace": {reason: "what is another object is not taken over, and goes", works: []*manifestcache.Work{work("here", earlierName, types.NamespacedName{Namespace: "old", Name: "shop"})}, want: "- - 0 1 1 0"},
+		"otherName":      {reason: "nor is another Application", works: []*manifestcache.Work{work("here", earlierName, types.NamespacedName{Namespace: "team", Name: "other"})}, want: "- - 0 1 1 0"},
+		"others":         {reason: "a work with another's name is that one's, whatever it says", works: []*manifestcache.Work{work("there", otherName, wanted)}, neighbours: []argocd.Application{application("other", "22222222-bbbb", "true")}, want: "- - 0 0 0 0"},
+		"othersTurned":   {reason: "unless that one is not pulled any more", works: []*manifestcache.Work{work("there", otherName, wanted)}, neighbours: []argocd.Application{application("other", "22222222-bbbb", "false")}, want: "- - 0 1 1 0"},
+		"terminating":    {reason: "one on its way out is waited for", works: []*manifestcache.Work{work("here", ownName, wanted, ending)}, want: "- here/" + ownName + " 0 0 1 1"},
+		"two":            {reason: "of two the younger carries it on", works: []*manifestcache.Work{work("here", ownName, wanted), work("here", earlierName, wanted, later)}, want: "here/" + earlierName + " - 1 0 2 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &gatherer{client: neighbours{apps: c.neighbours}}
@@ -93,7 +93,7 @@ func TestCopiesOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			named := func(w *manifestcache.Cached) string {
+			named := func(w *manifestcache.Work) string {
 				if w == nil {
 					return "-"
 				}

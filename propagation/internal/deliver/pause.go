@@ -15,7 +15,7 @@ import (
 
 // pausedDelivery leaves what is on the target as it is, but for what pause itself asks
 // for, and says so when something waits.
-func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, p policy.Pause, warnings []policy.Message) (result, error) {
+func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works []*manifestcache.Work, p policy.Pause, warnings []policy.Message) (result, error) {
 	c, err := r.copiesOf(ctx, w.Application, works)
 	if err != nil {
 		return result{}, err
@@ -52,6 +52,6 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 // syncs reports whether a work delivers an Application from which no pause has taken the
 // automation. It is taken out once no operation is under way, or yet to be reported on: a
 // write of the Application would have the agent apply that again.
-func syncs(current *manifestcache.Cached) bool {
+func syncs(current *manifestcache.Work) bool {
 	return current != nil && current.Annotations[contract.PausedAnnotation] == "" && current.Annotations[contract.ObservedAnnotation] == ""
 }

@@ -247,7 +247,7 @@ func TestPauseCountsWhatWaits(t *testing.T) {
 	delivered(t, app, elsewhere)
 }
 
-// A value that cannot be followed is told of on the object that has it.
+// A value that cannot be followed is reported on the object that has it.
 func TestBadPauseIsToldOf(t *testing.T) {
 	start(t)
 	g := generate(t)

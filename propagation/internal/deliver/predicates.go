@@ -26,7 +26,7 @@ func refreshSays(before, after *argocd.Application) bool {
 }
 
 // rivalChanged lets through what can change whether another Application may have
-// what this one has; what it does itself it hears by [Reconciler.applicationChanged].
+// what this one has; its own changes go by [watcher.applicationChanged].
 func rivalChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*argocd.Application)
@@ -62,7 +62,7 @@ func concernsUs(status []byte) bool {
 func ourConditions(app *argocd.Application) []string {
 	conditions, err := appstatus.Conditions(app.Status)
 	if err != nil {
-		return nil // whoever reads it next says so
+		return nil // the reconcile reports it
 	}
 	var ours []string
 	for _, c := range conditions {

@@ -44,7 +44,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (time.Dura
 	if err != nil {
 		return 0, err
 	}
-	works, err := r.works(req.NamespacedName)
+	works, err := r.index.Of(req.NamespacedName)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +73,7 @@ func (r *Reconciler) complete(ctx context.Context, app *argocd.Application, res 
 }
 
 // reconcilePresent delivers, or withdraws, an Application that is there to stay.
-func (r *Reconciler) reconcilePresent(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) (result, error) {
+func (r *Reconciler) reconcilePresent(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) (result, error) {
 	w, err := r.readInputs(ctx, cached(r.client), app)
 	if err != nil {
 		return result{}, err
@@ -95,7 +95,7 @@ func (r *Reconciler) reconcilePresent(ctx context.Context, app *argocd.Applicati
 
 // deliver makes the hub's ManifestWork the wanted one and withdraws what an earlier
 // wish left elsewhere, whatever becomes of the first.
-func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []manifestcache.Cached, warnings []policy.Message) (result, error) {
+func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []*manifestcache.Work, warnings []policy.Message) (result, error) {
 	c, err := r.copiesOf(ctx, w.Application, works)
 	if err != nil {
 		return result{}, err
@@ -136,7 +136,7 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 }
 
 // write makes current, or a new work, the wanted one.
-func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Cached, warnings []policy.Message) (result, error) {
+func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Work, warnings []policy.Message) (result, error) {
 	if size := manifestcache.OmittedSpec(w.Application.Spec); size > 0 {
 		return r.tooLarge(size), nil
 	}
@@ -199,7 +199,7 @@ func (r *Reconciler) refuseTaken(ctx context.Context, app *argocd.Application, c
 		return res, err
 	}
 	wait, err := r.withdrawVerified(ctx, app, withdrawal{
-		app: client.ObjectKeyFromObject(app), works: append([]manifestcache.Cached{*c.current}, c.surplus...), reason: policy.ReasonTaken, shared: true,
+		app: client.ObjectKeyFromObject(app), works: append([]*manifestcache.Work{c.current}, c.surplus...), reason: policy.ReasonTaken, shared: true,
 	})
 	res.after = sooner(res.after, wait)
 	return res, err

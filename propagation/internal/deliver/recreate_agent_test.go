@@ -76,7 +76,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// deletions counts what the API server tells of Applications of a namespace that
+// deletions counts what the API server sends of Applications of a namespace that
 // were deleted, or are to be.
 type deletions struct {
 	mu    sync.Mutex

@@ -108,7 +108,7 @@ func TestRefreshOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// A cache that has not heard yet that the refresh was taken off does not make another one
+// A cache that does not show yet that the refresh was taken off does not make another one
 // of it.
 func TestRefreshIsNotSentAgainByAStaleCache(t *testing.T) {
 	frozen := newFreezer("applications")

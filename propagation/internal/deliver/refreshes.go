@@ -15,12 +15,16 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
-// refreshes are those that this process has sent. They may be lost at any time: one that
-// is not known is sent once more. Delivery alone takes refreshes off Applications, and
-// reconciles an Application once at a time.
-type refreshes struct {
-	mu   sync.Mutex
-	sent map[types.NamespacedName]sentRefresh
+// refreshes are those that this process has sent, by Application. They may be lost at any
+// time: one that is not known is sent once more. Delivery alone takes refreshes off
+// Applications. The one of an Application is read and written by its own reconcile only, of
+// which there is one at a time.
+type refreshes struct{ sent sync.Map }
+
+func (s *refreshes) get(app types.NamespacedName) sentRefresh {
+	value, _ := s.sent.Load(app)
+	sent, _ := value.(sentRefresh)
+	return sent
 }
 
 // sentRefresh is a refresh by its identity. ended is set when it was taken off the
@@ -34,17 +38,15 @@ type sentRefresh struct {
 // of returns the identity of the refresh that the Application asks for, "" when it has
 // none yet. ended reports that the refresh was taken off, and app is from before.
 func (s *refreshes) of(app *argocd.Application) (id string, ended bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	key := client.ObjectKeyFromObject(app)
-	sent := s.sent[key]
+	sent := s.get(key)
 	switch {
 	case sent.ended == "" && app.Annotations[argocd.RefreshAnnotation] != "":
 		return sent.id, false
 	case sent.ended != "" && !isAfter(app.ResourceVersion, sent.ended):
 		return "", true
 	}
-	delete(s.sent, key) // what it has now is another one
+	s.sent.Delete(key) // what it has now is another one
 	return "", false
 }
 
@@ -56,51 +58,33 @@ func isAfter(version, other string) bool {
 
 // send notes that a refresh is about to be sent.
 func (s *refreshes) send(app types.NamespacedName, id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.sent[app].id != id {
-		s.put(app, sentRefresh{id: id})
+	if s.get(app).id != id {
+		s.sent.Store(app, sentRefresh{id: id})
 	}
-}
-
-// put needs the lock.
-func (s *refreshes) put(app types.NamespacedName, sent sentRefresh) {
-	if s.sent == nil {
-		s.sent = map[types.NamespacedName]sentRefresh{}
-	}
-	s.sent[app] = sent
 }
 
 // doneFor returns for how long a refresh has been done, and whether it is known.
 func (s *refreshes) doneFor(app types.NamespacedName, id string, now time.Time) (since time.Duration, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sent := s.sent[app]
+	sent := s.get(app)
 	if sent.id != id {
 		return 0, false
 	}
 	if sent.done.IsZero() {
 		sent.done = now
-		s.sent[app] = sent
+		s.sent.Store(app, sent)
 	}
 	return now.Sub(sent.done), true
 }
 
 // end notes what became of the write that took a refresh off that version of the Application.
 func (s *refreshes) end(app types.NamespacedName, id, version string, outcome error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
 	case outcome == nil:
-		s.put(app, sentRefresh{id: id, ended: version})
+		s.sent.Store(app, sentRefresh{id: id, ended: version})
 	case !apierrors.IsConflict(outcome): // after one it is still to be taken off
-		delete(s.sent, app) // it may be off, and the next one there
+		s.sent.Delete(app) // it may be off, and the next one there
 	}
 }
 
 // forget forgets the refresh of an Application.
-func (s *refreshes) forget(app types.NamespacedName) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sent, app)
-}
+func (s *refreshes) forget(app types.NamespacedName) { s.sent.Delete(app) }

@@ -47,7 +47,7 @@ func TestRenderedWorksAreLeftAlone(t *testing.T) {
 		metav1.SetMetaDataLabel(&w.ObjectMeta, contract.RenderedLabel, "true")
 		p.create(w)
 	}
-	running := start(t, func(o *Options) { o.SweepInterval = 10 * time.Millisecond })
+	running := start(t, func(o *Options) { o.sweepInterval = 10 * time.Millisecond })
 	p.create(app)
 	own := func() (names []string) {
 		for _, w := range works(t, app) {

@@ -39,15 +39,13 @@ type reporter struct {
 	tracker *tracker
 }
 
-// recordAbandoned leaves a receipt of what an Application that is let go may have left
-// on clusters: on the Application, which is there no more, and in the log. It asks
-// nobody. The works stay in deletion until their cluster returns and prunes, or is
+// recordAbandoned leaves a receipt of what a released Application may have left on
+// clusters: on the Application, which is there no more, and in the log. The works stay in deletion until their cluster returns and prunes, or is
 // removed.
-func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) error {
+func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) error {
 	left := strings.Join(rep.contents(ctx, app), ", ")
 	var lines []string
-	for i := range works {
-		work := &works[i]
+	for _, work := range works {
 		cluster, err := getCluster(ctx, rep.client, work.Namespace)
 		if err != nil {
 			return err
@@ -74,7 +72,7 @@ func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 	return nil
 }
 
-// contents names what travels with an Application, as far as the cache tells.
+// contents names what travels with an Application, as far as the cache has it.
 func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []string {
 	there := payload.DeliveredName(app)
 	left := []string{"Application " + there.String()}
@@ -93,7 +91,7 @@ func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []st
 
 // recordOrphansPending records that an Application was released before its clusters applied
 // that what they run stays: the works go once they have, which the sweep sees to.
-func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []manifestcache.Cached) {
+func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) {
 	names := places(works)
 	ctrl.LoggerFrom(ctx).Info("released an Application before its clusters applied that what they run stays", "works", names)
 	if more := len(names) - maxReceipt; more > 0 {
@@ -189,7 +187,7 @@ func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Applicati
 	}
 	mine := isOurCondition
 	if v.Withdrawn {
-		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // whoever gets it next starts anew
+		mine = func(t string) bool { return isOurCondition(t) || t == request.ClaimCondition } // the next cluster starts anew
 	}
 	merged, changed := appstatus.Merge(current, mine, conditionsOf(v), rep.now())
 	if !changed {

@@ -14,7 +14,7 @@ import (
 
 // rolled returns what is to be delivered under a rollout: the Application as the work may
 // carry it, and what is to be noted on the work. held is not nil when it stays as it is.
-func (r *Reconciler) rolled(ctx context.Context, w policy.Inputs, current *manifestcache.Cached) (_ policy.Inputs, snapshot string, held *result, err error) {
+func (r *Reconciler) rolled(ctx context.Context, w policy.Inputs, current *manifestcache.Work) (_ policy.Inputs, snapshot string, held *result, err error) {
 	d := policy.DecideRollout(w, current)
 	hold := func(d policy.RolloutDecision) *result {
 		return &result{decision: d.Hold()}

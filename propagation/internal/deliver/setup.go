@@ -4,6 +4,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,9 @@ import (
 // newWatcher returns what leads changes to r.
 func newWatcher(r *Reconciler) *watcher {
 	return &watcher{
-		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, labels: &labels{gatherer: r.gatherer, identities: r.identities, started: make(chan struct{})},
+		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, sweeper: &sweeper{
+			gatherer: r.gatherer, identities: r.identities, started: make(chan struct{}), interval: cmp.Or(r.options.sweepInterval, sweepInterval),
+		},
 		tracker: r.reporter.tracker,
 	}
 }
@@ -42,7 +45,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})
 	r := newReconciler(g, recorder)
 	changes := newWatcher(r)
-	if err := errors.Join(changes.watch(ctx, mgr, r), changes.labels.watch(mgr)); err != nil {
+	if err := errors.Join(changes.watch(ctx, mgr, r), changes.sweeper.watch(mgr)); err != nil {
 		return err
 	}
 	if err := mgr.Add(g.budget); err != nil {

@@ -30,6 +30,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -79,7 +80,7 @@ func startReading(t *testing.T, wrap func(client.Client) client.Client, change .
 	return startBetween(t, nil, wrap, change...)
 }
 
-// startFrozen lets a test keep what the cache hears back.
+// startFrozen lets a test hold back what the cache gets.
 func startFrozen(t *testing.T, f *freezer, change ...func(*Options)) *propagation {
 	t.Helper()
 	return startAll(t, setting{frozen: f}, change...)
@@ -99,8 +100,8 @@ type setting struct {
 func startAll(t *testing.T, between setting, change ...func(*Options)) *propagation {
 	t.Helper()
 	begin(t)
-	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024, SweepInterval: time.Hour,
-		Withdrawals: guard.Settings{Group: guard.Limit{Percent: 100}, Hub: guard.Limit{Percent: 100}, Window: time.Minute}}
+	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024,
+		Withdrawals: guard.Settings{Group: limit.Limit{Percent: 100}, Hub: limit.Limit{Percent: 100}, Window: time.Minute}}
 	for _, c := range change {
 		c(&options)
 	}

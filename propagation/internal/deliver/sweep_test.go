@@ -51,13 +51,13 @@ func TestMismatched(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	good := Options{Binding: BindingPlacement, Concurrency: 1, SizeLimit: 1, SweepInterval: time.Second, Withdrawals: guard.Settings{Window: time.Minute}}
+	good := Options{Binding: BindingPlacement, Concurrency: 1, SizeLimit: 1, Withdrawals: guard.Settings{Window: time.Minute}}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*Options){
 		"binding": func(o *Options) { o.Binding = "any" }, "concurrency": func(o *Options) { o.Concurrency = 0 },
-		"size": func(o *Options) { o.SizeLimit = 0 }, "sweep": func(o *Options) { o.SweepInterval = 0 }, "grace": func(o *Options) { o.BindingGrace = -1 },
+		"size": func(o *Options) { o.SizeLimit = 0 }, "grace": func(o *Options) { o.BindingGrace = -1 },
 		"least": func(o *Options) { o.Withdrawals.Group.Least = -1 }, "hub least": func(o *Options) { o.Withdrawals.Hub.Least = -1 }, "window": func(o *Options) { o.Withdrawals.Window = 0 },
 	} {
 		o := good

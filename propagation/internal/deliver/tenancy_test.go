@@ -93,7 +93,7 @@ func TestProjectOfOthers(t *testing.T) {
 	})
 }
 
-// A project that looks changed only in an outdated cache costs nobody a deployment.
+// A project that looks changed only in an outdated cache costs no deployment.
 func TestProjectIsReadLive(t *testing.T) {
 	p, argo := newPlace(t), argoCD(t)
 	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: "platform"}, Spec: sourceSpec("team-*")}
@@ -171,7 +171,7 @@ func TestMarksOfOthersAreNotDelivered(t *testing.T) {
 	}
 }
 
-// A finalizer that nobody on a managed cluster removes is not delivered, on create or
+// A finalizer that no controller of a managed cluster removes is not delivered, on create or
 // update.
 func TestForeignFinalizersStayOnTheHub(t *testing.T) {
 	start(t)

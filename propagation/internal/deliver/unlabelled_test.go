@@ -21,7 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Works that lost their label while nobody watched are found also when their names are
+// Works that lost their label while no process ran are found also when their names are
 // of an earlier life: no second one is made beside them, and a deletion waits for them.
 func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	p := newPlace(t)

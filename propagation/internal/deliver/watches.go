@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -25,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
@@ -44,8 +41,7 @@ func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) e
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(wa.applicationChanged())).
 		WatchesRawSource(wa.budget.Source()).
-		WatchesRawSource(source.Func(wa.sweep)).
-		WatchesRawSource(wa.labels).
+		WatchesRawSource(wa.sweeper).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(wa.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(wa.applicationsOf), builder.WithPredicates(wa.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
@@ -159,7 +155,7 @@ type watcher struct {
 	*gatherer
 	*identities
 	*reporter
-	labels  *labels
+	sweeper *sweeper
 	tracker *tracker
 }
 
@@ -279,12 +275,12 @@ func (wa *watcher) applicationChanged() predicate.Predicate {
 	}
 }
 
-// workChanged lets through what tells us to write, to go on or to let go, and notes
+// workChanged lets through what a write, a next step or a release depends on, and notes
 // when the agent has applied it. Plain feedback is the mirror's.
 func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		_, lost := lostOf(e.Object)
-		return !lost // labels has its Application reconciled
+		return !lost // sweeper has its Application reconciled
 	}, UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*manifestcache.Work)
 		after, ok2 := e.ObjectNew.(*manifestcache.Work)
@@ -313,60 +309,6 @@ func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manif
 	app, err := wa.application(ctx, key) // from the cache
 	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
 		app.Annotations[contract.ClusterAnnotation] != work.Namespace || concernsUs(app.Status))
-}
-
-// sweep looks, at start and then now and again, for works and Applications that do
-// not belong together and sends them through Reconcile, which reads again before it
-// acts. Events should leave it nothing to find. A controller's sources start when the
-// caches have synced.
-func (wa *watcher) sweep(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	go wait.UntilWithContext(ctx, func(ctx context.Context) {
-		if err := wa.sweepOnce(ctx, queue); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "cannot check all ManifestWorks for missed events", "again", wa.options.SweepInterval.String())
-		}
-	}, wa.options.SweepInterval)
-	return nil
-}
-
-func (wa *watcher) sweepOnce(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	var apps argocd.ApplicationList
-	if err := wa.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("list Applications: %w", err)
-	}
-	works := wa.index.All()
-	for _, key := range mismatched(apps.Items, works) {
-		queue.Add(reconcile.Request{NamespacedName: key})
-	}
-	return nil
-}
-
-// mismatched returns the Applications whose works are not where their annotation
-// says, Applications that are gone but have works among them.
-func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.NamespacedName {
-	wanted := make(map[types.NamespacedName]string, len(apps))
-	for i := range apps {
-		if contract.IsPulled(apps[i].Labels) && apps[i].DeletionTimestamp == nil {
-			wanted[client.ObjectKeyFromObject(&apps[i])] = apps[i].Annotations[contract.ClusterAnnotation]
-		}
-	}
-	var keys []types.NamespacedName
-	found := make(map[types.NamespacedName]bool, len(works))
-	for _, work := range works {
-		key, ours := work.Application()
-		if !ours {
-			continue
-		}
-		if cluster, there := wanted[key]; !there || cluster != work.Namespace {
-			keys = append(keys, key)
-		}
-		found[key] = true
-	}
-	for key, cluster := range wanted {
-		if cluster != "" && !found[key] {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 // watchRollouts has those Applications looked at whose works may carry something else.

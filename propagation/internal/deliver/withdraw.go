@@ -18,15 +18,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// bindingQuiet is how long a lost binding is not spoken of: the placement controller
-// moves clusters between PlacementDecisions in two writes, and nobody has lost
-// anything in between.
+// bindingQuiet is how long a lost binding is not reported: the placement controller
+// moves clusters between PlacementDecisions in two writes, and nothing is lost
+// in between.
 const bindingQuiet = 3 * time.Second
 
 // withdrawRefused withdraws an Application that may not, or no longer wants to, be on its
 // cluster. What says so is read again from the API server first: a stale cache
-// must not cost anybody a deployment.
-func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []manifestcache.Cached, v policy.Decision) (result, error) {
+// must not cost a deployment.
+func (r *Reconciler) withdrawRefused(ctx context.Context, app *argocd.Application, works []*manifestcache.Work, v policy.Decision) (result, error) {
 	c, err := r.copiesOf(ctx, app, works)
 	if err != nil {
 		return result{}, err
@@ -94,7 +94,7 @@ func (r *Reconciler) notWithdrawn(app *argocd.Application, c copies, o outcome, 
 }
 
 // keepDelivered leaves what an Application has on its target as it is, since what refuses it
-// is a slip that nobody wants to pay for with a deployment.
+// is a slip that must not cost a deployment.
 func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application, c copies, v policy.Decision) (result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, false)
 	if standing := c.standing(); standing != nil {
@@ -107,7 +107,7 @@ func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application,
 func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, false)
 	if standing := c.standing(); standing != nil {
-		r.noteUpcoming(client.ObjectKeyFromObject(app), append([]manifestcache.Cached{*standing}, c.surplus...), v.Refusal.Reason)
+		r.noteUpcoming(client.ObjectKeyFromObject(app), append([]*manifestcache.Work{standing}, c.surplus...), v.Refusal.Reason)
 	}
 	if quiet := bindingQuiet - missing; quiet > 0 {
 		return result{standing: c.all, after: sooner(wait, min(quiet, left)), silent: true}, err
@@ -118,7 +118,7 @@ func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application
 
 // reconcileMissing withdraws the works of an Application that is gone, and stays so: one
 // that is made again at once keeps what it runs.
-func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []manifestcache.Cached) (result, error) {
+func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey, works []*manifestcache.Work) (result, error) {
 	r.reporter.tracker.forget(key)
 	r.refreshes.forget(key)
 	works, err := r.unowned(ctx, works)

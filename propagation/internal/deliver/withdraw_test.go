@@ -189,7 +189,7 @@ func TestAbandon(t *testing.T) {
 	withdrawn(t, app)
 }
 
-// Nobody else would: the hub's own Argo CD was told to keep off.
+// No other controller would: the hub's own Argo CD skips it.
 func TestReleasesAfterWithdrawal(t *testing.T) {
 	start(t)
 	p := newPlace(t)

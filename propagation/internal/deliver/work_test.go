@@ -222,7 +222,7 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// After an outage, however long, nobody waits for longer than half a minute.
+// After an outage, however long, nothing waits for longer than half a minute.
 func TestControllerOptions_boundRetries(t *testing.T) {
 	r := &watcher{gatherer: &gatherer{options: Options{Concurrency: 1}}}
 	limiter := r.controllerOptions().RateLimiter

@@ -87,17 +87,16 @@ func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluste
 
 // applyWork makes the work on the hub the wanted one. Nothing is written when it is, or
 // while the managed cluster is at the request in it.
-func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
-	c, err := payload.HashesOf(&want.Spec, p.Request)
-	if err != nil {
-		return applyResult{}, err
-	}
+func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, current *manifestcache.Work, want *workv1.ManifestWork, p request.Plan) (applyResult, error) {
 	if current == nil {
 		name, err := wr.create(ctx, app, want)
 		return applyResult{name: name}, err
 	}
 	result := applyResult{name: current.Name}
-	c = payload.KeepRefresh(current, want, c)
+	c, err := payload.Compare(current, want, p.Request)
+	if err != nil {
+		return result, err
+	}
 	same := current.Stored.Hash == c.Spec
 	withSpec := !same || payload.Polls(current)
 	if p.Step == request.StepHold && withSpec {
@@ -106,10 +105,8 @@ func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, curren
 		}
 		payload.KeepRollout(current, want)
 	}
-	payload.MarkGeneration(current, want, withSpec, c.Base)
-	payload.KeepStoredSpec(current, want, withSpec)
 	key := client.ObjectKeyFromObject(app)
-	patch, err := payload.Patch(current, want, withSpec)
+	patch, err := payload.Patch(current, want, withSpec, c.Base)
 	if err != nil {
 		return result, err
 	}
@@ -130,7 +127,7 @@ func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, curren
 }
 
 // noteStoredSpec notes on a work that a spec was written which changed nothing.
-func (wr *writer) noteStoredSpec(ctx context.Context, current *manifestcache.Cached, now *metav1.PartialObjectMetadata, hash string) error {
+func (wr *writer) noteStoredSpec(ctx context.Context, current *manifestcache.Work, now *metav1.PartialObjectMetadata, hash string) error {
 	patch, err := payload.StoredSpecPatch(current, now, hash)
 	if err != nil {
 		return err
@@ -141,7 +138,7 @@ func (wr *writer) noteStoredSpec(ctx context.Context, current *manifestcache.Cac
 
 // patchWork sends a patch that was made for current and returns the new metadata.
 // When current is out of date the error is a conflict.
-func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Cached, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
+func (wr *writer) patchWork(ctx context.Context, current *manifestcache.Work, patch json.RawMessage) (*metav1.PartialObjectMetadata, error) {
 	written := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: current.Name}}
 	written.SetGroupVersionKind(appcache.WorkKind)
 	err := wr.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, patch))
@@ -193,7 +190,7 @@ func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, sp
 	return nil
 }
 
-func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Cached, reason string, leaves bool) error {
+func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Work, reason string, leaves bool) error {
 	err := wr.client.Delete(ctx, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: work.Namespace, Name: work.Name}}, client.Preconditions{UID: &work.UID, ResourceVersion: &work.ResourceVersion})
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
@@ -206,7 +203,7 @@ func (wr *writer) deleteWork(ctx context.Context, work *manifestcache.Cached, re
 // hold makes want, which differs from current, a work that leaves alone what the
 // managed cluster is at: of the stored spec only the AppProjects change. It returns
 // whether they do, and what waits.
-func (wr *writer) hold(ctx context.Context, current *manifestcache.Cached, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
+func (wr *writer) hold(ctx context.Context, current *manifestcache.Work, want *workv1.ManifestWork, p request.Plan, c payload.Hashes) (bool, payload.Hashes, []policy.Message, error) {
 	waits := func(what string) []policy.Message {
 		return []policy.Message{{Reason: policy.ReasonRequestWaiting, Text: fmt.Sprintf(
 			"%s until cluster %q has finished %s: wait for it, or terminate the operation", what, current.Namespace, p.Request.ID)}}
@@ -244,22 +241,22 @@ func (wr *writer) hold(ctx context.Context, current *manifestcache.Cached, want 
 // updateProjects gives the AppProjects in works that stay as they are otherwise what the hub
 // has of them now: each work carries its own copy, and one that stayed wide would be applied
 // in turns with the others'. Every path that leaves works standing passes through here.
-func (wr *writer) updateProjects(ctx context.Context, works []manifestcache.Cached) error {
+func (wr *writer) updateProjects(ctx context.Context, works []*manifestcache.Work) error {
 	if !wr.options.Project {
 		return nil
 	}
-	for i := range works {
-		if works[i].DeletionTimestamp != nil {
+	for _, work := range works {
+		if work.DeletionTimestamp != nil {
 			continue
 		}
-		if err := wr.updateProject(ctx, &works[i]); err != nil {
+		if err := wr.updateProject(ctx, work); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Cached) error {
+func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Work) error {
 	stored, err := wr.storedWork(ctx, work)
 	if err != nil {
 		return err
@@ -285,7 +282,7 @@ func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Cached)
 // pauseSync takes the automation out of the stored copy: the managed cluster's Argo CD
 // goes on comparing and reporting, and does not act by itself. With over, the request in the
 // copy has been, and the write must not apply it again.
-func (wr *writer) pauseSync(ctx context.Context, current *manifestcache.Cached, over bool) error {
+func (wr *writer) pauseSync(ctx context.Context, current *manifestcache.Work, over bool) error {
 	stored, err := wr.storedWork(ctx, current)
 	if err != nil {
 		return err
@@ -312,9 +309,9 @@ func (wr *writer) pauseSync(ctx context.Context, current *manifestcache.Cached, 
 // waiting counts what waits for the end of a pause: copies that are not wanted any more,
 // a request, and a ManifestWork that would be made or changed.
 func (wr *writer) waiting(w policy.Inputs, c copies, plan request.Plan) (n int, err error) {
-	for _, old := range [][]manifestcache.Cached{c.elsewhere, c.former} {
-		for i := range old {
-			if old[i].DeletionTimestamp == nil {
+	for _, old := range [][]*manifestcache.Work{c.elsewhere, c.former} {
+		for _, work := range old {
+			if work.DeletionTimestamp == nil {
 				n++
 			}
 		}
@@ -337,7 +334,7 @@ func (wr *writer) waiting(w policy.Inputs, c copies, plan request.Plan) (n int, 
 
 // wouldChange reports whether a delivery with a request would write the current work; when
 // another request waits only what else is in the work is compared.
-func (wr *writer) wouldChange(w policy.Inputs, current *manifestcache.Cached, q request.Request, another bool) (bool, error) {
+func (wr *writer) wouldChange(w policy.Inputs, current *manifestcache.Work, q request.Request, another bool) (bool, error) {
 	want, err := payload.ManifestWork(wr.payloadInputs(w, current, q))
 	if err != nil {
 		return false, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
@@ -349,24 +346,21 @@ func (wr *writer) wouldChange(w policy.Inputs, current *manifestcache.Cached, q 
 			return false, err
 		}
 	}
-	hashes, err := payload.HashesOf(&want.Spec, q)
+	hashes, err := payload.Compare(current, want, q)
 	if err != nil {
 		return false, err
 	}
-	hashes = payload.KeepRefresh(current, want, hashes)
 	same := current.Stored.Hash == hashes.Spec
 	if another {
 		return !same && hashes.Base != payload.CachedBase(current), nil
 	}
-	payload.MarkGeneration(current, want, !same, hashes.Base)
-	payload.KeepStoredSpec(current, want, !same)
-	patch, err := payload.Patch(current, want, !same)
+	patch, err := payload.Patch(current, want, !same, hashes.Base)
 	return patch != nil, err
 }
 
 // existingWorkError is the error of a create that found the Application's own work, which
 // the cache does not have: its pull label is gone, or its annotations were changed.
-type existingWorkError struct{ work *manifestcache.Cached }
+type existingWorkError struct{ work *manifestcache.Work }
 
 func (e *existingWorkError) Error() string {
 	return fmt.Sprintf("ManifestWork %s/%s exists and is not in the cache", e.work.Namespace, e.work.Name)
@@ -374,7 +368,7 @@ func (e *existingWorkError) Error() string {
 
 // bindToUID marks the wanted work with the Application's UID when the name that it
 // keeps does not prove whose it is.
-func bindToUID(app *argocd.Application, current *manifestcache.Cached, want *workv1.ManifestWork) {
+func bindToUID(app *argocd.Application, current *manifestcache.Work, want *workv1.ManifestWork) {
 	if current != nil && !slices.Contains(payload.WorkNames(app), current.Name) {
 		want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
 	}

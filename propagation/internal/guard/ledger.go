@@ -14,7 +14,7 @@ import (
 // pendingWork is a ManifestWork that is to be withdrawn.
 type pendingWork struct {
 	app types.NamespacedName
-	lane
+	Lane
 	joined time.Time
 	// due: it would be withdrawn now; otherwise once a grace period has passed.
 	due bool
@@ -24,11 +24,11 @@ type pendingWork struct {
 	allowed bool
 }
 
-// lane is what the same annotations decide about: a revocation is not decided about by
+// Lane is what the same annotations decide about: a revocation is not decided about by
 // the ApplicationSet, which the tenant writes.
-type lane struct {
-	group      Group
-	revocation bool
+type Lane struct {
+	Group      Group
+	Revocation bool
 }
 
 // Ledger is what is known of the works that are to be withdrawn. It is not safe for
@@ -39,14 +39,14 @@ type Ledger struct {
 	pending  map[types.UID]*pendingWork
 	byApp    map[types.NamespacedName]map[types.UID]bool
 	// decided are the decisions that the last plan followed.
-	decided map[lane]Decision
+	decided map[Lane]Decision
 }
 
 // NewLedger returns a ledger that goes on from records.
 func NewLedger(settings Settings, records Records) *Ledger {
 	return &Ledger{
 		settings: settings, records: records, pending: map[types.UID]*pendingWork{},
-		byApp: map[types.NamespacedName]map[types.UID]bool{}, decided: map[lane]Decision{},
+		byApp: map[types.NamespacedName]map[types.UID]bool{}, decided: map[Lane]Decision{},
 	}
 }
 
@@ -61,9 +61,9 @@ func (l *Ledger) Begin(app types.NamespacedName) {
 // revocation: since it may not be there any more. It returns whether the work may be
 // withdrawn, and whether a plan has to take it into account.
 func (l *Ledger) Note(app types.NamespacedName, work types.UID, group Group, due, revocation bool, now time.Time) (allowed, news bool) {
-	next := lane{group: group, revocation: revocation}
+	next := Lane{Group: group, Revocation: revocation}
 	w := l.pending[work]
-	if news = w == nil || w.due != due || w.lane != next; w == nil {
+	if news = w == nil || w.due != due || w.Lane != next; w == nil {
 		w = &pendingWork{joined: now}
 		l.pending[work] = w
 	}
@@ -74,10 +74,10 @@ func (l *Ledger) Note(app types.NamespacedName, work types.UID, group Group, due
 		}
 		l.byApp[app][work] = true
 	}
-	if w.lane != next {
+	if w.Lane != next {
 		w.allowed = false // others decide about it
 	}
-	w.app, w.lane, w.due, w.seen = app, next, due, true
+	w.app, w.Lane, w.due, w.seen = app, next, due, true
 	return w.allowed, news
 }
 
@@ -106,7 +106,7 @@ func (l *Ledger) unlink(app types.NamespacedName, work types.UID) {
 func (l *Ledger) Groups() map[Group]bool {
 	groups := map[Group]bool{}
 	for _, w := range l.pending {
-		groups[w.group] = true
+		groups[w.Group] = true
 	}
 	for g, record := range l.records {
 		if record.Held != nil {
@@ -145,7 +145,7 @@ func (l *Ledger) Held(app types.NamespacedName) (why HeldBack, ok bool) {
 		if w.allowed || !w.due || !w.seen || ok && first < uid {
 			continue
 		}
-		if h, held := l.held(w.lane); held {
+		if h, held := l.held(w.Lane); held {
 			why, ok, first = h, true, uid
 		}
 	}
@@ -153,19 +153,19 @@ func (l *Ledger) Held(app types.NamespacedName) (why HeldBack, ok bool) {
 }
 
 // held returns why what is noted in a lane is held.
-func (l *Ledger) held(of lane) (why HeldBack, ok bool) {
+func (l *Ledger) held(of Lane) (why HeldBack, ok bool) {
 	d := l.decided[of]
 	if d.Word == Hold || d.Word == Undo {
-		return HeldBack{Group: of.group, Decision: d}, true
+		return HeldBack{Group: of.Group, Decision: d}, true
 	}
-	record := l.records[of.group].Held
+	record := l.records[of.Group].Held
 	switch {
 	case record == nil || !record.Hub && d.Word == Approve:
 		return HeldBack{}, false
 	case record.Hub:
 		return HeldBack{Holding: *record}, true
 	}
-	return HeldBack{Group: of.group, Holding: *record}, true
+	return HeldBack{Group: of.Group, Holding: *record}, true
 }
 
 // HeldIn is how many works of a group are held, and why.
@@ -180,15 +180,15 @@ func (l *Ledger) Holds() []HeldIn {
 	counts := map[HeldIn]int{}
 	for g, record := range l.records {
 		if record.Held != nil {
-			why, _ := l.held(lane{group: g})
+			why, _ := l.held(Lane{Group: g})
 			if why.Decision.Word == None {
 				counts[HeldIn{Group: g, HeldBack: why}] = 0
 			}
 		}
 	}
 	for _, w := range l.pending {
-		if why, held := l.held(w.lane); held && w.due && !w.allowed {
-			counts[HeldIn{Group: w.group, HeldBack: why}]++
+		if why, held := l.held(w.Lane); held && w.due && !w.allowed {
+			counts[HeldIn{Group: w.Group, HeldBack: why}]++
 		}
 	}
 	holds := make([]HeldIn, 0, len(counts))

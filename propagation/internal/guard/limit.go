@@ -9,23 +9,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-type (
-	// Percent is that of package limit.
-	Percent = limit.Percent
-	// Limit is that of package limit.
-	Limit = limit.Limit
-)
-
 // Settings say when withdrawals are held.
 type Settings struct {
 	// Group is the limit of each group, Hub that of all together.
-	Group, Hub Limit
+	Group, Hub limit.Limit
 	// Window is the time within which withdrawals add up.
 	Window time.Duration
 }
-
-// Off reports whether nothing is limited.
-func (s Settings) Off() bool { return s.Group.Off() && s.Hub.Off() }
 
 // How long what is to be withdrawn is gathered before it is judged. The ApplicationSet
 // controller deletes some twenty Applications a second, so that a fixed wait would let

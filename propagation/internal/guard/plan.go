@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
 // Hub is what a plan needs to know of the hub.
@@ -14,25 +16,14 @@ type Hub struct {
 	// Deliveries are how many there are of a group, and of all under the zero Group:
 	// ManifestWorks that are not being deleted.
 	Deliveries func(Group) int
-	// Decisions are what operators have decided about groups, and under the zero Group
-	// about the whole hub. A group that is not among them waits.
-	Decisions map[Group]Decision
-	// Revocations are the same without what ApplicationSets say.
-	Revocations map[Group]Decision
-}
-
-func (h Hub) decision(of lane) (d Decision, known bool) {
-	if of.revocation {
-		d, known = h.Revocations[of.group]
-	} else {
-		d, known = h.Decisions[of.group]
-	}
-	return d, known
+	// Decisions are what operators have decided, and in the zero Lane about the whole hub. A
+	// lane that is not among them waits.
+	Decisions map[Lane]Decision
 }
 
 // unlimited reports whether the limit of the hub is lifted, which a word on propagation's
 // own Namespace does and no other.
-func (h Hub) unlimited() bool { return h.Decisions[Group{}].Word == Approve }
+func (h Hub) unlimited() bool { return h.Decisions[Lane{}].Word == Approve }
 
 // Plan is what is to become of all that is to be withdrawn.
 type Plan struct {
@@ -43,7 +34,7 @@ type Plan struct {
 	After time.Duration
 
 	allow   []types.UID
-	decided map[lane]Decision
+	decided map[Lane]Decision
 }
 
 // tally is what there is of a group.
@@ -89,21 +80,21 @@ const (
 
 // Plan decides on all that is to be withdrawn. It changes nothing: see [Ledger.Record].
 func (l *Ledger) Plan(hub Hub, now time.Time) Plan {
-	p := Plan{Records: l.records.current(l.settings.Window, now), decided: map[lane]Decision{}}
+	p := Plan{Records: l.records.current(l.settings.Window, now), decided: map[Lane]Decision{}}
 	groups := map[Group]*tallies{}
 	for g := range l.Groups() {
-		if _, known := hub.Decisions[g]; known {
+		if _, known := hub.Decisions[Lane{Group: g}]; known {
 			groups[g] = &tallies{}
 		}
 	}
 	everything := tally{}
 	for _, w := range l.pending {
-		d, known := hub.decision(w.lane)
-		t := groups[w.group]
+		d, known := hub.Decisions[w.Lane]
+		t := groups[w.Group]
 		if !known || t == nil {
 			continue // noted since the decisions were read
 		}
-		p.decided[w.lane] = d
+		p.decided[w.Lane] = d
 		if !d.Until.IsZero() {
 			p.After = sooner(p.After, max(d.Until.Sub(now), time.Millisecond))
 		}
@@ -187,8 +178,8 @@ func (l *Ledger) ofHub(p *Plan, groups map[Group]*tallies, verdicts map[Group]ve
 }
 
 // evaluate decides whether a limit is kept; a hold says why it is not.
-func (l *Ledger) evaluate(p *Plan, limit Limit, t tally, deliveries int, record Record, now time.Time) (verdict, *Holding) {
-	if limit.Off() {
+func (l *Ledger) evaluate(p *Plan, of limit.Limit, t tally, deliveries int, record Record, now time.Time) (verdict, *Holding) {
+	if of.Off() {
 		return allowed, nil
 	}
 	if t.due == 0 {
@@ -197,7 +188,7 @@ func (l *Ledger) evaluate(p *Plan, limit Limit, t tally, deliveries int, record 
 	withdrawn := record.withdrawn(l.settings.Window, now)
 	deliveries += withdrawn - t.allowed
 	settled := t.last.Add(settle)
-	if withdrawn+t.pending <= limit.Least {
+	if withdrawn+t.pending <= of.Least {
 		settled = t.first.Add(gather)
 	} else if latest := t.first.Add(longest); latest.Before(settled) {
 		settled = latest
@@ -206,7 +197,7 @@ func (l *Ledger) evaluate(p *Plan, limit Limit, t tally, deliveries int, record 
 		p.After = sooner(p.After, left)
 		return waiting, nil
 	}
-	if most := limit.Of(deliveries); withdrawn+t.pending > most {
+	if most := of.Of(deliveries); withdrawn+t.pending > most {
 		return denied, &Holding{Since: now.UTC().Round(0), Pending: withdrawn + t.pending, Deliveries: deliveries, Limit: most}
 	}
 	return allowed, nil
@@ -216,16 +207,16 @@ func (l *Ledger) evaluate(p *Plan, limit Limit, t tally, deliveries int, record 
 func (l *Ledger) allow(p *Plan, verdicts map[Group]verdict, hub Hub, now time.Time) {
 	counted := map[Group]int{}
 	for uid, w := range l.pending {
-		d, known := p.decided[w.lane]
+		d, known := p.decided[w.Lane]
 		if !known || w.allowed || !w.due {
 			continue
 		}
-		free := hub.unlimited() || verdicts[Group{}] == allowed && !p.Records[w.group].heldByHub()
+		free := hub.unlimited() || verdicts[Group{}] == allowed && !p.Records[w.Group].heldByHub()
 		switch {
 		case d.Word == Approve && free:
-		case d.Word == None && free && verdicts[w.group] == allowed:
+		case d.Word == None && free && verdicts[w.Group] == allowed:
 			if !l.settings.Group.Off() {
-				counted[w.group]++
+				counted[w.Group]++
 			}
 		default:
 			continue
@@ -245,9 +236,9 @@ func (r Record) heldByHub() bool { return r.Held != nil && r.Held.Hub }
 // Apply carries a plan out and returns the Applications that have to be reconciled: what
 // holds them has changed, or they may go on.
 func (l *Ledger) Apply(p Plan) []types.NamespacedName {
-	before := map[lane]HeldBack{}
+	before := map[Lane]HeldBack{}
 	for _, w := range l.pending {
-		before[w.lane], _ = l.held(w.lane)
+		before[w.Lane], _ = l.held(w.Lane)
 	}
 	concerned := map[types.NamespacedName]bool{}
 	for _, uid := range p.allow {
@@ -258,10 +249,10 @@ func (l *Ledger) Apply(p Plan) []types.NamespacedName {
 	}
 	l.records, l.decided = p.Records, p.decided
 	for _, w := range l.pending {
-		if d := p.decided[w.lane].Word; d == Hold || d == Undo {
+		if d := p.decided[w.Lane].Word; d == Hold || d == Undo {
 			w.allowed = false
 		}
-		if after, _ := l.held(w.lane); w.due && after != before[w.lane] {
+		if after, _ := l.held(w.Lane); w.due && after != before[w.Lane] {
 			concerned[w.app] = true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
 var (
@@ -159,7 +161,7 @@ func TestWholeHubIsHeld(t *testing.T) {
 	}
 	w.pass(time.Minute)
 	w.want("twenty groups of eight lose all", 0, true, groups[3])
-	if why, _ := w.ledger.held(lane{group: groups[3]}); why.Group != (Group{}) || why.Pending != 160 {
+	if why, _ := w.ledger.held(Lane{Group: groups[3]}); why.Group != (Group{}) || why.Pending != 160 {
 		t.Errorf("it is held by %+v", why)
 	}
 	w.decide(groups[3], Approve, time.Hour)
@@ -204,7 +206,7 @@ func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
 	w.doom(other, 2, true)
 	w.pass(time.Minute)
 	w.want("a hundred of another group are held", 2, false, other)
-	if why, _ := w.ledger.held(lane{group: set}); why.Group != set {
+	if why, _ := w.ledger.held(Lane{Group: set}); why.Group != set {
 		t.Errorf("the hundred are held by %+v", why)
 	}
 	groups := small(w)
@@ -225,7 +227,7 @@ func TestHeldGroupsDoNotCountForTheHub(t *testing.T) {
 
 // A group that was noted after the decisions were read is not judged without any.
 func TestGroupWithoutDecisionWaits(t *testing.T) {
-	w := newWorld(t, Settings{Group: Limit{Percent: 100}, Hub: Limit{Percent: 100}, Window: time.Minute})
+	w := newWorld(t, Settings{Group: limit.Limit{Percent: 100}, Hub: limit.Limit{Percent: 100}, Window: time.Minute})
 	w.add(set, 1)
 	hub := w.hub()
 	w.doom(set, 1, true)
@@ -238,7 +240,7 @@ func TestGroupWithoutDecisionWaits(t *testing.T) {
 }
 
 func TestNoLimitDoesNotWait(t *testing.T) {
-	w := newWorld(t, Settings{Group: Limit{Percent: 100, Least: 0}, Hub: Limit{Percent: 100, Least: 0}, Window: time.Minute})
+	w := newWorld(t, Settings{Group: limit.Limit{Percent: 100, Least: 0}, Hub: limit.Limit{Percent: 100, Least: 0}, Window: time.Minute})
 	w.add(set, 100)
 	w.doom(set, 100, true)
 	w.plan()
@@ -249,7 +251,7 @@ func TestNoLimitDoesNotWait(t *testing.T) {
 }
 
 func TestNothingLeastAsksEachTime(t *testing.T) {
-	w := newWorld(t, Settings{Group: Limit{Percent: 0, Least: 0}, Hub: Limit{Percent: 100, Least: 0}, Window: time.Minute})
+	w := newWorld(t, Settings{Group: limit.Limit{Percent: 0, Least: 0}, Hub: limit.Limit{Percent: 100, Least: 0}, Window: time.Minute})
 	w.add(set, 100)
 	w.doom(set, 1, true)
 	w.pass(time.Hour)

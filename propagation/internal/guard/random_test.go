@@ -66,7 +66,7 @@ func TestNoWindowLosesMore(t *testing.T) {
 			w.decide(Group{}, []Word{Approve, Hold, Undo}[r.IntN(3)], time.Duration(r.IntN(100))*time.Second)
 		case k < 63:
 			w.revoke(g, 1+r.IntN(3))
-		case k < 68: // somebody mends it
+		case k < 68: // it is mended
 			for _, g := range groups {
 				w.spare(g, 1000)
 			}
@@ -87,7 +87,7 @@ func TestNoWindowLosesMore(t *testing.T) {
 	}
 	w.pass(time.Minute)
 	for _, g := range groups {
-		if why, held := w.ledger.held(lane{group: g}); held {
+		if why, held := w.ledger.held(Lane{Group: g}); held {
 			t.Errorf("nothing is to be withdrawn, and %s is held: %+v", g, why)
 		}
 	}

@@ -19,16 +19,16 @@ func TestHoldSaysTheSame(t *testing.T) {
 	w.add(set, 100)
 	w.doom(set, 40, true)
 	w.pass(time.Minute)
-	before, _ := w.ledger.held(lane{group: set})
+	before, _ := w.ledger.held(Lane{Group: set})
 	w.doom(set, 20, true)
 	p := w.ledger.Plan(w.hub(), w.now)
 	concerned := w.ledger.Apply(p)
-	after, held := w.ledger.held(lane{group: set})
+	after, held := w.ledger.held(Lane{Group: set})
 	if !held || p.Changed || len(concerned) > 0 || after != before {
 		t.Errorf("held %t, to be stored %t, %d concerned, %+v became %+v", held, p.Changed, len(concerned), before, after)
 	}
 	w.restart()
-	again, _ := w.ledger.held(lane{group: set})
+	again, _ := w.ledger.held(Lane{Group: set})
 	if diff := cmp.Diff(before, again); diff != "" {
 		t.Errorf("a restart says something else: %s", diff)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
 // world plays a hub: deliveries that are there, and what is to go of them.
@@ -36,7 +38,7 @@ type departure struct {
 	approved, unlimited bool
 }
 
-var defaults = Settings{Group: Limit{Percent: 25, Least: 10}, Hub: Limit{Percent: 10, Least: 50}, Window: 10 * time.Minute}
+var defaults = Settings{Group: limit.Limit{Percent: 25, Least: 10}, Hub: limit.Limit{Percent: 10, Least: 50}, Window: 10 * time.Minute}
 
 func newWorld(t *testing.T, settings Settings) *world {
 	return &world{t: t, ledger: NewLedger(settings, nil), now: start, live: map[types.UID]Group{}, counts: map[Group]int{}, doomed: map[types.UID]bool{}, words: map[Group]Decision{}, revoked: map[types.UID]bool{}}
@@ -81,7 +83,7 @@ func (w *world) look(uid types.UID) {
 			w.t.Fatalf("%s is doomed and gone", uid)
 		}
 		if allowed, _ := w.ledger.Note(app, uid, group, due, w.revoked[uid], w.now); allowed {
-			w.gone = append(w.gone, departure{group: group, at: w.now, approved: w.hub().Decisions[group].Word == Approve, unlimited: w.words[Group{}].Word == Approve})
+			w.gone = append(w.gone, departure{group: group, at: w.now, approved: w.hub().Decisions[Lane{Group: group}].Word == Approve, unlimited: w.words[Group{}].Word == Approve})
 			delete(w.live, uid)
 			w.counts[group]--
 			w.counts[Group{}]--
@@ -99,10 +101,10 @@ func (w *world) deliveries(g Group) int { return w.counts[g] }
 // hub is what is known of it: of each group its own word and that of the whole hub, for
 // revocations the latter only.
 func (w *world) hub() Hub {
-	h := Hub{Deliveries: w.deliveries, Decisions: map[Group]Decision{{}: w.words[Group{}]}, Revocations: map[Group]Decision{}}
+	h := Hub{Deliveries: w.deliveries, Decisions: map[Lane]Decision{{}: w.words[Group{}]}}
 	for g := range w.ledger.Groups() {
-		h.Decisions[g] = Strongest(w.words[g], w.words[Group{}])
-		h.Revocations[g] = w.words[Group{}]
+		h.Decisions[Lane{Group: g}] = Strongest(w.words[g], w.words[Group{}])
+		h.Decisions[Lane{Group: g, Revocation: true}] = w.words[Group{}]
 	}
 	return h
 }
@@ -156,7 +158,7 @@ func (w *world) want(reason string, gone int, held bool, g Group) {
 	if len(w.gone) != gone {
 		w.t.Errorf("%s: %d are gone, want %d", reason, len(w.gone), gone)
 	}
-	if _, is := w.ledger.held(lane{group: g}); is != held {
+	if _, is := w.ledger.held(Lane{Group: g}); is != held {
 		w.t.Errorf("%s: held is %t", reason, is)
 	}
 }

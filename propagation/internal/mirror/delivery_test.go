@@ -24,6 +24,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -48,10 +49,10 @@ func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client
 	if err != nil {
 		t.Fatal(err)
 	}
-	unlimited := guard.Limit{Percent: 100}
+	unlimited := limit.Limit{Percent: 100}
 	err = errors.Join(
 		deliver.Setup(t.Context(), mgr, index, deliver.Options{
-			ArgoCDNamespace: "argocd", Binding: deliver.BindingNone, Concurrency: 2, SizeLimit: 4 << 10, SweepInterval: time.Hour,
+			ArgoCDNamespace: "argocd", Binding: deliver.BindingNone, Concurrency: 2, SizeLimit: 4 << 10,
 			Withdrawals: guard.Settings{Group: unlimited, Hub: unlimited, Window: time.Minute},
 		}),
 		Setup(t.Context(), mgr, index, options))

@@ -92,7 +92,7 @@ func TestOthersStatusStays(t *testing.T) {
 		t.Errorf("status lost something: %+v", all)
 	}
 
-	// Somebody overwrites what is ours: it is mended.
+	// Another client overwrites what is ours: it is mended.
 	testkit.Edit(t, hub.client, app, func(a *argocd.Application) {
 		a.Status = []byte(`{"health":{"status":"Healthy"},"sync":{"status":"Unknown"}}`)
 	})

@@ -72,7 +72,7 @@ func TestPatchesAreConditional(t *testing.T) {
 	}
 }
 
-// A cache that is behind costs nobody what they wrote meanwhile.
+// A cache that is behind costs nothing that was written meanwhile.
 func TestStaleCacheLosesNothing(t *testing.T) {
 	const others = `{"type":"PullDeliveryWarning","message":"of another controller","lastTransitionTime":"2026-11-20T08:00:00Z"}`
 	cases := map[string]struct {

@@ -176,7 +176,7 @@ func target(app *argocd.Application) (cluster string, pulled bool) {
 
 // ownsStatusWhenUndelivered reports whether the status of an Application without a work is
 // the mirror's: it then is Unknown rather than what it was elsewhere. Where the hub's own
-// Argo CD was not told to skip the Application, the status is Argo CD's; and one that is
+// Argo CD does not skip the Application, the status is Argo CD's; and one that is
 // being deleted keeps its last status.
 func ownsStatusWhenUndelivered(app *argocd.Application) bool {
 	return argocd.SkipsReconcile(app.Annotations) && app.DeletionTimestamp.IsZero()
@@ -193,10 +193,7 @@ func (r *Reconciler) work(app *argocd.Application) (*manifestcache.Work, error) 
 	works = slices.DeleteFunc(slices.Clone(works), func(w *manifestcache.Work) bool {
 		return w.DeletionTimestamp != nil && app.DeletionTimestamp.IsZero()
 	})
-	if i := payload.CurrentWork(app, works, (*manifestcache.Work).Delivers); i >= 0 {
-		return works[i], nil
-	}
-	return nil, nil
+	return payload.CurrentWork(app, works), nil
 }
 
 func (r *Reconciler) cluster(ctx context.Context, name string) (status.Cluster, error) {

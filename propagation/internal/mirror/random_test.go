@@ -30,7 +30,7 @@ type random struct {
 	*fleet
 	r        *rand.Rand
 	clusters []*clusterv1.ManagedCluster
-	away     map[string]bool // clusters that cannot be heard
+	away     map[string]bool // clusters that are not available
 	apps     map[string]*pulled
 	next     int
 	stop     func()
@@ -49,7 +49,7 @@ func (f *random) model() map[string]string {
 	want := map[string]string{}
 	for name, p := range f.apps {
 		if p.target == "" {
-			continue // it keeps what it said, and somebody else may write it
+			continue // it keeps what it said, and another client may write it
 		}
 		const unknown = "Unknown/Unknown@"
 		said, reported := p.words[p.target]
@@ -248,7 +248,7 @@ func (f *random) retarget() {
 	})
 }
 
-// meddle lets somebody write what is not theirs to write.
+// meddle writes what only the mirror is to write.
 func (f *random) meddle() {
 	if p := f.pick(anyOf); p != nil {
 		lies := []string{`{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"lie"}}`, `{}`, `{"conditions":[{"type":"ClusterUnreachableWarning","message":"lie"}]}`}

@@ -37,7 +37,7 @@ func without(pairs []string, names ...string) []string {
 }
 
 // Argo CD clears the operation for some 70 ms when the next one starts, and
-// empties the revision when it cannot compare. Nobody on the hub sees it.
+// empties the revision when it cannot compare. The hub never shows it.
 func TestSetWork_fillsTransientGaps(t *testing.T) {
 	f := newFleet(t)
 	writes, _ := start(t, Options{}, nil)
@@ -138,7 +138,7 @@ func TestTerminatingStands(t *testing.T) {
 }
 
 // A new Application is written to once, with what its cluster says first: not
-// before with what nobody knows. One that says something wrong does not wait.
+// before with what is not known. One that says something wrong does not wait.
 func TestFirstWordIsTheClusters(t *testing.T) {
 	f := newFleet(t)
 	// A wait that no test run can reach: only the answer of the agent ends it.

@@ -25,7 +25,7 @@ import (
 
 func errNot(s *hubStatus) error { return fmt.Errorf("status is %s, %q", s.short(), s.Health.Message) }
 
-// A cluster that cannot be heard turns no light green, and everything comes back
+// A cluster that is not available turns no light green, and everything comes back
 // by itself.
 func TestClusterAway(t *testing.T) {
 	f := newFleet(t)

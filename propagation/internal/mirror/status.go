@@ -167,7 +167,7 @@ func operationState(before written, observed *status.Observation) any {
 		}
 		state["phase"] = operation.Phase
 	case before.OperationState.Phase == argocd.OperationTerminating && operation.Phase == argocd.OperationRunning:
-		// A user of the hub asked to terminate it; the managed cluster has not heard yet.
+		// A user of the hub terminates it; the managed cluster has not got that yet.
 		state["phase"] = argocd.OperationTerminating
 	default:
 		state["phase"] = operation.Phase

@@ -182,7 +182,7 @@ func (f *fleet) work(app *argocd.Application, cluster string) *workv1.ManifestWo
 	return w
 }
 
-// spec makes a work ask for something that tells versions apart.
+// spec makes a work ask for something that differs between versions.
 func spec(w *workv1.ManifestWork, version string) {
 	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{
 		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"x"},"data":{"version":"` + version + `"}}`),

@@ -23,7 +23,7 @@ func del(t *testing.T, o client.Object) {
 }
 
 // While an Application moves it has two works; only the one on its target speaks,
-// and the operation that ran on the old cluster is not told of the new one.
+// and the operation that ran on the old cluster is not that of the new one.
 func TestRetarget(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)
@@ -66,7 +66,7 @@ func TestMadeAgain(t *testing.T) {
 	testkit.Edit(t, hub.client, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 }
 
-// While a deleted Application waits for its work to go, it is still told the truth.
+// While a deleted Application waits for its work to go, its status is still true.
 func TestDeleting(t *testing.T) {
 	f := newFleet(t)
 	start(t, Options{}, nil)

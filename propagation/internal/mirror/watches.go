@@ -60,7 +60,7 @@ func workHandler(r *Reconciler) handler.EventHandler {
 			}
 			before, was := manifestcache.ApplicationOf(e.ObjectOld)
 			after, is := manifestcache.ApplicationOf(e.ObjectNew)
-			if was && before != after { // annotations tie them: both ends hear of a change
+			if was && before != after { // annotations tie them: a change concerns both ends
 				wake(e.ObjectOld, q)
 			}
 			if is && e.ObjectOld.GetGeneration() == e.ObjectNew.GetGeneration() {

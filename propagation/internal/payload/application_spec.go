@@ -37,7 +37,7 @@ func Undelivered(app *argocd.Application, work *manifestcache.Work) bool {
 
 // KeepApplicationSpec makes want, whose Application is that of current, say so: only what
 // is beside it changes.
-func KeepApplicationSpec(current *manifestcache.Cached, want *workv1.ManifestWork) {
+func KeepApplicationSpec(current *manifestcache.Work, want *workv1.ManifestWork) {
 	delete(want.Annotations, contract.ApplicationSpecAnnotation)
 	if hash := current.Stored.ApplicationSpec; hash != "" {
 		want.Annotations[contract.ApplicationSpecAnnotation] = hash

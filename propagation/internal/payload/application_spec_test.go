@@ -18,7 +18,7 @@ import (
 )
 
 // cached is a work as the cache keeps it.
-func cached(work *workv1.ManifestWork) *manifestcache.Cached {
+func cached(work *workv1.ManifestWork) *manifestcache.Work {
 	stored := StoredOf(work)
 	kept, _ := manifestcache.Compact(work.DeepCopy(), &stored)
 	return kept
@@ -97,15 +97,15 @@ func TestPatch_writesTheApplicationsHashWithTheSpecOnly(t *testing.T) {
 		if is != "" {
 			stored.Annotations[contract.ApplicationSpecAnnotation] = is
 		}
-		if patch, err := Patch(cached(stored), want, false); patch != nil || err != nil {
+		if patch, err := Patch(cached(stored), want, false, ""); patch != nil || err != nil {
 			t.Errorf("%s: a write without the spec: %s, %v", name, patch, err)
 		}
-		if patch, err := Patch(cached(stored), want, true); err != nil || !strings.Contains(string(patch), `application-spec-hash","value":"`+hash) {
+		if patch, err := Patch(cached(stored), want, true, ""); err != nil || !strings.Contains(string(patch), `application-spec-hash","value":"`+hash) {
 			t.Errorf("%s: not written with the spec: %s, %v", name, patch, err)
 		}
 		kept := want.DeepCopy()
 		KeepApplicationSpec(cached(stored), kept)
-		if patch, err := Patch(cached(stored), kept, true); err != nil || strings.Contains(string(patch), "application-spec-hash") {
+		if patch, err := Patch(cached(stored), kept, true, ""); err != nil || strings.Contains(string(patch), "application-spec-hash") {
 			t.Errorf("%s: written with a spec whose Application stays: %s, %v", name, patch, err)
 		}
 	}

@@ -27,7 +27,7 @@ func StoredOf(work *workv1.ManifestWork) manifestcache.Stored {
 	stored.Hash, _ = SpecHash(spec)
 	stored.Hash = writtenAs(work, stored.Hash)
 	if work.Annotations[contract.RequestAnnotation] != "" {
-		stored.BaseHash, _ = BaseHash(spec)
+		stored.BaseHash, _ = baseHash(spec)
 	}
 	if len(spec.Workload.Manifests) > 0 {
 		app := DeliveredBy(spec)
@@ -37,24 +37,25 @@ func StoredOf(work *workv1.ManifestWork) manifestcache.Stored {
 }
 
 // CachedBase returns the hash of a cached work's spec without its request.
-func CachedBase(work *manifestcache.Cached) string {
+func CachedBase(work *manifestcache.Work) string {
 	return cmp.Or(work.Stored.BaseHash, work.Stored.Hash)
 }
 
-// KeepRefresh makes want, which asks for nothing, leave a refresh that has been in the
-// work when nothing else differs: taking it out would be a write for nothing. It returns
-// the hashes to go on with.
-func KeepRefresh(current *manifestcache.Cached, want *workv1.ManifestWork, h Hashes) Hashes {
+// Compare returns the hashes of a wanted work with the request r. A want that asks for nothing
+// leaves a refresh that has been in the work when nothing else differs: taking it out would be
+// a write for nothing.
+func Compare(current *manifestcache.Work, want *workv1.ManifestWork, r request.Request) (Hashes, error) {
+	h, err := HashesOf(&want.Spec, r)
 	sent := current.Extra.Request
-	if want.Annotations[contract.RequestAnnotation] != "" || !request.IsRefresh(sent) || CachedBase(current) != h.Base || Polls(current) {
-		return h
+	if err != nil || want.Annotations[contract.RequestAnnotation] != "" || !request.IsRefresh(sent) || CachedBase(current) != h.Base || Polls(current) {
+		return h, err
 	}
 	want.Annotations[contract.RequestAnnotation] = sent
-	return Hashes{Spec: current.Stored.Hash, Base: h.Base}
+	return Hashes{Spec: current.Stored.Hash, Base: h.Base}, nil
 }
 
 // Polls reports whether a stored work polls although the CRD knows to watch.
-func Polls(work *manifestcache.Cached) bool { return work.Stored.Polls }
+func Polls(work *manifestcache.Work) bool { return work.Stored.Polls }
 
 // scrapeType returns the scrape type of the Application, the last manifest.
 func scrapeType(spec *workv1.ManifestWorkSpec) workv1.FeedbackScrapeType {
@@ -64,10 +65,10 @@ func scrapeType(spec *workv1.ManifestWorkSpec) workv1.FeedbackScrapeType {
 	return spec.ManifestConfigs[len(spec.ManifestConfigs)-1].FeedbackScrapeType
 }
 
-// MarkGeneration keeps, on the wanted work, the generation at which more than a
+// keepGeneration keeps, on the wanted work, the generation at which more than a
 // request last changed, so that a request coming and going does not make yesterday's
 // feedback look outdated. A change of more drops the mark: then it is the work's own.
-func MarkGeneration(current *manifestcache.Cached, want *workv1.ManifestWork, withSpec bool, base string) {
+func keepGeneration(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool, base string) {
 	mark := current.Annotations[contract.ChangeGenerationAnnotation]
 	switch {
 	case withSpec && CachedBase(current) != base:
@@ -77,13 +78,6 @@ func MarkGeneration(current *manifestcache.Cached, want *workv1.ManifestWork, wi
 	}
 	if mark != "" {
 		want.Annotations[contract.ChangeGenerationAnnotation] = mark
-	}
-}
-
-// KeepStoredSpec keeps, on the wanted work, what was noted of a spec that is not written.
-func KeepStoredSpec(current *manifestcache.Cached, want *workv1.ManifestWork, withSpec bool) {
-	if mark, there := current.Annotations[contract.StoredSpecAnnotation]; there && !withSpec {
-		want.Annotations[contract.StoredSpecAnnotation] = mark
 	}
 }
 
@@ -100,7 +94,7 @@ func writtenAs(work *workv1.ManifestWork, stored string) string {
 // StoredSpecPatch returns the JSON patch that notes, on a work as it is now, that the API
 // server stores a spec with the hash written as what current has, be it that its CRD does not
 // know a field: so that it is not written again to find out, not even after a restart.
-func StoredSpecPatch(current *manifestcache.Cached, now *metav1.PartialObjectMetadata, written string) (json.RawMessage, error) {
+func StoredSpecPatch(current *manifestcache.Work, now *metav1.PartialObjectMetadata, written string) (json.RawMessage, error) {
 	stored := current.Stored.Hash
 	if is, noted := strings.CutPrefix(current.Annotations[contract.StoredSpecAnnotation], stored+"/"); noted {
 		stored = is

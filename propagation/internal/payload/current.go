@@ -6,11 +6,9 @@ package payload
 import (
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // WorkNames returns the names that an Application's new work may have, in the order
@@ -27,50 +25,45 @@ func WorkNames(app *argocd.Application) []string {
 
 // IsOwnWork reports whether a work is proven to be the Application's: its name was
 // made from the Application's UID, or it carries that UID in full.
-func IsOwnWork(app *argocd.Application, work metav1.Object) bool {
-	return slices.Contains(WorkNames(app), work.GetName()) ||
-		app.UID != "" && work.GetAnnotations()[contract.HubUIDAnnotation] == string(app.UID)
+func IsOwnWork(app *argocd.Application, work *manifestcache.Work) bool {
+	return slices.Contains(WorkNames(app), work.Name) ||
+		app.UID != "" && work.Annotations[contract.HubUIDAnnotation] == string(app.UID)
 }
 
 // Delivers reports whether a work lies on the Application's target and delivers just
-// what the Application is to be there. delivered is what the work delivers, ok is
-// false when that is no Application of the name that the work's annotations give.
-func Delivers(app *argocd.Application, work metav1.Object, delivered types.NamespacedName, ok bool) bool {
-	return ok && work.GetNamespace() == app.Annotations[contract.ClusterAnnotation] && delivered == DeliveredName(app)
+// what the Application is to be there.
+func Delivers(app *argocd.Application, work *manifestcache.Work) bool {
+	there, ok := work.Delivers()
+	return ok && work.Namespace == app.Annotations[contract.ClusterAnnotation] && there == DeliveredName(app)
 }
 
 // IsCurrent reports whether a work stands for the Application on its target: it delivers
 // just what the Application is to be there, or it is the Application's own and delivers
 // no Application any more, which is repaired. A work delivers one identity (cluster,
 // namespace, name) for life: an own work of another identity is a former one.
-func IsCurrent(app *argocd.Application, work metav1.Object, delivered types.NamespacedName, ok bool) bool {
-	if !ok {
-		return work.GetNamespace() == app.Annotations[contract.ClusterAnnotation] && IsOwnWork(app, work)
+func IsCurrent(app *argocd.Application, work *manifestcache.Work) bool {
+	if _, ok := work.Delivers(); !ok {
+		return work.Namespace == app.Annotations[contract.ClusterAnnotation] && IsOwnWork(app, work)
 	}
-	return Delivers(app, work, delivered, ok)
+	return Delivers(app, work)
 }
 
-// CurrentWork returns the place, in works that name the Application, of the one that
-// stands for it on its target: the youngest of those that [IsCurrent] accepts; of the same
-// second the one whose name sorts last. -1 when there is none. A work that is being
-// deleted is for the caller to leave out.
-func CurrentWork[W metav1.Object](app *argocd.Application, works []W, delivered func(W) (types.NamespacedName, bool)) int {
-	current := -1
-	for i, work := range works {
-		if there, ok := delivered(work); !IsCurrent(app, work, there, ok) {
-			continue
-		}
-		if current < 0 || younger(work, works[current]) {
-			current = i
+// CurrentWork returns, of works that name the Application, the one that stands for it on its
+// target: the youngest of those that [IsCurrent] accepts; of the same second the one whose
+// name sorts last. nil when there is none. A work that is being deleted is for the caller to
+// leave out.
+func CurrentWork(app *argocd.Application, works []*manifestcache.Work) (current *manifestcache.Work) {
+	for _, work := range works {
+		if IsCurrent(app, work) && (current == nil || younger(work, current)) {
+			current = work
 		}
 	}
 	return current
 }
 
-func younger(a, b metav1.Object) bool {
-	created, before := a.GetCreationTimestamp(), b.GetCreationTimestamp()
-	if created.Equal(&before) {
-		return a.GetName() > b.GetName()
+func younger(a, b *manifestcache.Work) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.Name > b.Name
 	}
-	return before.Before(&created)
+	return b.CreationTimestamp.Before(&a.CreationTimestamp)
 }

@@ -4,15 +4,16 @@
 package payload
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // Delivery took the youngest of the Application's works for the current one, the
@@ -84,21 +85,21 @@ func TestCurrentWork(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var works []*workv1.ManifestWork
-			delivered := map[*workv1.ManifestWork]types.NamespacedName{}
+			var works []*manifestcache.Work
 			for _, g := range c.works {
-				w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+				w := &manifestcache.Work{ObjectMeta: metav1.ObjectMeta{
 					Namespace: "cluster1", Name: g.name, CreationTimestamp: metav1.NewTime(start.Add(time.Duration(-g.age) * time.Second)),
 					Annotations: map[string]string{contract.HubUIDAnnotation: g.uid},
-				}}
+				}, HubNamespace: app.Namespace, HubName: app.Name, Stored: &manifestcache.Stored{Delivers: &g.delivers}}
 				if g.cluster != "" {
 					w.Namespace = g.cluster
 				}
-				works, delivered[w] = append(works, w), g.delivers
+				works = append(works, w)
 			}
-			got := CurrentWork(app, works, func(w *workv1.ManifestWork) (types.NamespacedName, bool) {
-				return delivered[w], delivered[w] != types.NamespacedName{}
-			})
+			got := -1
+			if current := CurrentWork(app, works); current != nil {
+				got = slices.Index(works, current)
+			}
 			if got != c.want {
 				t.Errorf("%s: got %d, want %d", c.reason, got, c.want)
 			}

@@ -58,7 +58,7 @@ type (
 	}
 )
 
-// deliveredID tells the manifests of a work apart.
+// deliveredID identifies a manifest within a work.
 type deliveredID struct {
 	Kind, Namespace, Name string
 }

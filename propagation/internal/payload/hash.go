@@ -29,12 +29,12 @@ func HashesOf(spec *workv1.ManifestWorkSpec, r request.Request) (Hashes, error) 
 	if err != nil || r.ID == "" {
 		return Hashes{hash, hash}, err
 	}
-	base, err := BaseHash(spec)
+	base, err := baseHash(spec)
 	return Hashes{hash, base}, err
 }
 
-// BaseHash is the [SpecHash] of a spec without its request.
-func BaseHash(spec *workv1.ManifestWorkSpec) (string, error) {
+// baseHash is the [SpecHash] of a spec without its request.
+func baseHash(spec *workv1.ManifestWorkSpec) (string, error) {
 	stripped, err := withoutRequest(spec)
 	if err != nil {
 		return "", err

@@ -17,9 +17,9 @@ type Inputs struct {
 	Project *argocd.AppProject
 	// ProjectNamespace is where the project goes on the managed cluster.
 	ProjectNamespace string
-	// CreateNamespace tells whether the Application's namespace travels too.
+	// CreateNamespace: the Application's namespace travels too.
 	CreateNamespace bool
-	// Orphan tells that what is delivered stays when the work is deleted.
+	// Orphan: what is delivered stays when the work is deleted.
 	Orphan bool
 	// HasAgent: an agent of argocd-agent on the managed cluster is to leave the copy alone.
 	HasAgent bool

@@ -73,7 +73,7 @@ func subscribe(delivered, onHub map[string]string) {
 	}
 }
 
-// errNoSpec tells that an Application has nothing to deliver.
+// errNoSpec is the error of an Application that has nothing to deliver.
 var errNoSpec = errors.New("the Application has no spec")
 
 // applicationManifest returns the Application as the managed cluster gets it: the

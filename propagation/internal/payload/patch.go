@@ -18,15 +18,20 @@ var (
 	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation, contract.RolloutAnnotation}
 )
 
-// Patch returns the JSON patch that makes current the wanted work, nil when it
-// is. The hash of the Application's spec goes with the spec: a work is not written only to
+// Patch returns the JSON patch that makes current the wanted work, nil when it is; base is the
+// hash of the wanted spec without its request. What is noted of a stored spec that is not
+// written stays. The hash of the Application's spec goes with the spec: a work is not written only to
 // have it. Labels and annotations of others are not in it. It is no merge patch, since
 // with those the API server drops every null in a list, and the manifests are one:
 // a null in Helm values, which takes a default of the chart away, would be lost.
 //
 // The resource version is replaced, not tested: then the API server answers with a
 // conflict when current is out of date, and not with the 422 of a failed test.
-func Patch(current *manifestcache.Cached, want *workv1.ManifestWork, withSpec bool) (json.RawMessage, error) {
+func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool, base string) (json.RawMessage, error) {
+	keepGeneration(current, want, withSpec, base)
+	if noted, there := current.Annotations[contract.StoredSpecAnnotation]; there && !withSpec {
+		want.Annotations[contract.StoredSpecAnnotation] = noted
+	}
 	annotations := workAnnotationKeys
 	if withSpec {
 		annotations = append(slices.Clone(annotations), contract.ApplicationSpecAnnotation)

@@ -35,7 +35,7 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) error {
 
 // PausePatch returns the JSON patch that gives a work the spec and marks it as one
 // whose Application does not sync by itself.
-func PausePatch(current *manifestcache.Cached, spec *workv1.ManifestWorkSpec) (json.RawMessage, error) {
+func PausePatch(current *manifestcache.Work, spec *workv1.ManifestWorkSpec) (json.RawMessage, error) {
 	patch := []patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}
 	if !current.Stored.Annotated {
 		patch = append(patch, patchOperation{"add", "/metadata/annotations", struct{}{}})

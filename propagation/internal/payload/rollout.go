@@ -166,7 +166,7 @@ func Carries(app *argocd.Application, work *manifestcache.Work, content string) 
 }
 
 // KeepRollout has want say of a rollout what current says, whose Application it keeps.
-func KeepRollout(current *manifestcache.Cached, want *workv1.ManifestWork) {
+func KeepRollout(current *manifestcache.Work, want *workv1.ManifestWork) {
 	delete(want.Annotations, contract.RolloutAnnotation)
 	if value, there := current.Annotations[contract.RolloutAnnotation]; there {
 		want.Annotations[contract.RolloutAnnotation] = value

@@ -17,7 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// A work that is told afterwards what becomes of what it delivers is the one that is
+// A work that gets afterwards what becomes of what it delivers is the one that is
 // delivered so from the beginning.
 func TestOnDelete(t *testing.T) {
 	for _, shared := range []bool{true, false} {

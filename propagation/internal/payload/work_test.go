@@ -31,7 +31,7 @@ func TestRequestComesAndGoes(t *testing.T) {
 		}
 	}
 	bareHash, err1 := SpecHash(&bare.Spec)
-	base, err2 := BaseHash(&with.Spec)
+	base, err2 := baseHash(&with.Spec)
 	full, err3 := SpecHash(&with.Spec)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)

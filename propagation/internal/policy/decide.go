@@ -94,7 +94,7 @@ func IsClusterName(name string) bool {
 	return name != "" && len(validation.IsDNS1123Subdomain(name)) == 0 && len(name) <= validation.DNS1123LabelMaxLength
 }
 
-// deliveredOnce: nobody else delivers the Application to a cluster. What runs stays: an
+// deliveredOnce: no agent of argocd-agent delivers the Application to a cluster. What runs stays: an
 // agent that has just come to its cluster must not cost it.
 func deliveredOnce(in Inputs) *Decision {
 	if in.ByAgent == "" {

@@ -58,7 +58,7 @@ type Message struct {
 	Reason, Text string
 }
 
-// Severity tells how bad a refusal is.
+// Severity is how bad a refusal is.
 type Severity int
 
 // Severities.

@@ -7,7 +7,7 @@ package policy
 type Speaker int
 
 // Speakers. Tenants write Applications and ApplicationSets, administrators Namespaces;
-// a ManagedCluster can be written by its own agent, a ClusterClaim by whoever has the cluster.
+// a ManagedCluster can be written by its own agent, a ClusterClaim by the cluster's administrators.
 const (
 	OnApplication Speaker = iota
 	OnApplicationSet

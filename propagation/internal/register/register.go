@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// foreignRecheck is how often a Secret of another writer is read again; no event
-	// tells of its deletion, since only Secrets with our label are watched.
+	// foreignRecheck is how often a Secret of another writer is read again; its
+	// deletion is no event, since only Secrets with our label are watched.
 	foreignRecheck = time.Minute
 
 	reasonSecretUsed = "ClusterSecretTaken"
@@ -111,7 +111,7 @@ func (r *Reconciler) apply(ctx context.Context, secret *corev1.Secret, cluster *
 	return ctrl.Result{}, err
 }
 
-// secret returns the Secret of a cluster's name, whoever wrote it, or nil.
+// secret returns the Secret of a cluster's name, by any writer, or nil.
 func (r *Reconciler) secret(ctx context.Context, reader client.Reader, cluster string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	key := types.NamespacedName{Namespace: r.namespace, Name: clustersecret.Name(cluster)}

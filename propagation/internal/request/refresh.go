@@ -16,8 +16,8 @@ import (
 //	hub: refresh     -> the work carries it, with an identity that makes the agent apply it
 //	feedback: done   -> the refresh leaves the Application, with the status that it led to
 //
-// The first is the only way to the managed cluster. The second tells Argo CD's clients,
-// who wait for it, that the cluster has compared, and lets the next push be a change of
+// The first is the only way to the managed cluster. The second is what Argo CD's clients
+// wait for: the cluster has compared. It also lets the next push be a change of
 // the Application. That the refresh at hand is the one in the work, and not a later one, is
 // remembered by the process that sent it: another process sends it once more. The work
 // keeps a refresh that has been until something else in it changes. The agent does not

@@ -26,11 +26,11 @@ import (
 // applied with this very request and whose .operation has no field manager any more. The
 // work keeps the request until then, because taking an operation out of a work
 // takes it out of the Application there, be it waiting or running. It does not run
-// again meanwhile: the agent leaves an Application alone whose manifest has not
+// again meanwhile: the agent does not apply an Application whose manifest has not
 // changed (that is what ignoreFields OnSpokeChange does), and we do not change it.
 // That the request stays on the hub until it is done also makes Argo CD's clients
 // there wait for the right thing, and lets them terminate it. One that takes its place
-// on the hub meanwhile is run next: the claim tells them apart.
+// on the hub meanwhile is run next: the claim says which one is under way.
 //
 // Everything else in the Application waits, too, for an Application that is applied
 // again runs the operation again. Only while the managed cluster cannot have seen it

@@ -5,7 +5,7 @@ package command
 
 import (
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -18,15 +18,16 @@ const recheck = 10 * time.Second
 // newDirectoryCheck returns a readiness check that fails while reports cannot be
 // written.
 func newDirectoryCheck(check func() error) healthz.Checker {
-	var mu sync.Mutex
-	var at time.Time
-	var last error
+	var good atomic.Pointer[time.Time] // when the last check that found nothing wrong was made
 	return func(*http.Request) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if at.IsZero() || last != nil || time.Since(at) >= recheck {
-			last, at = check(), time.Now()
+		if at := good.Load(); at != nil && time.Since(*at) < recheck {
+			return nil
 		}
-		return last
+		if err := check(); err != nil {
+			good.Store(nil)
+			return err
+		}
+		good.Store(new(time.Now()))
+		return nil
 	}
 }

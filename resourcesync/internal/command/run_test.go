@@ -85,7 +85,7 @@ func TestRun(t *testing.T) {
 	health := freeAddress(t)
 	store := intermediate.NewStore(filepath.Join(dir, "reports"))
 	stop := start(t, health, "--intermediate-dir="+filepath.Join(dir, "reports"), "--search-url=https://"+address+"/searchapi/graphql",
-		"--search-ca-file="+filepath.Join(dir, "ca.crt"), "--search-token-file="+filepath.Join(dir, "token"), "--search-interval=1s", "--search-probe-interval=1s")
+		"--search-ca-file="+filepath.Join(dir, "ca.crt"), "--search-token-file="+filepath.Join(dir, "token"), "--search-interval=1s")
 
 	testkit.Eventually(t, "ready without search", func() error { return ready(t, health) })
 	if keys, err := store.List(); err != nil || len(keys) != 0 {

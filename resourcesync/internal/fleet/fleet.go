@@ -47,7 +47,7 @@ type View struct {
 	Sets map[intermediate.Key]bool
 }
 
-// View returns what there is now. An error says nothing about what exists. It is
+// View returns what there is now. After an error nothing is known of what exists. It is
 // requested with every poll and changes nothing that it lists, which is why it
 // lists the cache's own objects.
 func (r *Reader) View(ctx context.Context) (View, error) {

@@ -81,7 +81,7 @@ func TestAnAccountThatSeesNothingIsAFailure(t *testing.T) {
 }
 
 // The search operator's own role may not list namespaces, and then the service cannot
-// tell what an account without the one right may see.
+// show what an account without the one right may see.
 func TestAccessThatCannotBeResolvedIsAdvised(t *testing.T) {
 	in(t, func(w *world) {
 		w.problems = nil

@@ -162,7 +162,7 @@ func TestAnswers_repeatedAfterAnOddOneIsDecoded(t *testing.T) {
 	})
 }
 
-// What a smaller batch has told is what is known; the answer that the larger one
+// What a smaller batch has answered is what is known; the answer that the larger one
 // gave before is news then.
 func TestAnswers_ofAnotherBatchIsDecoded(t *testing.T) {
 	in(t, func(w *world) {
@@ -185,7 +185,7 @@ func TestARestartDecodesEverything(t *testing.T) {
 	})
 }
 
-// An odd row is counted and told with every poll.
+// An odd row is counted and logged with every poll.
 func TestOddAnswersAreDecodedEachTime(t *testing.T) {
 	in(t, func(w *world) {
 		w.bent = func(_ []string, r *search.Result) error {

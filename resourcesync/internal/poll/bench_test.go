@@ -125,7 +125,7 @@ func BenchmarkPoll(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	p := &Poller{
 		Search: search.New(search.Options{URL: server.URL, CAFile: filepath.Join(dir, "ca"), TokenFile: filepath.Join(dir, "token"), Timeout: time.Minute, MaxBytes: 64 << 20}),
-		Fleet:  s, Files: store, Log: logr.Discard(), Options: Options{Interval: 10 * time.Second, ProbeInterval: time.Minute, BatchSize: 50},
+		Fleet:  s, Files: store, Log: logr.Discard(), Options: Options{Interval: 10 * time.Second, BatchSize: 50},
 	}
 	p.restore()
 	p.poll(b.Context())

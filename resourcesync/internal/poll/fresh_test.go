@@ -128,7 +128,7 @@ func TestUnread_notAClusterThatSearchDoesNotShow(t *testing.T) {
 	})
 }
 
-// Which clusters the account sees cannot be told: then an empty answer tells nothing.
+// Which clusters the account sees is not known: then an empty answer means nothing.
 func TestAnEmptyFirstAnswerNeedsAVisibleCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -124,7 +124,7 @@ func TestHold_hiddenClusterKeepsItsRows(t *testing.T) {
 	})
 }
 
-// Search does not tell which clusters it shows: an empty answer is none then.
+// Search does not show which clusters it has: an empty answer is none then.
 func TestAnEmptyAnswerNeedsAVisibleCluster(t *testing.T) {
 	in(t, func(w *world) {
 		delete(w.apps, "c1")

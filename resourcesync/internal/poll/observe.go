@@ -26,7 +26,7 @@ func (p *Poller) logFailure(err error) {
 		p.Log.Info("search answers again")
 	case p.absent():
 		p.Log.Info("no search service found; reports are built from feedback alone until one answers",
-			"probeInterval", p.Options.ProbeInterval.String(), "reason", err.Error())
+			"again", (absentIntervals * p.Options.Interval).String(), "reason", err.Error())
 	default:
 		keys := []any{"kind", kind}
 		if kind == string(search.KindAccess) {

@@ -32,8 +32,6 @@ type Fleet interface {
 type Options struct {
 	// Interval is the time from the start of one poll to the start of the next.
 	Interval time.Duration
-	// ProbeInterval is how often a search that has never been there is looked for.
-	ProbeInterval time.Duration
 	// BatchSize is the largest number of clusters in one request.
 	BatchSize int
 }

@@ -42,6 +42,11 @@ func (p *Poller) Start(ctx context.Context) error {
 	}
 }
 
+// absentIntervals are how many intervals lie between two polls of a search that has never
+// answered: a hub may do without search for good, and a minute by default is soon enough for
+// one that is installed later.
+const absentIntervals = 6
+
 // pause is the time to the next poll, a tenth of it random, so that the pods of a
 // fleet of hubs do not poll in step.
 func (p *Poller) pause() time.Duration {
@@ -49,7 +54,7 @@ func (p *Poller) pause() time.Duration {
 	defer p.mu.Unlock()
 	d := p.Options.Interval
 	if p.absent() {
-		d = p.Options.ProbeInterval
+		d *= absentIntervals
 	}
 	return d - wait.Jitter(d/30, 2)
 }
@@ -93,7 +98,7 @@ func (p *Poller) poll(ctx context.Context) {
 
 	err = p.readSearch(ctx)
 	if ctx.Err() != nil {
-		return // stopping: half a poll says nothing about search
+		return // stopping: half a poll is no finding about search
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -81,7 +81,7 @@ func (w *world) restart() {
 	w.poller = &Poller{
 		Search: w, Fleet: w, Files: w.store,
 		Log:     funcr.New(w.log, funcr.Options{}),
-		Options: Options{Interval: 10 * time.Second, ProbeInterval: time.Minute, BatchSize: 50},
+		Options: Options{Interval: 10 * time.Second, BatchSize: 50},
 	}
 	w.poller.restore()
 }

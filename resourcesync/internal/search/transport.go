@@ -15,7 +15,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -75,47 +75,46 @@ func (e *rootsError) Unwrap() error { return e.err }
 // ones before in use.
 type roots struct {
 	file, fallback string
+	loaded         atomic.Pointer[certificates] // nil before the first time
+}
 
-	mu     sync.Mutex
-	loaded bool
-	sum    [sha256.Size]byte
-	certs  *x509.CertPool // nil: the system's
+type certificates struct {
+	sum  [sha256.Size]byte
+	pool *x509.CertPool // nil: the system's
 }
 
 func (r *roots) pool() *x509.CertPool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.certs
+	if loaded := r.loaded.Load(); loaded != nil {
+		return loaded.pool
+	}
+	return nil
 }
 
 // refresh reports whether the roots are others than before.
 func (r *roots) refresh() (changed bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	before := r.loaded.Load()
 	pem, err := r.read()
 	if err != nil {
-		if r.loaded {
+		if before != nil {
 			return false, nil // being replaced, perhaps
 		}
 		return false, &rootsError{err}
 	}
-	sum := sha256.Sum256(pem)
-	if r.loaded && sum == r.sum {
+	now := &certificates{sum: sha256.Sum256(pem)}
+	if before != nil && before.sum == now.sum {
 		return false, nil
 	}
-	var certs *x509.CertPool
 	if pem != nil {
-		certs = x509.NewCertPool()
-		if !certs.AppendCertsFromPEM(pem) {
-			if r.loaded {
+		now.pool = x509.NewCertPool()
+		if !now.pool.AppendCertsFromPEM(pem) {
+			if before != nil {
 				return false, nil
 			}
 			return false, &rootsError{fmt.Errorf("%s%s holds no certificate", r.file, r.fallbackName())}
 		}
 	}
-	changed = r.loaded
-	r.loaded, r.sum, r.certs = true, sum, certs
-	return changed, nil
+	// Another request may have loaded them at the same time: the next one reads again.
+	return r.loaded.CompareAndSwap(before, now) && before != nil, nil
 }
 
 func (r *roots) fallbackName() string {

@@ -91,7 +91,7 @@ func (s *Server) serve() {
 	}
 }
 
-// answer tells an agent the name that it is known by; whoever is none gets no answer.
+// answer sends an agent the name that it is known by; any other client gets no answer.
 func (s *Server) answer(connection net.Conn) {
 	defer func() { _ = connection.Close() }()
 	_ = connection.SetDeadline(time.Now().Add(patience))

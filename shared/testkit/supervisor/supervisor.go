@@ -104,7 +104,7 @@ func (w *Supervisor) listen(reports *json.Decoder) {
 			p.take(r)
 		}
 	}
-	_ = w.cmd.Wait() // how it ended tells nothing that its children do not
+	_ = w.cmd.Wait() // its children say more than how it ended
 	w.mu.Lock()
 	left := w.processes
 	w.processes = nil

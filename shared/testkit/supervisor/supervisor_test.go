@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// family is what a parent tells about what it started.
+// family is what a parent reports of what it started.
 type family struct {
 	Folder     string
 	Supervisor int

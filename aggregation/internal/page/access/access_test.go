@@ -63,7 +63,7 @@ func real(t *testing.T) *Access {
 }
 
 // reviewer answers reviews as an API server that gives each account one namespace: token and
-// name are "account/namespace", and what follows a "#" tells the account's tokens apart.
+// name are "account/namespace", and what follows a "#" is one of the account's tokens.
 type reviewer struct {
 	mu             sync.Mutex
 	tokens, rights int

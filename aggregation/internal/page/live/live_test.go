@@ -29,7 +29,7 @@ func open(t *testing.T, h *Hub, wants func(types.NamespacedName) bool) *Stream {
 	return s
 }
 
-// marks counts what a stream is told for some time.
+// marks counts what a stream gets for some time.
 func marks(t *testing.T, s *Stream, during time.Duration) (n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), during)
@@ -78,7 +78,7 @@ func TestHub_stormIsSentOnceASecond(t *testing.T) {
 	})
 }
 
-// The last change of a storm is told, too.
+// The last change of a storm is sent, too.
 func TestHub_losesNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(nil)
@@ -112,8 +112,8 @@ func TestHub_streamGetsWhatItWants(t *testing.T) {
 	})
 }
 
-// A moment is over when its end is told, or when nobody wants to be told. What is about to
-// be told is told to who comes before that, too.
+// A moment is over when its end is sent, or when no stream is open. What is about to
+// be sent is sent to who comes before that, too.
 func TestMoments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(nil)

@@ -11,7 +11,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 )
 
-// What has not changed is not looked at again, and what nobody looks at is not held.
+// What has not changed is not looked at again, and what no page shows is not held.
 func TestFleet_readsOnlyWhatChanged(t *testing.T) {
 	source := &fleet{rows: map[types.NamespacedName][]*merge.Row{key("a"): {row("a", "c1 Healthy Synced")}, key("b"): {row("b", "c1 Healthy Synced")}}}
 	f := NewFleet(source)

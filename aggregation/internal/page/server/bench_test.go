@@ -81,7 +81,7 @@ func BenchmarkLargeSet(b *testing.B) {
 	}
 }
 
-// What is held for 20,000 rows with nobody, one and ten looking.
+// What is held for 20,000 rows with no page, one and ten open.
 func BenchmarkHeldFor(b *testing.B) {
 	for _, viewers := range []int{0, 1, 10} {
 		b.Run(fmt.Sprintf("viewers=%d", viewers), func(b *testing.B) {
@@ -114,7 +114,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// What a change of a report costs while nobody looks.
+// What a change of a report costs while no page is open.
 func BenchmarkChangeWithoutViewers(b *testing.B) {
 	_, s := large(b, 10, 20)
 	key := set("team-search", "search-api")

@@ -15,7 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
-// A page that is open keeps its rows where they are, and is told that they belong elsewhere.
+// A page that is open keeps its rows where they are, and gets that they belong elsewhere.
 func TestRows_keepOrderOfOpenPage(t *testing.T) {
 	w := newWorld(t)
 	order := func(a answer) []string {

@@ -283,7 +283,7 @@ func TestAssetsAreImmutable(t *testing.T) {
 	}
 }
 
-// What nobody looks at is not held.
+// What no page shows is not held.
 func TestServer_releasesFleetWhenIdle(t *testing.T) {
 	w := newWorld(t)
 	w.get("/", "all")

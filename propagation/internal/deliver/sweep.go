@@ -25,21 +25,29 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// labels puts the pull label back onto works that have lost it: the cache selects works by
-// it, and what the cache does not have is neither kept up to date nor withdrawn. It looks
-// at works that leave the cache, and at all of the hub before the first Application is
-// reconciled and at every sweep.
-type labels struct {
+// sweepInterval is the time between two sweeps. Events leave a sweep nothing to find, so that
+// its cost decides: a list of metadata, and a look at what is cached.
+const sweepInterval = 10 * time.Minute
+
+// sweeper finds what events have missed. It puts the pull label back onto works that have
+// lost it: the cache selects works by it, and what the cache does not have is neither kept up
+// to date nor withdrawn. It looks at works that leave the cache, and at all of the hub before
+// the first Application is reconciled and at every sweep. A sweep also enqueues the
+// Applications whose works are not where they belong.
+type sweeper struct {
 	*gatherer
 	*identities
 	// queue is that of the Applications, once started is closed.
-	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
-	started chan struct{}
+	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
+	started  chan struct{}
+	interval time.Duration
 }
 
 // lostWork is a work that has left the cache without being deleted first, the Application
@@ -47,9 +55,9 @@ type labels struct {
 type lostWork struct{ work, app, delivered types.NamespacedName }
 
 // watch adds the controller of the works that leave the cache.
-func (l *labels) watch(mgr ctrl.Manager) error {
+func (s *sweeper) watch(mgr ctrl.Manager) error {
 	c, err := controller.NewTyped("labels", mgr, controller.TypedOptions[lostWork]{
-		MaxConcurrentReconciles: l.options.Concurrency, Reconciler: reconcile.TypedFunc[lostWork](l.reconcile),
+		MaxConcurrentReconciles: s.options.Concurrency, Reconciler: reconcile.TypedFunc[lostWork](s.reconcile),
 	})
 	if err != nil {
 		return fmt.Errorf("watch labels of ManifestWorks: %w", err)
@@ -82,15 +90,15 @@ func lostOf(work client.Object) (app types.NamespacedName, lost bool) {
 // reconcile restores the label of a work. Its Application is reconciled when the cache has
 // the work again, or here when it is gone, with those that want to be what it delivered: it
 // is not to be delivered once more beside it.
-func (l *labels) reconcile(ctx context.Context, lost lostWork) (ctrl.Result, error) {
-	restored, err := l.restore(ctx, lost.work)
+func (s *sweeper) reconcile(ctx context.Context, lost lostWork) (ctrl.Result, error) {
+	restored, err := s.restore(ctx, lost.work)
 	if err != nil || restored != nil {
 		return ctrl.Result{}, err
 	}
 	select {
-	case <-l.started:
-		for _, request := range append(l.claimantRequests(ctx, lost.work.Namespace, lost.delivered), reconcile.Request{NamespacedName: lost.app}) {
-			l.queue.Add(request)
+	case <-s.started:
+		for _, request := range append(s.claimantRequests(ctx, lost.work.Namespace, lost.delivered), reconcile.Request{NamespacedName: lost.app}) {
+			s.queue.Add(request)
 		}
 	case <-ctx.Done():
 	}
@@ -98,8 +106,8 @@ func (l *labels) reconcile(ctx context.Context, lost lostWork) (ctrl.Result, err
 }
 
 // restore puts the label back onto a work of ours; nil when it is none, or needs nothing.
-func (l *labels) restore(ctx context.Context, key types.NamespacedName) (*workv1.ManifestWork, error) {
-	live, err := l.liveWork(ctx, key)
+func (s *sweeper) restore(ctx context.Context, key types.NamespacedName) (*workv1.ManifestWork, error) {
+	live, err := s.liveWork(ctx, key)
 	if err != nil || live == nil || live.Labels[contract.PullLabel] == "true" {
 		return nil, err
 	}
@@ -115,7 +123,7 @@ func (l *labels) restore(ctx context.Context, key types.NamespacedName) (*workv1
 	}
 	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	target.SetGroupVersionKind(appcache.WorkKind)
-	if err := l.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err := s.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		return nil, client.IgnoreNotFound(fmt.Errorf("label ManifestWork %s: %w", key, err))
 	}
 	worksWritten.WithLabelValues("update").Inc()
@@ -126,15 +134,15 @@ func (l *labels) restore(ctx context.Context, key types.NamespacedName) (*workv1
 // restoreAll restores the labels of all works of the hub. It lists metadata of the works
 // without the label alone, which others have made, in pages. A work whose label cannot be
 // restored costs itself only: it is logged, and tried again at the next sweep.
-func (l *labels) restoreAll(ctx context.Context) (restored []*workv1.ManifestWork, err error) {
-	found, err := l.unlabelled(ctx, "")
+func (s *sweeper) restoreAll(ctx context.Context) (restored []*workv1.ManifestWork, err error) {
+	found, err := s.unlabelled(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	for _, key := range found {
-		work, err := l.restore(ctx, key)
+		work, err := s.restore(ctx, key)
 		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "cluster", key.Namespace, "work", key.Name, "again", l.options.SweepInterval.String())
+			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "cluster", key.Namespace, "work", key.Name, "again", s.interval.String())
 			continue
 		}
 		if work != nil {
@@ -144,35 +152,77 @@ func (l *labels) restoreAll(ctx context.Context) (restored []*workv1.ManifestWor
 	return restored, nil
 }
 
-// Start implements [source.Source]: it restores the labels at every sweep but the first.
-func (l *labels) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	l.queue = queue
-	close(l.started)
+// Start implements [source.Source]: it sweeps from now on. At first the labels are restored by
+// [sweeper.WaitForSync].
+func (s *sweeper) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	s.queue = queue
+	close(s.started)
 	go func() {
-		tick := time.NewTicker(l.options.SweepInterval)
-		defer tick.Stop()
 		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-tick.C:
+			if err := s.enqueueMismatched(ctx); err != nil && ctx.Err() == nil {
+				ctrl.LoggerFrom(ctx).Error(err, "cannot check all ManifestWorks for missed events", "again", s.interval.String())
 			}
-			if _, err := l.restoreAll(ctx); err != nil && ctx.Err() == nil {
-				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks", "again", l.options.SweepInterval.String())
+			if !clock.Sleep(ctx, s.interval) {
+				return
+			}
+			if _, err := s.restoreAll(ctx); err != nil && ctx.Err() == nil {
+				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks", "again", s.interval.String())
 			}
 		}
 	}()
 	return nil
 }
 
+// enqueueMismatched enqueues the Applications and works that do not belong together: they are
+// read again before anything is written.
+func (s *sweeper) enqueueMismatched(ctx context.Context) error {
+	var apps argocd.ApplicationList
+	if err := s.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list Applications: %w", err)
+	}
+	for _, key := range mismatched(apps.Items, s.index.All()) {
+		s.queue.Add(reconcile.Request{NamespacedName: key})
+	}
+	return nil
+}
+
+// mismatched returns the Applications whose works are not where their annotation
+// says, Applications that are gone but have works among them.
+func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.NamespacedName {
+	wanted := make(map[types.NamespacedName]string, len(apps))
+	for i := range apps {
+		if contract.IsPulled(apps[i].Labels) && apps[i].DeletionTimestamp == nil {
+			wanted[client.ObjectKeyFromObject(&apps[i])] = apps[i].Annotations[contract.ClusterAnnotation]
+		}
+	}
+	var keys []types.NamespacedName
+	found := make(map[types.NamespacedName]bool, len(works))
+	for _, work := range works {
+		key, ours := work.Application()
+		if !ours {
+			continue
+		}
+		if cluster, there := wanted[key]; !there || cluster != work.Namespace {
+			keys = append(keys, key)
+		}
+		found[key] = true
+	}
+	for key, cluster := range wanted {
+		if cluster != "" && !found[key] {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // WaitForSync restores the labels of all works and waits for the cache to have these: an
 // Application that is reconciled before is delivered once more.
-func (l *labels) WaitForSync(ctx context.Context) error {
+func (s *sweeper) WaitForSync(ctx context.Context) error {
 	var missing []*workv1.ManifestWork
 	listed := false
 	err := wait.PollUntilContextCancel(ctx, boot.ConflictDelay, true, func(ctx context.Context) (bool, error) {
 		if !listed {
-			restored, err := l.restoreAll(ctx)
+			restored, err := s.restoreAll(ctx)
 			if err != nil {
 				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks; trying again")
 				return false, nil
@@ -181,11 +231,11 @@ func (l *labels) WaitForSync(ctx context.Context) error {
 		}
 		missing = slices.DeleteFunc(missing, func(w *workv1.ManifestWork) bool {
 			app, _ := manifestcache.ClaimantOf(w)
-			cached, err := l.index.Of(app)
+			cached, err := s.index.Of(app)
 			if err == nil && slices.ContainsFunc(cached, func(c *manifestcache.Work) bool { return c.UID == w.UID }) {
 				return true
 			}
-			live, err := l.liveWork(ctx, client.ObjectKeyFromObject(w))
+			live, err := s.liveWork(ctx, client.ObjectKeyFromObject(w))
 			return err == nil && (live == nil || live.UID != w.UID || live.Labels[contract.PullLabel] != "true")
 		})
 		return len(missing) == 0, nil
