@@ -39,6 +39,9 @@ func TestNotifications_writeNoManifestWork(t *testing.T) {
 		if strings.Contains(string(last), "notif") {
 			t.Errorf("delivered is %s", last)
 		}
+		if sent := program.requests.doneIn(p.cluster); len(sent) < 2 { // its answer may be on its way
+			return fmt.Errorf("%d writes were answered", len(sent))
+		}
 		return nil
 	})
 	program.stop()
