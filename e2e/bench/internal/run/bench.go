@@ -1,9 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run measures the product from outside: its three binaries with the flags
-// and rights that they are shipped with, on a real API server and etcd, in a fleet
-// that is simulated at its edge only.
+// Package run has the figures of the benchmark, a function for each over one rig.
 package run
 
 import (
@@ -18,6 +16,15 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 )
+
+// Options say what to run.
+type Options struct {
+	Size Size
+	// Progress gets a line for each thing that happens.
+	Progress func(line string)
+	// Only are the phases to run once the fleet is there, by their keys; none: all.
+	Only []string
+}
 
 // Run runs the benchmark. Results are returned with an error, too, as far as they go.
 func Run(ctx context.Context, o Options) (results *figure.Results, err error) { //nolint:contextcheck // the fleet's context is watched for its end
@@ -38,7 +45,7 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 		stop()
 		err = errors.Join(err, b.close(), os.RemoveAll(b.folder))
 	}()
-	if err := b.start(ctx); err != nil {
+	if err := attempt(func() { b.start(ctx) }); err != nil {
 		return nil, err
 	}
 	watched, cancel := context.WithCancelCause(ctx)
@@ -48,10 +55,10 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 	return b.results, measure(watched, b)
 }
 
-// phase is a part of the benchmark.
+// phase is a part of the benchmark, which ends at the first thing that fails, see [must].
 type phase struct {
 	key, name string
-	run       func(context.Context, *bench) error
+	run       func(context.Context, *bench)
 }
 
 // phases are all there are, in an order in which each leaves behind what the next one wants.
@@ -82,24 +89,17 @@ func measure(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	err = goThrough(ctx, b, chosen)
+	for _, phase := range chosen {
+		b.say("%s", phase.name)
+		if err = attempt(func() { phase.run(ctx, b) }); err != nil {
+			err = fmt.Errorf("%s: %w", phase.name, errors.Join(err, context.Cause(ctx)))
+			break
+		}
+	}
 	// A run that ends early has them, too: of the sizes that it got to, from which more can be computed.
 	relateCosts(b)
 	relateMemory(b)
 	return err
-}
-
-func goThrough(ctx context.Context, b *bench, phases []phase) error {
-	for _, phase := range phases {
-		b.say("%s", phase.name)
-		if err := phase.run(ctx, b); err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				err = errors.Join(err, cause)
-			}
-			return fmt.Errorf("%s: %w", phase.name, err)
-		}
-	}
-	return nil
 }
 
 // choose returns the phases that are asked for, in their order.
@@ -117,4 +117,35 @@ func choose(o Options, all []phase) ([]phase, error) {
 		return nil, fmt.Errorf("not every phase of %q is there", o.Only)
 	}
 	return chosen, nil
+}
+
+// failure is what ends a phase.
+type failure struct{ error }
+
+// must ends the phase when err is one. Only the goroutine of the phase may call it.
+func must(err error) {
+	if err != nil {
+		panic(failure{err}) // [attempt] returns it
+	}
+}
+
+// get returns a value, or ends the phase.
+func get[T any](value T, err error) T {
+	must(err)
+	return value
+}
+
+// attempt runs a phase and returns the error that ended it.
+func attempt(run func()) (err error) {
+	defer func() {
+		switch ended := recover().(type) {
+		case nil:
+		case failure:
+			err = ended.error
+		default:
+			panic(ended)
+		}
+	}()
+	run()
+	return nil
 }
