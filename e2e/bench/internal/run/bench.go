@@ -17,15 +17,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 )
 
-// Options say what to run.
-type Options struct {
-	Size Size
-	// Progress gets a line for each thing that happens.
-	Progress func(line string)
-	// Only are the phases to run once the fleet is there, by their keys; none: all.
-	Only []string
-}
-
 // Run runs the benchmark. Results are returned with an error, too, as far as they go.
 func Run(ctx context.Context, o Options) (results *figure.Results, err error) { //nolint:contextcheck // the fleet's context is watched for its end
 	b := &bench{
@@ -117,35 +108,4 @@ func choose(o Options, all []phase) ([]phase, error) {
 		return nil, fmt.Errorf("not every phase of %q is there", o.Only)
 	}
 	return chosen, nil
-}
-
-// failure is what ends a phase.
-type failure struct{ error }
-
-// must ends the phase when err is one. Only the goroutine of the phase may call it.
-func must(err error) {
-	if err != nil {
-		panic(failure{err}) // [attempt] returns it
-	}
-}
-
-// get returns a value, or ends the phase.
-func get[T any](value T, err error) T {
-	must(err)
-	return value
-}
-
-// attempt runs a phase and returns the error that ended it.
-func attempt(run func()) (err error) {
-	defer func() {
-		switch ended := recover().(type) {
-		case nil:
-		case failure:
-			err = ended.error
-		default:
-			panic(ended)
-		}
-	}()
-	run()
-	return nil
 }

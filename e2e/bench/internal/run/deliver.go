@@ -21,8 +21,6 @@ import (
 const (
 	// baselineWorks is the most works that each half of a baseline writes.
 	baselineWorks = 2500
-	// baselineSpread is over how many namespaces, as over clusters.
-	baselineSpread = 10
 	// patchedFor is how long a stretch of patches is at least. The API server collects
 	// garbage for ten seconds at a time when it holds a large fleet, and a stretch is
 	// to have its share of that, as a storm has.
@@ -31,25 +29,6 @@ const (
 	// collection makes the API server's rate uneven over some ten seconds.
 	storms = 2
 )
-
-// throughput is how much was done in how long.
-type throughput struct {
-	done int
-	took time.Duration
-}
-
-func (p *throughput) add(done int, took time.Duration) {
-	p.done += done
-	p.took += took
-}
-
-// perSecond returns the rate, 0 when nothing was done.
-func (p throughput) perSecond() float64 {
-	if p.took <= 0 {
-		return 0
-	}
-	return float64(p.done) / p.took.Seconds()
-}
 
 // grow brings the fleet, with everything running, up to the stage before the last,
 // and measures costs at the first.
@@ -163,24 +142,7 @@ func storm(ctx context.Context, b *bench) {
 	b.awaitStatuses(ctx)
 }
 
-// baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's, less
-// the labels by which the product would see them.
-type baseline struct {
-	template map[string]any
-	works    int
-	created  throughput
-	patched  throughput
-}
-
-func baselineNamespaces() (names []string) {
-	for i := range baselineSpread {
-		names = append(names, baselineNamespace(i))
-	}
-	return names
-}
-
-func baselineNamespace(i int) string { return fmt.Sprintf("base-%d", i%baselineSpread) }
-func baselineName(i int) string      { return fmt.Sprintf("base-%05d", i) }
+func baselineName(i int) string { return fmt.Sprintf("base-%05d", i) }
 
 // prepareBaseline takes a delivered work as the template.
 func prepareBaseline(ctx context.Context, b *bench) {

@@ -163,11 +163,6 @@ func searchAlone(ctx context.Context, b *bench) {
 	b.halt(ctx, env.ResourceSync)
 }
 
-// median returns the middle one of a few durations.
-func median(durations []time.Duration) time.Duration {
-	return slices.Sorted(slices.Values(durations))[len(durations)/2]
-}
-
 // pollAlone asks what one poll asks and drops the answers; it returns their size.
 func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error) {
 	filter := func(property string, values ...string) map[string]any {

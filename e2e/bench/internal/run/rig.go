@@ -23,14 +23,20 @@ import (
 )
 
 const (
-	// patience bounds a wait that ought to end: the longest is for 30,000 ManifestWorks.
-	patience = 10 * time.Minute
-	// silence is how long the product writes nothing before a fleet is idle. Once nothing
-	// changes any more, no report is held back for as long.
-	silence = 4 * time.Second
 	// searchToken is the token of resourcesync for search.
 	searchToken = "bench"
+	// baselineSpread is over how many namespaces, as over clusters.
+	baselineSpread = 10
 )
+
+// Options say what to run.
+type Options struct {
+	Size Size
+	// Progress gets a line for each thing that happens.
+	Progress func(line string)
+	// Only are the phases to run once the fleet is there, by their keys; none: all.
+	Only []string
+}
 
 // bench is a run: what is measured, and what the figures share.
 type bench struct {
@@ -221,11 +227,20 @@ func span(entries []audit.Entry) (first, last time.Time) {
 	return first, last
 }
 
-func mebibytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
-
-func round(d time.Duration) time.Duration {
-	if d < time.Second {
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(10 * time.Millisecond)
+// baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's, less
+// the labels by which the product would see them.
+type baseline struct {
+	template map[string]any
+	works    int
+	created  throughput
+	patched  throughput
 }
+
+func baselineNamespaces() (names []string) {
+	for i := range baselineSpread {
+		names = append(names, baselineNamespace(i))
+	}
+	return names
+}
+
+func baselineNamespace(i int) string { return fmt.Sprintf("base-%d", i%baselineSpread) }
