@@ -126,7 +126,7 @@ pod: ## The product's pod on a real kubelet, its containers upgraded one by one 
 		-containers propagation,resourcesync,aggregation $$([ $$image = images ] || echo -tag $$image) || exit 1; done
 	@go build -o $(BIN)/product/pause ./e2e/pod/pause
 	@go build -o $(BIN)/product/pod ./e2e/pod
-	@$(BIN)/product/pod $(ARGS)
+	@bash e2e/pod/run.sh $(BIN)/product/pod $(ARGS)
 
 COMMITS ?= 2
 rollout-harness: build ## Bad commits of three kinds on four clusters: a rollout beside RollingSync and plain sync; COMMITS of each kind

@@ -50,7 +50,7 @@ func start(t *testing.T) []running {
 	reports := t.TempDir()
 	// Search decides about its callers by asking the hub, so resourcesync's one right
 	// there is proved by an answer.
-	service, err := search.Start(t.Context(), search.Options{Dir: t.TempDir(), Hub: hub, Source: bareClusters{"cluster1", "cluster2"}, TokenCache: time.Second})
+	service, err := search.Start(t.Context(), search.Options{Dir: t.TempDir(), Hub: hub, Source: bareClusters{"cluster1", "cluster2"}})
 	if err != nil {
 		t.Fatal(err)
 	}

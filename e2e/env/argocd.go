@@ -4,9 +4,12 @@
 package env
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Argo CD is one binary that looks at the name it is called by.
@@ -89,26 +92,35 @@ func (f *Fleet) serveRepository(ctx context.Context) error {
 	return startGitFront(f.ctx, port, certificate, repositories) //nolint:contextcheck // it is served until the fleet ends
 }
 
-// startApplications starts Argo CD's application controller of a managed cluster,
-// with the rights of an installation that manages no namespace but its own.
-func (f *Fleet) startApplications(ctx context.Context, c *Cluster, redis string) error {
-	if err := c.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"); err != nil {
-		return err
-	}
-	return f.runApplications(ctx, c, redis)
+// component is a part of Argo CD that talks to an API server, with the rights of its
+// ServiceAccount.
+type component struct {
+	name    string // of the process
+	role    string // which the binary has by the name that it is called by
+	account string // "": argocd-<role>
+	// binary is another build of it; "": the cluster's.
+	binary  string
+	install []string
+	env     []string
+	// repoFlag is how the repository server is named; "": --repo-server.
+	repoFlag string
+	args     []string
+	// health answers once it is up; "": nothing does.
+	health string
 }
 
-// runApplications runs an application controller that is installed.
-func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) error {
+func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) error {
+	if err := c.applyInstall(ctx, a.install...); err != nil {
+		return err
+	}
 	binary, err := c.parts.part("argocd")
+	if a.binary != "" {
+		binary, err = a.binary, nil
+	}
 	if err != nil {
 		return err
 	}
-	port, err := f.port()
-	if err != nil {
-		return err
-	}
-	identity, err := f.identity(ctx, c, ArgoCDNamespace, "argocd-application-controller", fleetLife)
+	identity, err := f.identity(ctx, c, ArgoCDNamespace, cmp.Or(a.account, "argocd-"+a.role), fleetLife)
 	if err != nil {
 		return err
 	}
@@ -116,9 +128,25 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	if err != nil {
 		return err
 	}
+	p, err := f.run(ctx, command{
+		name: a.name, env: append([]string{argocdName(a.role), "KUBECONFIG=" + identity}, a.env...),
+		args: append([]string{binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, cmp.Or(a.repoFlag, "--repo-server"), repoServer}, a.args...),
+	})
+	if err != nil || a.health == "" {
+		return err
+	}
+	return p.awaitHTTP(ctx, a.health)
+}
+
+// startApplications starts Argo CD's application controller of a cluster, with the rights
+// of an installation that manages no namespace but its own.
+func (f *Fleet) startApplications(ctx context.Context, c *Cluster, redis string) error {
+	port, err := f.port()
+	if err != nil {
+		return err
+	}
 	args := []string{
-		binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
-		"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
+		"--repo-server-plaintext", "--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
 	}
 	if !f.options.DefaultPoll {
 		args = append(args, "--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0")
@@ -126,16 +154,12 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	if c == f.Hub {
 		args = append(args, "--repo-error-grace-period-seconds", repoErrorSeconds)
 	}
-	p, err := f.run(ctx, command{
-		name: c.Name + "-argocd",
+	return f.runArgoCD(ctx, c, component{
+		name: c.Name + "-argocd", role: "application-controller", install: []string{"argocd.yaml", "argocd-managed.yaml"},
 		// it takes https://kubernetes.default.svc for the cluster of this kubeconfig
-		env:  []string{argocdName("application-controller"), "KUBECONFIG=" + identity, "ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)},
-		args: args,
+		env: []string{"ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)}, args: args,
+		health: "http://" + local(port) + "/healthz",
 	})
-	if err != nil {
-		return err
-	}
-	return p.awaitHTTP(ctx, "http://"+local(port)+"/healthz")
 }
 
 // persistHealth has an application controller store the health of every resource with
@@ -147,35 +171,38 @@ func persistHealth(yes bool) string {
 
 // startApplicationSets starts Argo CD's ApplicationSet controller on the hub.
 func (f *Fleet) startApplicationSets(ctx context.Context) error {
-	binary, err := newest.part("argocd")
-	if err != nil {
-		return err
-	}
 	ports, err := f.takePorts(3)
 	if err != nil {
 		return err
 	}
-	if err := f.Hub.applyInstall(ctx, "argocd.yaml", "argocd-hub.yaml"); err != nil {
-		return err
-	}
-	identity, err := f.identity(ctx, f.Hub, ArgoCDNamespace, "argocd-applicationset-controller", fleetLife)
-	if err != nil {
-		return err
-	}
-	repoServer, err := f.repoServers[newest].await(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := f.run(ctx, command{
-		name: "hub-applicationsets",
-		env:  []string{argocdName("applicationset-controller"), "KUBECONFIG=" + identity},
+	return f.runArgoCD(ctx, f.Hub, component{
+		name: "hub-applicationsets", role: "applicationset-controller", install: []string{"argocd.yaml", "argocd-hub.yaml"},
+		repoFlag: "--argocd-repo-server",
 		args: []string{
-			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--metrics-addr", local(ports[0]), "--probe-addr", local(ports[1]),
-			"--webhook-addr", local(ports[2]), "--argocd-repo-server", repoServer, "--repo-server-plaintext", "--enable-progressive-syncs",
+			"--repo-server-plaintext", "--enable-progressive-syncs",
+			"--metrics-addr", local(ports[0]), "--probe-addr", local(ports[1]), "--webhook-addr", local(ports[2]),
 		},
+		health: "http://" + local(ports[0]) + "/metrics", // its probe port knows no /healthz
 	})
+}
+
+// StartNotifications starts Argo CD's notifications controller on a cluster, with what
+// argocd-notifications-cm says. Its port of metrics, which is all that it listens on, is
+// reachable from other machines, too. It returns once the process runs.
+func StartNotifications(ctx context.Context, f *Fleet, c *Cluster, config map[string]any) error {
+	settings := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": ArgoCDNamespace, "name": "argocd-notifications-cm"}, "data": config,
+	}}
+	if err := c.Apply(ctx, settings); err != nil {
+		return err
+	}
+	port, err := f.port()
 	if err != nil {
 		return err
 	}
-	return p.awaitHTTP(ctx, "http://"+local(ports[0])+"/metrics") // its probe port knows no /healthz
+	return f.runArgoCD(ctx, c, component{
+		name: c.Name + "-notifications", role: "notifications", account: "argocd-notifications-controller", install: []string{"argocd-notifications.yaml"},
+		repoFlag: "--argocd-repo-server",
+		args:     []string{"--argocd-repo-server-plaintext", "--metrics-port", strconv.Itoa(port), "--processors-count", "4"},
+	})
 }

@@ -39,42 +39,22 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 	if err := f.Hub.Client.Patch(ctx, secret, client.RawPatch("application/merge-patch+json", patch)); err != nil {
 		return nil, err
 	}
-	if err := f.Hub.applyInstall(ctx, "argocd-server.yaml"); err != nil {
-		return nil, err
-	}
-	binary, err := newest.part("argocd")
-	if own := os.Getenv("ARGOCD_WITH_UI"); own != "" { // the same sources, built with the page
-		binary, err = own, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	ports, err := f.takePorts(2)
 	if err != nil {
 		return nil, err
 	}
-	identity, err := f.identity(ctx, f.Hub, ArgoCDNamespace, "argocd-server", fleetLife)
-	if err != nil {
-		return nil, err
-	}
-	repoServer, err := f.repoServers[newest].await(ctx)
-	if err != nil {
-		return nil, err
-	}
 	s := &ArgoCDServer{Address: local(ports[0]), fleet: f}
-	p, err := f.run(ctx, command{
-		name: "hub-argocd-server",
-		env:  []string{argocdName("server"), "KUBECONFIG=" + identity, "ARGOCD_TLS_DATA_PATH=" + f.path("git-tls")},
+	return s, f.runArgoCD(ctx, f.Hub, component{
+		name: "hub-argocd-server", role: "server", install: []string{"argocd-server.yaml"},
+		binary: os.Getenv("ARGOCD_WITH_UI"), // the same sources, built with the page
+		env:    []string{"ARGOCD_TLS_DATA_PATH=" + f.path("git-tls")},
 		args: []string{
-			binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--insecure", "--disable-auth=" + strconv.FormatBool(!f.options.ArgoCDAccounts), "--staticassets", "",
+			"--repo-server-plaintext", "--insecure", "--disable-auth=" + strconv.FormatBool(!f.options.ArgoCDAccounts), "--staticassets", "",
 			"--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
-			"--redis", f.repoServers[newest].redis, "--repo-server", repoServer, "--repo-server-plaintext",
+			"--redis", f.repoServers[newest].redis,
 		},
+		health: "http://" + s.Address + "/healthz",
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s, p.awaitHTTP(ctx, "http://"+s.Address+"/healthz")
 }
 
 // CLI runs the command line of Argo CD against the server and returns what it prints.

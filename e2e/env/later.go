@@ -13,18 +13,16 @@ import (
 // cluster know the hub.
 func (c *Cluster) HubKubeconfig() string { return filepath.Join(c.folder, "hub", "kubeconfig") }
 
-// StartProduct starts one binary of the product with extra arguments, for a fleet
-// whose [Options.Product] leaves it out: its identity and rights are the ones that
-// it would have had from the start. It returns when the binary is ready.
-func (pr *product) StartProduct(ctx context.Context, name string, arguments ...string) (*Process, error) {
-	identity, err := pr.productIdentity(ctx, pr.hub, name)
+// StartProductOn starts one binary of the product on a hub with extra arguments, where it
+// does not run yet: its identity and rights are the ones that it would have had from the
+// start. number, past those of the pods, tells its process ("propagation-<number>") from
+// theirs. It returns when the binary is ready.
+func (pr *product) StartProductOn(ctx context.Context, hub *Cluster, name string, number int, arguments ...string) error {
+	identity, err := pr.productIdentity(ctx, hub, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := pr.startReplica(ctx, name, pr.options.Sources, identity, 0, arguments...); err != nil {
-		return nil, err
-	}
-	return pr.Process(name + "-0")
+	return pr.startReplica(ctx, name, pr.options.Sources, identity, number, arguments...)
 }
 
 // StartStandby starts one binary of the product once more, with extra arguments and the

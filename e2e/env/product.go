@@ -24,15 +24,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// Build builds the product's binaries into bin/product, unless make runs us: it has
-// built them already, with the revision in them. Two builds at a time wait for each
-// other.
+// Build builds the product's binaries into bin/product by `make build`, unless make runs
+// us: it has built them already. Two builds at a time wait for each other.
 func Build(ctx context.Context) error {
 	if os.Getenv("MAKELEVEL") != "" {
 		return nil
 	}
-	root := testkit.Root()
-	target := filepath.Join(root, "bin", "product")
+	target := filepath.Join(testkit.Root(), "bin", "product")
 	if err := os.MkdirAll(target, 0o755); err != nil {
 		return err
 	}
@@ -44,19 +42,8 @@ func Build(ctx context.Context) error {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", target, err)
 	}
-	for _, name := range []string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, LiveView, Rollout} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), ".")
-		cmd.Dir = filepath.Join(root, name)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", name, err, out)
-		}
-	}
-	for name, module := range map[string]string{"plugin": RenderedMode, observer: LiveView} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(target, name), "./"+name)
-		cmd.Dir = filepath.Join(root, module)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build the %s: %w\n%s", name, err, out)
-		}
+	if out, err := exec.CommandContext(ctx, "make", "-C", testkit.Root(), "build").CombinedOutput(); err != nil {
+		return fmt.Errorf("make build: %w\n%s", err, out)
 	}
 	return nil
 }
@@ -263,16 +250,6 @@ func (pr *product) arguments(name, intermediate string) ([]string, error) {
 // replica share.
 func (pr *product) IntermediateDir(replica int) string {
 	return pr.path("intermediate", fmt.Sprint(replica))
-}
-
-// StartProductOn starts one binary of the product on another hub; number, past those of
-// the pods, tells its process ("propagation-<number>") from theirs.
-func (pr *product) StartProductOn(ctx context.Context, hub *Cluster, name string, number int) error {
-	identity, err := pr.productIdentity(ctx, hub, name)
-	if err != nil {
-		return err
-	}
-	return pr.startReplica(ctx, name, pr.options.Sources, identity, number)
 }
 
 // searchArguments tell resourcesync where search is, if there is one.

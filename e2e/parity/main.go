@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,7 +130,7 @@ const quiet = 3 * time.Second
 // the hub and on the cluster.
 func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (hub, cluster json.RawMessage, err error) {
 	key := client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: s.application(c.Name)}
-	health, sync, phase := or(s.health, argocd.HealthHealthy), or(s.sync, argocd.SyncSynced), or(s.phase, argocd.OperationSucceeded)
+	health, sync, phase := cmp.Or(s.health, argocd.HealthHealthy), cmp.Or(s.sync, argocd.SyncSynced), cmp.Or(s.phase, argocd.OperationSucceeded)
 	if s.manual {
 		phase = ""
 	}
@@ -164,13 +165,6 @@ func essence(raw json.RawMessage) string {
 		return "unreadable"
 	}
 	return strings.Join([]string{s.Health.Status, s.Sync.Status, s.OperationState.Phase}, " ")
-}
-
-func or(value, otherwise string) string {
-	if value == "" {
-		return otherwise
-	}
-	return value
 }
 
 // save writes both statuses of an Application into a folder, unless that is "".

@@ -5,8 +5,8 @@
 // of the fleet's hub, the images of a release, deploy/install.yaml by kubectl. It looks at
 // what runs, delivers the guestbook through it, and exchanges one container after the other.
 //
-// It needs root on Linux. All of it lives in namespaces for processes, mounts and network
-// of its own, which end with it however it ends, and in one temporary folder.
+// run.sh starts it in namespaces for processes, mounts and network of its own, which end with
+// it however it ends.
 package main
 
 import (
@@ -15,25 +15,30 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// folderVariable makes this program the one in the namespaces; its value is the folder.
-const folderVariable = "MULTICLUSTER_INTEGRATIONS_POD"
+const (
+	// plugins is where Debian's package puts the plugins of CNI.
+	plugins = "/usr/lib/cni"
+	// nodeAddress is the node's own, which run.sh gives to loopback beside [env.ServiceAddress].
+	nodeAddress = "10.97.0.1"
+)
 
-// endGrace is how long the program in the namespaces may take to stop what it runs.
-const endGrace = 30 * time.Second
+// options say what to run.
+type options struct {
+	folder                       string
+	images, next, nextTag, pause string
+}
 
 func main() {
-	runtime.LockOSThread() // the kernel ends a child with the thread that started it
 	var o options
+	flag.StringVar(&o.folder, "folder", "", "folder for all that is written, whose name the cgroups have, too")
 	flag.StringVar(&o.images, "images", "bin/pod/images", "folder with the OCI layouts of the images that deploy/install.yaml names")
 	flag.StringVar(&o.next, "next", "bin/pod/next", "folder with the OCI layouts of the images to upgrade to")
 	flag.StringVar(&o.nextTag, "next-tag", "next", "tag of the images to upgrade to")
@@ -41,65 +46,49 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	run := outside
-	if o.folder = os.Getenv(folderVariable); o.folder != "" {
-		run = func(ctx context.Context) error { return inside(ctx, o) }
-	}
-	if err := run(ctx); err != nil {
-		if !errors.Is(err, errInside) {
-			fmt.Fprintf(os.Stderr, "\npod: %v\n", err)
-		}
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintf(os.Stderr, "\npod: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
 }
 
-// errInside is an error that the program in the namespaces has printed.
-var errInside = errors.New("the program in the namespaces failed")
-
-// outside runs this program in namespaces of its own and removes what is left when they end.
-func outside(ctx context.Context) (err error) {
-	if err := check(); err != nil {
-		return err
+func run(ctx context.Context, o options) (err error) {
+	if os.Getpid() != 1 || o.folder == "" {
+		return errors.New("it needs namespaces of its own: start it by e2e/pod/run.sh, as `make pod` does")
 	}
-	s, err := newScratch(ctx)
+	say("Starting the fleet: a hub without the product, a managed cluster, Open Cluster Management, Argo CD.")
+	fleet, err := env.Start(ctx, env.Options{Clusters: []string{"cluster1"}, Product: []string{}, Node: true, SaveMemory: true, Progress: say})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.remove(ctx, err != nil && ctx.Err() == nil)) }()
-	self, err := os.Executable()
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			_, keepErr := fleet.KeepLogs()
+			err = errors.Join(err, keepErr)
+		}
+		// The folder is busy with mounts, which end with the namespace: run.sh removes it.
+		_ = fleet.Stop()
+	}()
+	began := time.Now()
+	n, err := startNode(ctx, fleet, o)
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(env.WithParent(ctx), self, os.Args[1:]...)
-	cmd.Env = append(os.Environ(), folderVariable+"="+s.folder, "TMPDIR="+s.folder)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET,
-		Pdeathsig:  syscall.SIGKILL, Setpgid: true, // a Ctrl-C is for this program, which passes it on
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	view, err := scenario.Watch(watching, fleet)
+	if err != nil {
+		return err
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = endGrace
-	if err := cmd.Run(); err != nil {
-		return errors.Join(errInside, err)
+	p := &product{fleet: fleet, node: n, view: view, tag: o.nextTag}
+	for i, step := range p.steps() {
+		say(fmt.Sprintf("\n[%d/%d] %s", i+1, len(p.steps()), step.Title))
+		if err := step.Run(ctx); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
 	}
+	say(fmt.Sprintf("\nAll steps succeeded, in %s.", time.Since(began).Round(100*time.Millisecond)))
 	return nil
 }
 
-// check returns what the machine lacks.
-func check() error {
-	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		return errors.New("a kubelet needs Linux and root")
-	}
-	const remedy = "install Debian's packages containerd, runc, containernetworking-plugins and iproute2"
-	for _, name := range []string{"containerd", "containerd-shim-runc-v2", "ctr", "runc", "ip"} {
-		if _, err := exec.LookPath(name); err != nil {
-			return fmt.Errorf("%w: %s", err, remedy)
-		}
-	}
-	for _, name := range []string{"ptp", "host-local", "loopback"} {
-		if _, err := os.Stat(filepath.Join(plugins, name)); err != nil {
-			return fmt.Errorf("%w: %s", err, remedy)
-		}
-	}
-	return nil
-}
+func say(line string) { fmt.Println(line) }

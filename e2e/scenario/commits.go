@@ -54,10 +54,7 @@ func (s *Scenario) Break(ctx context.Context) error {
 		return err
 	}
 	s.original = content
-	broken, err := replaceAll(content, map[string]string{
-		"matchLabels: {app: guestbook-ui}": "matchLabels: {app: guestbook-next}",
-		"labels: {app: guestbook-ui}":      "labels: {app: guestbook-next}",
-	})
+	broken, err := replaceAll(content, CannotSync)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@
 // relations, and the same ways to fail. It answers from a table that is filled
 // from real clusters (Live) or by a test.
 //
-// The real service is built with gqlgen, and so is this one: transports, error
-// texts and status codes are the library's own. What the service does was
-// measured on it; samples of its answers are under testdata.
+// A query is parsed and held against the service's schema by gqlparser, as in the real
+// service, and of its fields those are answered that the product asks for. What the service
+// does was measured on it; samples of its answers are under testdata.
 package search

@@ -65,8 +65,6 @@ type Faults struct {
 type Request struct {
 	// Number counts the GraphQL requests of this server, from 1.
 	Number int
-	// Query is the GraphQL text.
-	Query string
 	// Clusters are the values of all filters on the cluster.
 	Clusters []string
 }

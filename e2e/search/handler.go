@@ -4,25 +4,21 @@
 package search
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"time"
+	"strings"
 
-	"github.com/99designs/gqlgen/graphql/handler"
-	"github.com/99designs/gqlgen/graphql/handler/transport"
-
-	"open-cluster-management.io/multicluster-integrations/e2e/search/internal/graph"
+	"open-cluster-management.io/multicluster-integrations/e2e/search/access"
+	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 // The service's own words.
 const (
-	cookieName       = "acm-access-token-cookie"
 	textTimedOut     = "Request timed out"
 	textDatabaseDown = "Unable to establish connection with database."
 	textNoToken      = `{"message":"Request didn't have a valid authentication token."}`
@@ -30,121 +26,109 @@ const (
 	textAuthFailed   = `{"message":"Unexpected error while authenticating the request token."}`
 )
 
-// handler serves every path of the service.
-func (s *Server) handler() http.Handler {
-	graphql := handler.New(graph.NewExecutableSchema(graph.Config{Resolvers: &graph.Resolver{Table: s.table}}))
-	graphql.AddTransport(transport.GET{})
-	graphql.AddTransport(transport.POST{})
-	mux := http.NewServeMux()
-	ok := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "OK") }
-	mux.HandleFunc("/readiness", ok)
-	mux.HandleFunc("/liveness", ok)
-	mux.Handle(Path, s.disturb(s.authenticate(graphql)))
-	return mux
-}
+var statusText = map[int]string{http.StatusUnauthorized: textNoToken, http.StatusForbidden: textBadToken, http.StatusInternalServerError: textAuthFailed}
 
-type faultsKey struct{}
-
-// faultsOf returns the faults of the request that ctx belongs to.
-func faultsOf(ctx context.Context) Faults {
-	faults, _ := ctx.Value(faultsKey{}).(Faults)
-	return faults
-}
-
-// disturb does what the faults say in front of the service, and passes what is
-// left to it.
-func (s *Server) disturb(service http.Handler) http.Handler {
-	timed := http.TimeoutHandler(service, 2*time.Minute, textTimedOut)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request, err := s.read(r)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		faults := s.faults.Load().of(request)
-		ctx := context.WithValue(r.Context(), faultsKey{}, faults)
-		r = r.WithContext(ctx)
-		switch {
-		case !clock.Sleep(ctx, faults.Delay):
-			// The client has gone.
-		case faults.TimedOut:
-			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = io.WriteString(w, textTimedOut)
-		case faults.DatabaseDown:
-			http.Error(w, textDatabaseDown, http.StatusServiceUnavailable)
-		case faults.Status != 0:
-			http.Error(w, statusText(faults.Status), faults.Status)
-		case faults.NotJSON:
-			w.Header().Set("Content-Type", "text/html")
-			_, _ = io.WriteString(w, "<html><body>Application is not available</body></html>")
-		case faults.NullResult:
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"data":null}`)
-		case faults.BreakOff:
-			breakOff(w, r, timed)
-		default:
-			timed.ServeHTTP(w, r)
-		}
-	})
-}
-
-// read counts the request and learns what faults choose by; the body can be read
-// again after.
-func (s *Server) read(r *http.Request) (Request, error) {
+// handle answers a request, with what the faults do to it in the order in which the service
+// would meet them.
+func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	request := Request{Number: int(s.number.Add(1))}
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return request, err
+	var q question
+	err := json.NewDecoder(r.Body).Decode(&q)
+	request.Clusters = clustersOf(q)
+	faults := s.faults.Load().of(request)
+	switch {
+	case !clock.Sleep(r.Context(), faults.Delay):
+		// The client has gone.
+	case faults.TimedOut:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, textTimedOut)
+	case faults.DatabaseDown:
+		http.Error(w, textDatabaseDown, http.StatusServiceUnavailable)
+	case faults.Status != 0:
+		text, own := statusText[faults.Status]
+		if !own {
+			text = http.StatusText(faults.Status)
+		}
+		http.Error(w, text, faults.Status)
+	case faults.NotJSON:
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html><body>Application is not available</body></html>")
+	case faults.NullResult:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"data":null}`)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	case faults.BreakOff:
+		whole := httptest.NewRecorder()
+		s.answer(whole, r, q, faults)
+		breakOff(w, whole)
+	default:
+		s.answer(w, r, q, faults)
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	var content struct {
-		Query     string
-		Variables struct{ Input json.RawMessage }
-	}
-	// What is not understood here is the service's to refuse.
-	_ = json.Unmarshal(body, &content)
-	request.Query = content.Query
-	var inputs []graph.SearchInput
-	_ = json.Unmarshal(content.Variables.Input, &inputs)
+}
+
+// clustersOf returns the values of all filters on the cluster.
+func clustersOf(q question) (clusters []string) {
+	var inputs []table.Query
+	// What is not understood here is the schema's to refuse.
+	_ = json.Unmarshal(table.Encode(q.Variables["input"]), &inputs)
 	for _, input := range inputs {
 		for _, filter := range input.Filters {
-			if filter == nil || filter.Property != "cluster" {
-				continue
-			}
-			for _, value := range filter.Values {
-				if value != nil {
-					request.Clusters = append(request.Clusters, *value)
+			if filter.Property == "cluster" {
+				for _, value := range filter.Values {
+					if value != nil {
+						clusters = append(clusters, *value)
+					}
 				}
 			}
 		}
 	}
-	return request, nil
+	return clusters
 }
 
-func statusText(status int) string {
-	switch status {
-	case http.StatusUnauthorized:
-		return textNoToken
-	case http.StatusForbidden:
-		return textBadToken
-	case http.StatusInternalServerError:
-		return textAuthFailed
-	default:
-		return http.StatusText(status)
+// answer establishes the caller and what it may see, and answers from that.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, q question, faults Faults) {
+	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if token == "" {
+		http.Error(w, textNoToken, http.StatusUnauthorized)
+		return
 	}
+	grant, err := s.options.Reviewer.Review(r.Context(), token, s.table.Clusters())
+	e := &execution{faults: faults}
+	switch {
+	case errors.Is(err, access.ErrInvalidToken):
+		http.Error(w, textBadToken, http.StatusForbidden)
+		return
+	case errors.Is(err, access.ErrUnresolved):
+		s.options.Log.Error(err, "A caller's access cannot be resolved")
+		e.denied = errAccess
+	case err != nil:
+		http.Error(w, textAuthFailed, http.StatusInternalServerError)
+		return
+	case faults.AccessUnresolved:
+		e.denied = errAccess
+	case faults.FineGrained && !grant.Everything:
+		grant = access.Grant{}
+	}
+	scope := table.Scope{
+		Everything: grant.Everything, Managed: grant.AllManaged, Clusters: grant.Clusters,
+		PseudoNodeFirst: faults.PseudoNodeFirst, Hidden: map[string]bool{},
+	}
+	for _, cluster := range faults.Lost {
+		scope.Hidden[cluster] = true
+	}
+	e.view = s.table.View(scope)
+	e.answer(w, q)
 }
 
-// breakOff sends half of the answer and hangs up.
-func breakOff(w http.ResponseWriter, r *http.Request, service http.Handler) {
-	whole := httptest.NewRecorder()
-	service.ServeHTTP(whole, r)
+// breakOff sends half of an answer and hangs up.
+func breakOff(w http.ResponseWriter, whole *httptest.ResponseRecorder) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	// A client that is gone by now has nothing to hear.
-	defer func() { _ = conn.Close() }()
+	defer func() { _ = conn.Close() }() // a client that is gone by now needs none
 	body := whole.Body.Bytes()
 	_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 		whole.Code, http.StatusText(whole.Code), whole.Header().Get("Content-Type"), len(body), body[:len(body)/2])

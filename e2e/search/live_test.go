@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -97,8 +96,7 @@ func TestAccess(t *testing.T) {
 	everything := rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
 	managed := rbacv1.PolicyRule{APIGroups: []string{"search.open-cluster-management.io"}, Resources: []string{"searches/allManagedData"}, Verbs: []string{"get"}}
 	views := rbacv1.PolicyRule{APIGroups: []string{"view.open-cluster-management.io"}, Resources: []string{"managedclusterviews"}, Verbs: []string{"create"}}
-	// Nothing is remembered: the authorizer takes a moment to learn of a binding.
-	server := serve(t, search.Options{Source: small, Hub: hub, AccessCache: time.Nanosecond})
+	server := serve(t, search.Options{Source: small, Hub: hub})
 	testkit.Until(t, "the fleet to be filled in", func() bool { return server.Table().Len() == smallRows })
 	for _, test := range []struct {
 		name, namespace, reason string
@@ -177,7 +175,7 @@ func TestLive(t *testing.T) {
 	})
 	token := account(t, "search-live")
 	grant(t, "search-live", "", rbacv1.PolicyRule{APIGroups: []string{"search.open-cluster-management.io"}, Resources: []string{"searches/allManagedData"}, Verbs: []string{"get"}})
-	server := serve(t, search.Options{Hub: hub, Clusters: map[string]*rest.Config{"cluster1": hub}, AccessCache: time.Nanosecond})
+	server := serve(t, search.Options{Hub: hub, Clusters: map[string]*rest.Config{"cluster1": hub}})
 	var body []byte
 	testkit.Until(t, "the Application to show with its resource", func() bool {
 		got := try(t, server, token, "cluster1")

@@ -18,7 +18,6 @@ import (
 type sample struct {
 	name    string
 	Note    string
-	NoteRow map[string]any `json:"note_row"`
 	Request struct {
 		Method  string
 		Path    string
@@ -31,10 +30,6 @@ type sample struct {
 		Headers map[string]string
 		Text    *string `json:"body_text"`
 		Body    json.RawMessage
-	}
-	Frames []struct {
-		Dir  string
-		Data json.RawMessage
 	}
 }
 

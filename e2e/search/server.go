@@ -7,6 +7,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -40,48 +43,14 @@ type Options struct {
 	Hub *rest.Config
 	// Clusters are the managed clusters to answer from, by name.
 	Clusters map[string]*rest.Config
-	// Interval is how long changes on a cluster are gathered before they show,
-	// 100 ms when zero; the real one takes 5 to 10 s.
-	Interval time.Duration
 
 	// Source fills the table instead of Hub and Clusters.
 	Source Source
 	// Reviewer tells callers apart instead of Hub.
 	Reviewer access.Reviewer
 
-	// TokenCache is how long an answer about a token is remembered, 1 minute
-	// when zero, AccessCache one about a caller's access, 5 minutes when zero.
-	TokenCache, AccessCache time.Duration
-
 	// Log gets failures that no request is answered with.
 	Log logr.Logger
-}
-
-// withDefaults fills in what was left out.
-func (o Options) withDefaults() (Options, error) {
-	for value, otherwise := range map[*time.Duration]time.Duration{
-		&o.TokenCache:  time.Minute,
-		&o.AccessCache: 5 * time.Minute,
-	} {
-		if *value == 0 {
-			*value = otherwise
-		}
-	}
-	if o.Reviewer == nil {
-		if o.Hub == nil {
-			return o, errors.New("neither a hub nor a reviewer to tell callers apart")
-		}
-		reviewer, err := access.Hub(o.Hub)
-		if err != nil {
-			return o, err
-		}
-		o.Reviewer = reviewer
-	}
-	o.Reviewer = access.Caching(o.Reviewer, o.TokenCache, o.AccessCache)
-	if o.Source == nil {
-		o.Source = collect.Live{Hub: o.Hub, Clusters: o.Clusters, Interval: o.Interval, Log: o.Log}
-	}
-	return o, nil
 }
 
 // Server is a running stand-in.
@@ -90,63 +59,53 @@ type Server struct {
 	table   *table.Table
 	faults  atomic.Pointer[Faults]
 	number  atomic.Int64
+	context context.Context //nolint:containedctx // it is the server's own life
 	stop    context.CancelFunc
 	work    sync.WaitGroup
-	http    *http.Server
-	address string
 
 	mu       sync.Mutex
+	address  string
 	identity identity
 	next     *identity
-	listener net.Listener
-	conns    map[net.Conn]bool
+	http     *http.Server // nil: the port is closed
 }
 
 // Start starts a server; ctx ends it as Close does, but without waiting.
 func Start(ctx context.Context, options Options) (*Server, error) {
-	options, err := options.withDefaults()
-	if err != nil {
-		return nil, err
+	if options.Reviewer == nil {
+		if options.Hub == nil {
+			return nil, errors.New("neither a hub nor a reviewer to tell callers apart")
+		}
+		reviewer, err := access.Hub(options.Hub)
+		if err != nil {
+			return nil, err
+		}
+		options.Reviewer = reviewer
 	}
-	s := &Server{options: options, table: table.New(), address: "127.0.0.1:0", conns: map[net.Conn]bool{}}
+	if options.Source == nil {
+		options.Source = collect.Live{Hub: options.Hub, Clusters: options.Clusters, Log: options.Log}
+	}
+	s := &Server{options: options, table: table.New(), address: "127.0.0.1:0"}
 	s.faults.Store(&Faults{})
-	ctx, s.stop = context.WithCancel(ctx)
-	if err := s.begin(ctx); err != nil {
+	s.context, s.stop = context.WithCancel(ctx)
+	if err := errors.Join(s.RotateCA(), s.listen()); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return s, nil
-}
-
-func (s *Server) begin(ctx context.Context) error {
-	if err := s.RotateCA(); err != nil {
-		return err
-	}
-	s.http = &http.Server{
-		Handler:           s.handler(),
-		ReadHeaderTimeout: time.Minute,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ConnState:         s.track,
-		ErrorLog:          quiet(),
-		TLSNextProto:      map[string]func(*http.Server, *tls.Conn, http.Handler){},
-	}
-	if err := s.listen(ctx); err != nil {
-		return err
-	}
 	s.work.Go(func() {
-		if err := s.options.Source.Run(ctx, s.table); err != nil && ctx.Err() == nil {
+		if err := s.options.Source.Run(s.context, s.table); err != nil && s.context.Err() == nil {
 			s.options.Log.Error(err, "Search has no data any more")
 		}
 	})
-	s.work.Go(func() {
-		<-ctx.Done()
-		// What is open is cut off; there is nothing to drain.
-		_ = s.http.Close()
-	})
-	return nil
+	context.AfterFunc(s.context, func() { _ = s.deafen() }) // what is open is cut off; there is nothing to drain
+	return s, nil
 }
 
 // URL returns the address of the GraphQL endpoint.
-func (s *Server) URL() string { return "https://" + s.address + Path }
+func (s *Server) URL() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return "https://" + s.address + Path
+}
 
 // CAFile returns the file of the authority that signed the server's
 // certificate.
@@ -168,8 +127,9 @@ func (s *Server) Requests() int { return int(s.number.Load()) }
 // Close ends the server and waits for it.
 func (s *Server) Close() error {
 	s.stop()
+	err := s.deafen()
 	s.work.Wait()
-	return nil
+	return err
 }
 
 // PrepareCA makes the authority that the next RotateCA changes to, and returns
@@ -186,7 +146,8 @@ func (s *Server) PrepareCA() ([]byte, error) {
 }
 
 // RotateCA replaces the authority and the server's certificate, and the CA file.
-// Open connections are closed, so that every client meets the new certificate.
+// From then on each request has a connection of its own, so that every client meets
+// the new certificate.
 func (s *Server) RotateCA() error {
 	s.mu.Lock()
 	prepared := s.next != nil
@@ -197,25 +158,78 @@ func (s *Server) RotateCA() error {
 		}
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.identity, s.next = *s.next, nil
-	caPEM := s.identity.caPEM
-	s.mu.Unlock()
-	s.hangUp()
-	return writeFile(s.CAFile(), caPEM)
+	if s.http != nil {
+		s.http.SetKeepAlivesEnabled(false)
+	}
+	return writeFile(s.CAFile(), s.identity.caPEM)
 }
 
 // SetFaults makes f what the server does wrong from now on; the zero value heals
 // it. It fails only if the port that Refuse gave up cannot be had back.
 func (s *Server) SetFaults(f Faults) error {
 	s.faults.Store(&f)
-	s.mu.Lock()
-	listening := s.listener != nil
-	s.mu.Unlock()
-	switch {
-	case f.Refuse && listening:
+	if f.Refuse {
 		return s.deafen()
-	case !f.Refuse && !listening:
-		return s.listen(context.Background())
+	}
+	return s.listen()
+}
+
+// listen opens the port, unless it is open, and serves it. The port of the first time is kept.
+func (s *Server) listen() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.http != nil {
+		return nil
+	}
+	listener, err := new(net.ListenConfig).Listen(s.context, "tcp", s.address)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", s.address, err)
+	}
+	s.address = listener.Addr().String()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+Path, s.handle)
+	server := &http.Server{
+		Handler: mux, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return s.context },
+		ErrorLog:     log.New(io.Discard, "", 0), // clients that hang up or do not trust us are part of the tests
+		TLSConfig:    s.tlsConfig(),
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
+	}
+	s.http = server
+	// It ends when the server is closed, which is the only way it can end.
+	s.work.Go(func() { _ = server.ServeTLS(listener, "", "") })
+	return nil
+}
+
+// deafen closes the port, if it is open, and all connections.
+func (s *Server) deafen() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	server := s.http
+	if server == nil {
+		return nil
+	}
+	s.http = nil
+	if err := server.Close(); err != nil {
+		return fmt.Errorf("close the port: %w", err)
 	}
 	return nil
+}
+
+// tlsConfig is what the service speaks: TLS 1.2 with one cipher suite or 1.3,
+// NIST curves, HTTP/1.1.
+func (s *Server) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion:       tls.VersionTLS12,
+		CipherSuites:     []uint16{tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384},
+		CurvePreferences: []tls.CurveID{tls.CurveP256, tls.CurveP384, tls.CurveP521},
+		NextProtos:       []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			certificate := s.identity.certificate
+			return &certificate, nil
+		},
+	}
 }

@@ -2,16 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package access decides who asks the stand-in for search v2 and what they may
-// see, as the real service does: by TokenReview and SubjectAccessReview.
+// see, as the real service does: by TokenReview and SubjectAccessReview. It remembers
+// nothing: what the service keeps for a minute ends at once here.
 package access
 
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
-// ErrInvalidToken says that no account has this token.
-var ErrInvalidToken = errors.New("invalid token")
+var (
+	// ErrInvalidToken says that no account has this token.
+	ErrInvalidToken = errors.New("invalid token")
+	// ErrUnresolved says that what an account may see could not be found out.
+	ErrUnresolved = errors.New("access is not resolved")
+)
 
 // Grant is what a caller may see.
 type Grant struct {
@@ -25,34 +37,81 @@ type Grant struct {
 
 // Reviewer tells callers apart.
 type Reviewer interface {
-	// Authenticate returns the caller that a token stands for. It returns
-	// ErrInvalidToken for a token of no account, and any other error when the
-	// caller could not be established.
-	Authenticate(ctx context.Context, token string) (Caller, error)
-	// Authorize returns what a caller may see of clusters.
-	Authorize(ctx context.Context, caller Caller, clusters []string) (Grant, error)
+	// Review returns what the caller with a token may see of clusters: [ErrInvalidToken] for a
+	// token of no account, [ErrUnresolved], or any other error when it is not known whose token it is.
+	Review(ctx context.Context, token string, clusters []string) (Grant, error)
 }
 
-// Caller is an authenticated account.
-type Caller struct {
-	Name   string
-	UID    string
-	Groups []string
-	Extra  map[string][]string
-}
-
-// Tokens is a Reviewer that knows its callers' tokens, for tests without a hub.
+// Tokens is a Reviewer with its callers' tokens, for tests without a hub.
 type Tokens map[string]Grant
 
-// Authenticate knows the tokens in the map.
-func (t Tokens) Authenticate(_ context.Context, token string) (Caller, error) {
-	if _, ok := t[token]; !ok {
-		return Caller{}, ErrInvalidToken
+// Review returns the grant in the map.
+func (t Tokens) Review(_ context.Context, token string, _ []string) (Grant, error) {
+	grant, ok := t[token]
+	if !ok {
+		return Grant{}, ErrInvalidToken
 	}
-	return Caller{Name: token, UID: token}, nil
+	return grant, nil
 }
 
-// Authorize returns the grant in the map.
-func (t Tokens) Authorize(_ context.Context, caller Caller, _ []string) (Grant, error) {
-	return t[caller.Name], nil
+// hub asks the hub's API server.
+type hub struct{ client kubernetes.Interface }
+
+// Hub returns a Reviewer that asks the hub's API server. The configuration's
+// account must be allowed to create token reviews and subject access reviews.
+func Hub(config *rest.Config) (Reviewer, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make the hub's client: %w", err)
+	}
+	return hub{client}, nil
+}
+
+// Review reviews the token, without an audience, and goes through the service's rules; the
+// first that holds decides.
+func (h hub) Review(ctx context.Context, token string, clusters []string) (grant Grant, err error) {
+	review, err := h.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
+		Spec: authenticationv1.TokenReviewSpec{Token: token},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return Grant{}, fmt.Errorf("review token: %w", err)
+	}
+	if !review.Status.Authenticated {
+		return Grant{}, ErrInvalidToken
+	}
+	user := review.Status.User
+	grant.Everything, err = h.allowed(ctx, user, authorizationv1.ResourceAttributes{Verb: "*", Group: "*", Resource: "*"})
+	if err != nil || grant.Everything {
+		return grant, err
+	}
+	grant.AllManaged, err = h.allowed(ctx, user, authorizationv1.ResourceAttributes{
+		Verb: "get", Group: "search.open-cluster-management.io", Resource: "searches", Subresource: "allManagedData",
+	})
+	if err != nil || grant.AllManaged {
+		return grant, err
+	}
+	grant.Clusters = make(map[string]bool, len(clusters))
+	for _, cluster := range clusters {
+		grant.Clusters[cluster], err = h.allowed(ctx, user, authorizationv1.ResourceAttributes{
+			Verb: "create", Group: "view.open-cluster-management.io", Resource: "managedclusterviews", Namespace: cluster,
+		})
+		if err != nil {
+			return Grant{}, err
+		}
+	}
+	return grant, nil
+}
+
+func (h hub) allowed(ctx context.Context, user authenticationv1.UserInfo, attributes authorizationv1.ResourceAttributes) (bool, error) {
+	extra := make(map[string]authorizationv1.ExtraValue, len(user.Extra))
+	for key, values := range user.Extra {
+		extra[key] = authorizationv1.ExtraValue(values)
+	}
+	review, err := h.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &attributes, User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return false, fmt.Errorf("%w: review access of %s: %w", ErrUnresolved, user.Username, err)
+	}
+	return review.Status.Allowed, nil
 }

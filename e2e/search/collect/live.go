@@ -19,8 +19,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
 )
 
-// defaultInterval is how long changes are gathered.
-const defaultInterval = 100 * time.Millisecond
+// interval is how long changes are gathered; the real service takes 5 to 10 s.
+const interval = 100 * time.Millisecond
 
 var (
 	applicationKind    = schema.GroupKind{Group: "argoproj.io", Kind: "Application"}
@@ -43,17 +43,12 @@ type Live struct {
 	Hub *rest.Config
 	// Clusters are the managed clusters by name.
 	Clusters map[string]*rest.Config
-	// Interval is how long changes are gathered, 100 ms when zero.
-	Interval time.Duration
 	// Log gets what a cluster is missing.
 	Log logr.Logger
 }
 
 // Run fills the table until ctx ends.
 func (l Live) Run(ctx context.Context, into *table.Table) error {
-	if l.Interval == 0 {
-		l.Interval = defaultInterval
-	}
 	group, ctx := errgroup.WithContext(ctx)
 	for name, config := range l.Clusters {
 		group.Go(func() error { return l.follow(ctx, config, into, name, l.managed(name)) })
@@ -80,7 +75,7 @@ func (l Live) follow(ctx context.Context, config *rest.Config, into *table.Table
 		return fmt.Errorf("watch %s: %w", part, err)
 	}
 	defer w.stop()
-	gather := time.NewTicker(l.Interval)
+	gather := time.NewTicker(interval)
 	defer gather.Stop()
 	w.touch()
 	for {

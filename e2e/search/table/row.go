@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -41,20 +40,6 @@ func ClusterUID(cluster string) string { return "cluster__" + cluster }
 
 // Item is a row as JSON.
 type Item []byte
-
-// MarshalGQL writes the row as it is.
-func (i Item) MarshalGQL(w io.Writer) {
-	if i == nil {
-		i = Item("null")
-	}
-	// The writer is a buffer in memory.
-	_, _ = w.Write(i)
-}
-
-// UnmarshalGQL refuses: rows only leave the service.
-func (i *Item) UnmarshalGQL(any) error {
-	return fmt.Errorf("a row cannot be an input")
-}
 
 // flat returns the properties as search gives them: every value is a string,
 // and a property without a value is absent.
@@ -117,9 +102,6 @@ func flattenArray(values []any) string {
 	slices.Sort(elements)
 	return strings.Join(elements, "; ")
 }
-
-// searchItem returns the row as search gives it.
-func (r Row) searchItem() Item { return Encode(r.flat()) }
 
 // withRelated returns a row as a related item of the items with these UIDs.
 func (i Item) withRelated(uids []string) Item {

@@ -7,13 +7,11 @@
 package before
 
 import (
-	"archive/tar"
 	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,40 +115,22 @@ func resolve(ctx context.Context, root, revision string) (string, error) {
 
 // archive unpacks a commit into a folder.
 func archive(ctx context.Context, root, commit, folder string) error {
-	cmd := exec.CommandContext(ctx, "git", "-C", root, "archive", "--format=tar", commit)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
 	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
+	packed := exec.CommandContext(ctx, "git", "-C", root, "archive", "--format=tar", commit)
+	unpacked := exec.CommandContext(ctx, "tar", "--extract", "--directory", folder)
+	packed.Stderr, unpacked.Stderr = &errs, &errs
+	out, err := packed.Output()
+	if err == nil {
+		unpacked.Stdin = bytes.NewReader(out)
+		err = unpacked.Run()
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, errs.Bytes())
 	}
-	files := tar.NewReader(bytes.NewReader(out))
-	for {
-		header, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := unpack(files, header, filepath.Join(folder, filepath.FromSlash(header.Name))); err != nil {
-			return err
-		}
-	}
-}
-
-func unpack(from io.Reader, header *tar.Header, path string) error {
-	switch header.Typeflag {
-	case tar.TypeDir:
-		return os.MkdirAll(path, 0o755)
-	case tar.TypeReg:
-		content, err := io.ReadAll(from)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(path, content, header.FileInfo().Mode().Perm())
-	}
-	return nil // a commit's own header
+	return nil
 }
 
 // lock waits for other programs that use the folder, which it makes, and keeps them out

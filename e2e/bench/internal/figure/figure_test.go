@@ -82,7 +82,7 @@ func TestTable(t *testing.T) {
 	})
 	want := strings.Join([]string{
 		"| what   | value   | target  |        | beside       |",
-		"|--------|---------|---------|--------|--------------|",
+		"| ---    | ---     | ---     | ---    | ---          |",
 		"| speed  | 0.812 × | ≥ 0.7 × | ok     | 8 against 10 |",
 		"| writes | 3       | ≤ 0     | missed |              |",
 		"| size   | 12 MiB  |         |        |              |",

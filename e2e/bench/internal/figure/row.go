@@ -6,6 +6,7 @@ package figure
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Comparison says which side of its target a value has to be on.
@@ -67,12 +68,4 @@ func (r Row) target() string {
 	return fmt.Sprintf("%s %s", r.Comparison, withUnit(r.Target, r.Unit))
 }
 
-func withUnit(v float64, unit string) string {
-	switch unit {
-	case "":
-		return Number(v)
-	case "×", "%":
-		return Number(v) + " " + unit
-	}
-	return Number(v) + " " + unit
-}
+func withUnit(v float64, unit string) string { return strings.TrimSpace(Number(v) + " " + unit) }

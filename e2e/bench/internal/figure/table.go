@@ -4,37 +4,22 @@
 package figure
 
 import (
+	"fmt"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 )
 
 // Table lays rows out as text, one line each, in Markdown that also reads well on
 // a terminal.
 func Table(rows []Row) string {
-	lines := make([][]string, 1, 1+len(rows))
-	lines[0] = []string{"what", "value", "target", "", "beside"}
-	for _, r := range rows {
-		lines = append(lines, []string{r.What, r.value(), r.target(), r.Verdict(), r.Beside})
-	}
-	widths := make([]int, len(lines[0]))
-	for _, line := range lines {
-		for i, cell := range line {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
 	var b strings.Builder
-	for n, line := range lines {
-		for i, cell := range line {
-			b.WriteString("| " + cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+1))
-		}
-		b.WriteString("|\n")
-		if n > 0 {
-			continue
-		}
-		for _, width := range widths {
-			b.WriteString("|" + strings.Repeat("-", width+2))
-		}
-		b.WriteString("|\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
+	line := func(cells ...string) { _, _ = fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| ")) }
+	line("what", "value", "target", "", "beside")
+	line("---", "---", "---", "---", "---")
+	for _, r := range rows {
+		line(r.What, r.value(), r.target(), r.Verdict(), r.Beside)
 	}
+	_ = w.Flush() // a builder takes all
 	return b.String()
 }

@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
@@ -22,6 +24,9 @@ import (
 // Workers is how many requests are in flight at a time. More do not make an API
 // server with its etcd on the same machine any faster.
 const Workers = 32
+
+// metadataOnly asks for the metadata of a list's objects.
+const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 // Client sends bytes. It has no rate limit, no retries and no decoding.
 type Client struct {
@@ -40,35 +45,17 @@ func New(config *rest.Config) (*Client, error) {
 	return &Client{base: config.Host, http: client}, nil
 }
 
-// Do sends a request and returns the body of the answer, which is an error unless
+// send returns the answer to a request, whose body the caller closes, or an error unless
 // its status is one of success.
-func (c *Client) Do(ctx context.Context, method, path, contentType string, body []byte) ([]byte, error) {
-	response, err := c.send(ctx, method, path, "application/json", contentType, body)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	return io.ReadAll(response.Body)
-}
-
-// Discard sends a request and drops the answer; it returns its size.
-func (c *Client) Discard(ctx context.Context, method, path, contentType string, body []byte) (int64, error) {
-	response, err := c.send(ctx, method, path, "application/json", contentType, body)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	return io.Copy(io.Discard, response.Body)
-}
-
-func (c *Client) send(ctx context.Context, method, path, accept, contentType string, body []byte) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method, path, accept string, body []byte) (io.ReadCloser, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Accept", accept)
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
+	request.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/merge-patch+json")
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
@@ -79,47 +66,96 @@ func (c *Client) send(ctx context.Context, method, path, accept, contentType str
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 1024)) // only to show it
 		return nil, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, text)
 	}
-	return response, nil
+	return response.Body, nil
 }
 
-// Create posts an object.
-func (c *Client) Create(ctx context.Context, path string, body []byte) error {
-	_, err := c.Discard(ctx, http.MethodPost, path, "application/json", body)
-	return err
-}
-
-// Merge sends a merge patch.
-func (c *Client) Merge(ctx context.Context, path string, body []byte) error {
-	_, err := c.Discard(ctx, http.MethodPatch, path, "application/merge-patch+json", body)
-	return err
-}
-
-// Get reads an object or a list into out.
-func (c *Client) Get(ctx context.Context, path string, out any) error {
-	body, err := c.Do(ctx, http.MethodGet, path, "", nil)
+func (c *Client) decode(ctx context.Context, method, path, accept string, body []byte, out any) error {
+	answer, err := c.send(ctx, method, path, accept, body)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(body, out); err != nil {
+	defer func() { _ = answer.Close() }()
+	if err := json.NewDecoder(answer).Decode(out); err != nil {
 		return fmt.Errorf("decode %s: %w", path, err)
 	}
 	return nil
 }
 
-// metadataOnly asks for the metadata of a list's objects.
-const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+// Discard sends a request and drops the answer; it returns its size.
+func (c *Client) Discard(ctx context.Context, method, path string, body []byte) (int64, error) {
+	answer, err := c.send(ctx, method, path, "application/json", body)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = answer.Close() }()
+	return io.Copy(io.Discard, answer)
+}
+
+// Do sends a request and reads the answer into out.
+func (c *Client) Do(ctx context.Context, method, path string, body []byte, out any) error {
+	return c.decode(ctx, method, path, "application/json", body, out)
+}
+
+// Create posts an object.
+func (c *Client) Create(ctx context.Context, path string, body []byte) error {
+	_, err := c.Discard(ctx, http.MethodPost, path, body)
+	return err
+}
+
+// Merge sends a merge patch.
+func (c *Client) Merge(ctx context.Context, path string, body []byte) error {
+	_, err := c.Discard(ctx, http.MethodPatch, path, body)
+	return err
+}
+
+// Get reads an object or a list into out.
+func (c *Client) Get(ctx context.Context, path string, out any) error {
+	return c.Do(ctx, http.MethodGet, path, nil, out)
+}
 
 // Metadata reads the metadata of a list's objects into out.
 func (c *Client) Metadata(ctx context.Context, path string, out any) error {
-	response, err := c.send(ctx, http.MethodGet, path, metadataOnly, "", nil)
+	return c.decode(ctx, http.MethodGet, path, metadataOnly, nil, out)
+}
+
+// Event is one event of a watch, its object as bytes.
+type Event struct {
+	Type   string          `json:"type"`
+	Object json.RawMessage `json:"object"`
+}
+
+// Watch reports every change of the objects at path from now on, with the moment
+// at which it arrived, until ctx ends. It returns once the server has answered.
+func (c *Client) Watch(ctx context.Context, path string, report func(Event, time.Time)) (ended <-chan error, err error) {
+	var list struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if err := c.Get(ctx, path+"?limit=1", &list); err != nil {
+		return nil, err
+	}
+	query := url.Values{"watch": {"1"}, "resourceVersion": {list.Metadata.ResourceVersion}, "timeoutSeconds": {"3600"}}
+	answer, err := c.send(ctx, http.MethodGet, path+"?"+query.Encode(), "application/json", nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = response.Body.Close() }()
-	if err := json.NewDecoder(response.Body).Decode(out); err != nil {
-		return fmt.Errorf("decode the metadata of %s: %w", path, err)
-	}
-	return nil
+	done := make(chan error, 1)
+	go func() {
+		defer func() { _ = answer.Close() }()
+		for decoder := json.NewDecoder(answer); ; {
+			var e Event
+			if err := decoder.Decode(&e); err != nil {
+				if ctx.Err() == nil {
+					err = fmt.Errorf("watch %s: %w", path, err)
+				}
+				done <- err
+				return
+			}
+			report(e, time.Now())
+		}
+	}()
+	return done, nil
 }
 
 // Parallel runs work for 0 to n-1, [Workers] at a time, and returns the first

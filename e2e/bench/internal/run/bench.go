@@ -1,9 +1,7 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package run measures the product from outside: its three binaries with the flags
-// and rights that they are shipped with, on a real API server and etcd, in a fleet
-// that is simulated at its edge only.
+// Package run has the figures of the benchmark, a function for each over one rig.
 package run
 
 import (
@@ -38,7 +36,7 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 		stop()
 		err = errors.Join(err, b.close(), os.RemoveAll(b.folder))
 	}()
-	if err := b.start(ctx); err != nil {
+	if err := attempt(func() { b.start(ctx) }); err != nil {
 		return nil, err
 	}
 	watched, cancel := context.WithCancelCause(ctx)
@@ -48,10 +46,10 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 	return b.results, measure(watched, b)
 }
 
-// phase is a part of the benchmark.
+// phase is a part of the benchmark, which ends at the first thing that fails, see [must].
 type phase struct {
 	key, name string
-	run       func(context.Context, *bench) error
+	run       func(context.Context, *bench)
 }
 
 // phases are all there are, in an order in which each leaves behind what the next one wants.
@@ -82,24 +80,17 @@ func measure(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	err = goThrough(ctx, b, chosen)
+	for _, phase := range chosen {
+		b.say("%s", phase.name)
+		if err = attempt(func() { phase.run(ctx, b) }); err != nil {
+			err = fmt.Errorf("%s: %w", phase.name, errors.Join(err, context.Cause(ctx)))
+			break
+		}
+	}
 	// A run that ends early has them, too: of the sizes that it got to, from which more can be computed.
 	relateCosts(b)
 	relateMemory(b)
 	return err
-}
-
-func goThrough(ctx context.Context, b *bench, phases []phase) error {
-	for _, phase := range phases {
-		b.say("%s", phase.name)
-		if err := phase.run(ctx, b); err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				err = errors.Join(err, cause)
-			}
-			return fmt.Errorf("%s: %w", phase.name, err)
-		}
-	}
-	return nil
 }
 
 // choose returns the phases that are asked for, in their order.

@@ -12,31 +12,20 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
-// costRate is how many changes a second costs are measured at.
-const costRate = 100
+const (
+	// costRate is how many changes a second costs are measured at.
+	costRate = 100
+	// trickleWarm is how many changes of each report go before those that are measured: what
+	// a quiet report has to spare is used up by then.
+	trickleWarm = 3
+)
 
 // cost measures processor time per status change and memory at the present size.
-func cost(ctx context.Context, b *bench) error {
-	followers := []string{env.Propagation, env.Aggregation}
-	before, err := b.usages(followers...)
-	if err != nil {
-		return err
-	}
-	n := b.Size.CostChanges
-	changes := b.draw(b.apps, n)
-	err = paced(ctx, n, costRate, func(ctx context.Context, i int) error {
-		return b.send(ctx, changes[i])
-	})
-	if err != nil {
-		return err
-	}
-	if err := b.awaitNoWrites(ctx, silence); err != nil {
-		return err
-	}
-	after, err := b.usages(followers...)
-	if err != nil {
-		return err
-	}
+func cost(ctx context.Context, b *bench) {
+	before, n := b.usages(followers...), b.Size.CostChanges
+	b.sendPaced(ctx, b.draw(b.apps, n), costRate)
+	b.awaitNoWrites(ctx, silence)
+	after := b.usages(followers...)
 	c := figure.Cost{Applications: len(b.apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
 	for _, name := range followers {
 		c.CPU[name] = float64(after[name].CPU-before[name].CPU) / float64(time.Millisecond) / float64(n)
@@ -44,7 +33,7 @@ func cost(ctx context.Context, b *bench) error {
 	}
 	b.results.Costs = append(b.results.Costs, c)
 	b.say("  %d Applications: CPU ms per change %v, memory MiB %v", c.Applications, c.CPU, c.Memory)
-	return b.awaitStatuses(ctx)
+	b.awaitStatuses(ctx)
 }
 
 // relateMemory makes the rows of what each Application takes, where there are enough of them to tell.
@@ -54,25 +43,17 @@ func relateMemory(b *bench) {
 		return
 	}
 	small, large := costs[0], costs[len(costs)-1]
-	for _, name := range []string{env.Propagation, env.Aggregation} {
+	each := func(less, more float64, n int) float64 { return (more - less) * (1 << 20) / 1000 / float64(n) } // KB, of MiB
+	for _, name := range followers {
 		most := b.Size.PerApplication[name]
 		if most == 0 {
 			continue
 		}
 		without := mebibytes(b.empty[name].Resident)
-		b.row(figure.Row{
-			What:  fmt.Sprintf("memory of %s for each Application, beyond the program", name),
-			Value: kilobytesEach(without, large.Memory[name], large.Applications), Unit: "KB", Comparison: figure.AtMost, Target: most,
-			Beside: fmt.Sprintf("%.1f MiB resident at %d Applications, %.1f MiB when it was ready without any; from %d Applications on each took %.2f KB",
-				large.Memory[name], large.Applications, without, small.Applications,
-				kilobytesEach(small.Memory[name], large.Memory[name], large.Applications-small.Applications)),
-		})
+		b.row(atMost(most, "KB", fmt.Sprintf("memory of %s for each Application, beyond the program", name), each(without, large.Memory[name], large.Applications),
+			"%.1f MiB resident at %d Applications, %.1f MiB when it was ready without any; from %d Applications on each took %.2f KB",
+			large.Memory[name], large.Applications, without, small.Applications, each(small.Memory[name], large.Memory[name], large.Applications-small.Applications)))
 	}
-}
-
-// kilobytesEach is how many KB each of n took when memory grew from less to more MiB.
-func kilobytesEach(less, more float64, n int) float64 {
-	return (more - less) * (1 << 20) / 1000 / float64(n)
 }
 
 // relateCosts makes the rows that compare sizes.
@@ -82,14 +63,54 @@ func relateCosts(b *bench) {
 		return
 	}
 	small, large := costs[0], costs[len(costs)-1]
-	for _, name := range []string{env.Propagation, env.Aggregation} {
-		if small.CPU[name] == 0 {
-			continue
+	for _, name := range followers {
+		if small.CPU[name] > 0 {
+			b.row(atMost(1.3, "×", fmt.Sprintf("CPU per status change, %s, %d against %d Applications", name, large.Applications, small.Applications),
+				large.CPU[name]/small.CPU[name], "%.2f ms against %.2f ms", large.CPU[name], small.CPU[name]))
 		}
-		b.row(figure.Row{
-			What:  fmt.Sprintf("CPU per status change, %s, %d against %d Applications", name, large.Applications, small.Applications),
-			Value: large.CPU[name] / small.CPU[name], Unit: "×", Comparison: figure.AtMost, Target: 1.3,
-			Beside: fmt.Sprintf("%.2f ms against %.2f ms", large.CPU[name], small.CPU[name]),
-		})
 	}
+}
+
+// flow is what a part of a trickle cost.
+type flow struct {
+	changes, reports, mirrored int
+	server                     time.Duration // processor time of the API server
+}
+
+// perChange is the API server's processor time in milliseconds.
+func (f *flow) perChange() float64 {
+	return float64(f.server) / float64(time.Millisecond) / float64(f.changes)
+}
+
+// trickle measures what a steady trickle of changes costs the API server: with
+// reports, without, and with them again, since a server is not equally fast all the time.
+// Nothing reads reports meanwhile.
+func trickle(ctx context.Context, b *bench) {
+	var with, without flow
+	measureFlow(ctx, b, b.Size.Trickle/2, &with)
+	b.halt(ctx, env.Aggregation)
+	measureFlow(ctx, b, b.Size.Trickle, &without)
+	b.resume(ctx, env.Aggregation)
+	b.awaitNoWrites(ctx, silence)
+	measureFlow(ctx, b, b.Size.Trickle-b.Size.Trickle/2, &with)
+	apps, reports := b.trickled()
+	rows := len(apps) / reports
+	b.row(only(rows >= trickleRows, atMost(1.85, "", "a trickle of 5 changes/s: writes per change", float64(with.reports+with.mirrored)/float64(with.changes),
+		"%d of hub Applications and %d of %d reports of %d rows, for %d changes", with.mirrored, with.reports, reports, rows, with.changes)))
+	b.row(only(rows <= trickleRows, atMost(3, "×", "a trickle of 5 changes/s: CPU of the API server per change, against no reports at all", with.perChange()/without.perChange(),
+		"%.1f ms against %.1f ms with aggregation stopped; nobody reads reports", with.perChange(), without.perChange())))
+	b.awaitStatuses(ctx)
+}
+
+// measureFlow adds what n changes cost that are a part of a longer trickle.
+func measureFlow(ctx context.Context, b *bench, n int, f *flow) {
+	apps, count := b.trickled()
+	b.sendPaced(ctx, b.draw(apps, trickleWarm*count), latencyRate)
+	mark, before := b.audit.Mark(), b.serverUsage()
+	b.sendPaced(ctx, b.draw(apps, n), latencyRate)
+	f.changes += n
+	f.server += b.serverUsage().CPU - before.CPU
+	f.reports += len(b.since(mark, reports))
+	f.mirrored += len(b.since(mark, mirrors))
+	b.awaitNoWrites(ctx, silence)
 }

@@ -4,164 +4,203 @@
 package run
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
-	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
-// Metrics of resourcesync that tell how long its polls took.
 const (
-	pollSum   = "resourcesync_poll_seconds_sum"
-	pollCount = "resourcesync_poll_seconds_count"
+	// resources is how many resources each Application has in search.
+	resources = 10
+	// pollInterval is how often resourcesync polls unless it is configured otherwise.
+	pollInterval = 10 * time.Second
+	// aloneRounds is how many polls are timed, and how often the bare queries.
+	aloneRounds = 9
+
+	// What resourcesync asks, as it was seen on the wire. The baseline asks the same.
+	queryClusters     = "query resourcesyncValues($property: String!, $query: SearchInput, $limit: Int) { searchComplete(property: $property, query: $query, limit: $limit) }"
+	queryApplications = "query resourcesync($input: [SearchInput]) { searchResult: search(input: $input) { count items related { kind items } } }"
+	queryBatch        = 50 // clusters in one query
+	queriesInFlight   = 2
 )
 
-// pollInterval is how often resourcesync polls unless it is told otherwise.
-const pollInterval = 10 * time.Second
-
-// searched is how many clusters and Applications search knows.
+// searched is how many clusters and Applications search has.
 func searched(b *bench) (clusters, applications int) {
 	clusters = min(b.Size.SearchClusters, b.Size.Clusters)
 	return clusters, clusters * b.Size.Sets
 }
 
-// resources is how many resources each Application has in search.
-const resources = 10
-
 // idleFleet fills search, waits until its data is in the reports, and watches the fleet
 // while nothing changes.
-func idleFleet(ctx context.Context, b *bench) error {
+func idleFleet(ctx context.Context, b *bench) {
 	clusters, applications := searched(b)
-	if err := (memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.search.Table()); err != nil {
-		return err
+	must((memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.search.Table()))
+	awaitPolls(ctx, b, 2)
+	b.awaitStatuses(ctx)
+	usages := b.usages(binaries...)
+	for _, name := range binaries {
+		u := usages[name]
+		most := map[string]float64{env.Propagation: 160, env.Aggregation: 100, env.ResourceSync: 100}[name]
+		b.row(only(b.Size.PerApplication[name] == 0, atMost(most, "MiB", "memory of "+name, mebibytes(u.Resident),
+			"resident at %d Applications; the most ever was %.0f MiB", len(b.apps), mebibytes(u.Peak))))
 	}
-	if err := polls(ctx, b, 2); err != nil {
-		return err
+	used, others := watchIdle(ctx, b, binaries...)
+	first := ""
+	if len(others) > 0 {
+		first = fmt.Sprintf("; the first: %s %s %s", others[0].Account, others[0].Verb, others[0].Resource)
 	}
-	if err := b.awaitStatuses(ctx); err != nil {
-		return err
+	b.row(atMost(0, "", "idle: requests other than Lease renewals and watches", float64(len(others)), "all three together in %s%s", b.Size.Idle, first))
+	for _, name := range followers {
+		b.row(atMost(0.5, "%", "idle: CPU of "+name, used[name], "of a core"))
 	}
-	memoryAtRest(b)
-	used, others, err := watchIdle(ctx, b, binaries...)
-	if err != nil {
-		return err
-	}
-	b.row(figure.Row{
-		What: "idle: requests other than Lease renewals and watches", Value: float64(len(others)), Comparison: figure.AtMost, Target: 0,
-		Beside: fmt.Sprintf("all three together in %s%s", b.Size.Idle, examples(others)),
-	})
-	for _, name := range []string{env.Propagation, env.Aggregation} {
-		b.row(figure.Row{What: "idle: CPU of " + name, Value: used[name], Unit: "%", Comparison: figure.AtMost, Target: 0.5, Beside: "of a core"})
-	}
-	b.row(figure.Row{
-		What: "idle: CPU of resourcesync, polling search", Value: used[env.ResourceSync], Unit: "%", Comparison: figure.AtMost, Target: 0.5,
-		Beside: fmt.Sprintf("of a core; every 10 s %d Applications with %d resources, unchanged", applications, applications*resources),
-	})
-	return nil
+	b.row(atMost(0.5, "%", "idle: CPU of resourcesync, polling search", used[env.ResourceSync],
+		"of a core; every 10 s %d Applications with %d resources, unchanged", applications, applications*resources))
 }
 
 // idleWithoutSearch watches resourcesync where there is no search service.
-func idleWithoutSearch(ctx context.Context, b *bench) error {
-	if err := b.search.SetFaults(search.Faults{Refuse: true}); err != nil { //nolint:contextcheck // the stand-in has its own
-		return err
-	}
-	if _, err := b.resume(ctx, env.ResourceSync); err != nil {
-		return err
-	}
-	if err := b.awaitNoWrites(ctx, silence); err != nil {
-		return err
-	}
-	used, _, err := watchIdle(ctx, b, env.ResourceSync)
-	if err != nil {
-		return err
-	}
-	b.row(figure.Row{
-		What: "idle: CPU of resourcesync, no search service", Value: used[env.ResourceSync], Unit: "%", Comparison: figure.AtMost, Target: 0.5, Beside: "of a core",
-	})
-	return nil
+func idleWithoutSearch(ctx context.Context, b *bench) {
+	must(b.search.SetFaults(search.Faults{Refuse: true})) //nolint:contextcheck // the stand-in has its own
+	b.resume(ctx, env.ResourceSync)
+	b.awaitNoWrites(ctx, silence)
+	used, _ := watchIdle(ctx, b, env.ResourceSync)
+	b.row(atMost(0.5, "%", "idle: CPU of resourcesync, no search service", used[env.ResourceSync], "of a core"))
 }
 
 // watchIdle watches for [Size.Idle] and returns the percentage of a core that each
 // binary used, and the requests that an idle one should not make.
-func watchIdle(ctx context.Context, b *bench, names ...string) (used map[string]float64, others []audit.Entry, err error) {
-	mark := b.audit.Mark()
-	before, err := b.usages(names...)
-	if err != nil {
-		return nil, nil, err
-	}
-	began := time.Now()
-	if !clock.Sleep(ctx, b.Size.Idle) {
-		return nil, nil, ctx.Err()
-	}
-	took := time.Since(began)
-	after, err := b.usages(names...)
-	if err != nil {
-		return nil, nil, err
-	}
+func watchIdle(ctx context.Context, b *bench, names ...string) (used map[string]float64, others []audit.Entry) {
+	mark, before, began := b.audit.Mark(), b.usages(names...), time.Now()
+	clock.Sleep(ctx, b.Size.Idle)
+	must(ctx.Err())
+	took, after := time.Since(began), b.usages(names...)
 	used = map[string]float64{}
 	for _, name := range names {
 		used[name] = 100 * float64(after[name].CPU-before[name].CPU) / float64(took)
 	}
-	others, err = b.audit.Since(mark, func(e *audit.Entry) bool { return e.Verb != "watch" && e.Resource != "leases" })
-	return used, others, err
+	return used, b.since(mark, func(e *audit.Entry) bool { return e.Verb != "watch" && e.Resource != "leases" })
 }
 
-// polled returns how long all polls of resourcesync took in seconds, and their number.
-func polled(ctx context.Context, b *bench) (sum, count float64, err error) {
-	values, err := b.metrics(ctx, env.ResourceSync, pollSum, pollCount)
+// polls returns how long all polls of resourcesync took in seconds, and their number.
+func polls(ctx context.Context, b *bench) (sum, count float64, err error) {
+	values, err := b.metrics(ctx, env.ResourceSync, "resourcesync_poll_seconds_sum", "resourcesync_poll_seconds_count")
 	if err != nil {
 		return 0, 0, err
 	}
 	return values[0], values[1], nil
 }
 
-// polls waits for n more polls.
-func polls(ctx context.Context, b *bench, n int) error {
-	_, before, err := polled(ctx, b)
-	if err != nil {
+// awaitPolls waits for n more polls.
+func awaitPolls(ctx context.Context, b *bench, n int) {
+	_, before, err := polls(ctx, b)
+	must(err)
+	must(env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
+		_, now, err := polls(ctx, b)
+		return now >= before+float64(n), fmt.Sprintf("%.0f of %d, %v", now-before, n, err)
+	}))
+}
+
+// searchAlone compares resourcesync's polls with what search itself needs for their
+// queries. The two take turns, half an interval apart, so that neither finds the
+// machine fresher, and one that something else holds up does not decide. No
+// metrics are read from resourcesync while it polls.
+func searchAlone(ctx context.Context, b *bench) {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(b.search.CA())
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	caller := &http.Client{Transport: transport, Timeout: time.Minute}
+	awaitPolls(ctx, b, 1)
+	clock.Sleep(ctx, pollInterval/2)
+	sum, count, err := polls(ctx, b)
+	must(err)
+	var ours, alone []time.Duration
+	var size int64
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for range aloneRounds {
+		began := time.Now()
+		size = get(pollAlone(ctx, b, caller))
+		alone = append(alone, time.Since(began))
+		select {
+		case <-ctx.Done():
+			must(ctx.Err())
+		case <-tick.C:
+		}
+		sumBefore, before := sum, count
+		sum, count, err = polls(ctx, b)
+		must(err)
+		if count > before {
+			ours = append(ours, time.Duration((sum-sumBefore)/(count-before)*float64(time.Second)))
+		}
+	}
+	if len(ours) == 0 {
+		must(errors.New("resourcesync does not poll"))
+	}
+	_, applications := searched(b)
+	poll, queries := median(ours), median(alone)
+	row := atMost(1.3, "×", "resourcesync's poll against the bare queries", float64(poll)/float64(queries),
+		"%s against %s, medians of %d and %d in turns; %d Applications × %d resources, %.1f MB",
+		round(poll), round(queries), len(ours), len(alone), applications, resources, float64(size)/1e6)
+	row.Noise = 1.5
+	b.row(row)
+	b.halt(ctx, env.ResourceSync)
+}
+
+// pollAlone asks what one poll asks and drops the answers; it returns their size.
+func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error) {
+	filter := func(property string, values ...string) map[string]any {
+		return map[string]any{"property": property, "values": values}
+	}
+	pulled := []any{filter("kind_plural", "applications"), filter("apigroup", "argoproj.io"), filter("label", "apps.open-cluster-management.io/application-set=true")}
+	var total atomic.Int64
+	ask := func(ctx context.Context, query string, variables map[string]any) error {
+		body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+		if err != nil {
+			return err
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.search.URL(), bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		response, err := authorized(caller, r, searchToken)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = response.Body.Close() }()
+		size, err := io.Copy(io.Discard, response.Body)
+		total.Add(size)
 		return err
 	}
-	return env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
-		_, now, err := polled(ctx, b)
-		if err != nil {
-			return false, err.Error()
-		}
-		return now >= before+float64(n), fmt.Sprintf("%.0f of %d", now-before, n)
-	})
-}
-
-func examples(entries []audit.Entry) string {
-	if len(entries) == 0 {
-		return ""
+	if err := ask(ctx, queryClusters, map[string]any{"property": "cluster", "query": map[string]any{"filters": pulled, "limit": -1}, "limit": -1}); err != nil {
+		return 0, err
 	}
-	e := &entries[0]
-	return fmt.Sprintf("; the first: %s %s %s", e.Account, e.Verb, e.Resource)
-}
-
-// memoryAtRest makes the rows of memory at full size.
-func memoryAtRest(b *bench) {
-	for _, limit := range []struct {
-		name string
-		most float64
-	}{{env.Propagation, 160}, {env.Aggregation, 100}, {env.ResourceSync, 100}} {
-		u, err := b.usage(limit.name)
-		if err != nil {
-			b.say("no memory of %s: %v", limit.name, err)
-			continue
-		}
-		row := figure.Row{
-			What: "memory of " + limit.name, Value: mebibytes(u.Resident), Unit: "MiB", Comparison: figure.AtMost, Target: limit.most,
-			Beside: fmt.Sprintf("resident at %d Applications; the most ever was %.0f MiB", len(b.apps), mebibytes(u.Peak)),
-		}
-		if b.Size.PerApplication[limit.name] > 0 {
-			row = untargeted(row)
-		}
-		b.row(row)
+	clusters, _ := searched(b)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(queriesInFlight)
+	for batch := range slices.Chunk(clusterNames(0, clusters), queryBatch) {
+		filters := append(slices.Clone(pulled), filter("cluster", batch...))
+		group.Go(func() error {
+			return ask(ctx, queryApplications, map[string]any{"input": []any{map[string]any{"filters": filters, "limit": -1}}})
+		})
 	}
+	err := group.Wait()
+	return total.Load(), err
 }

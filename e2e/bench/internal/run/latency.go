@@ -6,7 +6,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -23,139 +22,152 @@ const (
 	// smaller one costs little and is gathered less, so its writes may be more; a larger one is
 	// gathered for longer and costs more all the same, so its rows may come later.
 	trickleRows = 500
+	// Lone changes of a report come loneEvery after each other, and after what else happened to
+	// it: then it has writes to spare.
+	loneEvery = 10 * time.Second
+	// wideSet is the ApplicationSet with one Application on each of very many clusters.
+	wideSet = "wide"
 )
 
-// Lone changes of a report come loneEvery after each other, and after what else happened to
-// it: then it has writes to spare.
-const loneEvery = 10 * time.Second
-
-// Places where a change is seen.
+// Places where a change is seen, and their paths.
 const (
 	onServer = "API server alone"
 	onHub    = "hub Application"
 	inReport = "report row"
 )
 
+var places = map[string]string{onServer: simulate.Works, onHub: simulate.Applications, inReport: simulate.Reports}
+
 // latency times a trickle of changes from the work agent's patch to the watchers of the
 // work itself, of the hub Application and of the report.
-func latency(ctx context.Context, b *bench) error {
-	places := map[string]string{onServer: simulate.Works, onHub: simulate.Applications, inReport: simulate.Reports}
+func latency(ctx context.Context, b *bench) {
 	apps, reports := b.trickled()
-	watch, err := timeChanges(ctx, b, places, b.draw(apps, b.Size.Changes), latencyRate)
-	if err != nil {
-		return err
-	}
-	own, mirrored, reported := figure.NewDistribution(watch.times(onServer)), figure.NewDistribution(watch.times(onHub)), figure.NewDistribution(watch.times(inReport))
-	b.row(figure.Row{
-		What:  "ManifestWork status patch to hub Application status, p99 against the server's own patch-to-watch",
-		Value: mirrored.Percentile(99) / own.Percentile(99), Unit: "×", Comparison: figure.AtMost, Target: 10, Noise: 1.5,
-		Beside: fmt.Sprintf("p50/p99 %.1f/%.1f ms against %.1f/%.1f ms", mirrored.Percentile(50), mirrored.Percentile(99), own.Percentile(50), own.Percentile(99)),
-	})
+	times := timeChanges(ctx, b, b.draw(apps, b.Size.Changes), latencyRate, onServer, onHub, inReport)
+	own, mirrored, reported := times(onServer), times(onHub), times(inReport)
+	row := atMost(10, "×", "ManifestWork status patch to hub Application status, p99 against the server's own patch-to-watch",
+		mirrored.Percentile(99)/own.Percentile(99), "p50/p99 %.1f/%.1f ms against %.1f/%.1f ms",
+		mirrored.Percentile(50), mirrored.Percentile(99), own.Percentile(50), own.Percentile(99))
+	row.Noise = 1.5
+	b.row(row)
 	for _, within := range []struct{ percent, seconds float64 }{{50, 1}, {99, 3}} {
-		row := figure.Row{
-			What:  fmt.Sprintf("a trickle of %d changes/s: ManifestWork status patch to report row, p%.0f", latencyRate, within.percent),
-			Value: reported.Percentile(within.percent) / 1000, Unit: "s", Comparison: figure.AtMost, Target: within.seconds,
-			Beside: fmt.Sprintf("%d reports of %d rows; the server's own patch-to-watch was %.0f ms", reports, len(apps)/reports, own.Percentile(within.percent)),
-		}
-		if len(apps)/reports > trickleRows {
-			row = untargeted(row)
-		}
-		b.row(row)
+		percent, seconds := within.percent, within.seconds
+		b.row(only(len(apps)/reports <= trickleRows, atMost(seconds, "s",
+			fmt.Sprintf("a trickle of %d changes/s: ManifestWork status patch to report row, p%.0f", latencyRate, percent), reported.Percentile(percent)/1000,
+			"%d reports of %d rows; the server's own patch-to-watch was %.0f ms", reports, len(apps)/reports, own.Percentile(percent))))
 	}
-	return b.awaitStatuses(ctx)
+	b.awaitStatuses(ctx)
 }
 
 // lone times changes of reports that were quiet before.
-func lone(ctx context.Context, b *bench) error {
-	watch, err := timeLone(ctx, b, b.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
-	if err != nil {
-		return err
-	}
-	reported := figure.NewDistribution(watch.times(inReport))
-	b.row(figure.Row{
-		What: "ManifestWork status patch to report row, p99", Value: reported.Percentile(99) / 1000, Unit: "s", Comparison: figure.AtMost, Target: 1.2,
-		Beside: fmt.Sprintf("p50 %.0f ms; %d lone changes, of each report one in %s", reported.Percentile(50), b.Size.Lone, loneEvery),
-	})
-	return b.awaitStatuses(ctx)
+func lone(ctx context.Context, b *bench) {
+	reported := timeLone(ctx, b, b.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
+	b.row(atMost(1.2, "s", "ManifestWork status patch to report row, p99", reported.Percentile(99)/1000,
+		"p50 %.0f ms; %d lone changes, of each report one in %s", reported.Percentile(50), b.Size.Lone, loneEvery))
+	b.awaitStatuses(ctx)
 }
 
 // timeLone times changes until they are in the reports, once these have been quiet for long enough.
-func timeLone(ctx context.Context, b *bench, changes []change, perSecond float64) (*stopwatch, error) {
-	if err := b.awaitNoWrites(ctx, 2*loneEvery); err != nil {
-		return nil, err
-	}
-	return timeChanges(ctx, b, map[string]string{inReport: simulate.Reports}, changes, perSecond)
+func timeLone(ctx context.Context, b *bench, changes []change, perSecond float64) figure.Distribution {
+	b.awaitNoWrites(ctx, 2*loneEvery)
+	return timeChanges(ctx, b, changes, perSecond, inReport)(inReport)
 }
 
-// timeChanges sends so many changes a second and waits until each was seen in every place,
-// which is given with its path.
-func timeChanges(ctx context.Context, b *bench, places map[string]string, changes []change, perSecond float64) (*stopwatch, error) {
-	s := newStopwatch(slices.Collect(maps.Keys(places))...)
+// timeChanges sends so many changes a second, waits until each was seen in every place, and
+// returns how long it took there.
+func timeChanges(ctx context.Context, b *bench, changes []change, perSecond float64, where ...string) func(place string) figure.Distribution {
+	s := newStopwatch(where...)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	for place, path := range places {
-		if _, err := b.hub.Watch(watching, path, func(e hub.Event, arrived time.Time) { s.see(place, e.Object, arrived) }); err != nil {
-			return nil, err
-		}
+	for _, place := range where {
+		get(b.hub.Watch(watching, places[place], func(e hub.Event, arrived time.Time) { s.see(place, e.Object, arrived) }))
 	}
-	err := paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error {
+	must(paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error {
 		s.start(changes[i].revision)
 		return b.send(ctx, changes[i])
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s, env.WaitFor(ctx, patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
+	}))
+	must(env.WaitFor(ctx, patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
 		return s.left() == 0, fmt.Sprintf("%d sightings are missing", s.left())
-	})
+	}))
+	return func(place string) figure.Distribution { return figure.NewDistribution(s.times(place)) }
 }
 
 // burst changes many rows of one report at once and counts the report's writes.
-func burst(ctx context.Context, b *bench) error {
-	var apps []*application
-	for _, a := range b.apps {
-		if a.set == b.apps[0].set {
-			apps = append(apps, a)
-		}
-	}
-	writes, took, err := writesOfBurst(ctx, b, b.apps[0].set, b.draw(apps, min(len(apps), b.Size.Burst)))
-	if err != nil {
-		return err
-	}
-	b.row(figure.Row{
-		What:  fmt.Sprintf("report writes for a burst of %d changes", min(len(apps), b.Size.Burst)),
-		Value: float64(writes), Comparison: figure.AtMost, Target: 5,
-		Beside: fmt.Sprintf("one report of %d rows; all written %s after the first change", len(apps), round(took)),
-	})
-	return b.awaitStatuses(ctx)
+func burst(ctx context.Context, b *bench) {
+	set := b.apps[0].set
+	apps := slices.DeleteFunc(slices.Clone(b.apps), func(a *application) bool { return a.set != set })
+	n := min(len(apps), b.Size.Burst)
+	writes, took := writesOfBurst(ctx, b, set, b.draw(apps, n))
+	b.row(atMost(5, "", fmt.Sprintf("report writes for a burst of %d changes", n), float64(writes),
+		"one report of %d rows; all written %s after the first change", len(apps), round(took)))
+	b.awaitStatuses(ctx)
 }
 
 // writesOfBurst sends changes at once and returns how often the report of their
 // ApplicationSet was written, and when for the last time.
-func writesOfBurst(ctx context.Context, b *bench, set string, changes []change) (writes int, took time.Duration, err error) {
-	if err := b.awaitNoWrites(ctx, silence); err != nil {
-		return 0, 0, err
-	}
-	mark := b.audit.Mark()
-	began := time.Now()
-	err = hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error {
-		return b.send(ctx, changes[i])
-	})
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := b.awaitNoWrites(ctx, silence); err != nil {
-		return 0, 0, err
-	}
-	all, err := b.audit.Since(mark, by(env.Aggregation, "update", "multiclusterapplicationsetreports"))
-	if err != nil {
-		return 0, 0, err
-	}
-	for i := range all {
-		if all[i].Name == set {
+func writesOfBurst(ctx context.Context, b *bench, set string, changes []change) (writes int, took time.Duration) {
+	b.awaitNoWrites(ctx, silence)
+	mark, began := b.audit.Mark(), time.Now()
+	must(hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error { return b.send(ctx, changes[i]) }))
+	b.awaitNoWrites(ctx, silence)
+	for _, e := range b.since(mark, reports) {
+		if e.Name == set {
 			writes++
-			took = max(took, all[i].Done.Sub(began))
+			took = max(took, e.Done.Sub(began))
 		}
 	}
-	return writes, took, nil
+	return writes, took
+}
+
+// wide lets aggregation write one report of very many clusters. Its Applications
+// are not on the hub, so propagation is stopped first: it would withdraw the works.
+func wide(ctx context.Context, b *bench) {
+	b.halt(ctx, env.Propagation)
+	apps := addWideSet(ctx, b)
+	b.awaitNoWrites(ctx, silence)
+	path := simulate.Reports + "/" + wideSet
+	must(env.WaitFor(ctx, patience, "the wide report to count every cluster as healthy", func(ctx context.Context) (bool, string) {
+		var report struct {
+			Statuses struct {
+				Summary struct{ Healthy string } `json:"summary"`
+			} `json:"statuses"`
+		}
+		err := b.hub.Get(ctx, path, &report)
+		return report.Statuses.Summary.Healthy == fmt.Sprint(len(apps)), fmt.Sprint(report, err)
+	}))
+	n := min(len(apps), b.Size.Burst)
+	writes, took := writesOfBurst(ctx, b, wideSet, b.draw(apps, n))
+	b.row(atMost(5, "", fmt.Sprintf("report of %d clusters: writes for a burst of %d changes", len(apps), n), float64(writes),
+		"%d bytes; all written %s after the first change; aggregation resident %.0f MiB",
+		get(b.hub.Discard(ctx, "GET", path, nil)), round(took), mebibytes(b.usages(env.Aggregation)[env.Aggregation].Resident)))
+	// Healthy rows are the first to be left out of a report that is full, so these are not.
+	b.degraded = true
+	gathered := timeChanges(ctx, b, b.draw(apps, min(len(apps), b.Size.Changes)), latencyRate, inReport)(inReport)
+	b.row(atMost(3, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row in a trickle of %d changes/s, p99", len(apps), latencyRate),
+		gathered.Percentile(99)/1000, "p50 %.0f ms", gathered.Percentile(50)))
+	reported := timeLone(ctx, b, b.draw(apps, b.Size.WideLone), 1/loneEvery.Seconds())
+	b.row(atMost(1.2, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row, p99", len(apps)),
+		reported.Percentile(99)/1000, "p50 %.0f ms; %d lone changes, one in %s", reported.Percentile(50), b.Size.WideLone, loneEvery))
+}
+
+// addWideSet creates the ApplicationSet with a cluster and a ManifestWork, whose agent
+// has reported, for each of its Applications.
+func addWideSet(ctx context.Context, b *bench) []*application {
+	must(b.addSet(ctx, wideSet))
+	clusters := make([]string, b.Size.WideReport)
+	apps := make([]*application, len(clusters))
+	for i := range clusters {
+		clusters[i] = fmt.Sprintf("wide%05d", i)
+		apps[i] = &application{set: wideSet, cluster: clusters[i], generation: 1}
+	}
+	must(b.addClusters(ctx, clusters))
+	revision := b.nextRevision()
+	must(hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error {
+		name, body := simulate.ReportOnlyWork(wideSet, clusters[i])
+		apps[i].work = name
+		if err := b.hub.Create(ctx, simulate.WorksIn(clusters[i]), body); err != nil {
+			return err
+		}
+		return b.report(ctx, apps[i], revision)
+	}))
+	return apps
 }

@@ -5,12 +5,16 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
@@ -49,8 +53,13 @@ type application struct {
 	revision     string // that its managed cluster last reported
 }
 
+// name is the hub Application's.
+func (a *application) name() string { return simulate.ApplicationName(a.set, a.cluster) }
+
+// path is the work's on the API server.
+func (a *application) path() string { return simulate.WorksIn(a.cluster) + "/" + a.work }
+
 type metadata struct {
-	Namespace  string `json:"namespace"`
 	Name       string `json:"name"`
 	UID        string `json:"uid"`
 	Generation int64  `json:"generation"`
@@ -58,18 +67,12 @@ type metadata struct {
 
 // addSet creates an ApplicationSet and remembers its UID.
 func (l *load) addSet(ctx context.Context, name string) error {
-	body, err := l.hub.Do(ctx, http.MethodPost, simulate.Sets, "application/json", simulate.Set(name))
-	if err != nil {
-		return err
-	}
 	var created struct {
 		Metadata metadata `json:"metadata"`
 	}
-	if err := decode(body, &created); err != nil {
-		return err
-	}
+	err := l.hub.Do(ctx, http.MethodPost, simulate.Sets, simulate.Set(name), &created)
 	l.setUIDs[name] = created.Metadata.UID
-	return nil
+	return err
 }
 
 // addClusters creates managed clusters that are available.
@@ -149,9 +152,9 @@ func (l *load) learnWorks(ctx context.Context) error {
 		works[m.Annotations[contract.HubNameAnnotation]] = m.metadata
 	}
 	for _, a := range l.apps {
-		w, ok := works[simulate.ApplicationName(a.set, a.cluster)]
+		w, ok := works[a.name()]
 		if !ok {
-			return fmt.Errorf("application %s has no ManifestWork", simulate.ApplicationName(a.set, a.cluster))
+			return fmt.Errorf("application %s has no ManifestWork", a.name())
 		}
 		a.work, a.generation = w.Name, w.Generation
 	}
@@ -196,13 +199,35 @@ func (l *load) send(ctx context.Context, c change) error {
 	return l.report(ctx, c.application, c.revision)
 }
 
+// sendPaced reports so many changes a second.
+func (l *load) sendPaced(ctx context.Context, changes []change, perSecond float64) {
+	must(paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error { return l.send(ctx, changes[i]) }))
+}
+
+// paced calls work for 0 to n-1, perSecond times a second; a call that takes longer
+// than that does not hold up the next. It returns the first error.
+func paced(ctx context.Context, n int, perSecond float64, work func(ctx context.Context, i int) error) error {
+	tick := time.NewTicker(time.Duration(float64(time.Second) / perSecond))
+	defer tick.Stop()
+	var group errgroup.Group
+	for i := range n {
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), group.Wait())
+		case <-tick.C:
+			group.Go(func() error { return work(ctx, i) })
+		}
+	}
+	return group.Wait()
+}
+
 // report plays the work agent: it reports that an Application runs a new revision.
 func (l *load) report(ctx context.Context, a *application, revision string) error {
 	feedback := simulate.Healthy(revision)
 	if l.degraded {
 		feedback.Health = "Degraded"
 	}
-	return l.hub.Merge(ctx, simulate.WorksIn(a.cluster)+"/"+a.work+"/status", simulate.WorkStatus(a.set, a.cluster, a.generation, feedback))
+	return l.hub.Merge(ctx, a.path()+"/status", simulate.WorkStatus(a.set, a.cluster, a.generation, feedback))
 }
 
 // nextRevision returns a revision that no Application has had.

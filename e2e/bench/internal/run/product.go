@@ -30,10 +30,11 @@ type product struct {
 	tokenFile string
 }
 
-// launch starts a binary for the first time.
-func (p *product) launch(ctx context.Context, name string) error {
-	_, err := p.fleet.StartProduct(ctx, name, p.arguments(name)...)
-	return err
+// launch starts binaries for the first time.
+func (p *product) launch(ctx context.Context, names ...string) {
+	for _, name := range names {
+		must(p.fleet.StartProductOn(ctx, p.fleet.Hub, name, 0, p.arguments(name)...))
+	}
 }
 
 // arguments are what the bench needs beyond the shipped flags.
@@ -47,69 +48,54 @@ func (p *product) arguments(name string) []string {
 	return []string{"--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=110s"}
 }
 
-func (p *product) process(name string) (*env.Process, error) { return p.fleet.Process(name + "-0") }
+func (p *product) process(name string) *env.Process { return get(p.fleet.Process(name + "-0")) }
 
 // halt stops binaries and waits for their end.
-func (p *product) halt(ctx context.Context, names ...string) error {
+func (p *product) halt(ctx context.Context, names ...string) {
 	for _, name := range names {
-		running, err := p.process(name)
-		if err != nil {
-			return err
-		}
-		if err := running.Stop(ctx); err != nil {
-			return err
-		}
+		must(p.process(name).Stop(ctx))
 	}
-	return nil
-}
-
-// resume starts binaries again and waits until they are ready. It returns how long
-// that took.
-func (p *product) resume(ctx context.Context, names ...string) (time.Duration, error) {
-	began := time.Now()
-	for _, name := range names {
-		running, err := p.process(name)
-		if err != nil {
-			return 0, err
-		}
-		if err := running.Start(ctx); err != nil {
-			return 0, err
-		}
-	}
-	for _, name := range names {
-		if err := p.ready(ctx, name); err != nil {
-			return 0, err
-		}
-	}
-	return time.Since(began), nil
 }
 
 // readyPause is how often readiness is asked for; figures are no finer than this.
 const readyPause = 5 * time.Millisecond
 
-func (p *product) ready(ctx context.Context, name string) error {
-	running, err := p.process(name)
-	if err != nil {
-		return err
+// resume starts binaries again and waits until they are ready. It returns how long
+// that took.
+func (p *product) resume(ctx context.Context, names ...string) time.Duration {
+	began := time.Now()
+	for _, name := range names {
+		must(p.process(name).Start(ctx))
 	}
-	url := "http://" + running.Flag("health-probe-bind-address") + "/readyz"
-	return testkit.WaitFor(ctx, patience, readyPause, name+" to be ready", func(ctx context.Context) error {
-		_, err := get(ctx, url)
-		return err
-	})
+	for _, name := range names {
+		url := "http://" + p.process(name).Flag("health-probe-bind-address") + "/readyz"
+		must(testkit.WaitFor(ctx, patience, readyPause, name+" to be ready", func(ctx context.Context) error {
+			_, err := visit(ctx, url, "", nil)
+			return err
+		}))
+	}
+	return time.Since(began)
 }
 
-func get(ctx context.Context, url string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := authorized(client, r, "")
+// visit reads a page, with a token unless it is "".
+func visit(ctx context.Context, url, token string, header http.Header) ([]byte, error) {
+	response, err := request(ctx, client, url, token, header)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	return io.ReadAll(response.Body)
+}
+
+func request(ctx context.Context, by *http.Client, url, token string, header http.Header) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	if header != nil {
+		r.Header = header
+	}
+	return authorized(by, r, token)
 }
 
 // authorized sends a request with a token, "" for none. An answer that is not 200 is an error.
@@ -127,36 +113,24 @@ func authorized(by *http.Client, r *http.Request, token string) (*http.Response,
 	return response, nil
 }
 
-// usage reads what a binary has used.
-func (p *product) usage(name string) (process.Usage, error) {
-	running, err := p.process(name)
-	if err != nil {
-		return process.Usage{}, err
-	}
-	return process.Of(running.PID())
-}
-
-// usages reads what several binaries have used.
-func (p *product) usages(names ...string) (map[string]process.Usage, error) {
+// usages reads what binaries have used.
+func (p *product) usages(names ...string) map[string]process.Usage {
 	all := map[string]process.Usage{}
 	for _, name := range names {
-		u, err := p.usage(name)
-		if err != nil {
-			return nil, err
-		}
-		all[name] = u
+		all[name] = get(process.Of(p.process(name).PID()))
 	}
-	return all, nil
+	return all
+}
+
+// serverUsage reads what the hub's API server has used.
+func (p *product) serverUsage() process.Usage {
+	return get(process.Of(get(p.fleet.Process("hub-apiserver")).PID()))
 }
 
 // metrics returns the values, at one moment, of metrics without labels of a binary
 // that serves them in plain text.
 func (p *product) metrics(ctx context.Context, binary string, names ...string) ([]float64, error) {
-	running, err := p.process(binary)
-	if err != nil {
-		return nil, err
-	}
-	body, err := get(ctx, "http://"+running.Flag("metrics-bind-address")+"/metrics")
+	body, err := visit(ctx, "http://"+p.process(binary).Flag("metrics-bind-address")+"/metrics", "", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -168,21 +142,9 @@ func (p *product) metrics(ctx context.Context, binary string, names ...string) (
 	}
 	values := make([]float64, len(names))
 	for i, name := range names {
-		if found[name] == "" {
-			return nil, fmt.Errorf("%s has no metric %s", binary, name)
-		}
 		if values[i], err = strconv.ParseFloat(found[name], 64); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("metric %s of %s: %w", name, binary, err)
 		}
 	}
 	return values, nil
-}
-
-// serverUsage reads what the hub's API server has used.
-func (p *product) serverUsage() (process.Usage, error) {
-	running, err := p.fleet.Process("hub-apiserver")
-	if err != nil {
-		return process.Usage{}, err
-	}
-	return process.Of(running.PID())
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
@@ -28,72 +27,45 @@ var pushes = []struct {
 // push asks Applications for a refresh, one after the other as Argo CD's API server does
 // for a push to the repository that they come from, and times it until the last hub
 // Application has the new revision and the refresh is gone. The edge answers at once.
-func push(ctx context.Context, b *bench) error {
-	if err := b.learnWorks(ctx); err != nil {
-		return err
-	}
+func push(ctx context.Context, b *bench) {
+	must(b.learnWorks(ctx))
 	for _, p := range pushes {
 		n := min(p.applications, len(b.apps))
-		if err := pushTo(ctx, b, b.apps[:n], p.seconds); err != nil {
-			return err
-		}
+		pushTo(ctx, b, b.apps[:n], p.seconds)
 		if n < p.applications {
 			break
 		}
 	}
-	return b.learnWorks(ctx)
+	must(b.learnWorks(ctx))
 }
 
-func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64) error {
-	if err := b.awaitNoWrites(ctx, silence); err != nil {
-		return err
-	}
+func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64) {
+	b.awaitNoWrites(ctx, silence)
 	r := &pushed{bench: b, revision: b.nextRevision(), apps: map[string]*application{}, left: map[string]bool{}, answered: map[string]string{}}
 	for _, a := range apps {
-		name := simulate.ApplicationName(a.set, a.cluster)
-		r.apps[name], r.left[name] = a, true
+		r.apps[a.name()], r.left[a.name()] = a, true
 		a.revision = r.revision
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := r.follow(watching); err != nil {
-		return err
-	}
+	get(b.hub.Watch(watching, simulate.Works, func(e hub.Event, _ time.Time) { r.work(watching, e.Object) }))
+	get(b.hub.Watch(watching, simulate.Applications, func(e hub.Event, arrived time.Time) { r.application(e.Object, arrived) }))
 	mark, began := b.audit.Mark(), time.Now()
 	for _, a := range apps {
-		if err := b.hub.Merge(ctx, simulate.Applications+"/"+simulate.ApplicationName(a.set, a.cluster), simulate.Refresh()); err != nil {
-			return err
-		}
+		must(b.hub.Merge(ctx, simulate.Applications+"/"+a.name(), simulate.Refresh()))
 	}
 	sent := time.Since(began)
-	if err := env.WaitFor(ctx, patience, "every hub Application to have what was pushed", r.over); err != nil {
-		return err
-	}
+	must(env.WaitFor(ctx, patience, "every hub Application to have what was pushed", r.over))
 	took := r.last.Sub(began)
-	if err := b.awaitNoWrites(ctx, silence); err != nil {
-		return err
-	}
-	works, err := b.audit.Since(mark, by(env.Propagation, "patch", "manifestworks"))
-	if err != nil {
-		return err
-	}
-	writes, err := b.audit.Since(mark, by(env.Propagation, "patch", "applications"))
-	if err != nil {
-		return err
-	}
-	b.row(figure.Row{
-		What:  fmt.Sprintf("a push to the repository of %d Applications, until the last says so on the hub", len(apps)),
-		Value: took.Seconds(), Unit: "s", Comparison: figure.AtMost, Target: seconds,
-		Beside: fmt.Sprintf("the last was asked for after %s; clusters answer at once", round(sent)),
-	})
-	b.row(figure.Row{
-		What: "writes of propagation for each of them", Value: float64(len(works)+len(writes)) / float64(len(apps)), Comparison: figure.AtMost, Target: 3.05,
-		Beside: fmt.Sprintf("%d of ManifestWorks, %d of Applications, with the new status", len(works), len(writes)),
-	})
-	return nil
+	b.awaitNoWrites(ctx, silence)
+	works, writes := len(b.since(mark, by(env.Propagation, "patch", "manifestworks"))), len(b.since(mark, mirrors))
+	b.row(atMost(seconds, "s", fmt.Sprintf("a push to the repository of %d Applications, until the last says so on the hub", len(apps)), took.Seconds(),
+		"the last was asked for after %s; clusters answer at once", round(sent)))
+	b.row(atMost(3.05, "", "writes of propagation for each of them", float64(works+writes)/float64(len(apps)),
+		"%d of ManifestWorks, %d of Applications, with the new status", works, writes))
 }
 
-// pushed is a push under way.
+// pushed is a push under way. It plays the managed clusters, and notes which hub Applications are through.
 type pushed struct {
 	*bench
 	revision string
@@ -113,15 +85,6 @@ func (r *pushed) over(context.Context) (bool, string) {
 	return len(r.left) == 0 && r.failed == nil, fmt.Sprintf("%d are left, %v", len(r.left), r.failed)
 }
 
-// follow plays the managed clusters, and notes which hub Applications are through.
-func (r *pushed) follow(ctx context.Context) error {
-	if _, err := r.hub.Watch(ctx, simulate.Works, func(e hub.Event, _ time.Time) { r.work(ctx, e.Object) }); err != nil {
-		return err
-	}
-	_, err := r.hub.Watch(ctx, simulate.Applications, func(e hub.Event, arrived time.Time) { r.application(e.Object, arrived) })
-	return err
-}
-
 func (r *pushed) work(ctx context.Context, raw json.RawMessage) {
 	var work struct {
 		Metadata struct {
@@ -129,7 +92,7 @@ func (r *pushed) work(ctx context.Context, raw json.RawMessage) {
 			Annotations map[string]string `json:"annotations"`
 		} `json:"metadata"`
 	}
-	if decode(raw, &work) != nil {
+	if json.Unmarshal(raw, &work) != nil {
 		return
 	}
 	name, id := work.Metadata.Annotations[contract.HubNameAnnotation], work.Metadata.Annotations[contract.RequestAnnotation]
@@ -144,7 +107,7 @@ func (r *pushed) work(ctx context.Context, raw json.RawMessage) {
 	feedback.Request = id
 	status := simulate.WorkStatus(a.set, a.cluster, a.generation, feedback)
 	go func() {
-		if err := r.hub.Merge(ctx, simulate.WorksIn(a.cluster)+"/"+a.work+"/status", status); err != nil && ctx.Err() == nil {
+		if err := r.hub.Merge(ctx, a.path()+"/status", status); err != nil && ctx.Err() == nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.failed = err
@@ -162,7 +125,7 @@ func (r *pushed) application(raw json.RawMessage, arrived time.Time) {
 			Sync struct{ Revision string } `json:"sync"`
 		} `json:"status"`
 	}
-	if decode(raw, &app) != nil || app.Status.Sync.Revision != r.revision || app.Metadata.Annotations[argocd.RefreshAnnotation] != "" {
+	if json.Unmarshal(raw, &app) != nil || app.Status.Sync.Revision != r.revision || app.Metadata.Annotations[argocd.RefreshAnnotation] != "" {
 		return
 	}
 	r.mu.Lock()

@@ -5,19 +5,30 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
+	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
-// listRounds is how often the bare lists are timed.
-const listRounds = 3
+const (
+	// listRounds is how often the bare lists are timed.
+	listRounds = 3
+	// takeovers is how often the leaders are killed. How long it takes is partly chance: it
+	// depends on when the leader last renewed and on when the standby looks next.
+	takeovers = 2
+	// takeover is the duration of a Lease and five seconds for the first work.
+	takeover = 20 * time.Second
+	// The numbers of the two replicas of each binary, past those of the page's standbys.
+	firstReplica, secondReplica = 3, 4
+)
 
 // watched is what the two binaries that follow the hub watch.
 var watched = map[string][]string{
@@ -32,52 +43,130 @@ var watched = map[string][]string{
 }
 
 // restart starts the binaries over a fleet in which nothing changes.
-func restart(ctx context.Context, b *bench) error {
-	if err := b.halt(ctx, binaries...); err != nil {
-		return err
-	}
-	for _, name := range []string{env.Propagation, env.Aggregation} {
-		list, err := listAlone(ctx, b, watched[name])
-		if err != nil {
-			return err
-		}
+func restart(ctx context.Context, b *bench) {
+	b.halt(ctx, binaries...)
+	for _, name := range followers {
+		list := listAlone(ctx, b, watched[name])
 		mark := b.audit.Mark()
-		ready, err := b.resume(ctx, name)
-		if err != nil {
-			return err
-		}
-		if err := b.awaitNoWrites(ctx, silence); err != nil {
-			return err
-		}
-		writes, kinds, err := b.writesSince(mark, name)
-		if err != nil {
-			return err
-		}
-		b.row(figure.Row{
-			What: "warm restart of " + name + ": write requests", Value: float64(writes), Comparison: figure.AtMost, Target: 0, Beside: "taking its Lease, and the Event about that, left out" + listed(kinds),
-		})
-		b.row(figure.Row{
-			What: "warm restart of " + name + ": ready, against a bare LIST of what it watches", Value: float64(ready) / float64(list), Unit: "×", Comparison: figure.AtMost, Target: b.Size.Restart, Noise: 1.8,
-			Beside: fmt.Sprintf("%s against %s, start of the process included", round(ready), round(list)),
-		})
+		ready := b.resume(ctx, name)
+		b.awaitNoWrites(ctx, silence)
+		writes := b.since(mark, func(e *audit.Entry) bool { return e.Account == name && write(e) })
+		b.row(atMost(0, "", "warm restart of "+name+": write requests", float64(len(writes)),
+			"taking its Lease, and the Event about that, left out%s", kinds(writes)))
+		row := atMost(b.Size.Restart, "×", "warm restart of "+name+": ready, against a bare LIST of what it watches", float64(ready)/float64(list),
+			"%s against %s, start of the process included", round(ready), round(list))
+		row.Noise = 1.8
+		b.row(row)
 	}
-	return b.awaitStatuses(ctx)
+	b.awaitStatuses(ctx)
 }
 
 // listAlone times lists of everything at paths, at the same time as informers do,
 // with the answers dropped.
-func listAlone(ctx context.Context, b *bench, paths []string) (time.Duration, error) {
+func listAlone(ctx context.Context, b *bench, paths []string) time.Duration {
 	var took []time.Duration
 	for range listRounds {
 		began := time.Now()
-		err := hub.Parallel(ctx, len(paths), func(ctx context.Context, i int) error {
-			_, err := b.hub.Discard(ctx, http.MethodGet, paths[i], "", nil)
+		must(hub.Parallel(ctx, len(paths), func(ctx context.Context, i int) error {
+			_, err := b.hub.Discard(ctx, http.MethodGet, paths[i], nil)
 			return err
-		})
-		if err != nil {
-			return 0, err
-		}
+		}))
 		took = append(took, time.Since(began))
 	}
-	return median(took), nil
+	return median(took)
+}
+
+// pair is two replicas of a binary with the flags of leader election that it is shipped with.
+type pair struct {
+	name string
+	// place is where its work for a change is seen.
+	place           string
+	leader, standby *env.Process
+	// took is how long after the leader's end its work for a change was seen.
+	took []time.Duration
+	// beyond are the writes that were not that work.
+	beyond []audit.Entry
+}
+
+// standby kills the leaders of both binaries together and times how soon the standbys have done their
+// work for a change of that moment. Nothing else has changed, so they ought to write nothing else.
+func standby(ctx context.Context, b *bench) {
+	pairs := []*pair{{name: env.Propagation, place: onHub}, {name: env.Aggregation, place: inReport}}
+	startPairs(ctx, b, pairs)
+	for i := range takeovers {
+		for _, p := range pairs {
+			if i > 0 { // the one that was killed is the standby of the one that took over
+				must(errors.Join(p.standby.Start(ctx), p.standby.AwaitReady(ctx)))
+			}
+		}
+		takeOver(ctx, b, pairs)
+	}
+	for _, p := range pairs {
+		rowsOfTakeovers(b, p)
+		must(p.leader.Stop(ctx))
+	}
+	b.resume(ctx, followers...)
+	b.awaitStatuses(ctx)
+}
+
+// startPairs starts two replicas in the place of each that runs, whose Lease is a longer one. The second starts
+// once the first leads, which it shows by a change, and has nothing more to do.
+func startPairs(ctx context.Context, b *bench, pairs []*pair) {
+	start := func(p *pair, number int) *env.Process {
+		var arguments []string
+		if p.name == env.Aggregation {
+			// The rows are to be the same in each pod, so that nothing is rewritten for the sake of search.
+			arguments = []string{"--intermediate-dir=" + b.fleet.IntermediateDir(0)}
+		}
+		return get(b.fleet.StartStandby(ctx, p.name, number, arguments...))
+	}
+	for _, p := range pairs {
+		b.halt(ctx, p.name)
+		p.leader = start(p, firstReplica)
+	}
+	timeChanges(ctx, b, b.draw(b.apps, 1), costRate, onHub, inReport)
+	b.awaitNoWrites(ctx, silence)
+	for _, p := range pairs {
+		p.standby = start(p, secondReplica)
+	}
+}
+
+// takeOver kills the leaders and waits until the standbys have done their work for a change.
+// Then they are the leaders.
+func takeOver(ctx context.Context, b *bench, pairs []*pair) {
+	b.awaitNoWrites(ctx, silence)
+	changes, mark := b.draw(b.apps, 1), b.audit.Mark()
+	for _, p := range pairs {
+		must(p.leader.Kill(ctx))
+	}
+	times := timeChanges(ctx, b, changes, costRate, onHub, inReport)
+	b.awaitNoWrites(ctx, silence)
+	for _, p := range pairs {
+		p.took = append(p.took, round(time.Duration(times(p.place)[0]*float64(time.Millisecond))))
+		p.beyond = append(p.beyond, beyond(b.since(mark, func(e *audit.Entry) bool { return e.Account == p.name && write(e) }), changes[0])...)
+		p.leader, p.standby = p.standby, p.leader
+	}
+}
+
+// beyond returns the writes that a change of one Application does not ask for: all but
+// one of its status and one of its report.
+func beyond(all []audit.Entry, c change) (more []audit.Entry) {
+	due := map[string]bool{"patch applications " + c.name(): true, "update multiclusterapplicationsetreports " + c.set: true}
+	for _, e := range all {
+		which := fmt.Sprintf("%s %s %s", e.Verb, e.Resource, e.Name)
+		if due[which] && e.Code < 300 {
+			due[which] = false
+			continue
+		}
+		more = append(more, e)
+	}
+	return more
+}
+
+// rowsOfTakeovers makes the rows of one binary.
+func rowsOfTakeovers(b *bench, p *pair) {
+	b.row(atMost(takeover.Seconds(), "s", "standby of "+p.name+": from the leader's kill until the work of a change is done, the longest",
+		slices.Max(p.took).Seconds(), "of %v; %d Applications", p.took, len(b.apps)))
+	b.row(atMost(0, "", "standby of "+p.name+": writes when it took over, beyond those of the change", float64(len(p.beyond)),
+		"%d times; the Lease, and the Event about it, left out%s", takeovers, kinds(p.beyond)))
 }

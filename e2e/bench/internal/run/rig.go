@@ -22,10 +22,17 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 )
 
+const (
+	// searchToken is the token of resourcesync for search.
+	searchToken = "bench"
+	// baselineSpread is over how many namespaces, as over clusters.
+	baselineSpread = 10
+)
+
 // Options say what to run.
 type Options struct {
 	Size Size
-	// Progress is told what happens.
+	// Progress gets a line for each thing that happens.
 	Progress func(line string)
 	// Only are the phases to run once the fleet is there, by their keys; none: all.
 	Only []string
@@ -36,10 +43,7 @@ type bench struct {
 	Options
 	began   time.Time
 	folder  string
-	fleet   *env.Fleet
-	hub     *hub.Client
 	audit   *audit.Log
-	search  *search.Server
 	results *figure.Results
 
 	*load
@@ -50,59 +54,43 @@ type bench struct {
 	baseline baseline
 }
 
-// binaries of the product.
-var binaries = []string{env.Propagation, env.Aggregation, env.ResourceSync}
-
-// searchToken is the token of resourcesync for search.
-const searchToken = "bench"
+// binaries of the product; followers are those that follow the hub.
+var (
+	followers = []string{env.Propagation, env.Aggregation}
+	binaries  = append(followers[:2:2], env.ResourceSync)
+)
 
 // start starts the hub and search; none of the product's binaries runs yet.
-func (b *bench) start(ctx context.Context) error {
-	policy := filepath.Join(b.folder, "audit-policy.json")
-	log := filepath.Join(b.folder, "audit.log")
-	rules, err := audit.Policy(env.ProductNamespace, baselineNamespaceNames())
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(policy, rules, 0o600); err != nil {
-		return err
-	}
-	server := []string{"--audit-policy-file=" + policy, "--audit-log-path=" + log, "--audit-log-maxsize=100000"}
-	fleet, err := env.Start(ctx, env.Options{
-		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServer: server, APIServerEnvironment: b.Size.APIServer,
-	})
-	if err != nil {
-		return err
-	}
-	b.fleet = fleet
-	b.audit = audit.Open(log)
-	if b.hub, err = hub.New(fleet.Hub.Config); err != nil {
-		return err
-	}
-	token := filepath.Join(b.folder, "search.token")
-	if err := os.WriteFile(token, []byte(searchToken), 0o600); err != nil {
-		return err
-	}
-	b.search, err = search.Start(ctx, search.Options{
+func (b *bench) start(ctx context.Context) {
+	path := func(name string) string { return filepath.Join(b.folder, name) }
+	must(os.WriteFile(path("audit-policy.json"), get(audit.Policy(env.ProductNamespace, baselineNamespaces())), 0o600))
+	must(os.WriteFile(path("search.token"), []byte(searchToken), 0o600))
+	b.product = &product{tokenFile: path("search.token")}
+	b.fleet = get(env.Start(ctx, env.Options{
+		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServerEnvironment: b.Size.APIServer,
+		APIServer: []string{"--audit-policy-file=" + path("audit-policy.json"), "--audit-log-path=" + path("audit.log"), "--audit-log-maxsize=100000"},
+	}))
+	b.audit = audit.Open(path("audit.log"))
+	b.load = newLoad(get(hub.New(b.fleet.Hub.Config)), b.Size)
+	b.search = get(search.Start(ctx, search.Options{
 		Dir: b.folder, Source: memory.Fleet{}, Reviewer: access.Tokens{searchToken: {AllManaged: true}},
-	})
-	b.load = newLoad(b.hub, b.Size)
-	b.product = &product{fleet: fleet, search: b.search, tokenFile: token}
-	return err
+	}))
 }
 
-func (b *bench) close() error {
-	var errs []error
+func (b *bench) close() (err error) {
+	if b.product == nil {
+		return nil
+	}
 	if b.search != nil {
-		errs = append(errs, b.search.Close())
+		err = b.search.Close()
 	}
 	if b.audit != nil {
-		errs = append(errs, b.audit.Close())
+		err = errors.Join(err, b.audit.Close())
 	}
 	if b.fleet != nil {
-		errs = append(errs, b.fleet.Stop())
+		err = errors.Join(err, b.fleet.Stop())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (b *bench) say(format string, args ...any) {
@@ -115,55 +103,41 @@ func (b *bench) row(r figure.Row) {
 	b.say("  %s: %s %s %s (%s)", r.What, figure.Number(r.Value), r.Unit, r.Verdict(), r.Beside)
 }
 
-// baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's, less
-// the labels by which the product would see them.
-type baseline struct {
-	template map[string]any
-	works    int
-	created  throughput
-	patched  throughput
+// atMost is a figure with the most that it may be, and what it was measured beside.
+func atMost(target float64, unit, what string, value float64, beside string, args ...any) figure.Row {
+	return figure.Row{What: what, Value: value, Unit: unit, Comparison: figure.AtMost, Target: target, Beside: fmt.Sprintf(beside, args...)}
 }
 
-// baselineNamespaces spread the baseline's works as clusters would.
-const baselineNamespaces = 10
-
-func baselineNamespaceNames() []string {
-	names := make([]string, baselineNamespaces)
-	for i := range names {
-		names[i] = baselineNamespace(i)
+// only leaves a row its target when there is one for what was run.
+func only(has bool, r figure.Row) figure.Row {
+	if !has {
+		r.Comparison, r.Target = figure.Informative, 0
 	}
-	return names
+	return r
 }
-
-func baselineNamespace(i int) string { return fmt.Sprintf("base-%d", i%baselineNamespaces) }
 
 // awaitNoWrites waits until the product has written nothing for a while.
-func (b *bench) awaitNoWrites(ctx context.Context, silence time.Duration) error {
+func (b *bench) awaitNoWrites(ctx context.Context, silence time.Duration) {
 	began := time.Now()
-	return env.WaitFor(ctx, patience, "the product to write nothing", func(context.Context) (bool, string) {
+	must(env.WaitFor(ctx, patience, "the product to write nothing", func(context.Context) (bool, string) {
 		last := b.audit.Last(write)
 		if last.Before(began) {
 			last = began
 		}
 		return time.Since(last) > silence, "last write at " + last.String()
-	})
+	}))
 }
 
 // awaitStatuses waits until every hub Application has what its managed cluster reported.
-func (b *bench) awaitStatuses(ctx context.Context) error {
-	if err := b.awaitNoWrites(ctx, silence); err != nil {
-		return err
-	}
-	return env.WaitFor(ctx, patience, "every hub Application to have the reported status", func(ctx context.Context) (bool, string) {
+func (b *bench) awaitStatuses(ctx context.Context) {
+	b.awaitNoWrites(ctx, silence)
+	must(env.WaitFor(ctx, patience, "every hub Application to have the reported status", func(ctx context.Context) (bool, string) {
 		wrong, example, err := b.wrong(ctx)
-		if err != nil {
-			return false, err.Error()
-		}
-		return wrong == 0, fmt.Sprintf("%d of %d differ: %s", wrong, len(b.apps), example)
-	})
+		return err == nil && wrong == 0, fmt.Sprintf("%d of %d differ: %s %v", wrong, len(b.apps), example, err)
+	}))
 }
 
-// wrong counts the hub Applications that do not say what was reported.
+// wrong counts the hub Applications whose status is not what was reported.
 func (b *bench) wrong(ctx context.Context) (count int, example string, err error) {
 	var list struct {
 		Items []struct {
@@ -177,20 +151,19 @@ func (b *bench) wrong(ctx context.Context) (count int, example string, err error
 	if err := b.hub.Get(ctx, simulate.Applications, &list); err != nil {
 		return 0, "", err
 	}
-	said := make(map[string]simulate.Feedback, len(list.Items))
+	found := make(map[string]simulate.Feedback, len(list.Items))
 	for i := range list.Items {
 		s := &list.Items[i].Status
-		said[list.Items[i].Metadata.Name] = simulate.Feedback{Health: s.Health.Status, Sync: s.Sync.Status, Revision: s.Sync.Revision}
+		found[list.Items[i].Metadata.Name] = simulate.Feedback{Health: s.Health.Status, Sync: s.Sync.Status, Revision: s.Sync.Revision}
 	}
 	for _, a := range b.apps {
-		name := simulate.ApplicationName(a.set, a.cluster)
 		want := simulate.Healthy(a.revision)
 		if a.revision == "" {
 			want = simulate.Feedback{Health: "Unknown", Sync: "Unknown"}
 		}
-		if got := said[name]; got != want {
+		if got := found[a.name()]; got != want {
 			count++
-			example = fmt.Sprintf("%s says %+v, want %+v", name, got, want)
+			example = fmt.Sprintf("%s is %+v, want %+v", a.name(), got, want)
 		}
 	}
 	return count, example, nil
@@ -206,26 +179,68 @@ func by(account, verb, resource string) func(*audit.Entry) bool {
 	}
 }
 
+// Requests by which the product does its work.
+var (
+	creations = by(env.Propagation, "create", "manifestworks")
+	mirrors   = by(env.Propagation, "patch", "applications")
+	reports   = by(env.Aggregation, "update", "multiclusterapplicationsetreports")
+)
+
 // await waits until the log has n requests that match since a mark.
-func (b *bench) await(ctx context.Context, what string, mark, n int, match func(*audit.Entry) bool) ([]audit.Entry, error) {
+func (b *bench) await(ctx context.Context, what string, mark, n int, match func(*audit.Entry) bool) []audit.Entry {
 	var found []audit.Entry
-	err := env.WaitFor(ctx, patience, what, func(context.Context) (bool, string) {
+	must(env.WaitFor(ctx, patience, what, func(context.Context) (bool, string) {
 		var err error
 		found, err = b.audit.Since(mark, match)
-		if err != nil {
-			return false, err.Error()
-		}
-		return len(found) >= n, fmt.Sprintf("%d of %d", len(found), n)
-	})
-	return found, err
+		return err == nil && len(found) >= n, fmt.Sprintf("%d of %d, %v", len(found), n, err)
+	}))
+	return found
 }
 
-// writesSince returns the writes of a binary since a mark, and what the first were.
-func (b *bench) writesSince(mark int, account string) (n int, examples map[string]int, err error) {
-	found, err := b.audit.Since(mark, func(e *audit.Entry) bool { return e.Account == account && write(e) })
-	examples = map[string]int{}
-	for i := range found {
-		examples[fmt.Sprintf("%s %s %d", found[i].Verb, found[i].Resource, found[i].Code)]++
-	}
-	return len(found), examples, err
+// since returns the requests since a mark that match.
+func (b *bench) since(mark int, match func(*audit.Entry) bool) []audit.Entry {
+	return get(b.audit.Since(mark, match))
 }
+
+// kinds says what requests were, and how many of each, behind other text.
+func kinds(entries []audit.Entry) string {
+	count := map[string]int{}
+	for i := range entries {
+		count[fmt.Sprintf("%s %s %d", entries[i].Verb, entries[i].Resource, entries[i].Code)]++
+	}
+	if len(count) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %v", count)
+}
+
+// span returns the first and the last moment of requests.
+func span(entries []audit.Entry) (first, last time.Time) {
+	for i := range entries {
+		if i == 0 || entries[i].Done.Before(first) {
+			first = entries[i].Done
+		}
+		if entries[i].Done.After(last) {
+			last = entries[i].Done
+		}
+	}
+	return first, last
+}
+
+// baseline is what the API server alone can do: ManifestWorks with the same bytes as propagation's, less
+// the labels by which the product would see them.
+type baseline struct {
+	template map[string]any
+	works    int
+	created  throughput
+	patched  throughput
+}
+
+func baselineNamespaces() (names []string) {
+	for i := range baselineSpread {
+		names = append(names, baselineNamespace(i))
+	}
+	return names
+}
+
+func baselineNamespace(i int) string { return fmt.Sprintf("base-%d", i%baselineSpread) }
