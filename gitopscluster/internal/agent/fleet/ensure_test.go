@@ -301,13 +301,12 @@ func TestAddOnDeploymentConfig_isFollowed(t *testing.T) {
 		return addonv1alpha1.AddOnDeploymentConfigSpec{NodePlacement: &addonv1alpha1.NodePlacement{NodeSelector: map[string]string{"pool": pool}}}
 	}
 	all := config("all", spec("a"))
-	all.Spec.Registries = nil
 	r.management(map[string]string{addonv1alpha1.AddonLifecycleAnnotationKey: addonv1alpha1.AddonLifecycleSelfManageAnnotationValue},
 		addonv1alpha1.ConfigMeta{ConfigGroupResource: deploymentConfigs, DefaultConfig: &addonv1alpha1.ConfigReferent{Namespace: r.name, Name: "all"}})
 	testkit.Eventually(t, "the default configuration", placed("a"))
 	testkit.Edit(t, hub.client, all, func(c *addonv1alpha1.AddOnDeploymentConfig) {
 		c.Spec = spec("b")
-		c.Spec.Registries = []addonv1alpha1.ImageMirror{{Source: "image", Mirror: "mirror.example.com/image"}}
+		c.Spec.Registries = []addonv1alpha1.ImageMirror{{Source: "quay.io", Mirror: "mirror.example.com"}}
 	})
 	testkit.Eventually(t, "its change", placed("b"))
 	if image := r.delivered().Spec.Template.Spec.Containers[0].Image; !strings.HasPrefix(image, "mirror.example.com/") {
