@@ -34,9 +34,9 @@ type Reconciler struct {
 func newReconciler(c client.Client, live client.Reader, options Options) *Reconciler {
 	return &Reconciler{
 		store: newStore(options.Namespaces), options: options, client: c,
-		signing: sign.Options{Namespaces: options.Namespaces, Lifetime: options.Lifetime},
+		signing: sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime},
 		reader:  reader.New(c, live, time.Now),
-		keeper:  certificates.New(c, live, certificates.Options{CALife: options.CALife}),
+		keeper:  certificates.New(c, live, certificates.Options{CALife: options.CALife, KeyNamespace: options.KeyNamespace}),
 	}
 }
 

@@ -128,6 +128,8 @@ func planned(writes []certificates.Write) []agent.Write {
 type Options struct {
 	// Namespaces are those of the hub's Argo CDs.
 	Namespaces []string
+	// KeyNamespace is where the keys of CAs are, see certificates.Options.
+	KeyNamespace string
 	// CALife and Lifetime of certificates, 0: the defaults.
 	CALife, Lifetime time.Duration
 	// Limit is how many clusters get a new certificate at a time.
