@@ -162,7 +162,7 @@ func TestDryRun(t *testing.T) {
 	f.Set(a)
 	var plan []agent.Write
 	f.status("a", "the plan", func(a Status) error {
-		if plan = a.Plan; len(plan) != 7 {
+		if plan = a.Plan; len(plan) != 8 {
 			return fmt.Errorf("plan %v", plan)
 		}
 		return nil

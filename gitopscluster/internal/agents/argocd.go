@@ -33,8 +33,12 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	var state certificates.State
 	var reports []pki.Report
 	next := map[string]*task{}
+	look := time.Duration(0)
 	switch {
 	case asking:
+		if look, err = r.readApplications(ctx, v); err != nil {
+			return ctrl.Result{}, err
+		}
 		var unknown []string
 		if reports, unknown, err = r.reports(ctx, v); err != nil {
 			return ctrl.Result{}, err
@@ -46,6 +50,9 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 			return ctrl.Result{}, err
 		}
 	case v.settled && len(v.there) == 0 && r.mayHaveCertificates(namespace) && !slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun }):
+		if _, err := r.applications.ReleaseDefault(ctx, namespace, false); err != nil {
+			return ctrl.Result{}, err
+		}
 		if err := r.keeper.Remove(ctx, namespace); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -60,6 +67,9 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	}
 	if r.setStatuses(v, statuses) && r.options.Changed != nil {
 		r.options.Changed(v.namespace)
+	}
+	if look > 0 {
+		state.NextLook = min(state.NextLook, look)
 	}
 	return ctrl.Result{RequeueAfter: state.NextLook}, nil
 }
@@ -90,7 +100,7 @@ func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) 
 	}
 	for _, a := range v.specs {
 		if a.Agent != nil {
-			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces}
+			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
 			if a.Agent.Port != 0 {
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}

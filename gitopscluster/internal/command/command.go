@@ -173,7 +173,7 @@ func (c *Command) options() gitops.Options {
 // newScheme returns every type that the binary reads or writes.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(corev1.AddToScheme(scheme), v1beta1.AddToScheme(scheme),
+	err := errors.Join(corev1.AddToScheme(scheme), v1beta1.AddToScheme(scheme), argocd.AddToScheme(scheme),
 		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme),
 		addonv1alpha1.Install(scheme), certificatesv1.AddToScheme(scheme), appsv1.AddToScheme(scheme))
 	if err != nil {
