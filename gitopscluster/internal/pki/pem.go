@@ -7,6 +7,9 @@ import (
 	"bytes"
 	"cmp"
 	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
@@ -14,8 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"k8s.io/client-go/util/keyutil"
 )
 
 // Bounds of what others wrote.
@@ -70,21 +71,41 @@ func EncodeCertificates(certificates ...*x509.Certificate) []byte {
 	return text.Bytes()
 }
 
-// ParseKey returns the private key of a PEM text, in any of the forms that are in use.
+// ParseKey returns the one private key of a PEM text, in any of the forms that are in use.
 func ParseKey(text []byte) (crypto.Signer, error) {
 	if len(text) > maxPEM {
 		return nil, fmt.Errorf("%d bytes are more than the %d that are read", len(text), maxPEM)
 	}
-	key, err := keyutil.ParsePrivateKeyPEM(text)
-	if err != nil {
-		return nil, err
+	block, rest := pem.Decode(text)
+	if block == nil || len(bytes.TrimSpace(rest)) > 0 && !isParameters(block) {
+		return nil, errors.New("there is not exactly one PEM block")
 	}
-	signer, ok := key.(crypto.Signer)
-	if !ok {
+	if isParameters(block) { // openssl writes the curve first
+		if block, rest = pem.Decode(rest); block == nil || len(bytes.TrimSpace(rest)) > 0 {
+			return nil, errors.New("there is not exactly one PEM block")
+		}
+	}
+	if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+		switch key := key.(type) {
+		case *ecdsa.PrivateKey:
+			return key, nil
+		case *rsa.PrivateKey:
+			return key, nil
+		case ed25519.PrivateKey:
+			return key, nil
+		}
 		return nil, errors.New("the key is neither EC, RSA nor Ed25519")
 	}
-	return signer, nil
+	if key, err := x509.ParseECPrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
+		return key, nil
+	}
+	return nil, errors.New("the PEM block is no private key")
 }
+
+func isParameters(block *pem.Block) bool { return block.Type == "EC PARAMETERS" }
 
 func encodeKey(key crypto.Signer) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
