@@ -15,10 +15,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
 )
+
+// nextLook is when an Argo CD is looked at anew at the latest.
+const nextLook = 10 * time.Minute
 
 // reconcileArgoCD reconciles an Argo CD as a whole and decides what is to be done about each cluster.
 func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctrl.Result, error) {
@@ -33,7 +37,7 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	var state certificates.State
 	var reports []pki.Report
 	next := map[string]*task{}
-	look := time.Duration(0)
+	look := nextLook
 	switch {
 	case asking:
 		if look, err = r.readApplications(ctx, v); err != nil {
@@ -50,10 +54,7 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 			return ctrl.Result{}, err
 		}
 	case v.settled && len(v.there) == 0 && r.mayHaveCertificates(namespace) && !slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun }):
-		if _, err := r.applications.ReleaseDefault(ctx, namespace, false); err != nil {
-			return ctrl.Result{}, err
-		}
-		if err := r.keeper.Remove(ctx, namespace); err != nil {
+		if err := remove(ctx, r.applications, r.keeper, namespace); err != nil {
 			return ctrl.Result{}, err
 		}
 		r.setCertificates(namespace, false)
@@ -68,10 +69,16 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	if r.setStatuses(v, statuses) && r.options.Changed != nil {
 		r.options.Changed(v.namespace)
 	}
-	if look > 0 {
-		state.NextLook = min(state.NextLook, look)
+	return ctrl.Result{RequeueAfter: min(state.NextLook, look)}, nil
+}
+
+// remove takes back what an Argo CD has because of agents.
+func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper, namespace string) error {
+	_, err := a.ReleaseDefault(ctx, namespace, false)
+	if err != nil {
+		return err
 	}
-	return ctrl.Result{RequeueAfter: state.NextLook}, nil
+	return k.Remove(ctx, namespace)
 }
 
 // updateTasks has the clusters reconciled that have another task than before, and the

@@ -29,6 +29,8 @@ const (
 	// time between two.
 	fresh = time.Minute
 	pause = 10 * time.Second
+	// later is when to read again while nothing is wrong.
+	later = 10 * time.Minute
 	// page is how many Applications are read at a time.
 	page = 500
 
@@ -64,7 +66,7 @@ func New(c client.Client, live client.Reader) *Reader {
 }
 
 // Read returns the report of an Argo CD, which may be some seconds old, and when to read
-// it again, 0: when something happens.
+// it again at the latest.
 func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) (Report, time.Duration, error) {
 	r.mu.Lock()
 	last, known := r.last[namespace]
@@ -72,7 +74,7 @@ func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) 
 	same, age := known && reflect.DeepEqual(last.clusters, clusters), r.now().Sub(last.at)
 	switch {
 	case same && age < fresh && last.report.Empty():
-		return last.report, 0, nil
+		return last.report, later, nil
 	case same && age < fresh:
 		return last.report, fresh - age, nil
 	case known && age < pause:
@@ -86,7 +88,7 @@ func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) 
 	r.last[namespace] = read{clusters: clusters, at: r.now(), report: report}
 	r.mu.Unlock()
 	if report.Empty() {
-		return report, 0, nil
+		return report, later, nil
 	}
 	return report, fresh, nil
 }

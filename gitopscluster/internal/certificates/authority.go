@@ -100,28 +100,38 @@ func (p *pass) authorities(ctx context.Context) (*pki.Authorities, *corev1.Secre
 		p.fault(secret, &pki.Fault{Reason: pki.ReasonBroken, Text: err.Error()})
 		return nil, nil, nil //nolint:nilerr // a problem of the Secret, which is reported as one
 	}
-	switch {
-	case found.Signing == nil:
-		p.fault(secret, &pki.Fault{Reason: pki.ReasonNoKey, Text: fmt.Sprintf("there is no key in it, and no Secret %s, so that nothing can be signed", p.key)})
-	case kept == nil && isOwn(shown): // as versions before 0.1.0 kept it, and a pass that did not end
-		if err := p.moveKey(ctx, shown); err != nil {
-			return nil, nil, err
-		}
-		secret = nil // it changes no more in this pass
-	case kept == nil:
-		p.state.Problems = append(p.state.Problems, principal.Problem{Warning: true, Reason: ReasonKeyExposed, Message: fmt.Sprintf(
-			"the key of the CA is in Secret %s/%s, which the principal and Argo CD can read; move it, with its certificate, to Secret %s", shown.Namespace, shown.Name, p.key)})
+	moved, err := p.checkKey(ctx, kept, shown, found)
+	if err != nil {
+		return nil, nil, err
 	}
 	if shown != nil {
 		p.checkType(shown)
 	}
-	if !p.checkAuthorities(cmp.Or(kept, shown), found) {
+	if !p.checkAuthorities(secret, found) {
 		return nil, nil, nil
 	}
-	if kept != nil || secret == nil {
+	if kept != nil || moved {
 		err = p.show(ctx, shown, found)
 	}
+	if moved {
+		secret = nil // it changes no more in this pass
+	}
 	return &found, secret, err
+}
+
+// checkKey reports a CA without key, and one whose key is beside the principal; ours is
+// copied away from there.
+func (p *pass) checkKey(ctx context.Context, kept, shown *corev1.Secret, found pki.Authorities) (moved bool, err error) {
+	switch {
+	case found.Signing == nil:
+		p.fault(cmp.Or(kept, shown), &pki.Fault{Reason: pki.ReasonNoKey, Text: fmt.Sprintf("there is no key in it, and no Secret %s, so that nothing can be signed", p.key)})
+	case kept == nil && isOwn(shown): // as it was kept once
+		return true, p.moveKey(ctx, shown)
+	case kept == nil:
+		p.state.Problems = append(p.state.Problems, principal.Problem{Warning: true, Reason: ReasonKeyExposed, Message: fmt.Sprintf(
+			"the key of the CA is in Secret %s/%s, which the principal and Argo CD can read; move it, with its certificate, to Secret %s", shown.Namespace, shown.Name, p.key)})
+	}
+	return false, nil
 }
 
 // moveKey copies a CA from the principal's namespace to our own. Its key is then taken

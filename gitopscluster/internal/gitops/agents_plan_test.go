@@ -126,6 +126,7 @@ func TestDryRunOfAgents(t *testing.T) {
 	keyGone(t, cluster)
 	f.gone(o)
 	f.gone(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-ca"}})
+	f.gone(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: certificates.DefaultKeyNamespace, Name: certificates.KeyName(f.argocd)}})
 	done := counted(record.written()[from:], plan)
 	maps.DeleteFunc(done, func(w string, _ int) bool { return strings.HasPrefix(w, "patch gitopsclusters ") })
 	want := counted(plan, plan)
