@@ -27,7 +27,7 @@ for binary in propagation resourcesync aggregation; do
 	role "$deploy/base/rbac/$binary.yaml" "multicluster-integrations-$binary" "$binary and shared/boot" paths=./$binary/... paths=./shared/boot
 done
 # gitopscluster has its rights in components; those for agents in one of their own.
-agents='/gitopscluster/internal/(agent|agents|certificates|principal|sign)(/|$)'
+agents='/gitopscluster/internal/(agent|agents|applications|certificates|principal|sign)(/|$)'
 packages() { GOWORK='' go list ./gitopscluster/... | grep -E "$@" | sed 's/^/paths=/'; }
 # shellcheck disable=SC2046 # one word for each package
 role "$deploy/components/gitopsclusters/role.yaml" multicluster-integrations-gitopscluster "gitopscluster, but for agents, and shared/boot" $(packages -v "$agents") paths=./shared/boot

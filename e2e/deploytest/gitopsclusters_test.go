@@ -4,6 +4,7 @@
 package deploytest
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -100,21 +101,23 @@ func TestAgentsOfGitOpsClusters(t *testing.T) {
 	}
 }
 
-// The rights in Argo CD's namespace go where the overlay has Argo CD.
+// The rights in Argo CD's namespace go where the overlay has Argo CD; the one on the CA's key
+// stays in ours, and names the Secret of that Argo CD.
 func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
 	const name = "multicluster-integrations-gitopscluster-agent"
 	for overlay, want := range map[string]string{"ocm": "argocd", "rhacm": "openshift-gitops"} {
-		found := 0
-		for id := range byIdentity(t, component(t, overlay, "gitopsclusters, components/gitopsclusters-agent")) {
+		found := map[string]int{}
+		for id, o := range byIdentity(t, component(t, overlay, "gitopsclusters, components/gitopsclusters-agent")) {
 			if !strings.Contains(id, " Role") || !strings.HasSuffix(id, "/"+name) {
 				continue
 			}
-			if found++; !strings.HasSuffix(id, " "+want+"/"+name) {
-				t.Errorf("%s: %s, want it in %s", overlay, id, want)
+			found[field(t, o, "metadata", "namespace").(string)]++
+			if strings.HasSuffix(id, " Role "+namespace+"/"+name) && !strings.Contains(fmt.Sprint(o), "argocd-agent-ca-"+want+"]") {
+				t.Errorf("%s: the Role for the CA's key is %v", overlay, o)
 			}
 		}
-		if found != 2 {
-			t.Errorf("%s: %d Roles and RoleBindings", overlay, found)
+		if len(found) != 2 || found[want] != 2 || found[namespace] != 2 {
+			t.Errorf("%s: Roles and RoleBindings by namespace: %v", overlay, found)
 		}
 	}
 }

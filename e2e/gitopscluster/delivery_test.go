@@ -39,6 +39,9 @@ func TestAgentIsDelivered(t *testing.T) {
 		}
 		hubCA := read(t, hub, env.ArgoCDNamespace, "argocd-agent-ca", &corev1.Secret{})
 		ca := read(t, c.Client, env.ArgoCDNamespace, "argocd-agent-ca", &corev1.Secret{})
+		if len(hubCA.Data["tls.key"]) > 0 {
+			t.Error("the CA's key is where the principal can read it")
+		}
 		if len(ca.Data) != 1 || !bytes.Equal(ca.Data["ca.crt"], hubCA.Data["ca.crt"]) {
 			t.Errorf("the managed cluster's CA has %d keys", len(ca.Data))
 		}

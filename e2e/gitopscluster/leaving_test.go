@@ -159,9 +159,12 @@ func TestDeletedGitOpsCluster(t *testing.T) {
 			t.Errorf("Secret %s is still there", clusterSecret(c))
 		}
 	}
-	for _, name := range []string{"argocd-agent-ca", "argocd-agent-principal-tls", "argocd-agent-resource-proxy-tls", "argocd-agent-jwt"} {
+	for name, namespace := range map[string]string{
+		"argocd-agent-ca": env.ArgoCDNamespace, "argocd-agent-principal-tls": env.ArgoCDNamespace, "argocd-agent-resource-proxy-tls": env.ArgoCDNamespace, "argocd-agent-jwt": env.ArgoCDNamespace,
+		"argocd-agent-ca-" + env.ArgoCDNamespace: env.ProductNamespace,
+	} {
 		must(t, env.Wait(fleetContext(t), "the end of Secret "+name, func(context.Context) (bool, string) {
-			return !exists(t, hub, env.ArgoCDNamespace, name, &corev1.Secret{}), "it is there"
+			return !exists(t, hub, namespace, name, &corev1.Secret{}), "it is there"
 		}))
 	}
 }

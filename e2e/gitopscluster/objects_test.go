@@ -23,12 +23,12 @@ import (
 // Names, as users and other programs see them.
 const (
 	addOnName    = "mci-argocd-agent"
-	agentName    = "argocd-agent-agent"
+	agentName    = "mci-argocd-agent"
 	clientSecret = "mci-argocd-agent-open-cluster-management.io-mci-argocd-agent-client-cert"
 	signer       = "open-cluster-management.io/mci-argocd-agent"
 )
 
-var agentPods = client.MatchingLabels{"app.kubernetes.io/name": agentName}
+var agentPods = client.MatchingLabels{"app.kubernetes.io/name": "argocd-agent-agent"}
 
 // clusterSecret is the Secret by which the hub's Argo CD knows a cluster.
 func clusterSecret(c *env.Cluster) string { return c.Name + "-cluster-secret" }

@@ -29,7 +29,7 @@ func digest(w Wanted, certificate string) (string, error) {
 }
 
 func deployment(w Wanted, digest string) *appsv1.Deployment {
-	return &appsv1.Deployment{
+	d := &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: objectMeta(w.AgentNamespace, DeploymentName),
 		Spec: appsv1.DeploymentSpec{
@@ -52,11 +52,13 @@ func deployment(w Wanted, digest string) *appsv1.Deployment {
 			},
 		},
 	}
+	configure(d, w.Config)
+	return d
 }
 
 func container(w Wanted) corev1.Container {
 	return corev1.Container{
-		Name:  DeploymentName,
+		Name:  podName,
 		Image: w.Image,
 		Args:  []string{"agent"},
 		Env:   environment(w),

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,7 +45,7 @@ func (b *builder) addManifest(w Wanted, i int, raw []byte) error {
 		return fmt.Errorf("%w: manifest %d is no object with apiVersion, kind and metadata.name", ErrBadManifests, i)
 	}
 	if isArgoCD(o) {
-		if err := fillIn(o, w); err != nil {
+		if err := disableAgent(o, w); err != nil {
 			return fmt.Errorf("%w: manifest %d, ArgoCD %s: %w", ErrBadManifests, i, o.GetName(), err)
 		}
 	}
@@ -79,13 +78,11 @@ func (b *builder) has(id workv1.ResourceIdentifier) bool {
 func isOurs(manifest workv1.ResourceIdentifier, w Wanted) bool {
 	switch manifest.Name {
 	case AddOnName, liveViewName, accessName(w.Settings.ClusterRole):
-		return manifest.Group == "rbac.authorization.k8s.io" || manifest.Resource == "serviceaccounts"
+		return manifest.Group == "rbac.authorization.k8s.io" || manifest.Resource == "serviceaccounts" || manifest == id("apps", "deployments", w.AgentNamespace, DeploymentName)
 	case SettingsName:
 		return manifest == id("", "configmaps", w.AgentNamespace, SettingsName)
 	case CASecretName, ClientSecretName:
 		return manifest == id("", "secrets", w.AgentNamespace, manifest.Name)
-	case DeploymentName:
-		return manifest == id("apps", "deployments", w.AgentNamespace, DeploymentName)
 	}
 	return false
 }
@@ -94,20 +91,16 @@ func isArgoCD(o *unstructured.Unstructured) bool {
 	return o.GroupVersionKind().Group == argocd.Group && o.GetKind() == "ArgoCD"
 }
 
-// fillIn puts the principal's address into an ArgoCD that names none.
-func fillIn(o *unstructured.Unstructured, w Wanted) error {
+// disableAgent has an ArgoCD bring no agent of its own: argocd-operator's would have the
+// same name with the principal as the one that the work delivers.
+func disableAgent(o *unstructured.Unstructured, w Wanted) error {
 	if o.GetNamespace() == "" {
 		o.SetNamespace(w.AgentNamespace)
 	}
-	for field, value := range map[string]string{"principalServerAddress": w.Address, "principalServerPort": strconv.Itoa(int(w.Port))} {
-		path := []string{"spec", "argoCDAgent", "agent", "client", field}
-		said, found, err := unstructured.NestedString(o.Object, path...)
-		if err == nil && (!found || said == "") {
-			err = unstructured.SetNestedField(o.Object, value, path...)
-		}
-		if err != nil {
-			return err
-		}
+	path := []string{"spec", "argoCDAgent", "agent", "enabled"}
+	enabled, found, err := unstructured.NestedBool(o.Object, path...)
+	if err != nil || !found || !enabled {
+		return err
 	}
-	return nil
+	return unstructured.SetNestedField(o.Object, false, path...)
 }

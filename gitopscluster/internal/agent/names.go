@@ -62,14 +62,18 @@ const (
 	ClientSecretName = AddOnName + "-open-cluster-management.io-mci-argocd-agent-client-cert"
 )
 
+// DeploymentName is the agent's Deployment on the managed cluster. argocd-operator deletes
+// <ArgoCD>-agent-agent, whoever made it, where that ArgoCD has no agent enabled.
+const DeploymentName = AddOnName
+
 // Names that argocd-agent has.
 const (
 	// CASecretName is the Secret with the CA on the hub (signing, with its key) and on
 	// the managed cluster (certificates only).
 	CASecretName = "argocd-agent-ca" //nolint:gosec // a name
-	// DeploymentName is the agent's Deployment on the managed cluster, and the name of
-	// its container, ServiceAccount, Role and bindings.
-	DeploymentName = "argocd-agent-agent"
+	// podName is the name of the agent's container and its pods' label: NetworkPolicies of
+	// argocd-agent admit it to Redis.
+	podName = "argocd-agent-agent"
 	// SettingsName is the ConfigMap with the agent's settings.
 	SettingsName = "argocd-agent-params"
 	// ModeManaged and ModeAutonomous are the agent's modes.

@@ -103,7 +103,7 @@ func TestState(t *testing.T) {
 		"well":     {"everything is said to be as wanted", func(*spoke) {}, flags{true, true, true, true}, "", connectedReason, "connected"},
 		"nothing":  {"nothing was written yet", func(s *spoke) { s.Work, s.AddOn = nil, nil }, flags{}, WaitsForWork, ReasonWorkNotApplied, "not yet applied"},
 		"behind":   {"the agent has not seen the latest spec", func(s *spoke) { s.Work.Generation = 4 }, flags{false, true, false, false}, WaitsForWork, ReasonWorkNotApplied, "not yet applied"},
-		"conflict": {"the agent's own words are told", func(s *spoke) { s.refuse("conflict with x") }, flags{false, true, false, false}, WaitsForWork, ReasonWorkNotApplied, "DEPLOYMENTS argocd/argocd-agent-agent: conflict with x"},
+		"conflict": {"the agent's own words are told", func(s *spoke) { s.refuse("conflict with x") }, flags{false, true, false, false}, WaitsForWork, ReasonWorkNotApplied, "DEPLOYMENTS argocd/mci-argocd-agent: conflict with x"},
 		"no secret": {"a certificate that never was is needed", func(s *spoke) {
 			s.secret().StatusFeedbacks.Values = nil
 			available(s.secret(), metav1.ConditionFalse, notAvailable)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 )
@@ -26,6 +27,8 @@ type Wanted struct {
 	Port    int32
 	// Image is the principal's: agents of another version are refused by it.
 	Image string
+	// Config of the add-on's Deployment, nil for none.
+	Config *addonv1alpha1.AddOnDeploymentConfigSpec
 	// CABundle are the certificates, as PEM, of every CA that is trusted.
 	CABundle []byte
 	// BundleDigest names CABundle; the managed cluster reports it back.
@@ -34,7 +37,7 @@ type Wanted struct {
 	Generation int
 	// Settings of the GitOpsCluster.
 	Settings v1beta1.AgentSettings
-	// Manifests go along, as they are but for the principal's address in an ArgoCD.
+	// Manifests go along, as they are but for an ArgoCD's own agent.
 	Manifests [][]byte
 }
 
@@ -53,6 +56,7 @@ const connectedReason = "Connected"
 const (
 	ReasonAddOnNameTaken     = "AddOnNameTaken"
 	ReasonImageUnknown       = "ImageUnknown"
+	ReasonBadConfig          = "BadConfig"
 	ReasonBadManifests       = "BadManifests"
 	ReasonWorkNotApplied     = "WorkNotApplied"
 	ReasonVersionMismatch    = "VersionMismatch"

@@ -106,7 +106,7 @@ func TestWork(t *testing.T) {
 		"clusterrolebindings /mci-argocd-agent-live-view ServerSideApply",
 		"configmaps argocd/argocd-agent-params ServerSideApply",
 		"secrets argocd/argocd-agent-ca ServerSideApply",
-		"deployments argocd/argocd-agent-agent ServerSideApply",
+		"deployments argocd/mci-argocd-agent ServerSideApply",
 		"secrets argocd/mci-argocd-agent-open-cluster-management.io-mci-argocd-agent-client-cert ReadOnly",
 	}
 	if got := ids(t, work); !slices.Equal(got, want) {
@@ -263,13 +263,14 @@ func TestMirrored(t *testing.T) {
 		"last":   {"the last that matches counts, as for add-ons", `{"registries":[{"source":"quay.io","mirror":"a"},{"source":"docker.io","mirror":"b"},{"source":"quay.io/argoprojlabs","mirror":"c"}]}`, "c/argocd-agent:v0.9.0"},
 		"pull":   {"the pull Secret is not ours to copy", `{"pullSecret":"a.b","registries":[]}`, image},
 	} {
-		if got, err := Mirrored(image, c.registries); err != nil || got != c.want {
+		registries, err := Registries(c.registries)
+		if got := Mirrored(image, registries); err != nil || got != c.want {
 			t.Errorf("%s: %s: got %q, %v", name, c.reason, got, err)
 		}
 	}
 	for _, broken := range []string{"{", "[]", `{"registries":{}}`} {
-		if got, err := Mirrored(image, broken); err == nil {
-			t.Errorf("%q became %q", broken, got)
+		if got, err := Registries(broken); err == nil {
+			t.Errorf("%q became %v", broken, got)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -161,7 +162,7 @@ func TestDryRun(t *testing.T) {
 	f.Set(a)
 	var plan []agent.Write
 	f.status("a", "the plan", func(a Status) error {
-		if plan = a.Plan; len(plan) != 7 {
+		if plan = a.Plan; len(plan) != 8 {
 			return fmt.Errorf("plan %v", plan)
 		}
 		return nil
@@ -216,7 +217,7 @@ func TestDryRunOfTheEnd(t *testing.T) {
 	a.Agent, a.DryRun = nil, true
 	f.Set(a)
 	f.status("a", "the plan", func(a Status) error {
-		if len(a.Plan) != 4 || a.Plan[3].Verb != "delete" || a.Plan[3].Name != ca.Name {
+		if len(a.Plan) != 5 || a.Plan[3].Verb != "delete" || a.Plan[3].Name != ca.Name || a.Plan[4].Name != certificates.KeyName(f.namespace) {
 			return fmt.Errorf("plan %v", a.Plan)
 		}
 		return nil

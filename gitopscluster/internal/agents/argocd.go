@@ -15,10 +15,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
 )
+
+// nextLook is when an Argo CD is looked at anew at the latest.
+const nextLook = 10 * time.Minute
 
 // reconcileArgoCD reconciles an Argo CD as a whole and decides what is to be done about each cluster.
 func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctrl.Result, error) {
@@ -33,8 +37,12 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	var state certificates.State
 	var reports []pki.Report
 	next := map[string]*task{}
+	look := nextLook
 	switch {
 	case asking:
+		if look, err = r.readApplications(ctx, v); err != nil {
+			return ctrl.Result{}, err
+		}
 		var unknown []string
 		if reports, unknown, err = r.reports(ctx, v); err != nil {
 			return ctrl.Result{}, err
@@ -46,7 +54,7 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 			return ctrl.Result{}, err
 		}
 	case v.settled && len(v.there) == 0 && r.mayHaveCertificates(namespace) && !slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun }):
-		if err := r.keeper.Remove(ctx, namespace); err != nil {
+		if err := remove(ctx, r.applications, r.keeper, namespace); err != nil {
 			return ctrl.Result{}, err
 		}
 		r.setCertificates(namespace, false)
@@ -61,7 +69,16 @@ func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctr
 	if r.setStatuses(v, statuses) && r.options.Changed != nil {
 		r.options.Changed(v.namespace)
 	}
-	return ctrl.Result{RequeueAfter: state.NextLook}, nil
+	return ctrl.Result{RequeueAfter: min(state.NextLook, look)}, nil
+}
+
+// remove takes back what an Argo CD has because of agents.
+func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper, namespace string) error {
+	_, err := a.ReleaseDefault(ctx, namespace, false)
+	if err != nil {
+		return err
+	}
+	return k.Remove(ctx, namespace)
 }
 
 // updateTasks has the clusters reconciled that have another task than before, and the
@@ -90,7 +107,7 @@ func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) 
 	}
 	for _, a := range v.specs {
 		if a.Agent != nil {
-			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces}
+			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
 			if a.Agent.Port != 0 {
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent/fleet"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal/reader"
@@ -28,15 +29,18 @@ type Reconciler struct {
 	fleet   *fleet.Fleet
 	reader  *reader.Reader
 	keeper  *certificates.Keeper
-	queue   enqueue.Queue
+	// applications reads and writes those of the hub.
+	applications *applications.Reader
+	queue        enqueue.Queue
 }
 
 func newReconciler(c client.Client, live client.Reader, options Options) *Reconciler {
 	return &Reconciler{
 		store: newStore(options.Namespaces), options: options, client: c,
-		signing: sign.Options{Namespaces: options.Namespaces, Lifetime: options.Lifetime},
-		reader:  reader.New(c, live, time.Now),
-		keeper:  certificates.New(c, live, certificates.Options{CALife: options.CALife}),
+		signing:      sign.Options{Namespaces: options.Namespaces, KeyNamespace: options.KeyNamespace, Lifetime: options.Lifetime},
+		reader:       reader.New(c, live, time.Now),
+		keeper:       certificates.New(c, live, certificates.Options{CALife: options.CALife, KeyNamespace: options.KeyNamespace}),
+		applications: applications.New(c, live),
 	}
 }
 

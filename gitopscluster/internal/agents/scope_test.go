@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -55,7 +56,8 @@ func TestRotation_leavingClusterDoesNotHoldIt(t *testing.T) {
 	a.RotateCA = "now"
 	f.Set(a)
 	testkit.Eventually(t, "the first step of the change", func() error {
-		if len(f.secret("argocd-agent-ca").Data["next.crt"]) == 0 {
+		key := &corev1.Secret{}
+		if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: certificates.DefaultKeyNamespace, Name: certificates.KeyName(f.namespace)}, key); err != nil || len(key.Data["next.crt"]) == 0 {
 			status, _ := f.Status(a.Owner)
 			return fmt.Errorf("there is no next CA; problems %v", status.CertificateProblems)
 		}

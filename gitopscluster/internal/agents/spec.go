@@ -5,6 +5,7 @@ package agents
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
@@ -68,6 +70,8 @@ type Status struct {
 	Conflicts map[string]types.NamespacedName
 	// Leaving are clusters that the agent is being taken off, and what is waited for.
 	Leaving map[string]string
+	// Applications is what is wrong with those of the hub.
+	Applications applications.Report
 	// Plan is what a dry run would write.
 	Plan []agent.Write
 }
@@ -128,12 +132,17 @@ func planned(writes []certificates.Write) []agent.Write {
 type Options struct {
 	// Namespaces are those of the hub's Argo CDs.
 	Namespaces []string
+	// KeyNamespace is where the keys of CAs are, see certificates.Options.
+	KeyNamespace string
 	// CALife and Lifetime of certificates, 0: the defaults.
 	CALife, Lifetime time.Duration
 	// Limit is how many clusters get a new certificate at a time.
 	Limit limit.Limit
 	// SecretDigest returns the digest of the config in a cluster's Secret, "" when it has none.
 	SecretDigest func(namespace, cluster string) string
+	// Registered returns the clusters that Argo CD knows by a Secret of another writer, and
+	// whether one of them has an agent.
+	Registered func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error)
 	// Changed is called when the answers of an Argo CD's GitOpsClusters have changed,
 	// Reshaped when the Secrets of clusters have to be looked at.
 	Changed  func(namespace string)

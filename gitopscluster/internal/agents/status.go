@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 )
 
@@ -22,6 +23,9 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates
 	for _, a := range v.specs {
 		status := Status{Principal: v.found[a.Owner], PrincipalProblems: v.problems[a.Owner], CertificateProblems: state.Problems,
 			Agents: map[string]agent.State{}, Conflicts: map[string]types.NamespacedName{}, Leaving: map[string]string{}}
+		if a.Owner.Namespace == v.namespace { // others need not see the Applications of the hub
+			status.Applications = v.applications
+		}
 		for _, name := range a.Clusters {
 			if a.Agent == nil {
 				break
@@ -52,6 +56,11 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates
 // plan is what a run would write for a spec.
 func (r *Reconciler) plan(ctx context.Context, v *view, a Spec, state certificates.State) ([]agent.Write, error) {
 	plan := planned(state.Writes)
+	project := agent.Write{Verb: "patch", Kind: "AppProject", Namespace: v.namespace, Name: applications.DefaultProject}
+	if v.keepsDefault {
+		project.Why = "the clusters' own of that name is not overwritten by agents"
+		plan = append(plan, project)
+	}
 	tasks, _, _ := r.clusters()
 	for _, name := range slices.Sorted(maps.Keys(tasks)) {
 		t := tasks[name]
@@ -69,6 +78,14 @@ func (r *Reconciler) plan(ctx context.Context, v *view, a Spec, state certificat
 	}
 	if v.others || slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil }) {
 		return plan, nil
+	}
+	due, err := r.applications.ReleaseDefault(ctx, v.namespace, true)
+	if err != nil {
+		return nil, err
+	}
+	if due {
+		project.Why = "no agent of this Argo CD is left"
+		plan = append(plan, project)
 	}
 	writes, err := r.keeper.PlanRemove(ctx, v.namespace)
 	return append(plan, planned(writes)...), err

@@ -39,8 +39,10 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -56,11 +58,13 @@ func TestMain(m *testing.M) {
 		ctrl.SetLogger(logr.Discard())
 		hub.config, hub.scheme = c, runtime.NewScheme()
 		if err := errors.Join(corev1.AddToScheme(hub.scheme), appsv1.AddToScheme(hub.scheme), certificatesv1.AddToScheme(hub.scheme),
-			clusterv1.Install(hub.scheme), addonv1alpha1.Install(hub.scheme), workv1.Install(hub.scheme)); err != nil {
+			clusterv1.Install(hub.scheme), addonv1alpha1.Install(hub.scheme), workv1.Install(hub.scheme), argocd.AddToScheme(hub.scheme)); err != nil {
 			return err
 		}
-		hub.client, err = client.New(c, client.Options{Scheme: hub.scheme})
-		return err
+		if hub.client, err = client.New(c, client.Options{Scheme: hub.scheme}); err != nil {
+			return err
+		}
+		return hub.client.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: certificates.DefaultKeyNamespace}})
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
 )
@@ -30,6 +31,10 @@ type view struct {
 	there    map[string]presence
 	found    map[types.NamespacedName]principal.Found
 	problems map[types.NamespacedName][]principal.Problem
+	// applications is what is wrong with those of the hub.
+	applications applications.Report
+	// keepsDefault: the default AppProject has to be kept from agents.
+	keepsDefault bool
 }
 
 // foundNames replaces the names that a GitOpsCluster has the principal's certificate made for.

@@ -7,7 +7,8 @@
 //
 // A Secret that carries our annotation is ours: it is renewed in time and mended. Any
 // other of these names is used and checked and never written; to hand one of ours over,
-// take the annotation off. Whatever is decided is decided by package pki from what is
+// take the annotation off. The CA's key is not among them: it is in gitopscluster's own
+// namespace, see [KeyName]. Whatever is decided is decided by package pki from what is
 // stored, so that a pass may end anywhere and the next one goes on.
 //
 // Keys are read when they are needed and not kept.

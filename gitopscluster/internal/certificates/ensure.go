@@ -6,7 +6,8 @@ package certificates
 import (
 	"context"
 	"fmt"
-	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 )
@@ -17,7 +18,7 @@ import (
 func (k *Keeper) Ensure(ctx context.Context, wanted Wanted) (State, error) {
 	var writes []Write
 	for range 4 { // at most: a pass for each step of a change of the CA, and one that finds nothing to do
-		p := &pass{keeper: k, wanted: wanted, now: k.now(), state: State{NextLook: nextLook}}
+		p := &pass{keeper: k, wanted: wanted, now: k.now(), state: State{NextLook: nextLook}, key: client.ObjectKey{Namespace: k.keys, Name: KeyName(wanted.Namespace)}}
 		again, err := p.run(ctx)
 		writes = append(writes, p.state.Writes...)
 		p.state.Writes = writes
@@ -39,11 +40,11 @@ func (p *pass) run(ctx context.Context) (again bool, err error) {
 	if err != nil || authorities == nil {
 		return false, err
 	}
-	leaf, err := p.server(ctx, leafName, authorities, p.principalNames())
+	leaf, err := p.server(ctx, leafName, authorities, p.wanted.principalNames())
 	if err != nil {
 		return false, err
 	}
-	proxy, err := p.server(ctx, proxyName, authorities, p.proxyNames())
+	proxy, err := p.server(ctx, proxyName, authorities, p.wanted.proxyNames())
 	if err != nil {
 		return false, err
 	}
@@ -79,20 +80,4 @@ func (p *pass) fill(a *pki.Authorities) {
 		inputs: p.state.SigningCA + p.state.BundleDigest, digests: p.keeper.digests, now: p.keeper.now,
 	}
 	p.state.ProxyConfig, p.state.ProxyDigest = clients.config, clients.digest
-}
-
-// principalNames and proxyNames are what the certificates name, never nothing.
-func (p *pass) principalNames() []string {
-	return nonEmpty(p.wanted.Principal.Names, "argocd-agent-principal."+p.wanted.Namespace+".svc")
-}
-
-func (p *pass) proxyNames() []string {
-	return nonEmpty(p.wanted.Principal.ProxyNames, "argocd-agent-resource-proxy."+p.wanted.Namespace+".svc")
-}
-
-func nonEmpty(names []string, otherwise string) []string {
-	if len(names) == 0 {
-		return []string{otherwise}
-	}
-	return slices.Clone(names)
 }

@@ -189,6 +189,8 @@ func TestRestartIsLeftToWhoeverMadeEverything(t *testing.T) {
 		s := ours.secret(name)
 		a.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: name}, Type: s.Type, Data: s.Data})
 	}
+	key := ours.key()
+	a.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: DefaultKeyNamespace, Name: KeyName(a.namespace)}, Type: key.Type, Data: key.Data})
 	if state := a.ensure(); len(state.Writes) > 0 || a.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation] != "" {
 		t.Errorf("wrote %v", state.Writes)
 	}

@@ -4,6 +4,8 @@
 package certificates
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"k8s.io/utils/lru"
@@ -18,12 +20,17 @@ const DefaultCALife = 5 * 365 * 24 * time.Hour
 
 // Secrets are granted in the Argo CD namespaces only, by a Role.
 // +kubebuilder:rbac:groups="",resources=secrets,namespace=argocd,verbs=get;list;watch;create;patch;delete
+// The CA's key is in gitopscluster's own namespace. A Role cannot limit create by name.
+// +kubebuilder:rbac:groups="",resources=secrets,namespace=multicluster-integrations,verbs=create
+// +kubebuilder:rbac:groups="",resources=secrets,namespace=multicluster-integrations,resourceNames=argocd-agent-ca-argocd,verbs=get;patch;delete
 // +kubebuilder:rbac:groups=apps,resources=deployments,namespace=argocd,resourceNames=argocd-agent-principal;openshift-gitops-agent-principal,verbs=patch
 
 // Options of [New].
 type Options struct {
 	// CALife of a new CA, 0: [DefaultCALife].
 	CALife time.Duration
+	// KeyNamespace is where the CAs' keys are, empty: [DefaultKeyNamespace].
+	KeyNamespace string
 	// Now is the clock.
 	Now func() time.Time
 }
@@ -33,6 +40,7 @@ type Keeper struct {
 	client client.Client
 	// live reads past the cache, which holds no Secret of these.
 	live    client.Reader
+	keys    string
 	life    time.Duration
 	now     func() time.Time
 	digests *lru.Cache
@@ -40,7 +48,7 @@ type Keeper struct {
 
 // New returns a keeper that writes with c and reads with live.
 func New(c client.Client, live client.Reader, options Options) *Keeper {
-	k := &Keeper{client: c, live: live, life: options.CALife, now: options.Now, digests: lru.New(maxDigests)}
+	k := &Keeper{client: c, live: live, keys: cmp.Or(options.KeyNamespace, DefaultKeyNamespace), life: options.CALife, now: options.Now, digests: lru.New(maxDigests)}
 	if k.life == 0 {
 		k.life = DefaultCALife
 	}
@@ -68,6 +76,27 @@ type Wanted struct {
 	RotateCA []string
 	// DryRun has everything computed and nothing written.
 	DryRun bool
+}
+
+// object returns the key of an object beside the principal.
+func (w Wanted) object(name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: w.Namespace, Name: name}
+}
+
+// principalNames and proxyNames are what the certificates name, never nothing.
+func (w Wanted) principalNames() []string {
+	return nonEmpty(w.Principal.Names, "argocd-agent-principal."+w.Namespace+".svc")
+}
+
+func (w Wanted) proxyNames() []string {
+	return nonEmpty(w.Principal.ProxyNames, "argocd-agent-resource-proxy."+w.Namespace+".svc")
+}
+
+func nonEmpty(names []string, otherwise string) []string {
+	if len(names) == 0 {
+		return []string{otherwise}
+	}
+	return slices.Clone(names)
 }
 
 // Write is a change that is to be made, or was.

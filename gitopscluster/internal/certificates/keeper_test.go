@@ -28,7 +28,7 @@ func TestMakesWhatThePrincipalNeeds(t *testing.T) {
 	a := newArgo(t)
 	a.principal()
 	state := a.ensure()
-	if !state.SigningReady || len(state.Problems) > 0 || len(state.Writes) != 5 {
+	if !state.SigningReady || len(state.Problems) > 0 || len(state.Writes) != 6 {
 		t.Fatalf("ready %t, problems %v, writes %v", state.SigningReady, state.Problems, state.Writes)
 	}
 	for name, kind := range map[string]corev1.SecretType{caName: corev1.SecretTypeTLS, leafName: corev1.SecretTypeTLS, proxyName: corev1.SecretTypeTLS, tokenName: corev1.SecretTypeOpaque} {
@@ -68,7 +68,7 @@ func TestMakesWhatThePrincipalNeeds(t *testing.T) {
 // agent is one whose certificate the CA has just signed.
 func (a *argo) agent(cluster string, generation int, state State) standin.Agent {
 	a.t.Helper()
-	authorities, err := Load(context.Background(), hub.client, a.namespace)
+	authorities, err := Load(context.Background(), hub.client, a.namespace, "")
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestDryRun(t *testing.T) {
 // Whatever write fails, the next pass goes on.
 func TestEveryWriteMayFail(t *testing.T) {
 	failure := errors.New("injected")
-	for failing := range 5 {
+	for failing := range 6 {
 		a := newArgo(t)
 		a.principal()
 		count := 0
@@ -190,12 +190,12 @@ func TestRotateCA_onlyANewValueRequestsANewCA(t *testing.T) {
 	a.rollOut()
 	for _, values := range [][]string{{"second"}, nil, {"first"}} {
 		a.ensure(wants(values...))
-		if len(a.secret(caName).Data[nextCertificate]) > 0 {
+		if len(a.key().Data[nextCertificate]) > 0 {
 			t.Fatalf("%v requested a new CA", values)
 		}
 	}
 	a.ensure(wants("first", "third"))
-	if len(a.secret(caName).Data[nextCertificate]) == 0 {
+	if len(a.key().Data[nextCertificate]) == 0 {
 		t.Error("a new value did not")
 	}
 }

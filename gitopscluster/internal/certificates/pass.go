@@ -5,6 +5,8 @@ package certificates
 
 import (
 	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Times of the next look, which is taken when nothing happens before.
@@ -21,6 +23,8 @@ type pass struct {
 	wanted Wanted
 	now    time.Time
 	state  State
+	// key is the Secret with the CA's key.
+	key client.ObjectKey
 	// own is set when at least one of the Secrets is ours.
 	own bool
 	// blocked is set when the principal had better not be restarted.

@@ -18,6 +18,8 @@ import (
 const (
 	ReasonWrongType = "WrongSecretType"
 	ReasonWaiting   = "RotationWaiting"
+	// ReasonKeyExposed: the CA's key is where the principal can read it.
+	ReasonKeyExposed = "SigningKeyExposed"
 )
 
 const namedClusters = 5
@@ -32,7 +34,9 @@ func (p *pass) fault(secret *corev1.Secret, f *pki.Fault) {
 	remedy := "it is not written by gitopscluster: replace it, or delete it so that gitopscluster makes one"
 	switch {
 	case f.Reason == pki.ReasonNoKey && !isOwn(secret):
-		remedy = "add the key of the CA as tls.key, or delete the Secret so that gitopscluster makes a CA"
+		remedy = fmt.Sprintf("put the CA with its key into Secret %s, or delete this one so that gitopscluster makes a CA", p.key)
+	case f.Reason == pki.ReasonNoKey:
+		remedy = "restore that Secret, or delete this one so that gitopscluster makes a CA; every agent is without connection until it trusts that one"
 	case isOwn(secret):
 		remedy = "delete it so that gitopscluster makes a new one; every agent is without connection until it has the new CA"
 	}

@@ -22,9 +22,9 @@ func (k *Keeper) Remove(ctx context.Context, namespace string) error {
 	for _, secret := range secrets {
 		err := k.client.Delete(ctx, secret, client.Preconditions{UID: &secret.UID, ResourceVersion: &secret.ResourceVersion})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("delete Secret %s/%s: %w", namespace, secret.Name, err)
+			return fmt.Errorf("delete Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 		}
-		ctrl.LoggerFrom(ctx).Info("deleted what argocd-agent's principal reads", "namespace", namespace, "name", secret.Name)
+		ctrl.LoggerFrom(ctx).Info("deleted what argocd-agent's principal depends on", "namespace", secret.Namespace, "name", secret.Name)
 	}
 	forget(namespace)
 	return nil
@@ -35,16 +35,19 @@ func (k *Keeper) PlanRemove(ctx context.Context, namespace string) ([]Write, err
 	secrets, err := k.ours(ctx, namespace)
 	writes := make([]Write, 0, len(secrets))
 	for _, secret := range secrets {
-		writes = append(writes, Write{Verb: "delete", Kind: "Secret", Namespace: namespace, Name: secret.Name, Why: "no agent of this Argo CD is left"})
+		writes = append(writes, Write{Verb: "delete", Kind: "Secret", Namespace: secret.Namespace, Name: secret.Name, Why: "no agent of this Argo CD is left"})
 	}
 	return writes, err
 }
 
-// ours returns the Secrets that are ours, the CA last.
+// ours returns the Secrets that are ours, the CA's key last.
 func (k *Keeper) ours(ctx context.Context, namespace string) ([]*corev1.Secret, error) {
 	var all []*corev1.Secret
-	for _, name := range []string{tokenName, proxyName, leafName, caName} {
-		secret, err := get(ctx, k.live, namespace, name)
+	for _, object := range []client.ObjectKey{
+		{Namespace: namespace, Name: tokenName}, {Namespace: namespace, Name: proxyName}, {Namespace: namespace, Name: leafName},
+		{Namespace: namespace, Name: caName}, {Namespace: k.keys, Name: KeyName(namespace)},
+	} {
+		secret, err := get(ctx, k.live, object.Namespace, object.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (p *pass) restart(ctx context.Context, digest string) error {
 		return nil
 	case !p.own && found.Certificates == "":
 		return nil // the principal was started with it
-	case !p.note(ctx, "restart", "Deployment", found.Deployment, "its certificates have changed"):
+	case !p.note(ctx, "restart", "Deployment", p.wanted.object(found.Deployment), "its certificates have changed"):
 		return nil
 	}
 	annotations := map[string]any{agent.CertificatesAnnotation: digest}

@@ -59,7 +59,7 @@ func changeOfTheCA(t *testing.T, principalFirst bool) {
 	if _, err := old.Dial(f.server.Address(), "principal.example.com", f.clock); err == nil || !strings.Contains(err.Error(), "the principal refuses the agent") {
 		t.Errorf("a certificate of the old CA: %v", err)
 	}
-	ca := f.secret(caName)
+	ca := f.key()
 	if len(ca.Data) != 3 || ca.Annotations[rotatedAnnotation] != "please" {
 		t.Errorf("the Secret has %d keys, annotations %v", len(ca.Data), ca.Annotations)
 	}

@@ -25,7 +25,14 @@ const (
 
 var names = []string{caName, leafName, proxyName, tokenName}
 
-// Keys of their data; nextCertificate and nextKey are ours, the principal ignores them.
+// DefaultKeyNamespace is where gitopscluster runs unless it is installed elsewhere.
+const DefaultKeyNamespace = "multicluster-integrations"
+
+// KeyName is the name of the Secret with the CA of an Argo CD and its key, which is in
+// gitopscluster's own namespace: whatever runs beside the principal reads every Secret there.
+func KeyName(namespace string) string { return caName + "-" + namespace }
+
+// Keys of their data; nextCertificate and nextKey are beside the CA's key only.
 const (
 	trusted         = "ca.crt"
 	nextCertificate = "next.crt"
@@ -33,7 +40,7 @@ const (
 	tokenKey        = "jwt.key"
 )
 
-// rotatedAnnotation on the CA's Secret holds the value that last requested a new CA.
+// rotatedAnnotation on the Secret with the CA's key holds the value that last requested a new CA.
 const rotatedAnnotation = contract.KeyPrefix + "rotated-ca"
 
 const fieldOwner = "multicluster-integrations-certificates"

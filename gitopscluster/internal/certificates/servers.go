@@ -69,8 +69,8 @@ func why(certificate *x509.Certificate, fault *pki.Fault, a *pki.Authorities, p 
 // to provide, there is none.
 func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a *pki.Authorities, hosts []string, why string) (*x509.Certificate, error) {
 	if a.Signing == nil {
-		p.problem(pki.ReasonNoKey, "gitopscluster cannot make Secret %s/%s, since Secret %s has no tls.key; add the key of the CA, or make that certificate yourself",
-			p.wanted.Namespace, name, caName)
+		p.problem(pki.ReasonNoKey, "gitopscluster cannot make Secret %s/%s, since no key of a CA is there; add it as tls.key to Secret %s, or make that certificate yourself",
+			p.wanted.Namespace, name, p.key)
 		p.blocked = true
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func (p *pass) issue(ctx context.Context, secret *corev1.Secret, name string, a 
 	data := map[string][]byte{corev1.TLSCertKey: pair.Certificate, corev1.TLSPrivateKeyKey: pair.Key}
 	if secret == nil {
 		p.own = true
-		err = p.create(ctx, name, corev1.SecretTypeTLS, data, nil, why)
+		err = p.create(ctx, p.wanted.object(name), corev1.SecretTypeTLS, data, nil, why)
 	} else {
 		err = p.patch(ctx, secret, data, nil, why)
 	}
@@ -123,7 +123,7 @@ func (p *pass) token(ctx context.Context) ([]byte, error) {
 	data := map[string][]byte{tokenKey: key}
 	if secret == nil {
 		p.own = true
-		return key, p.create(ctx, tokenName, corev1.SecretTypeOpaque, data, nil, "the principal has no key for its tokens")
+		return key, p.create(ctx, p.wanted.object(tokenName), corev1.SecretTypeOpaque, data, nil, "the principal has no key for its tokens")
 	}
 	return key, p.patch(ctx, secret, data, nil, "the key of tokens cannot be used")
 }

@@ -115,7 +115,7 @@ func (f *fleet) trust(m *member) {
 // renew signs with the CA that signs at this very moment.
 func (f *fleet) renew(m *member) {
 	f.t.Helper()
-	authorities, err := Load(f.t.Context(), hub.client, f.namespace)
+	authorities, err := Load(f.t.Context(), hub.client, f.namespace, "")
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -37,8 +37,10 @@ func TestMain(m *testing.M) {
 		if err := errors.Join(corev1.AddToScheme(hub.scheme), appsv1.AddToScheme(hub.scheme), metav1.AddMetaToScheme(hub.scheme)); err != nil {
 			return err
 		}
-		hub.client, err = client.NewWithWatch(c, client.Options{Scheme: hub.scheme})
-		return err
+		if hub.client, err = client.NewWithWatch(c, client.Options{Scheme: hub.scheme}); err != nil {
+			return err
+		}
+		return hub.client.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: DefaultKeyNamespace}})
 	})
 }
 
@@ -154,11 +156,24 @@ func (a *argo) secret(name string) *corev1.Secret {
 	return secret
 }
 
-// reasons returns those of the problems of a state.
+// key returns the Secret with the CA's key.
+func (a *argo) key() *corev1.Secret {
+	a.t.Helper()
+	secret, err := get(context.Background(), hub.client, DefaultKeyNamespace, KeyName(a.namespace))
+	if err != nil || secret == nil {
+		a.t.Fatalf("the Secret with the key: %v, %v", secret, err)
+	}
+	return secret
+}
+
+// reasons returns those of the problems of a state; that of a key beside the principal has
+// a test of its own.
 func reasons(s State) []string {
 	found := []string{}
 	for _, p := range s.Problems {
-		found = append(found, p.Reason)
+		if p.Reason != ReasonKeyExposed {
+			found = append(found, p.Reason)
+		}
 	}
 	return found
 }

@@ -18,21 +18,21 @@ import (
 )
 
 // note keeps a write for the state and reports whether it is to be made.
-func (p *pass) note(ctx context.Context, verb, kind, name, why string) bool {
-	p.state.Writes = append(p.state.Writes, Write{Verb: verb, Kind: kind, Namespace: p.wanted.Namespace, Name: name, Why: why})
+func (p *pass) note(ctx context.Context, verb, kind string, object client.ObjectKey, why string) bool {
+	p.state.Writes = append(p.state.Writes, Write{Verb: verb, Kind: kind, Namespace: object.Namespace, Name: object.Name, Why: why})
 	if !p.wanted.DryRun {
-		ctrl.LoggerFrom(ctx).Info("writing what argocd-agent's principal reads", "verb", verb, "kind", kind, "namespace", p.wanted.Namespace, "name", name, "why", why)
+		ctrl.LoggerFrom(ctx).Info("writing what argocd-agent's principal depends on", "verb", verb, "kind", kind, "namespace", object.Namespace, "name", object.Name, "why", why)
 	}
 	return !p.wanted.DryRun
 }
 
 // create makes a Secret of ours. When there is one by now, the next pass sees it.
-func (p *pass) create(ctx context.Context, name string, kind corev1.SecretType, data map[string][]byte, annotations map[string]string, why string) error {
-	if !p.note(ctx, "create", "Secret", name, why) {
+func (p *pass) create(ctx context.Context, object client.ObjectKey, kind corev1.SecretType, data map[string][]byte, annotations map[string]string, why string) error {
+	if !p.note(ctx, "create", "Secret", object, why) {
 		return nil
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.wanted.Namespace, Name: name, Annotations: map[string]string{contract.RegisteredByAnnotation: contract.RegisteredBy}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: object.Namespace, Name: object.Name, Annotations: map[string]string{contract.RegisteredByAnnotation: contract.RegisteredBy}},
 		Type:       kind,
 		Data:       data,
 	}
@@ -40,14 +40,14 @@ func (p *pass) create(ctx context.Context, name string, kind corev1.SecretType, 
 		secret.Annotations[key] = value
 	}
 	if err := p.keeper.client.Create(ctx, secret, client.FieldOwner(fieldOwner)); err != nil {
-		return fmt.Errorf("create Secret %s/%s: %w", p.wanted.Namespace, name, err)
+		return fmt.Errorf("create Secret %s: %w", object, err)
 	}
 	return nil
 }
 
 // patch gives a Secret of ours, as it was read, other data. Keys that are not in data go.
 func (p *pass) patch(ctx context.Context, secret *corev1.Secret, data map[string][]byte, annotations map[string]string, why string) error {
-	if !p.note(ctx, "patch", "Secret", secret.Name, why) {
+	if !p.note(ctx, "patch", "Secret", client.ObjectKeyFromObject(secret), why) {
 		return nil
 	}
 	changed := map[string]any{}

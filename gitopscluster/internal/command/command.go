@@ -5,6 +5,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -29,6 +30,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/gitops"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/sign"
@@ -71,6 +73,8 @@ type Command struct {
 	RemovalLimit limit.Limit
 	// AgentLifetime and CALifetime are those of certificates.
 	AgentLifetime, CALifetime time.Duration
+	// KeyNamespace is where the keys of CAs are.
+	KeyNamespace string
 }
 
 // New returns the command with its defaults.
@@ -87,6 +91,7 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.Grace, "binding-grace", 5*time.Minute, "how long a cluster must be out of the Placement of its GitOpsCluster before it leaves; minutes, since a restored hub or a recreated Placement has its decisions back late")
 	fs.Var(&c.RemovalLimit.Percent, "removal-limit", "how many `percent` of a GitOpsCluster's clusters, one at least, may leave it at a time; when more would, none leaves until its annotation apps.open-cluster-management.io/confirm-removal allows that number")
 	fs.DurationVar(&c.AgentLifetime, "agent-certificate-lifetime", sign.DefaultLifetime, "how long the client certificate of an agent is valid; at least 1h, since managed clusters look every five minutes whether to renew theirs")
+	fs.StringVar(&c.KeyNamespace, "ca-key-namespace", "", "`namespace` of the Secrets with the keys of CAs, argocd-agent-ca-<namespace of the Argo CD>; empty: the pod's own, outside of pods "+certificates.DefaultKeyNamespace)
 	fs.DurationVar(&c.CALifetime, "ca-lifetime", 5*365*24*time.Hour, "how long a CA of a principal is valid that gitopscluster makes")
 }
 
@@ -140,6 +145,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
+	c.KeyNamespace = cmp.Or(c.KeyNamespace, env.Namespace())
 	o := c.options()
 	o.HubNamespace = env.Namespace()
 	assignments, err := gitops.Setup(ctx, mgr, o)
@@ -159,7 +165,7 @@ func (c *Command) options() gitops.Options {
 		Grace: c.Grace, RemovalLimit: c.RemovalLimit, Adopt: c.Adopt,
 	}
 	if c.Agents {
-		o.Agents = &agents.Options{CALife: c.CALifetime, Lifetime: c.AgentLifetime}
+		o.Agents = &agents.Options{KeyNamespace: c.KeyNamespace, CALife: c.CALifetime, Lifetime: c.AgentLifetime}
 	}
 	return o
 }
@@ -167,7 +173,7 @@ func (c *Command) options() gitops.Options {
 // newScheme returns every type that the binary reads or writes.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(corev1.AddToScheme(scheme), v1beta1.AddToScheme(scheme),
+	err := errors.Join(corev1.AddToScheme(scheme), v1beta1.AddToScheme(scheme), argocd.AddToScheme(scheme),
 		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme),
 		addonv1alpha1.Install(scheme), certificatesv1.AddToScheme(scheme), appsv1.AddToScheme(scheme))
 	if err != nil {

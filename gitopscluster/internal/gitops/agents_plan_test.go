@@ -20,6 +20,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -84,7 +85,7 @@ func TestDryRunOfAgents(t *testing.T) {
 	wet := func(o *v1beta1.GitOpsCluster) { o.Annotations = nil }
 	o := f.gitops("fleet", "all", withAgent, dry)
 	secret := f.argocd + "/" + cluster + "-cluster-secret"
-	plan := f.agentPlan(o, intent.ReasonDryRun, "create secrets "+f.argocd+"/argocd-agent-ca", "create secrets "+secret, "create manifestworks "+cluster+"/"+agent.WorkName)
+	plan := f.agentPlan(o, intent.ReasonDryRun, "create secrets "+f.argocd+"/argocd-agent-ca", "create secrets "+certificates.DefaultKeyNamespace+"/"+certificates.KeyName(f.argocd), "create secrets "+secret, "create manifestworks "+cluster+"/"+agent.WorkName, "patch appprojects "+f.argocd+"/default")
 	for _, w := range record.written() {
 		if !strings.HasPrefix(w, "patch gitopsclusters/status ") {
 			t.Errorf("a dry run wrote %s", w)
@@ -125,6 +126,7 @@ func TestDryRunOfAgents(t *testing.T) {
 	keyGone(t, cluster)
 	f.gone(o)
 	f.gone(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-ca"}})
+	f.gone(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: certificates.DefaultKeyNamespace, Name: certificates.KeyName(f.argocd)}})
 	done := counted(record.written()[from:], plan)
 	maps.DeleteFunc(done, func(w string, _ int) bool { return strings.HasPrefix(w, "patch gitopsclusters ") })
 	want := counted(plan, plan)

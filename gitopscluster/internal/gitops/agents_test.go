@@ -26,6 +26,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -41,6 +42,7 @@ func (f *fleet) withPrincipal() {
 	})
 	params := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-principal-params"}, Data: map[string]string{"principal.listen.host": "0.0.0.0"}}
 	f.create(params)
+	f.create(&argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "default"}, Spec: json.RawMessage(`{"destinations":[{"server":"*","namespace":"*"}]}`)})
 	labels := map[string]string{"app": "p"}
 	f.create(&appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: labels},

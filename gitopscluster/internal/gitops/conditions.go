@@ -18,9 +18,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/applications"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/principal"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
 
 const (
@@ -30,7 +32,7 @@ const (
 )
 
 // deployReasons are those of an agent's state that belong to AgentsDeployed.
-var deployReasons = []string{agent.ReasonAddOnNameTaken, agent.ReasonImageUnknown, agent.ReasonBadManifests, agent.ReasonWorkNotApplied}
+var deployReasons = []string{agent.ReasonAddOnNameTaken, agent.ReasonImageUnknown, agent.ReasonBadConfig, agent.ReasonBadManifests, agent.ReasonWorkNotApplied}
 
 // addAgents adds to facts what is known of the agents.
 func addAgents(status agents.Status, known bool, f found, facts *intent.Facts) {
@@ -55,9 +57,32 @@ func addAgents(status agents.Status, known bool, f found, facts *intent.Facts) {
 	}
 	deployed, connected := countAgents(f, status, facts)
 	facts.Agents = append(facts.Agents, deployed, connected)
+	facts.Agents = append(facts.Agents, ofApplications(status.Applications)...)
 	for _, w := range status.Plan {
 		facts.Plan = append(facts.Plan, v1beta1.PlannedWrite(w))
 	}
+}
+
+// ofApplications are conditions that are there only while something is wrong, and that
+// Ready does not wait for.
+func ofApplications(r applications.Report) []metav1.Condition {
+	var list []metav1.Condition
+	if n := r.Orphaned; n.Count > 0 {
+		list = append(list, condition(v1beta1.ConditionOrphaned, metav1.ConditionTrue, "NoAgent", fmt.Sprintf(
+			"%d objects of the hub are of clusters without agent: their status does not change any more, and their finalizers stay: %s; delete Applications before the agent leaves, move them to another destination, or remove their finalizers and delete them; AppProjects once the principal has been restarted",
+			n.Count, strings.Join(n.First, ", "))))
+	}
+	switch {
+	case r.Shared.Count > 0:
+		list = append(list, condition(v1beta1.ConditionProjectsOverwritten, metav1.ConditionTrue, "UsedByBoth", fmt.Sprintf(
+			"agents write %d AppProjects that pulled Applications on the same clusters use as well over theirs, cut to their own destinations: %s; have pulled Applications use projects of their own, with label %s: \"true\"",
+			r.Shared.Count, strings.Join(r.Shared.First, ", "), argocd.IgnoreSyncLabel)))
+	case r.Overwritten.Count > 0:
+		list = append(list, condition(v1beta1.ConditionProjectsOverwritten, metav1.ConditionTrue, "UsedByPullOnly", fmt.Sprintf(
+			"agents write %d AppProjects that only pulled Applications use on the same clusters over theirs, cut to the agents' destinations: %s; set label %s: \"true\" on them, whereupon agents delete them once and ManifestWorks make them again",
+			r.Overwritten.Count, strings.Join(r.Overwritten.First, ", "), argocd.IgnoreSyncLabel)))
+	}
+	return list
 }
 
 // recordAbandoned records an Event about the certificates that a cluster may have kept

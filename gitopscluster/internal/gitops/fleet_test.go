@@ -32,6 +32,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
@@ -64,12 +65,25 @@ func (f *fleet) namespace(name string) {
 	f.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 }
 
+// grantSecrets gives gitopscluster's account its Roles for an Argo CD.
 func (f *fleet) grantSecrets(namespace string) {
-	f.create(&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "secrets"}, Rules: hub.secrets})
-	f.create(&rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "secrets"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "secrets"},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: account}},
-	})
+	var keys []rbacv1.PolicyRule
+	for _, rule := range hub.keys {
+		if len(rule.ResourceNames) > 0 {
+			rule.ResourceNames = []string{certificates.KeyName(namespace)}
+		}
+		keys = append(keys, rule)
+	}
+	for in, rules := range map[types.NamespacedName][]rbacv1.PolicyRule{
+		{Namespace: namespace, Name: "secrets"}: hub.secrets, {Namespace: certificates.DefaultKeyNamespace, Name: "key-of-" + namespace}: keys,
+	} {
+		meta := metav1.ObjectMeta{Namespace: in.Namespace, Name: in.Name}
+		f.create(&rbacv1.Role{ObjectMeta: meta, Rules: rules})
+		f.create(&rbacv1.RoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: in.Name},
+			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: account}},
+		})
+	}
 }
 
 func (f *fleet) create(o client.Object) {

@@ -79,6 +79,6 @@ func previewAgents(ctx context.Context, reader client.Reader, spec agents.Spec, 
 		}
 	}
 	o := *options.Agents
-	o.Namespaces, o.Limit = options.Namespaces, options.RemovalLimit
+	o.Namespaces, o.Limit, o.Registered = options.Namespaces, options.RemovalLimit, registered(trimmed{reader})
 	return agents.Preview(ctx, reader, spec, others, o)
 }

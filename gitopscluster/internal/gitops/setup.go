@@ -26,6 +26,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -66,6 +67,7 @@ func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents
 		}
 		return secret.Annotations[contract.ConfigDigestAnnotation]
 	}
+	o.Registered = registered(r.client)
 	o.Changed = r.assignments.notifyChanged
 	o.Reshaped = r.assignments.enqueue
 	o.Abandoned = func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
@@ -77,6 +79,25 @@ func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents
 	}
 	r.agents, r.assignments.agents = reconciler, reconciler
 	return nil
+}
+
+// registered returns the clusters that Argo CD knows by a Secret of another writer, and
+// whether one of them has an agent.
+func registered(reader client.Reader) func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error) {
+	return func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error) {
+		secrets := &corev1.SecretList{}
+		if err := reader.List(ctx, secrets, client.InNamespace(namespace), clustersecret.Selector, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, false, fmt.Errorf("list cluster Secrets of %s: %w", namespace, err)
+		}
+		foreign = map[string]bool{}
+		for i := range secrets.Items {
+			if s := &secrets.Items[i]; !clustersecret.IsOwn(s) {
+				foreign[clustersecret.ClusterName(s)] = true
+				agents = agents || s.Labels[argocd.AgentNameLabel] != ""
+			}
+		}
+		return foreign, agents, nil
+	}
 }
 
 // starter starts the controller when the gate opens for the first time.

@@ -34,6 +34,8 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -45,6 +47,8 @@ var hub struct {
 	scheme *runtime.Scheme
 	// secrets are the rules of the Roles that are there once for each Argo CD.
 	secrets []rbacv1.PolicyRule
+	// keys are those in gitopscluster's own namespace.
+	keys []rbacv1.PolicyRule
 	// optional are the rules of the components.
 	optional []rbacv1.PolicyRule
 }
@@ -77,13 +81,13 @@ func withHub(tests func() int) (code int, err error) {
 	ctrl.SetLogger(logr.New(&logs))
 	hub.config, hub.scheme = c, runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(hub.scheme), rbacv1.AddToScheme(hub.scheme), clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme),
-		v1beta1.AddToScheme(hub.scheme), v1alpha1.AddToScheme(hub.scheme), appsv1.AddToScheme(hub.scheme), certificatesv1.AddToScheme(hub.scheme), addonv1alpha1.Install(hub.scheme), workv1.Install(hub.scheme)); err != nil {
+		v1beta1.AddToScheme(hub.scheme), v1alpha1.AddToScheme(hub.scheme), appsv1.AddToScheme(hub.scheme), certificatesv1.AddToScheme(hub.scheme), addonv1alpha1.Install(hub.scheme), workv1.Install(hub.scheme), argocd.AddToScheme(hub.scheme)); err != nil {
 		return 1, err
 	}
 	if hub.client, err = client.New(c, client.Options{Scheme: hub.scheme}); err != nil {
 		return 1, err
 	}
-	if err := grant(); err != nil {
+	if err := errors.Join(grant(), hub.client.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: certificates.DefaultKeyNamespace}})); err != nil {
 		return 1, err
 	}
 	code = tests()
@@ -100,6 +104,9 @@ func whole() bool {
 	})
 }
 
+// agentRole is the name of the roles of package agents and what it uses.
+const agentRole = "multicluster-integrations-gitopscluster-agent"
+
 // grant gives gitopscluster's account the roles that are shipped.
 func grant() error {
 	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: account}}
@@ -114,6 +121,9 @@ func grant() error {
 				break
 			}
 			switch {
+			case role.Kind == "Role" && role.Name == agentRole && role.Namespace == certificates.DefaultKeyNamespace:
+				hub.keys = append(hub.keys, role.Rules...)
+				hub.optional = append(hub.optional, role.Rules...)
 			case role.Kind == "Role" && role.Namespace == "argocd":
 				hub.secrets = append(hub.secrets, role.Rules...)
 				hub.optional = append(hub.optional, role.Rules...)
@@ -126,7 +136,7 @@ func grant() error {
 			}
 		}
 	}
-	if len(hub.secrets) == 0 || len(hub.optional) == 0 {
+	if len(hub.secrets) == 0 || len(hub.keys) == 0 || len(hub.optional) == 0 {
 		return errors.New("no roles found: the tests would prove nothing")
 	}
 	return nil

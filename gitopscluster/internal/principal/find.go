@@ -82,6 +82,8 @@ type Wanted struct {
 	Service, Deployment string
 	// AllowedNamespaces are those of the hub, beside Argo CD's, whose Applications agents take.
 	AllowedNamespaces []string
+	// AgentImage is what agents run, empty: the principal's.
+	AgentImage string
 }
 
 // Found is what is known of the principal.

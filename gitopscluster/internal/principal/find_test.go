@@ -210,6 +210,7 @@ func TestSettings(t *testing.T) {
 		params  map[string]string
 		config  string // the ConfigMap with params, default: ParamsName
 		mode    string
+		image   string
 		reasons []string
 		warning bool
 		says    string
@@ -238,7 +239,8 @@ func TestSettings(t *testing.T) {
 		"autonomous":      {reason: "those have no destinations", mode: agent.ModeAutonomous, change: args("--auth="+AuthValue, "--allowed-namespaces=cluster*")},
 		"no namespaces":   {reason: "syncs of the hub would not go", mode: agent.ModeAutonomous, change: args("--auth=" + AuthValue), reasons: []string{ReasonNotAllowed}, warning: true, says: "principal.allowed-namespaces"},
 		"no proxy":        {reason: "nothing live is shown", change: args("--auth="+AuthValue, "--destination-based-mapping", "--enable-resource-proxy=false"), reasons: []string{ReasonNoResourceProxy}, warning: true, says: "--enable-resource-proxy=true"},
-		"other version":   {reason: "its settings are not known", change: container(func(c *corev1.Container) { c.Image = "argocd-agent:v0.8.1" }), reasons: []string{ReasonVersion}, warning: true, says: "0.8.1"},
+		"other version":   {reason: "its settings are not known", change: container(func(c *corev1.Container) { c.Image = "argocd-agent:v0.8.1" }), reasons: []string{ReasonVersion}, says: "0.8.1"},
+		"its own image":   {reason: "who names the agents' image has seen to it", image: "agent:v0.8.1", change: container(func(c *corev1.Container) { c.Image = "argocd-agent:v0.8.1" }), reasons: []string{ReasonVersion}, warning: true, says: "0.8.1"},
 		"self":            {reason: "Argo CD would know a cluster twice", change: args("--auth="+AuthValue, "--destination-based-mapping", "--enable-self-cluster-registration"), reasons: []string{ReasonSelfRegistration}, says: "--enable-self-cluster-registration=false"},
 		"everything":      {reason: "each is told", change: args("--auth=userpass:x", "--enable-self-cluster-registration=true"), reasons: []string{ReasonAuth, ReasonMapping, ReasonSelfRegistration}, says: "argocd"},
 		"no container":    {reason: "it is none", change: func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers = nil }, reasons: []string{ReasonNotFound}, says: "no container"},
@@ -249,7 +251,7 @@ func TestSettings(t *testing.T) {
 			if c.change != nil {
 				c.change(&d)
 			}
-			_, problems := Find(Wanted{Namespace: "argocd", Address: "p.example.com", Mode: c.mode}, Seen{Services: []corev1.Service{service(name)}, Deployments: []appsv1.Deployment{d}, Params: map[string]map[string]string{cmp.Or(c.config, ParamsName): c.params}})
+			_, problems := Find(Wanted{Namespace: "argocd", Address: "p.example.com", Mode: c.mode, AgentImage: c.image}, Seen{Services: []corev1.Service{service(name)}, Deployments: []appsv1.Deployment{d}, Params: map[string]map[string]string{cmp.Or(c.config, ParamsName): c.params}})
 			var got []string
 			for _, p := range problems {
 				got = append(got, p.Reason)

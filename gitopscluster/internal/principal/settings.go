@@ -67,8 +67,9 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	configuration := configured{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
 	problems := checkSettings(configuration, wanted)
 	if found.Version != "" && !strings.HasPrefix(found.Version, supported) {
-		problems = append(problems, Problem{Warning: true, Reason: ReasonVersion, Message: fmt.Sprintf(
-			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some; see that they fit", found.Version, supported)})
+		problems = append(problems, Problem{Warning: wanted.AgentImage != "", Reason: ReasonVersion, Message: fmt.Sprintf(
+			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some: after a restore of the hub it may delete and recreate Applications; install argocd-agent %sx, or, if you know that they fit, name the agents' image in spec.principal.agentImage",
+			found.Version, supported, supported)})
 	}
 	return problems
 }

@@ -44,6 +44,8 @@ const (
 type Options struct {
 	// Namespaces of Argo CDs whose CA signs.
 	Namespaces []string
+	// KeyNamespace as in certificates.Options.
+	KeyNamespace string
 	// Lifetime of a certificate, 0: [DefaultLifetime].
 	Lifetime time.Duration
 	// Now is the clock, nil: the system's.
@@ -83,7 +85,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	options = options.withDefaults()
 	r := &Reconciler{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: options.Namespaces, rules: options.rules(),
-		lifetime: options.Lifetime, now: options.Now, recorder: mgr.GetEventRecorder("gitopscluster"),
+		keys: options.KeyNamespace, lifetime: options.Lifetime, now: options.Now, recorder: mgr.GetEventRecorder("gitopscluster"),
 	}
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &certificatesv1.CertificateSigningRequest{}, byCluster, clusterOf); err != nil {
 		return fmt.Errorf("index CertificateSigningRequests: %w", err)

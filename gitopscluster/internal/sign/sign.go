@@ -50,6 +50,7 @@ type Reconciler struct {
 	// live reads the CA, which no cache holds.
 	live       client.Reader
 	namespaces []string
+	keys       string
 	rules      pki.Rules
 	lifetime   time.Duration
 	now        func() time.Time
@@ -166,7 +167,7 @@ func (r *Reconciler) decide(ctx context.Context, csr *certificatesv1.Certificate
 
 // sign puts a certificate on record, approves the request and issues the certificate.
 func (r *Reconciler) sign(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn, v pki.Verdict) (ctrl.Result, error) {
-	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation])
+	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation], r.keys)
 	if errors.Is(err, certificates.ErrNoSigner) {
 		return r.wait(ctx, csr, addOn, pki.Verdict{Reason: reasonNoSign, Message: err.Error() + "; add its key, or delete the Secret so that gitopscluster makes a CA"}), nil
 	}
@@ -230,7 +231,7 @@ func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.Certi
 		len(records) > 1 && certificate[0].NotAfter.Before(records[0].Expires) {
 		return nil
 	}
-	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation])
+	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation], r.keys)
 	if err != nil && !errors.Is(err, certificates.ErrNoSigner) {
 		return err
 	}

@@ -37,7 +37,7 @@ func TestSigns(t *testing.T) {
 	if got := is.Subject.String(); got != "CN="+c+",O=g1" {
 		t.Errorf("subject is %s", got)
 	}
-	authorities, err := certificates.Load(context.Background(), hub.client, a.namespace)
+	authorities, err := certificates.Load(context.Background(), hub.client, a.namespace, "")
 	if err != nil || is.CheckSignatureFrom(authorities.Signing.Certificate) != nil {
 		t.Errorf("it is not of the CA of %s, %v", a.namespace, err)
 	}
@@ -171,9 +171,10 @@ func TestWaitsForTheCA(t *testing.T) {
 	a := newArgo(t)
 	c := a.cluster()
 	a.addOn(c, 1)
-	ca := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: "argocd-agent-ca"}}
-	if err := hub.client.Delete(context.Background(), ca); err != nil {
-		t.Fatal(err)
+	for namespace, name := range map[string]string{a.namespace: "argocd-agent-ca", certificates.DefaultKeyNamespace: certificates.KeyName(a.namespace)} {
+		if err := hub.client.Delete(context.Background(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	csr := a.ask(c, 1)
 	a.event(c, reasonNoSign, "gitopscluster makes a CA")

@@ -62,6 +62,7 @@ func TestMain(m *testing.M) {
 			return err
 		}
 		return errors.Join(
+			hub.client.Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: certificates.DefaultKeyNamespace}}),
 			grant("sign", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: signer},
 				rule("certificates.k8s.io", "certificatesigningrequests", "get", "list", "watch"),
 				rule("certificates.k8s.io", "certificatesigningrequests/approval", "update"),

@@ -36,8 +36,11 @@ func (f *Fleet) Ensure(ctx context.Context, w agent.Wanted) (agent.State, error)
 	if seen.AddOn, taken, err = f.ensureAddOn(ctx, w); err != nil || taken != "" {
 		return blocked(agent.ReasonAddOnNameTaken, taken), err
 	}
-	if problem := mirrored(&w, cluster); problem != "" {
-		return f.report(ctx, seen.AddOn, blocked(agent.ReasonImageUnknown, problem))
+	if reason, problem, err := f.configure(ctx, &w, cluster, seen.AddOn); err != nil || problem != "" {
+		if err != nil {
+			return agent.State{}, err
+		}
+		return f.report(ctx, seen.AddOn, blocked(reason, problem))
 	}
 	if seen.Work, taken, err = f.ensureWork(ctx, w, seen.AddOn); errors.Is(err, agent.ErrBadManifests) {
 		return f.report(ctx, seen.AddOn, blocked(agent.ReasonBadManifests, err.Error()))
@@ -103,8 +106,8 @@ func (f *Fleet) PlanLeave(cluster string) []agent.Write {
 	}
 }
 
-// seen reads what the hub says about a cluster, leaves out what is not ours, and makes the
-// wanted image one that the cluster can pull.
+// seen reads what the hub says about a cluster, leaves out what is not ours, and has the
+// wanted agent follow its configuration.
 func (f *Fleet) seen(ctx context.Context, w *agent.Wanted) (seen agent.Seen, problem string, err error) {
 	cluster, err := f.cluster(ctx, w.Cluster)
 	if err != nil {
@@ -123,8 +126,8 @@ func (f *Fleet) seen(ctx context.Context, w *agent.Wanted) (seen agent.Seen, pro
 	if seen.Work != nil && foreign(seen.Work) != "" {
 		problem, seen.Work = foreign(seen.Work), nil
 	}
-	if p := mirrored(w, cluster); p != "" {
-		problem = p
+	if _, p, err := f.configure(ctx, w, cluster, seen.AddOn); err != nil || p != "" {
+		return seen, p, err
 	}
 	return seen, problem, nil
 }
@@ -132,34 +135,6 @@ func (f *Fleet) seen(ctx context.Context, w *agent.Wanted) (seen agent.Seen, pro
 // blocked is the state of a cluster for which nothing more can be done.
 func blocked(reason, message string) agent.State {
 	return agent.State{Reason: reason, Message: contract.Message(message, &contract.Rejected{}), WaitingFor: agent.WaitsForWork}
-}
-
-// mirrored makes the wanted image one that the managed cluster can pull, or says why not.
-func mirrored(w *agent.Wanted, cluster *clusterv1.ManagedCluster) string {
-	if w.Image == "" {
-		return "the image of the principal is not known, and an agent of another version would be refused; let gitopscluster read the principal's Deployment"
-	}
-	if cluster == nil {
-		return ""
-	}
-	image, err := agent.Mirrored(w.Image, registries(cluster))
-	if err != nil {
-		return fmt.Sprintf("annotation %s of ManagedCluster %s is not understood: %v; correct it", clusterv1.ClusterImageRegistriesAnnotationKey, cluster.Name, err)
-	}
-	w.Image = image
-	return ""
-}
-
-// managed says so when an add-on manager would take our add-ons over.
-func (f *Fleet) managed(ctx context.Context) (taken string, err error) {
-	err = f.objects.Get(ctx, types.NamespacedName{Name: agent.AddOnName}, &addonv1alpha1.ClusterManagementAddOn{})
-	if apierrors.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("get ClusterManagementAddOn %s: %w", agent.AddOnName, err)
-	}
-	return fmt.Sprintf("there is a ClusterManagementAddOn %s, whose add-on manager would write the same ManagedClusterAddOns; delete it", agent.AddOnName), nil
 }
 
 // cluster returns a ManagedCluster, nil when there is none.

@@ -248,25 +248,84 @@ func someWanted(r *rig) agent.Wanted {
 	}
 }
 
-// An add-on manager takes over every add-on whose name a ClusterManagementAddOn has.
+// management makes the ClusterManagementAddOn of our add-ons; there is one for all tests.
+func (r *rig) management(annotations map[string]string, configs ...addonv1alpha1.ConfigMeta) *addonv1alpha1.ClusterManagementAddOn {
+	r.t.Helper()
+	m := &addonv1alpha1.ClusterManagementAddOn{
+		ObjectMeta: metav1.ObjectMeta{Name: agent.AddOnName, Annotations: annotations},
+		Spec:       addonv1alpha1.ClusterManagementAddOnSpec{SupportedConfigs: configs, InstallStrategy: addonv1alpha1.InstallStrategy{Type: addonv1alpha1.AddonInstallStrategyManual}},
+	}
+	r.create(m)
+	r.t.Cleanup(func() {
+		if err := hub.client.Delete(context.Background(), m); client.IgnoreNotFound(err) != nil {
+			r.t.Error(err)
+		}
+	})
+	return m
+}
+
+// An add-on manager takes over every add-on whose name a ClusterManagementAddOn has, unless
+// that says that it is managed by itself.
 func TestClusterManagementAddOnOfOurName(t *testing.T) {
 	r := newRig(t)
 	r.await("the work", written)
-	taken := &addonv1alpha1.ClusterManagementAddOn{
-		ObjectMeta: metav1.ObjectMeta{Name: agent.AddOnName},
-		Spec:       addonv1alpha1.ClusterManagementAddOnSpec{InstallStrategy: addonv1alpha1.InstallStrategy{Type: addonv1alpha1.AddonInstallStrategyManual}},
-	}
-	r.create(taken)
-	t.Cleanup(func() {
-		if err := hub.client.Delete(context.Background(), taken); client.IgnoreNotFound(err) != nil {
-			t.Error(err)
-		}
-	})
+	m := r.management(nil)
 	r.await("the name to be taken", func(s agent.State) bool {
 		return s.Reason == agent.ReasonAddOnNameTaken && strings.Contains(s.Message, "ClusterManagementAddOn "+agent.AddOnName)
 	})
-	if err := hub.client.Delete(context.Background(), taken); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Edit(t, hub.client, m, func(m *addonv1alpha1.ClusterManagementAddOn) {
+		m.Annotations = map[string]string{addonv1alpha1.AddonLifecycleAnnotationKey: addonv1alpha1.AddonLifecycleSelfManageAnnotationValue}
+	})
 	r.await("the name to be free again", written)
+}
+
+// The agent's Deployment follows the configuration of all add-ons, and before it that of
+// its own; one that is missing or has no effect is named, and what runs stays.
+func TestAddOnDeploymentConfig_isFollowed(t *testing.T) {
+	r := newRig(t)
+	r.await("the work", written)
+	config := func(name string, spec addonv1alpha1.AddOnDeploymentConfigSpec) *addonv1alpha1.AddOnDeploymentConfig {
+		o := &addonv1alpha1.AddOnDeploymentConfig{ObjectMeta: metav1.ObjectMeta{Namespace: r.name, Name: name}, Spec: spec}
+		r.create(o)
+		return o
+	}
+	placed := func(value string) func() error {
+		return func() error {
+			if pod := r.delivered().Spec.Template.Spec; pod.NodeSelector["pool"] != value {
+				return fmt.Errorf("pod %+v", pod)
+			}
+			return nil
+		}
+	}
+	spec := func(pool string) addonv1alpha1.AddOnDeploymentConfigSpec {
+		return addonv1alpha1.AddOnDeploymentConfigSpec{NodePlacement: &addonv1alpha1.NodePlacement{NodeSelector: map[string]string{"pool": pool}}}
+	}
+	all := config("all", spec("a"))
+	r.management(map[string]string{addonv1alpha1.AddonLifecycleAnnotationKey: addonv1alpha1.AddonLifecycleSelfManageAnnotationValue},
+		addonv1alpha1.ConfigMeta{ConfigGroupResource: deploymentConfigs, DefaultConfig: &addonv1alpha1.ConfigReferent{Namespace: r.name, Name: "all"}})
+	testkit.Eventually(t, "the default configuration", placed("a"))
+	testkit.Edit(t, hub.client, all, func(c *addonv1alpha1.AddOnDeploymentConfig) {
+		c.Spec = spec("b")
+		c.Spec.Registries = []addonv1alpha1.ImageMirror{{Source: "quay.io", Mirror: "mirror.example.com"}}
+	})
+	testkit.Eventually(t, "its change", placed("b"))
+	if image := r.delivered().Spec.Template.Spec.Containers[0].Image; !strings.HasPrefix(image, "mirror.example.com/") {
+		t.Errorf("the image is %s", image)
+	}
+	a := &addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: r.name, Name: agent.AddOnName}}
+	testkit.Edit(t, hub.client, a, func(a *addonv1alpha1.ManagedClusterAddOn) {
+		a.Spec.Configs = []addonv1alpha1.AddOnConfig{{ConfigGroupResource: deploymentConfigs, ConfigReferent: addonv1alpha1.ConfigReferent{Namespace: r.name, Name: "own"}}}
+	})
+	r.await("the missing one to be named", func(s agent.State) bool {
+		return s.Reason == agent.ReasonBadConfig && strings.Contains(s.Message, r.name+"/own")
+	})
+	own := config("own", addonv1alpha1.AddOnDeploymentConfigSpec{CustomizedVariables: []addonv1alpha1.CustomizedVariable{{Name: "ARGOCD_AGENT_MODE", Value: "x"}}})
+	r.await("what has no effect to be named", func(s agent.State) bool {
+		return s.Reason == agent.ReasonBadConfig && strings.Contains(s.Message, "ARGOCD_AGENT_MODE")
+	})
+	if err := placed("b")(); err != nil {
+		t.Errorf("what ran did not stay: %v", err)
+	}
+	testkit.Edit(t, hub.client, own, func(c *addonv1alpha1.AddOnDeploymentConfig) { c.Spec = spec("c") })
+	testkit.Eventually(t, "its own configuration", placed("c"))
 }

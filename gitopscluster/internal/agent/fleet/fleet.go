@@ -38,13 +38,14 @@ const fieldOwner = "multicluster-integrations-agent"
 // +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,resourceNames=mci-argocd-agent,verbs=get;patch;delete
 // +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons/status,resourceNames=mci-argocd-agent,verbs=patch
 // +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=clustermanagementaddons,resourceNames=mci-argocd-agent,verbs=list;watch
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=addondeploymentconfigs,verbs=list;watch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
 
 // Fleet reads and writes what the hub has for the agents of all managed clusters.
 type Fleet struct {
-	// objects reads add-ons and works with our label, and the one ClusterManagementAddOn
-	// that must not be there; clusters reads the ManagedClusters.
+	// objects reads add-ons and works with our label, and what configures the add-ons;
+	// clusters reads the ManagedClusters.
 	objects, clusters client.Reader
 	// watched are the caches of the two.
 	watched struct{ objects, clusters cache.Cache }
@@ -65,6 +66,7 @@ func New(mgr ctrl.Manager) (*Fleet, error) {
 		ByObject: map[client.Object]cache.ByObject{
 			&addonv1alpha1.ManagedClusterAddOn{}:    labelled,
 			&workv1.ManifestWork{}:                  labelled,
+			&addonv1alpha1.AddOnDeploymentConfig{}:  {},
 			&addonv1alpha1.ClusterManagementAddOn{}: {Field: fields.OneTermEqualSelector("metadata.name", agent.AddOnName)},
 		},
 	})
@@ -102,6 +104,10 @@ func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []sou
 			func(_ context.Context, w *workv1.ManifestWork) []reconcile.Request { return of(w) })),
 		source.Kind(f.watched.objects, &addonv1alpha1.ClusterManagementAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, _ *addonv1alpha1.ClusterManagementAddOn) []reconcile.Request {
+				return f.all(ctx, of)
+			})),
+		source.Kind(f.watched.objects, &addonv1alpha1.AddOnDeploymentConfig{}, handler.TypedEnqueueRequestsFromMapFunc(
+			func(ctx context.Context, _ *addonv1alpha1.AddOnDeploymentConfig) []reconcile.Request {
 				return f.all(ctx, of)
 			})),
 		source.Kind(f.watched.clusters, &clusterv1.ManagedCluster{}, handler.TypedEnqueueRequestsFromMapFunc(

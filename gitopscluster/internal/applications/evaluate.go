@@ -1,0 +1,198 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package applications
+
+import (
+	"encoding/json"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// sourceUIDAnnotation is on what argocd-agent has made of an object on a cluster.
+const sourceUIDAnnotation = "argocd.argoproj.io/source-uid"
+
+// DefaultProject is the AppProject that each Argo CD has.
+const DefaultProject = "default"
+
+// maxNamed is how many objects a report names.
+const maxNamed = 5
+
+// Clusters says which clusters have an agent.
+type Clusters struct {
+	// Agents have one, or are to have one; Managed are those whose agent is managed.
+	Agents, Managed map[string]bool
+	// Foreign are known to Argo CD by a Secret of another writer: who serves them is not known.
+	Foreign map[string]bool
+}
+
+// Named are objects by number and, the first of them, by name.
+type Named struct {
+	Count int
+	First []string
+}
+
+func (n *Named) add(name string) {
+	if n.Count++; len(n.First) < maxNamed {
+		n.First = append(n.First, name)
+	}
+}
+
+// Report is what is wrong because of agents.
+type Report struct {
+	// Orphaned are Applications that name a cluster without agent: their status stays as it
+	// is, and so does their finalizer; and AppProjects that an agent showed which has left.
+	Orphaned Named
+	// Overwritten are AppProjects of pulled Applications alone that agents write over on the
+	// clusters; Shared are those which Applications of agents use as well.
+	Overwritten, Shared Named
+}
+
+// Empty reports whether nothing is wrong.
+func (r Report) Empty() bool { return r.Orphaned.Count+r.Overwritten.Count+r.Shared.Count == 0 }
+
+// destination is one of an Application or an AppProject.
+type destination struct {
+	Name   string `json:"name"`
+	Server string `json:"server"`
+}
+
+// cluster returns the one that a destination names, by itself or by the URL of the
+// resource proxy.
+func (d destination) cluster() string {
+	if d.Name != "" || d.Server == "" {
+		return d.Name
+	}
+	u, err := url.Parse(d.Server)
+	if err != nil {
+		return ""
+	}
+	return u.Query().Get("agentName")
+}
+
+// project is an AppProject that is sent to agents.
+type project struct {
+	name           string
+	destinations   []destination
+	pulled, agents bool
+}
+
+// matches reports whether the principal sends a project to an agent, as argocd-agent
+// v0.9.0 decides with destination mapping.
+func (p *project) matches(agent string) (found bool) {
+	for _, d := range p.destinations {
+		if denied, is := strings.CutPrefix(d.Name, "!"); is && match(denied, agent) {
+			return false
+		}
+		found = found || d.Name == "" && d.Server == "*" || match(d.cluster(), agent)
+	}
+	return found
+}
+
+func match(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+// evaluation collects what a report is made of.
+type evaluation struct {
+	clusters Clusters
+	projects map[string]*project
+	report   Report
+}
+
+// addProject adds an AppProject of Argo CD's namespace.
+func (e *evaluation) addProject(o *argocd.AppProject) {
+	var spec struct {
+		Destinations     []destination `json:"destinations"`
+		SourceNamespaces []string      `json:"sourceNamespaces"`
+	}
+	if json.Unmarshal(o.Spec, &spec) != nil {
+		return // Argo CD refuses it, too
+	}
+	if o.Annotations[sourceUIDAnnotation] != "" { // an autonomous agent's
+		if s := spec.SourceNamespaces; len(s) == 1 && strings.HasPrefix(o.Name, s[0]+"-") && !e.clusters.Agents[s[0]] {
+			e.report.Orphaned.add("AppProject " + o.Namespace + "/" + o.Name)
+		}
+		return
+	}
+	p := &project{name: o.Name, destinations: spec.Destinations}
+	if o.Labels[argocd.IgnoreSyncLabel] == "true" {
+		return
+	}
+	for agent := range e.clusters.Managed {
+		if p.matches(agent) {
+			e.projects[o.Name] = p
+			return
+		}
+	}
+}
+
+// addApplication adds an Application that is not pulled.
+func (e *evaluation) addApplication(o *argocd.Application) {
+	var spec struct {
+		Project     string      `json:"project"`
+		Destination destination `json:"destination"`
+	}
+	if json.Unmarshal(o.Spec, &spec) != nil {
+		return
+	}
+	cluster := spec.Destination.cluster()
+	switch {
+	case cluster == "" || cluster == "in-cluster" || e.clusters.Foreign[cluster]:
+	case !e.clusters.Agents[cluster]:
+		e.report.Orphaned.add("Application " + o.Namespace + "/" + o.Name + " (cluster " + cluster + ")")
+	default:
+		if p := e.projects[spec.Project]; p != nil {
+			p.agents = true
+		}
+	}
+}
+
+// addPulled adds a pulled Application. It returns false once no further one changes the report.
+func (e *evaluation) addPulled(o *argocd.Application) (more bool) {
+	var spec struct {
+		Project string `json:"project"`
+	}
+	cluster := o.Annotations[contract.ClusterAnnotation]
+	if json.Unmarshal(o.Spec, &spec) == nil && e.clusters.Managed[cluster] {
+		if p := e.projects[spec.Project]; p != nil && p.matches(cluster) {
+			p.pulled = true
+		}
+	}
+	return e.open()
+}
+
+// open reports whether there is a project of which it is not known whether pulled
+// Applications use it.
+func (e *evaluation) open() bool {
+	for _, p := range e.projects {
+		if !p.pulled {
+			return true
+		}
+	}
+	return false
+}
+
+// finish returns the report.
+func (e *evaluation) finish() Report {
+	names := make([]string, 0, len(e.projects))
+	for name := range e.projects {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		switch p := e.projects[name]; {
+		case p.pulled && p.agents:
+			e.report.Shared.add(name)
+		case p.pulled:
+			e.report.Overwritten.add(name)
+		}
+	}
+	return e.report
+}

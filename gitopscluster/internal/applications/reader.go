@@ -1,0 +1,205 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package applications reads what agents do to the hub's Applications and AppProjects,
+// which no cache holds, and keeps the clusters' own default AppProject from being
+// overwritten.
+package applications
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+const (
+	// fresh is how long a report counts while the clusters are the same, pause the least
+	// time between two.
+	fresh = time.Minute
+	pause = 10 * time.Second
+	// later is when to read again while nothing is wrong.
+	later = 10 * time.Minute
+	// page is how many Applications are read at a time.
+	page = 500
+
+	fieldOwner = "multicluster-integrations-applications"
+)
+
+// Applications of agents may be in any namespace of the hub.
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=list
+// +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,namespace=argocd,verbs=list
+// +kubebuilder:rbac:groups=argoproj.io,resources=appprojects,namespace=argocd,resourceNames=default,verbs=patch
+
+// Reader reads reports.
+type Reader struct {
+	client client.Client
+	live   client.Reader
+	now    func() time.Time
+
+	mu   sync.Mutex
+	last map[string]read
+}
+
+// read is the last report of an Argo CD.
+type read struct {
+	clusters Clusters
+	at       time.Time
+	report   Report
+}
+
+// New returns a reader that writes with c and reads with live, past every cache. Both have
+// to know the types of Argo CD.
+func New(c client.Client, live client.Reader) *Reader {
+	return &Reader{client: c, live: live, now: time.Now, last: map[string]read{}}
+}
+
+// Read returns the report of an Argo CD, which may be some seconds old, and when to read
+// it again at the latest.
+func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) (Report, time.Duration, error) {
+	r.mu.Lock()
+	last, known := r.last[namespace]
+	r.mu.Unlock()
+	same, age := known && reflect.DeepEqual(last.clusters, clusters), r.now().Sub(last.at)
+	switch {
+	case same && age < fresh && last.report.Empty():
+		return last.report, later, nil
+	case same && age < fresh:
+		return last.report, fresh - age, nil
+	case known && age < pause:
+		return last.report, pause - age, nil
+	}
+	report, err := r.evaluate(ctx, namespace, clusters)
+	if err != nil {
+		return last.report, pause, err
+	}
+	r.mu.Lock()
+	r.last[namespace] = read{clusters: clusters, at: r.now(), report: report}
+	r.mu.Unlock()
+	if report.Empty() {
+		return report, later, nil
+	}
+	return report, fresh, nil
+}
+
+func (r *Reader) evaluate(ctx context.Context, namespace string, clusters Clusters) (Report, error) {
+	e := &evaluation{clusters: clusters, projects: map[string]*project{}}
+	projects := &argocd.AppProjectList{}
+	err := r.live.List(ctx, projects, client.InNamespace(namespace))
+	if meta.IsNoMatchError(err) {
+		return Report{}, nil
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("list AppProjects of %s: %w", namespace, err)
+	}
+	for i := range projects.Items {
+		e.addProject(&projects.Items[i])
+	}
+	err = r.each(ctx, "!"+contract.PullLabel+","+argocd.IgnoreSyncLabel+"!=true", func(o *argocd.Application) bool {
+		e.addApplication(o)
+		return true
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	if e.open() {
+		if err := r.each(ctx, contract.PullLabel, e.addPulled); err != nil {
+			return Report{}, err
+		}
+	}
+	return e.finish(), nil
+}
+
+// each calls do with every Application that a selector means, until it returns false.
+func (r *Reader) each(ctx context.Context, selector string, do func(*argocd.Application) bool) error {
+	parsed, err := labels.Parse(selector)
+	if err != nil {
+		return err
+	}
+	for next := ""; ; {
+		list := &argocd.ApplicationList{}
+		err := r.live.List(ctx, list, client.MatchingLabelsSelector{Selector: parsed}, client.Limit(page), client.Continue(next))
+		if meta.IsNoMatchError(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("list Applications: %w", err)
+		}
+		for i := range list.Items {
+			if !do(&list.Items[i]) {
+				return nil
+			}
+		}
+		if next = list.Continue; next == "" {
+			return nil
+		}
+	}
+}
+
+// KeepDefault has the principal pass over the hub's default AppProject, so that the
+// clusters' own stays as it is, and returns whether that has to be written. Call it before
+// the first agent is connected: when the label comes later, agents delete the AppProject.
+// One that has the label, with any value, is left to who set it.
+func (r *Reader) KeepDefault(ctx context.Context, namespace string, dryRun bool) (due bool, err error) {
+	o, err := r.defaultProject(ctx, namespace)
+	if o == nil || err != nil {
+		return false, err
+	}
+	if _, set := o.Labels[argocd.IgnoreSyncLabel]; set || dryRun {
+		return !set, nil
+	}
+	ctrl.LoggerFrom(ctx).Info("keeping the AppProject from the agents", "namespace", namespace, "name", DefaultProject)
+	return true, r.patch(ctx, o, "true", contract.RegisteredBy)
+}
+
+// ReleaseDefault takes back what [Reader.KeepDefault] did, and returns whether that has to
+// be written. Call it when no agent is left.
+func (r *Reader) ReleaseDefault(ctx context.Context, namespace string, dryRun bool) (due bool, err error) {
+	o, err := r.defaultProject(ctx, namespace)
+	if o == nil || err != nil || o.Annotations[contract.RegisteredByAnnotation] != contract.RegisteredBy {
+		return false, err
+	}
+	if dryRun {
+		return true, nil
+	}
+	return true, r.patch(ctx, o, nil, nil)
+}
+
+func (r *Reader) defaultProject(ctx context.Context, namespace string) (*argocd.AppProject, error) {
+	list := &argocd.AppProjectList{}
+	err := r.live.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{"metadata.name": DefaultProject})
+	if meta.IsNoMatchError(err) || err == nil && len(list.Items) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list AppProjects of %s: %w", namespace, err)
+	}
+	return &list.Items[0], nil
+}
+
+// patch sets label and annotation of an AppProject as it was read; nil removes them.
+func (r *Reader) patch(ctx context.Context, o *argocd.AppProject, label, annotation any) error {
+	change, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": o.ResourceVersion,
+		"labels":          map[string]any{argocd.IgnoreSyncLabel: label},
+		"annotations":     map[string]any{contract.RegisteredByAnnotation: annotation},
+	}})
+	if err != nil {
+		return err
+	}
+	if err := r.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, change), client.FieldOwner(fieldOwner)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("patch AppProject %s/%s: %w", o.Namespace, o.Name, err)
+	}
+	return nil
+}
