@@ -41,6 +41,10 @@ func Next(in Input) (rollout.Status, time.Duration, error) {
 }
 
 func (p *pass) run() error {
+	if len(p.Clusters) == 0 {
+		p.forget()
+		return nil
+	}
 	p.obey()
 	if p.s.Promoted == nil && p.adopt() {
 		return nil
@@ -61,6 +65,15 @@ func (p *pass) run() error {
 		return p.progress()
 	}
 	return nil
+}
+
+// forget drops the candidate when the ApplicationSet is gone, or has no Application any more: no
+// cluster is left that could show whether it is good. Its number is not used again.
+func (p *pass) forget() {
+	if p.s.Candidate != nil && p.s.Promoted != nil {
+		p.s.Promoted.Number = p.s.Candidate.Number
+	}
+	p.s.Phase, p.s.Candidate = rollout.Idle, nil
 }
 
 // groupsOf returns the groups with the clusters that there are Applications for, each once, and
@@ -383,10 +396,10 @@ func (t *timer) underway(clusters []rollout.Cluster) bool {
 func (p *pass) promote() {
 	v := *p.s.Candidate
 	v.Time, v.Content = metav1.NewTime(p.Now), false
-	before := p.s.Clusters
+	before := rollout.Status{Clusters: p.s.Clusters}
 	p.s.Promoted, p.s.Candidate, p.s.Phase, p.s.Clusters = &v, nil, rollout.Idle, nil
 	for name, c := range p.Clusters {
-		if i := slices.IndexFunc(before, func(e rollout.Cluster) bool { return e.Name == name }); (i < 0 || !given(before[i].State)) && (c.isNew() || c.differs()) {
+		if e := before.Find(name); (e == nil || !given(e.State)) && (c.isNew() || c.differs()) {
 			set(p.s, rollout.Cluster{Name: name, State: rollout.StateJoining, Since: metav1.NewTime(p.Now), Contents: c.want()})
 		}
 	}
