@@ -17,11 +17,14 @@ import (
 )
 
 // A change of content on 2,500 clusters in 25 groups, without a rollout and with one: processor of
-// propagation and of rollout for each cluster, and what they request at rest.
+// propagation and of rollout for each cluster, and what they request at rest. With -short it is a
+// tenth of the clusters.
 func BenchmarkChange(b *testing.B) {
 	groups := make([]int, 25)
 	for i := range groups {
-		groups[i] = 100
+		if groups[i] = 100; testing.Short() {
+			groups[i] = 10
+		}
 	}
 	for b.Loop() {
 		f := newFleet(b, groups...)

@@ -55,7 +55,7 @@ var methods = []string{ours, rolling, plain}
 // and a commit costs little.
 const (
 	minSuccessTime   = "6s"
-	progressDeadline = "25s"
+	progressDeadline = "40s"
 )
 
 // afterwards is how long every method is watched after the rollout has taken a commit back, so
@@ -101,6 +101,9 @@ func run(ctx context.Context, commits int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, fleet.Stop()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	context.AfterFunc(fleet.Context(), func() { cancel(context.Cause(fleet.Context())) }) //nolint:contextcheck // a part that ends by itself ends the fleet
 	h := &harness{fleet: fleet, counts: map[string]map[string]*count{}}
 	if err := h.prepare(ctx); err != nil {
 		return err
