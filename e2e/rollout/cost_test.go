@@ -64,7 +64,7 @@ func (f *fleet) quiet() {
 	}
 	since, last := time.Now(), used()
 	testkit.Until(f.t, "nothing to be done", func() bool {
-		if now := used(); now-last > 0.1 {
+		if now := used(); now-last > 0.4 {
 			since, last = time.Now(), now
 		}
 		return time.Since(since) > 4*time.Second

@@ -41,8 +41,11 @@ func Next(in Input) (rollout.Status, time.Duration, error) {
 }
 
 func (p *pass) run() error {
-	if len(p.Clusters) == 0 {
-		p.forget()
+	if len(p.Clusters) == 0 { // the ApplicationSet is gone, and with it what could show that the candidate is good
+		if p.s.Candidate != nil && p.s.Promoted != nil {
+			p.s.Promoted.Number = p.s.Candidate.Number // which is not used again
+		}
+		p.s.Phase, p.s.Candidate = rollout.Idle, nil
 		return nil
 	}
 	p.obey()
@@ -65,15 +68,6 @@ func (p *pass) run() error {
 		return p.progress()
 	}
 	return nil
-}
-
-// forget drops the candidate when the ApplicationSet is gone, or has no Application any more: no
-// cluster is left that could show whether it is good. Its number is not used again.
-func (p *pass) forget() {
-	if p.s.Candidate != nil && p.s.Promoted != nil {
-		p.s.Promoted.Number = p.s.Candidate.Number
-	}
-	p.s.Phase, p.s.Candidate = rollout.Idle, nil
 }
 
 // groupsOf returns the groups with the clusters that there are Applications for, each once, and
