@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
@@ -85,6 +89,52 @@ func TestRollout_killedAtRandom(t *testing.T) {
 		t.Error(v)
 	}
 	t.Logf("%d rounds, %d kills, %d versions promoted", rounds, killed.Load(), number)
+}
+
+// The leader is killed half way through a rollout and does not come back: the standby goes on from
+// the status, and holds what a bad commit is about.
+func TestRollout_standbyTakesOver(t *testing.T) {
+	f := newFleet(t, 1, 2, 2)
+	f.binaries[1].kill()
+	elected := []string{"--leader-elect", "--leader-election-namespace=" + f.namespace, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms"}
+	leader, standby := &binary{t: t, name: env.Rollout, args: elected}, &binary{t: t, name: env.Rollout, args: elected}
+	leader.start()
+	t.Cleanup(leader.kill)
+	f.adopt()
+	first := f.holder()
+	standby.start()
+	t.Cleanup(standby.kill)
+
+	f.commit("r1", "")
+	f.becomes("the second group to have its turn", func(s *rollout.Status) bool { return s.Counts.Started > 1 })
+	leader.kill()
+	s := f.becomes("r1 to be promoted", func(s *rollout.Status) bool {
+		return s.Phase == rollout.Idle && slices.Equal(s.Promoted.Revisions, []string{"r1"})
+	})
+	if s.Promoted.Number != 2 {
+		t.Errorf("the second version that is promoted has number %d", s.Promoted.Number)
+	}
+	if now := f.holder(); now == first {
+		t.Errorf("%s is the leader after it was killed", now)
+	}
+	f.commit("r2", "sync")
+	f.becomes("r2 to be taken back", func(s *rollout.Status) bool { return s.Phase == rollout.RolledBack })
+	f.runs("every cluster to run what is promoted", func(_ int, _, v string) bool { return v == "r1" })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, v := range f.violated {
+		t.Error(v)
+	}
+}
+
+// holder returns who is the leader.
+func (f *fleet) holder() string {
+	f.t.Helper()
+	lease := &coordinationv1.Lease{}
+	if err := hub.client.Get(f.ctx, client.ObjectKey{Namespace: f.namespace, Name: "multicluster-integrations-rollout"}, lease); err != nil {
+		f.t.Fatal(err)
+	}
+	return *lease.Spec.HolderIdentity
 }
 
 // A rollback of all started clusters beside one bare pass of writes to the same works; and

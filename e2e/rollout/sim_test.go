@@ -4,6 +4,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,12 +88,14 @@ type binary struct {
 	t    testing.TB
 	name string
 	args []string
-	cmd  *exec.Cmd
+	// metrics is where it serves them, in benchmarks.
+	metrics string
+	cmd     *exec.Cmd
 }
 
 func (b *binary) start() {
 	b.t.Helper()
-	args := append([]string{"--kubeconfig=" + hub.kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--leader-elect=false"}, b.args...)
+	args := append([]string{"--kubeconfig=" + hub.kubeconfig, "--metrics-bind-address=" + cmp.Or(b.metrics, "0"), "--metrics-secure=false", "--health-probe-bind-address=0", "--leader-elect=false"}, b.args...)
 	b.cmd = testkit.Command(context.Background(), filepath.Join(testkit.Root(), "bin", "product", b.name), args...)
 	log, err := os.OpenFile(filepath.Join(b.t.TempDir(), b.name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -185,6 +188,9 @@ func newFleet(t testing.TB, groups ...int) *fleet {
 		{t: t, name: env.Rollout},
 	}
 	for _, b := range f.binaries {
+		if _, is := t.(*testing.B); is {
+			b.metrics = freeAddress(t)
+		}
 		b.start()
 		t.Cleanup(b.kill)
 	}
@@ -354,11 +360,20 @@ func (f *fleet) status() *rollout.Status {
 	return &r.Status
 }
 
+// eventually is [testkit.Eventually], with more patience for more clusters.
+func (f *fleet) eventually(what string, check func() error) {
+	f.t.Helper()
+	patience := testkit.Patience + time.Duration(len(f.clusters))*200*time.Millisecond
+	if err := testkit.WaitFor(f.ctx, patience, 100*time.Millisecond, what, func(context.Context) error { return check() }); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // becomes waits until the rollout is as it should be.
 func (f *fleet) becomes(what string, is func(*rollout.Status) bool) *rollout.Status {
 	f.t.Helper()
 	var s *rollout.Status
-	testkit.Eventually(f.t, what, func() error {
+	f.eventually(what, func() error {
 		if s = f.status(); is(s) {
 			return nil
 		}
@@ -387,7 +402,7 @@ func (f *fleet) adopt() {
 // runs waits until every cluster's work carries what it should.
 func (f *fleet) runs(what string, is func(i int, path, revision string) bool) {
 	f.t.Helper()
-	testkit.Eventually(f.t, what, func() error {
+	f.eventually(what, func() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for i, name := range f.clusters {

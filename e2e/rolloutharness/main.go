@@ -21,7 +21,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -40,6 +39,9 @@ var setTemplate string
 //go:embed app.yaml
 var good string
 
+//go:embed managed.yaml
+var managed string
+
 const (
 	ours    = "rollout"
 	rolling = "rolling"
@@ -48,6 +50,17 @@ const (
 )
 
 var methods = []string{ours, rolling, plain}
+
+// How long a success must last and how long it may take: what fails is found within that time,
+// and a commit costs little.
+const (
+	minSuccessTime   = "6s"
+	progressDeadline = "40s"
+)
+
+// afterwards is how long every method is watched after the rollout has taken a commit back, so
+// that the others have had the time to compare it and to go on.
+const afterwards = 12 * time.Second
 
 // kinds are the kinds of bad commits, as replacements in app.yaml.
 var kinds = []struct {
@@ -88,19 +101,24 @@ func run(ctx context.Context, commits int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, fleet.Stop()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	context.AfterFunc(fleet.Context(), func() { cancel(context.Cause(fleet.Context())) }) //nolint:contextcheck // a part that ends by itself ends the fleet
 	h := &harness{fleet: fleet, counts: map[string]map[string]*count{}}
 	if err := h.prepare(ctx); err != nil {
 		return err
 	}
 	for _, kind := range kinds {
 		h.counts[kind.name] = map[string]*count{ours: {}, rolling: {}, plain: {}}
-		for i := range commits {
-			fmt.Printf("%s %s, commit %d\n", time.Now().Format(time.TimeOnly), kind.name, i+1)
+	}
+	defer h.print() // of an interrupted run, too
+	for i := range commits {
+		for _, kind := range kinds {
+			fmt.Printf("%s commit %d, %s\n", time.Now().Format(time.TimeOnly), i+1, kind.name)
 			if err := h.one(ctx, kind.name, kind.replacements); err != nil {
 				return fmt.Errorf("%s, commit %d: %w", kind.name, i+1, err)
 			}
 		}
-		h.print(kind.name)
 	}
 	return nil
 }
@@ -123,17 +141,6 @@ func (h *harness) prepare(ctx context.Context) (err error) {
 	if err := scenario.StageLabels(ctx, h.fleet); err != nil {
 		return err
 	}
-	for _, c := range h.fleet.Managed {
-		// Each method has a namespace of its own, with Pods in it.
-		err := c.Client.Create(ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "harness"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: env.ArgoCDNamespace, Name: "argocd-application-controller"}},
-		})
-		if err != nil {
-			return err
-		}
-		go h.crash(h.fleet.Context(), c) //nolint:contextcheck // it ends with the fleet
-	}
 	if h.revisions, err = scenario.WatchRevisions(h.fleet.Context(), h.fleet); err != nil { //nolint:contextcheck // it ends with the fleet
 		return err
 	}
@@ -143,6 +150,12 @@ func (h *harness) prepare(ctx context.Context) (err error) {
 	}
 	if err := scenario.Prepare(ctx, h.fleet); err != nil {
 		return err
+	}
+	for _, c := range h.fleet.Managed {
+		if err := manage(ctx, c); err != nil {
+			return fmt.Errorf("prepare %s: %w", c.Name, err)
+		}
+		go h.crash(h.fleet.Context(), c) //nolint:contextcheck // it ends with the fleet
 	}
 	if err := h.fleet.Hub.ApplyFiles(ctx, scenario.Examples("rollout/placement.yaml")); err != nil {
 		return err
@@ -169,7 +182,9 @@ func (h *harness) prepare(ctx context.Context) (err error) {
 	r[0].SetName(ours)
 	if err := errors.Join(
 		unstructured.SetNestedField(r[0].Object, ours, "spec", "applicationSet"),
-		h.settled(ctx, revision, methods...),
+		unstructured.SetNestedField(r[0].Object, minSuccessTime, "spec", "strategy", "progressivePerGroup", "minSuccessTime"),
+		unstructured.SetNestedField(r[0].Object, progressDeadline, "spec", "strategy", "progressivePerGroup", "progressDeadline"),
+		h.settled(ctx, 4*time.Minute, revision, methods...),
 		h.fleet.Hub.Apply(ctx, r...),
 	); err != nil {
 		return err
@@ -178,6 +193,25 @@ func (h *harness) prepare(ctx context.Context) (err error) {
 		return s.Phase == rollout.Idle && s.Promoted != nil && len(s.Following) == 1
 	})
 	return err
+}
+
+// manage has the Argo CD of a cluster deploy into a namespace for each method: that of the
+// examples has rights to that of the guestbook, and looks at no other.
+func manage(ctx context.Context, c *env.Cluster) error {
+	for _, method := range methods {
+		for document := range strings.SplitSeq(managed, "---\n") {
+			o := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(strings.ReplaceAll(document, "METHOD", method)), &o.Object); err != nil {
+				return err
+			}
+			if err := c.Apply(ctx, o); err != nil {
+				return err
+			}
+		}
+	}
+	patch := fmt.Sprintf(`{"stringData":{"namespaces":%q}}`, strings.Join(methods, ","))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "in-cluster"}}
+	return c.Client.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
 func (h *harness) commit(ctx context.Context, replacements map[string]string) (string, error) {
@@ -190,8 +224,8 @@ func (h *harness) commit(ctx context.Context, replacements map[string]string) (s
 }
 
 // settled waits until every Application of methods is synced and healthy at a revision.
-func (h *harness) settled(ctx context.Context, revision string, methods ...string) error {
-	return env.WaitFor(ctx, 4*time.Minute, "every Application to run "+revision, func(ctx context.Context) (bool, string) {
+func (h *harness) settled(ctx context.Context, patience time.Duration, revision string, methods ...string) error {
+	return env.WaitFor(ctx, patience, "every Application to run "+revision, func(ctx context.Context) (bool, string) {
 		var list argocd.ApplicationList
 		if err := h.fleet.Hub.Client.List(ctx, &list, client.InNamespace(env.ArgoCDNamespace)); err != nil {
 			return false, err.Error()
@@ -213,8 +247,7 @@ func (h *harness) settled(ctx context.Context, revision string, methods ...strin
 	})
 }
 
-// one pushes a bad commit, waits until the rollout has taken it back and the others have had
-// as long, counts, and mends it.
+// one pushes a bad commit, waits until the rollout has taken it back, counts, and mends it.
 func (h *harness) one(ctx context.Context, kind string, replacements map[string]string) error {
 	began := time.Now()
 	bad, err := h.commit(ctx, replacements)
@@ -229,10 +262,10 @@ func (h *harness) one(ctx context.Context, kind string, replacements map[string]
 	}
 	took := time.Since(began)
 	fmt.Printf("  taken back after %s: %s\n", took.Round(time.Second), status.Message)
-	// every other method has had the time to compare it, and to go on
-	rest, cancel := context.WithTimeout(ctx, 20*time.Second)
-	<-rest.Done()
-	cancel()
+	wait(ctx, afterwards)
+	if first := h.fleet.Managed[0].Name; !h.revisions.Compared(first, ours+"-"+first)[bad] {
+		return fmt.Errorf("%s is the first group, and has not compared %s: nothing was measured", first, bad)
+	}
 	for _, method := range methods {
 		c := h.counts[kind][method]
 		c.commits++
@@ -251,35 +284,50 @@ func (h *harness) one(ctx context.Context, kind string, replacements map[string]
 	if err != nil {
 		return err
 	}
+	wait(ctx, 2*time.Second) // the other methods' Applications have Argo CD cache the branch for so long
 	if err := scenario.Approve(ctx, h.fleet, ours); err != nil {
 		return err
-	}
-	if err := h.settled(ctx, mended, ours); err != nil {
-		return err
-	}
-	if err := h.settled(ctx, mended, rolling, plain); err != nil {
-		fmt.Println("  not settled, which is theirs:", strings.SplitN(err.Error(), "\n", 2)[0])
 	}
 	_, err = scenario.AwaitRollout(ctx, h.fleet, ours, "the mended one to be promoted", func(s *rollout.Status) bool {
 		return s.Phase == rollout.Idle && slices.Equal(s.Promoted.Revisions, []string{mended})
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	if err := h.settled(ctx, time.Minute, mended, ours); err != nil {
+		return err
+	}
+	if err := h.settled(ctx, 30*time.Second, mended, rolling, plain); err != nil {
+		fmt.Println("  not settled, which is theirs:", strings.SplitN(err.Error(), "\n", 2)[0])
+	}
+	return nil
 }
 
-func (h *harness) print(kind string) {
-	for _, method := range methods {
-		c := h.counts[kind][method]
-		took := ""
-		if len(c.took) > 0 {
-			took = fmt.Sprintf("%s to %s", slices.Min(c.took).Round(time.Second), slices.Max(c.took).Round(time.Second))
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func (h *harness) print() {
+	fmt.Printf("| bad commits | method | commits | compared by clusters outside the first group | synced by them | taken back after |\n|---|---|---|---|---|---|\n")
+	for _, kind := range kinds {
+		for _, method := range methods {
+			c := h.counts[kind.name][method]
+			took := ""
+			if len(c.took) > 0 {
+				took = fmt.Sprintf("%s to %s", slices.Min(c.took).Round(time.Second), slices.Max(c.took).Round(time.Second))
+			}
+			most := c.commits * (len(h.fleet.Managed) - 1)
+			fmt.Printf("| %s | %s | %d | %d of %d | %d of %d | %s |\n", kind.name, method, c.commits, c.compared, most, c.synced, most, took)
 		}
-		fmt.Printf("| %s | %s | %d | %d | %d | %s |\n", kind, method, c.commits, c.compared, c.synced, took)
 	}
 }
 
 // crash has every Pod "check" of a cluster fail some seconds after it runs.
 func (h *harness) crash(ctx context.Context, c *env.Cluster) {
-	tick := time.NewTicker(3 * time.Second)
+	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		select {
@@ -293,7 +341,7 @@ func (h *harness) crash(ctx context.Context, c *env.Cluster) {
 		}
 		for i := range pods.Items {
 			p := &pods.Items[i]
-			if p.Name != "check" || p.Status.Phase != corev1.PodRunning || time.Since(p.CreationTimestamp.Time) < 6*time.Second {
+			if p.Name != "check" || p.Status.Phase != corev1.PodRunning || time.Since(p.CreationTimestamp.Time) < 3*time.Second {
 				continue
 			}
 			patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed","reason":"Crashed"}}`))

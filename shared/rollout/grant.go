@@ -122,14 +122,20 @@ func Governing(list []ApplicationSetRollout, namespace, set string) *Application
 
 // Waits says what a cluster waits for that may not carry what the hub says.
 func (r *ApplicationSetRollout) Waits(cluster string) string {
-	state := "has not come to this cluster yet"
-	switch {
-	case r.Status.Phase == Halted:
-		state = "is halted"
-	case r.Status.Phase == RollingBack || r.Status.Phase == RolledBack:
-		state = "is rolled back"
-	case r.Status.Find(cluster) != nil && r.Status.Find(cluster).State == StatePending:
-		state = "waits until this cluster is available"
+	return fmt.Sprintf("the change waits: rollout %s %s; see kubectl -n %s describe asr %s", r.Name, r.Status.Waiting(cluster), r.Namespace, r.Name)
+}
+
+// Waiting says why a cluster has to wait for a change, in words that change with the reason alone.
+func (s *Status) Waiting(cluster string) string {
+	switch s.Phase {
+	case Halted:
+		return "is halted"
+	case RollingBack, RolledBack:
+		return "is rolled back"
+	default:
 	}
-	return fmt.Sprintf("the change waits: rollout %s %s; see kubectl -n %s describe asr %s", r.Name, state, r.Namespace, r.Name)
+	if e := s.Find(cluster); e != nil && e.State == StatePending {
+		return "waits until this cluster is available"
+	}
+	return "has not come to this cluster yet"
 }

@@ -393,9 +393,6 @@ func (f *gatherer) namedProject(ctx context.Context, from client.Reader, name st
 // payloadInputs collects what goes into the work, which is current unless that is nil.
 func (f *gatherer) payloadInputs(w policy.Inputs, current *manifestcache.Work, q request.Request) payload.Inputs {
 	p := payload.Inputs{Application: w.Application, CreateNamespace: f.options.Namespace, Request: q, Orphan: w.DeletionPolicy.Word == payload.DeletionOrphan, HasAgent: w.HasAgent, InstanceLabel: f.options.InstanceLabel, Rollout: w.Carried}
-	if p.Rollout == nil {
-		p.Rollout = policy.DecideRollout(w, current).Carried
-	}
 	if w.DeletionPolicy.AsBefore && current != nil {
 		p.Orphan = current.Annotations[contract.OnWithdrawAnnotation] != ""
 	}

@@ -54,8 +54,8 @@ type generated struct {
 
 const many = 12
 
-// generate makes an ApplicationSet with many Applications and waits for their works.
-func generate(t *testing.T, finalizers ...string) *generated {
+// newSet makes an ApplicationSet without Applications.
+func newSet(t *testing.T) *generated {
 	t.Helper()
 	g := &generated{place: newPlace(t), uids: map[string]types.UID{}}
 	g.set = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
@@ -66,6 +66,13 @@ func generate(t *testing.T, finalizers ...string) *generated {
 	g.set.SetNamespace(g.namespace)
 	g.set.SetName("guestbook")
 	g.create(g.set)
+	return g
+}
+
+// generate makes an ApplicationSet with many Applications and waits for their works.
+func generate(t *testing.T, finalizers ...string) *generated {
+	t.Helper()
+	g := newSet(t)
 	for i := range many {
 		g.apps = append(g.apps, g.deploy(fmt.Sprintf("guestbook-%d", i), g.owned, func(a *argocd.Application) { a.Finalizers = finalizers }))
 	}

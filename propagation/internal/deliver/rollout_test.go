@@ -13,7 +13,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -82,15 +81,7 @@ func path(t *testing.T, app *argocd.Application, path string) {
 // the status alone.
 func TestRollout(t *testing.T) {
 	p := start(t, withRollouts)
-	g := &generated{place: newPlace(t)}
-	g.set = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"generators": []any{},
-		"template":   map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"project": "default", "destination": map[string]any{}}},
-	}}}
-	g.set.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationSetKind))
-	g.set.SetNamespace(g.namespace)
-	g.set.SetName("guestbook")
-	g.create(g.set)
+	g := newSet(t)
 	second := newCluster(t)
 	g.bind(g.cluster, second)
 	first := g.deploy("first", g.owned)
@@ -189,6 +180,66 @@ func TestRollout(t *testing.T) {
 			return nil
 		})
 	}
+}
+
+// A deletion, a revocation and a move of what a rollout holds do not wait for it; a new copy does,
+// and until it is there the former one stays.
+func TestRollout_endsComeBeforeIt(t *testing.T) {
+	start(t, withRollouts)
+	g := newSet(t)
+	other := newCluster(t)
+	g.bind(g.cluster, other)
+	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "guestbook"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName()}}
+	g.create(r)
+	moved, revoked, deleted := g.deploy("moved", g.owned), g.deploy("revoked", g.owned), g.deploy("deleted", g.owned)
+	for _, app := range []*argocd.Application{moved, revoked, deleted} {
+		path(t, app, "one")
+		carriesPath(t, app, "one")
+	}
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Promoted = rollout.Idle, &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()}
+	})
+	for _, app := range []*argocd.Application{moved, revoked, deleted} {
+		carriesOn(t, app, "one", "r0")
+		path(t, app, "two")
+		waitsFor(t, app)
+	}
+
+	former := delivered(t, moved, g.cluster)
+	edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
+	entry := rollout.Cluster{Name: other, State: rollout.StatePending, Since: metav1.Now()}
+	decides(t, r, func(s *rollout.Status) { s.Clusters = []rollout.Cluster{entry} })
+	says(t, moved, policy.WarningCondition, "waits until this cluster is available")
+	if own := works(t, moved); len(own) != 1 || own[0].UID != former.UID || own[0].DeletionTimestamp != nil {
+		t.Errorf("what runs does not stay while the new copy waits: %d works", len(own))
+	}
+	entry.State, entry.Contents = rollout.StateJoining, []string{rollout.Content(moved)}
+	decides(t, r, func(s *rollout.Status) { s.Clusters = []rollout.Cluster{entry} })
+	testkit.Eventually(t, "the new copy to be made", func() error {
+		for _, w := range works(t, moved) {
+			if w.Namespace == other {
+				applyWell(t, &w)
+				return nil
+			}
+		}
+		return fmt.Errorf("conditions are %v", said(t, moved))
+	})
+	delivered(t, moved, other)
+	carriesOn(t, moved, "two", "r0")
+
+	remove(t, g.set)
+	remove(t, deleted) // as the garbage collector does
+	withdrawn(t, deleted)
+	carriesOn(t, revoked, "one", "r0")
+
+	g.bind(other)
+	withdrawn(t, revoked)
+}
+
+// carriesPath waits until the copy of an Application is at a path.
+func carriesPath(t *testing.T, app *argocd.Application, path string) {
+	t.Helper()
+	testkit.Eventually(t, app.Name+" to carry "+path, func() error { return carries(t, app, fmt.Sprintf(`"path":%q`, path)) })
 }
 
 // Where rollouts are not installed an ApplicationSetRollout decides nothing.

@@ -351,7 +351,7 @@ func (wa *watcher) enqueueRollout(ctx context.Context, before, after client.Obje
 			continue
 		}
 		cluster := app.Annotations[contract.ClusterAnnotation]
-		if is.Status.Phase != was.Status.Phase || !was.Status.Grant(cluster).Same(is.Status.Grant(cluster)) {
+		if was.Status.Waiting(cluster) != is.Status.Waiting(cluster) || !was.Status.Grant(cluster).Same(is.Status.Grant(cluster)) {
 			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
 		}
 	}

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"encoding/json"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,12 +39,33 @@ func Caches() map[client.Object]cache.ByObject {
 	}
 }
 
-// trimApplication keeps what [rollout.Content] and [rollout.Sources] read.
+// trimmed is the status of an Application that was trimmed, by its address: client-go transforms
+// an object that it lists by a watch twice.
+var trimmed = json.RawMessage(`{}`)
+
+// trimApplication keeps of an Application whose it is, where it goes, its sources and the hash of
+// its content, as annotation [contract.RolloutAnnotation]: each look reads those of all.
 func trimApplication(in any) (any, error) {
-	if app, ok := in.(*argocd.Application); ok {
-		app.Status, app.Operation = nil, nil
+	app, ok := in.(*argocd.Application)
+	if !ok || len(app.Status) > 0 && &app.Status[0] == &trimmed[0] {
+		return in, nil
 	}
-	return manifestcache.TrimApplication(maxSpec)(in)
+	app.Status, app.Operation = nil, nil
+	if out, err := manifestcache.TrimApplication(maxSpec)(in); err != nil || app.Spec == nil {
+		return out, err
+	}
+	annotations := map[string]string{contract.ClusterAnnotation: app.Annotations[contract.ClusterAnnotation], contract.RolloutAnnotation: rollout.Content(app)}
+	if sources, several, err := rollout.Sources(app.Spec); err == nil { // otherwise it is said why
+		kept := map[string]any{"source": sources[0]}
+		if several {
+			kept = map[string]any{"sources": sources}
+		}
+		if app.Spec, err = json.Marshal(kept); err != nil {
+			return nil, err
+		}
+	}
+	app.Annotations, app.Status = annotations, trimmed
+	return app, nil
 }
 
 // trimWork keeps, of what a work reports, also when its Application was last compared.

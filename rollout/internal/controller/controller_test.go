@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -95,6 +97,15 @@ func TestRollout(t *testing.T) {
 	}
 	annotate(t, f.rollout, "abort 4")
 	f.becomes("candidate 4 to be taken back", func(s *rollout.Status) bool { return s.Phase == rollout.RollingBack || s.Phase == rollout.RolledBack })
+
+	// without the older rollout the younger one works
+	if err := hub.client.Delete(context.Background(), f.rollout); err != nil {
+		t.Fatal(err)
+	}
+	f.rollout = &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "zz-second"}}
+	f.becomes("the second rollout to work", func(s *rollout.Status) bool {
+		return s.Phase == rollout.Idle && meta.IsStatusConditionTrue(s.Conditions, readyCondition)
+	})
 }
 
 // refuses makes a second rollout and returns nil when it is refused for that reason.
@@ -153,6 +164,30 @@ func TestRollout_clusterAway(t *testing.T) {
 	})
 }
 
+// An ApplicationSet that is deleted while a candidate is on its way leaves what was promoted.
+func TestRollout_setDeleted(t *testing.T) {
+	start(t)
+	f := adopted(t, 2)
+	f.healthy(0, "r1")
+	f.becomes("the second group to have its turn", func(s *rollout.Status) bool { return s.Find(f.clusters[1]) != nil })
+	for i := range f.clusters { // as the garbage collector and propagation do
+		if err := errors.Join(hub.client.Delete(context.Background(), f.app(i)),
+			hub.client.Delete(context.Background(), &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: f.clusters[i], Name: "work"}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := hub.client.Delete(context.Background(), f.set); err != nil {
+		t.Fatal(err)
+	}
+	s := f.becomes("it to be said that there is no ApplicationSet", func(s *rollout.Status) bool {
+		c := meta.FindStatusCondition(s.Conditions, readyCondition)
+		return c != nil && c.Reason == noSet && s.Counts.Total == 0
+	})
+	if s.Phase != rollout.Idle || s.Candidate != nil || !slices.Equal(s.Promoted.Revisions, []string{"r0"}) {
+		t.Errorf("what is left of it is %+v", s)
+	}
+}
+
 // What cannot be followed is said with the remedy, and what was held stays held.
 func TestRollout_refused(t *testing.T) {
 	start(t)
@@ -205,4 +240,27 @@ func BenchmarkBreach(b *testing.B) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Milliseconds()), "p50-ms")
 	b.ReportMetric(float64(took[len(took)*99/100].Milliseconds()), "p99-ms")
+}
+
+// What is kept of an Application says the same when client-go transforms it again.
+func TestTrimApplication_twice(t *testing.T) {
+	app := &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "app", Labels: map[string]string{contract.PullLabel: "true", "team": "a"},
+			Annotations: map[string]string{contract.ClusterAnnotation: "x", contract.RolloutAnnotation: "what a tenant says"},
+		},
+		Spec: json.RawMessage(`{"project":"default","source":{"repoURL":"https://git.example/apps","path":"one"}}`), Status: json.RawMessage(`{}`),
+	}
+	want := rollout.Content(app)
+	for range 2 {
+		if _, err := trimApplication(app); err != nil {
+			t.Fatal(err)
+		}
+		if got := app.Annotations[contract.RolloutAnnotation]; got != want {
+			t.Errorf("content %s, want %s", got, want)
+		}
+	}
+	if sources, _, err := rollout.Sources(app.Spec); err != nil || sources[0].TargetRevision != "HEAD" || strings.Contains(string(app.Spec), "path") {
+		t.Errorf("kept of its spec: %s %v", app.Spec, err)
+	}
 }

@@ -4,6 +4,7 @@
 package controller
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -43,23 +44,24 @@ func (g *gatherer) clusters(ctx context.Context, r *rollout.ApplicationSetRollou
 	}
 	found := map[string]step.Cluster{}
 	var first *argocd.Application
-	var common []rollout.Source
+	n, several := 0, false
 	for i := range list.Items {
 		app := &list.Items[i]
 		name := app.Annotations[contract.ClusterAnnotation]
 		if app.OwningApplicationSet() != r.Spec.ApplicationSet || name == "" || !contract.IsPulled(app.Labels) || app.DeletionTimestamp != nil {
 			continue
 		}
-		sources, several, err := rollout.Sources(app.Spec)
-		switch {
-		case err != nil:
-			return nil, &problem{"InvalidApplication", fmt.Sprintf("Application %s: %v", app.Name, err)}, nil
-		case first == nil:
-			first, common = app, sources
-		case !slices.Equal(sources, common):
-			return nil, &problem{"SourcesDiffer", fmt.Sprintf(
-				"Applications %s and %s have different repositories, charts or target revisions, and what one runs cannot be promoted to the other: give them the same, or make an ApplicationSet for each",
-				first.Name, app.Name)}, nil
+		if first == nil || !bytes.Equal(app.Spec, first.Spec) { // the cache keeps of it the sources
+			sources, list, err := rollout.Sources(app.Spec)
+			switch {
+			case err != nil:
+				return nil, &problem{"InvalidApplication", fmt.Sprintf("Application %s: %v", app.Name, err)}, nil
+			case first != nil:
+				return nil, &problem{"SourcesDiffer", fmt.Sprintf(
+					"Applications %s and %s have different repositories, charts or target revisions, and what one runs cannot be promoted to the other: give them the same, or make an ApplicationSet for each",
+					first.Name, app.Name)}, nil
+			}
+			first, n, several = app, len(sources), list
 		}
 		c, err := g.cluster(ctx, found, name)
 		if err != nil {
@@ -69,7 +71,7 @@ func (g *gatherer) clusters(ctx context.Context, r *rollout.ApplicationSetRollou
 		if err != nil {
 			return nil, nil, err
 		}
-		c.Apps = append(c.Apps, appOf(app, name, works, c.Available, len(sources), several))
+		c.Apps = append(c.Apps, appOf(app, name, works, c.Available, n, several))
 		found[name] = c
 	}
 	return found, nil, nil
@@ -90,7 +92,7 @@ func (g *gatherer) cluster(ctx context.Context, found map[string]step.Cluster, n
 
 // appOf returns what is known of an Application from the work that delivers it to its cluster.
 func appOf(app *argocd.Application, cluster string, works []*manifestcache.Work, available bool, sources int, several bool) step.App {
-	a := step.App{Name: app.Name, Want: rollout.Content(app)}
+	a := step.App{Name: app.Name, Want: app.Annotations[contract.RolloutAnnotation]}
 	i := slices.IndexFunc(works, func(w *manifestcache.Work) bool { return w.Namespace == cluster && w.DeletionTimestamp == nil })
 	if i < 0 {
 		return a

@@ -6,6 +6,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -23,6 +24,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
@@ -51,13 +53,20 @@ func Setup(ctx context.Context, mgr ctrl.Manager) error {
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("rollout").
 		For(&rollout.ApplicationSetRollout{}).
+		Watches(&rollout.ApplicationSetRollout{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+			gone, ok := o.(*rollout.ApplicationSetRollout)
+			if !ok {
+				return nil
+			}
+			return r.of(ctx, gone.Namespace, gone.Spec.ApplicationSet) // a younger one was refused because of it
+		}), builder.WithPredicates(deleted)).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			app, ok := o.(*argocd.Application)
 			if !ok {
 				return nil
 			}
 			return r.of(ctx, app.Namespace, app.OwningApplicationSet())
-		}), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
+		}), builder.WithPredicates(applicationChanged)).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
 			w, ok := o.(*manifestcache.Work)
 			if !ok {
@@ -101,6 +110,22 @@ func (g *gatherer) of(ctx context.Context, namespace, set string) []reconcile.Re
 		}
 	}
 	return requests
+}
+
+var deleted = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(event.UpdateEvent) bool { return false },
+}
+
+// applicationChanged lets through what [trimApplication] keeps: the status that propagation
+// writes on an Application is in its work already.
+var applicationChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*argocd.Application)
+		after, ok2 := e.ObjectNew.(*argocd.Application)
+		return ok && ok2 && (!maps.Equal(before.Annotations, after.Annotations) || contract.IsPulled(before.Labels) != contract.IsPulled(after.Labels) ||
+			before.OwningApplicationSet() != after.OwningApplicationSet() || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero())
+	},
 }
 
 // availabilityChanged lets through what a rollout depends on; a ManagedCluster's status

@@ -357,6 +357,42 @@ func TestNext_badCommitStopsAtTheFirstGroup(t *testing.T) {
 	}
 }
 
+// A candidate of which no cluster is left to show that it is good is not promoted, and Applications
+// that are made again get what was.
+func TestNext_setDeletedUnderARollout(t *testing.T) {
+	f := newFleet(t, rand.New(rand.NewPCG(1, 2)), perGroup(0, rollout.Rollback), 1, 1, 2)
+	f.quiesce()
+	f.branch = "r1"
+	f.quality["r1"] = "p"
+	first := f.clusters["c000"]
+	f.compare(first)
+	f.step()
+	if f.status.Phase != rollout.Progressing || !slices.Equal(f.status.Candidate.Revisions, []string{"r1"}) {
+		t.Fatalf("nothing is rolled out: %+v", f.status)
+	}
+	number := f.status.Candidate.Number
+	all := f.clusters
+	f.clusters = map[string]*sim{}
+	f.step()
+	if f.status.Phase != rollout.Idle || f.status.Candidate != nil || f.status.Promoted.Revisions[0] != "r0" {
+		t.Fatalf("with no cluster left: %+v", f.status)
+	}
+	for name := range all {
+		f.clusters[name] = &sim{name: name, available: true, everCompared: map[string]bool{}}
+	}
+	f.step()
+	for name, c := range f.clusters {
+		f.deliver(c)
+		if want := []string{"r0"}; name != "c000" && (c.work.Content != f.want || !slices.Equal(c.work.Revisions, want)) {
+			t.Errorf("%s, made again, gets %v, not %v", name, c.work, want)
+		}
+	}
+	f.quiesce()
+	if f.status.Phase != rollout.RolledBack || f.status.Candidate.Number <= number {
+		t.Errorf("r1 is still bad: %+v", f.status)
+	}
+}
+
 // Whatever happens in whichever order: a cluster outside the first group compares nothing that
 // no cluster of the first group was good with, no group begins before those before it, and a
 // cluster that is away gets only what is promoted.

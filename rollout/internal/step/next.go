@@ -41,6 +41,13 @@ func Next(in Input) (rollout.Status, time.Duration, error) {
 }
 
 func (p *pass) run() error {
+	if len(p.Clusters) == 0 { // the ApplicationSet is gone, and with it what could show that the candidate is good
+		if p.s.Candidate != nil && p.s.Promoted != nil {
+			p.s.Promoted.Number = p.s.Candidate.Number // which is not used again
+		}
+		p.s.Phase, p.s.Candidate = rollout.Idle, nil
+		return nil
+	}
 	p.obey()
 	if p.s.Promoted == nil && p.adopt() {
 		return nil
@@ -383,10 +390,10 @@ func (t *timer) underway(clusters []rollout.Cluster) bool {
 func (p *pass) promote() {
 	v := *p.s.Candidate
 	v.Time, v.Content = metav1.NewTime(p.Now), false
-	before := p.s.Clusters
+	before := rollout.Status{Clusters: p.s.Clusters}
 	p.s.Promoted, p.s.Candidate, p.s.Phase, p.s.Clusters = &v, nil, rollout.Idle, nil
 	for name, c := range p.Clusters {
-		if i := slices.IndexFunc(before, func(e rollout.Cluster) bool { return e.Name == name }); (i < 0 || !given(before[i].State)) && (c.isNew() || c.differs()) {
+		if e := before.Find(name); (e == nil || !given(e.State)) && (c.isNew() || c.differs()) {
 			set(p.s, rollout.Cluster{Name: name, State: rollout.StateJoining, Since: metav1.NewTime(p.Now), Contents: c.want()})
 		}
 	}
