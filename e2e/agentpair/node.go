@@ -54,7 +54,7 @@ func (n *node) start(ctx context.Context, uid, namespace string, pod corev1.PodS
 	for _, mount := range container.VolumeMounts {
 		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
 		if i < 0 || pod.Volumes[i].Secret == nil {
-			return fmt.Errorf("mount %s of no Secret", mount.Name)
+			continue // the token, for which the kubeconfig stands
 		}
 		if err := n.mount(ctx, namespace, pod.Volumes[i].Secret, filepath.Join(folder, mount.MountPath)); err != nil {
 			return err
