@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity rollout-harness pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity rollout-harness agent pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -133,6 +133,12 @@ rollout-harness: build ## Bad commits of three kinds on four clusters: a rollout
 	@$(TOOLS) fleet
 	@go build -o $(BIN)/product/rolloutharness ./e2e/rolloutharness
 	@$(BIN)/product/rolloutharness -commits $(COMMITS)
+
+# Ports of the pair listen on every address, and two of them cannot be set: its network has loopback alone.
+agent: build ## argocd-agent's real principal and agents on a fleet of real parts: ARGOCD_AGENT, see docs/gitopscluster.md (Linux)
+	@$(TOOLS) fleet
+	@go build -o $(BIN)/product/agentpair ./e2e/agentpair
+	@unshare -rn sh -c 'ip link set lo up && exec "$$@"' - $(BIN)/product/agentpair -binary '$(abspath $(ARGOCD_AGENT))' $(ARGS)
 
 BENCH ?= quick
 bench: build ## The benchmark: BENCH=quick|standard|large|xlarge

@@ -17,6 +17,12 @@ func (ps *processes) Run(ctx context.Context, name string, args ...string) (*Pro
 	return ps.run(ctx, command{name: name, args: args})
 }
 
+// RunContainer is Run for a program that is given variables, and that is started again as
+// a kubelet would when it ends by itself, up to restarts times.
+func (ps *processes) RunContainer(ctx context.Context, name string, variables []string, restarts int, args ...string) (*Process, error) {
+	return ps.run(ctx, command{name: name, args: args, env: variables, restarts: restarts})
+}
+
 // Part returns the path of a part that e2e/tools builds, or an error that says how to.
 func Part(name string) (string, error) { return part(name) }
 

@@ -108,6 +108,9 @@ func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) 
 	for _, a := range v.specs {
 		if a.Agent != nil {
 			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
+			if a.Agent.Settings.KeepAlive != nil {
+				w.KeepAlive = a.Agent.Settings.KeepAlive.Duration
+			}
 			if a.Agent.Port != 0 {
 				w.Port = strconv.Itoa(int(a.Agent.Port))
 			}

@@ -134,7 +134,7 @@ func everywhere(n int, do func(i int)) {
 
 // crowd makes clusters and a Placement that selects them all, with as many decisions as
 // OCM would make.
-func (f *fleet) crowd(n int, placement string) {
+func (f *fleet) crowd(n int, placement string) []string {
 	f.t.Helper()
 	names := make([]string, n)
 	everywhere(n, func(i int) {
@@ -150,6 +150,7 @@ func (f *fleet) crowd(n int, placement string) {
 		f.create(d)
 		f.decide(d, names[i:min(i+100, n)]...)
 	}
+	return names
 }
 
 func heap() uint64 {
@@ -161,17 +162,17 @@ func heap() uint64 {
 }
 
 // BenchmarkThousandClusters selects 1,000 clusters at once, for agents, and tells how long
-// it takes until all are registered and until all have their work, what it costs in memory,
-// and what is written afterwards.
+// it takes until all are registered, until all have their work, and, with the clusters
+// played, until every agent is connected; what it costs in memory, and what is written.
 func BenchmarkThousandClusters(b *testing.B) {
 	const n = 1000
 	for b.Loop() {
 		f := newFleet(b)
 		f.withPrincipal()
-		f.crowd(n, "all")
+		names := f.crowd(n, "all")
 		record, stop := f.start()
 		before, began := heap(), time.Now()
-		f.gitops("fleet", "all", withAgent)
+		o := f.gitops("fleet", "all", withAgent)
 		var registered time.Duration
 		tick := time.NewTicker(100 * time.Millisecond)
 		for known, shaped, works := f.served(); shaped != n || works != n; known, shaped, works = f.served() {
@@ -182,12 +183,36 @@ func BenchmarkThousandClusters(b *testing.B) {
 				b.Fatalf("%d are registered, %d with an agent, %d works", known, shaped, works)
 			}
 		}
-		tick.Stop()
 		b.ReportMetric(registered.Seconds(), "s-registered")
 		b.ReportMetric(time.Since(began).Seconds(), "s-works")
+		f.connect(names)
+		for connected := 0; connected != n; <-tick.C {
+			if err := hub.client.Get(b.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+				b.Fatal(err)
+			}
+			if o.Status.Clusters != nil {
+				connected = int(o.Status.Clusters.Connected)
+			}
+			if time.Since(began) > 20*time.Minute {
+				b.Fatalf("%d are connected: %+v", connected, o.Status.Conditions)
+			}
+		}
+		tick.Stop()
+		b.ReportMetric(time.Since(began).Seconds(), "s-connected")
 		b.ReportMetric(float64(record.most), "at-a-time")
 		b.ReportMetric(float64(heap()-before)/(1<<20), "MiB")
+		record.settled(b)
+		written := map[string]int{}
+		for _, w := range record.written() {
+			verb, rest, _ := strings.Cut(w, " ")
+			resource, _, _ := strings.Cut(rest, " ")
+			written[verb+" "+resource]++
+		}
+		b.Logf("written: %v", written)
+		b.ReportMetric(float64(len(record.written()))/n, "writes/cluster")
+		rest := changes(record.counts())
+		<-time.After(30 * time.Second)
+		b.ReportMetric(float64(changes(record.counts())-rest), "writes-at-rest")
 		stop()
-		b.ReportMetric(float64(len(record.written())), "writes")
 	}
 }

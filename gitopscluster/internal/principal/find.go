@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -59,6 +60,7 @@ const (
 	ReasonVersion           = "VersionNotSupported"
 	ReasonNotAllowed        = "NamespacesNotAllowed"
 	ReasonNoResourceProxy   = "NoResourceProxy"
+	ReasonPingsRefused      = "PingsRefused"
 )
 
 // Problem is what is not as it has to be, with the remedy.
@@ -84,6 +86,8 @@ type Wanted struct {
 	AllowedNamespaces []string
 	// AgentImage is what agents run, empty: the principal's.
 	AgentImage string
+	// KeepAlive is the interval of the agents' pings, 0: none.
+	KeepAlive time.Duration
 }
 
 // Found is what is known of the principal.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -28,7 +29,8 @@ var (
 	mappingSetting = setting{"destination-based-mapping", "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "principal.destination-based-mapping"}
 	listenSetting  = setting{"listen-host", "ARGOCD_PRINCIPAL_LISTEN_HOST", "principal.listen.host"}
 	allowedSetting = setting{"allowed-namespaces", "ARGOCD_PRINCIPAL_ALLOWED_NAMESPACES", "principal.allowed-namespaces"}
-	proxySetting   = setting{"enable-resource-proxy", "ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY", ""}
+	proxySetting   = setting{"enable-resource-proxy", "ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY", "principal.resource-proxy.enable"}
+	pingSetting    = setting{"keepalive-min-interval", "ARGOCD_PRINCIPAL_KEEP_ALIVE_MIN_INTERVAL", "principal.keep-alive.min-interval"}
 	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", ""}
 )
 
@@ -43,6 +45,8 @@ const (
 	maxParams     = 4
 	// supported begins the versions whose settings and defaults these are.
 	supported = "0.9."
+	// leastPing is the least interval between pings that gRPC allows unless it is told another.
+	leastPing = 5 * time.Minute
 )
 
 // inspect reads the principal's Deployment and checks its settings. An address from the
@@ -227,6 +231,7 @@ func checkSettings(p configured, wanted Wanted) []Problem {
 		problems = append(problems, Problem{Reason: ReasonSelfRegistration, Message: "agents register themselves with the principal, so that Argo CD would know a cluster twice: " + p.remedy(selfSetting, "false")})
 	}
 	problems = append(problems, checkNamespaces(p, wanted)...)
+	problems = append(problems, checkKeepAlive(p, wanted)...)
 	if on, known := p.is(proxySetting); known && !on && p.has(proxySetting) {
 		problems = append(problems, Problem{Warning: true, Reason: ReasonNoResourceProxy, Message: "the principal runs without its resource proxy, so that the hub shows no live resources: " + p.remedy(proxySetting, "true")})
 	}
@@ -253,6 +258,24 @@ func checkNamespaces(p configured, wanted Wanted) []Problem {
 		return nil
 	}
 	return []Problem{problem}
+}
+
+// checkKeepAlive: the third ping that comes too soon on an idle connection ends it.
+func checkKeepAlive(p configured, wanted Wanted) []Problem {
+	value, known := p.value(pingSetting)
+	if !known || wanted.KeepAlive == 0 {
+		return nil
+	}
+	least, err := time.ParseDuration(value)
+	if err != nil || least <= 0 {
+		least = leastPing
+	}
+	if wanted.KeepAlive > least {
+		return nil
+	}
+	return []Problem{{Warning: true, Reason: ReasonPingsRefused, Message: fmt.Sprintf(
+		"agents ping every %s (spec.agent.keepAlive), and the principal ends connections with less than %s between two pings: %s",
+		wanted.KeepAlive, least, p.remedy(pingSetting, (wanted.KeepAlive/2).String()))}}
 }
 
 // has reports whether a setting is set at all: its default may be true.

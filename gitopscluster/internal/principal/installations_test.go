@@ -1,0 +1,196 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package principal
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
+)
+
+// installation reads what discovery would see of one: testdata/<name>.yaml.
+func installation(t *testing.T, name string) Seen {
+	t.Helper()
+	file, err := os.Open("testdata/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	seen := Seen{Params: map[string]map[string]string{}}
+	decoder := yaml.NewYAMLOrJSONDecoder(file, 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		err := decoder.Decode(&o.Object)
+		if errors.Is(err, io.EOF) {
+			return seen
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		into := func(typed any) {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, typed, true); err != nil {
+				t.Fatalf("%s %s: %v", o.GetKind(), o.GetName(), err)
+			}
+		}
+		switch o.GetKind() {
+		case "Service":
+			seen.Services = append(seen.Services, corev1.Service{})
+			into(&seen.Services[len(seen.Services)-1])
+		case "Deployment":
+			seen.Deployments = append(seen.Deployments, appsv1.Deployment{})
+			into(&seen.Deployments[len(seen.Deployments)-1])
+		case "ConfigMap":
+			var config corev1.ConfigMap
+			into(&config)
+			seen.Params[config.Name] = config.Data
+		case "Route":
+			host, _, _ := unstructured.NestedString(o.Object, "spec", "host")
+			service, _, _ := unstructured.NestedString(o.Object, "spec", "to", "name")
+			seen.Routes = append(seen.Routes, Route{Host: host, Service: service, Labels: o.GetLabels()})
+		default:
+			t.Fatalf("%s of no kind that discovery reads", o.GetKind())
+		}
+	}
+}
+
+// asDocumented sets what docs/gitopscluster.md asks for, where the installer reads it from.
+func asDocumented(seen Seen) Seen {
+	set := map[setting]string{authSetting: AuthValue, mappingSetting: "true", listenSetting: "0.0.0.0"}
+	env := seen.Deployments[0].Spec.Template.Spec.Containers[0].Env
+	for s, value := range set {
+		i := slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == s.variable })
+		switch {
+		case i < 0:
+		case env[i].ValueFrom != nil:
+			seen.Params[env[i].ValueFrom.ConfigMapKeyRef.Name][env[i].ValueFrom.ConfigMapKeyRef.Key] = value
+		default:
+			env[i].Value = value
+		}
+	}
+	for i := range seen.Services {
+		if seen.Services[i].Spec.Type == corev1.ServiceTypeLoadBalancer {
+			seen.Services[i].Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: "principal.example.com"}}
+		}
+	}
+	return seen
+}
+
+func reasons(problems []Problem) (all []string) {
+	for _, p := range problems {
+		all = append(all, p.Reason)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Every known way to install a principal is found with what it calls its parts, and with
+// what docs/gitopscluster.md asks for there is nothing more to do.
+func TestInstallations(t *testing.T) {
+	const principal, proxy = "argocd-agent-principal", "argocd-agent-resource-proxy"
+	cases := map[string]struct {
+		installed []string // problems before anything is set
+		want      Found
+		after     []string // problems that only another address solves
+	}{
+		"kustomize": {
+			installed: []string{ReasonAuthNotAnchored, ReasonListensOnLoopback, ReasonMapping, ReasonNotExposed},
+			want:      Found{Address: "principal.example.com", Source: SourceLoadBalancer, Service: principal, Deployment: principal, Restartable: true, ProxyService: proxy, Version: "0.9.0"},
+		},
+		"chart": {
+			installed: []string{ReasonAuthNotAnchored, ReasonListensOnLoopback, ReasonMapping, ReasonNotExposed},
+			want:      Found{Address: "principal.example.com", Source: SourceLoadBalancer, Service: "hub-" + principal, Deployment: "hub-" + principal, ProxyService: proxy, Version: "0.9.0"},
+		},
+		"operator": {
+			installed: []string{ReasonAuthNotAnchored, ReasonMapping, ReasonNotExposed},
+			want:      Found{Service: principal, Deployment: principal, Restartable: true, ProxyService: principal + "-resource-proxy", Version: "0.9.0"},
+			after:     []string{ReasonNotExposed},
+		},
+		"openshift": {
+			installed: []string{ReasonAuthNotAnchored, ReasonMapping},
+			want: Found{
+				Address: "openshift-gitops-agent-principal-argocd.apps.example.com", Source: SourceRoute, Service: "openshift-gitops-agent-principal",
+				Deployment: "openshift-gitops-agent-principal", Restartable: true, ProxyService: "openshift-gitops-agent-principal-resource-proxy",
+			},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			wanted := Wanted{Namespace: "argocd", Mode: agent.ModeManaged}
+			if _, problems := Find(wanted, installation(t, name)); !slices.Equal(reasons(problems), c.installed) {
+				t.Errorf("as installed: %+v", problems)
+			}
+			seen := asDocumented(installation(t, name))
+			found, problems := Find(wanted, seen)
+			if !slices.Equal(reasons(problems), c.after) {
+				t.Errorf("as documented: %+v", problems)
+			}
+			got := Found{
+				Address: found.Address, Source: found.Source, Service: found.Service, Deployment: found.Deployment,
+				Restartable: found.Restartable, ProxyService: found.ProxyService, Version: found.Version,
+			}
+			if got.Address != c.want.Address || got.Source != c.want.Source || got.Service != c.want.Service || got.Deployment != c.want.Deployment ||
+				got.Restartable != c.want.Restartable || got.ProxyService != c.want.ProxyService || got.Version != c.want.Version {
+				t.Errorf("found %+v, want %+v", got, c.want)
+			}
+			if found.ProxyPort != 9090 || !slices.Contains(found.ProxyNames, found.ProxyService+".argocd.svc") {
+				t.Errorf("the resource proxy is at port %d of %q", found.ProxyPort, found.ProxyNames)
+			}
+			if found.Address != "" && (found.Port != 443 || !slices.Contains(found.Names, found.Address)) {
+				t.Errorf("port %d, certificate for %q", found.Port, found.Names)
+			}
+		})
+	}
+}
+
+// Settings and defaults are those of one version: installations of another are named, and
+// these here are to be read again before the range is widened.
+func TestInstallations_versionOutsideTheRange(t *testing.T) {
+	for _, name := range []string{"kustomize", "chart", "operator"} {
+		seen := asDocumented(installation(t, name))
+		image := &seen.Deployments[0].Spec.Template.Spec.Containers[0].Image
+		released, tag, _ := strings.Cut(*image, ":")
+		if tag != agent.Version || !strings.HasPrefix(strings.TrimPrefix(tag, "v"), supported) {
+			t.Errorf("%s is of version %s, the settings are those of %s, and %sx is supported: read argocd-agent's installation again", name, tag, agent.Version, supported)
+		}
+		// The chart of v0.9.0 runs v0.8.1 unless it is told otherwise.
+		for _, other := range []string{"v0.8.1", "v0.10.0", "v1.0.0"} {
+			*image = released + ":" + other
+			if _, problems := Find(Wanted{Namespace: "argocd", Address: "principal.example.com"}, seen); !slices.Equal(reasons(problems), []string{ReasonVersion}) {
+				t.Errorf("%s of version %s: %+v", name, other, problems)
+			}
+		}
+	}
+}
+
+// gRPC ends a connection whose client pings more often than its server allows, which is
+// every five minutes where the principal has no setting.
+func TestFind_pingsThatThePrincipalRefuses(t *testing.T) {
+	for value, least := range map[string]string{"0": "5m0s", "": "5m0s", "30s": "30s", "20s": "", "nonsense": "5m0s"} {
+		seen := asDocumented(installation(t, "kustomize"))
+		seen.Params[ParamsName]["principal.keep-alive.min-interval"] = value
+		_, problems := Find(Wanted{Namespace: "argocd", KeepAlive: 30 * time.Second}, seen)
+		switch {
+		case least == "" && len(problems) == 0:
+		case least != "" && len(problems) == 1 && problems[0].Reason == ReasonPingsRefused && problems[0].Warning &&
+			strings.Contains(problems[0].Message, "less than "+least) && strings.Contains(problems[0].Message, `principal.keep-alive.min-interval: "15s"`):
+		default:
+			t.Errorf("min-interval %q: %+v", value, problems)
+		}
+		if _, problems := Find(Wanted{Namespace: "argocd"}, seen); len(problems) > 0 {
+			t.Errorf("min-interval %q and no pings: %+v", value, problems)
+		}
+	}
+}
