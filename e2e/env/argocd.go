@@ -116,6 +116,11 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	if err != nil {
 		return err
 	}
+	return f.applicationController(ctx, c, binary, identity, repoServer, redis, port, nil)
+}
+
+// applicationController runs one as an identity, with more of an environment.
+func (f *Fleet) applicationController(ctx context.Context, c *Cluster, binary, identity, repoServer, redis string, port int, environment []string) error {
 	args := []string{
 		binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
 		"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
@@ -129,7 +134,7 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	p, err := f.run(ctx, command{
 		name: c.Name + "-argocd",
 		// it takes https://kubernetes.default.svc for the cluster of this kubeconfig
-		env:  []string{argocdName("application-controller"), "KUBECONFIG=" + identity, "ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)},
+		env:  append([]string{argocdName("application-controller"), "KUBECONFIG=" + identity, "ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)}, environment...),
 		args: args,
 	})
 	if err != nil {
