@@ -66,6 +66,21 @@ func condition(t *testing.T, kind string, is metav1.ConditionStatus, reason stri
 	return found
 }
 
+// everywhere waits until the GitOpsCluster is ready with an Argo CD on each cluster: before the
+// Placement has decided it is ready with none.
+func everywhere(t *testing.T) {
+	t.Helper()
+	env.Await(t, "Argo CD on every cluster", func(ctx context.Context) (bool, string) {
+		o := gitopsCluster()
+		if err := fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return false, err.Error()
+		}
+		ready, _, _ := unstructured.NestedInt64(o.Object, "status", "argoCD", "ready")
+		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+		return ready == int64(len(fleet.Managed)) && phase == "successful", fmt.Sprint(o.Object["status"])
+	})
+}
+
 // syncedAndHealthy reports what an Application says of itself.
 func syncedAndHealthy(ctx context.Context, c *env.Cluster, name string) (bool, string) {
 	o := application(name)
@@ -87,7 +102,7 @@ func TestFleetWithoutArgoCD_pullsAfterOneApply(t *testing.T) {
 	}
 	began := time.Now()
 	must(t, fleet.Hub.ApplyFiles(t.Context(), scenario.Examples("hub"), scenario.Examples("gitopscluster/pull-from-nothing.yaml")))
-	condition(t, "Ready", metav1.ConditionTrue, "AsExpected")
+	everywhere(t)
 	t.Logf("Argo CD runs on %d clusters after %s", len(fleet.Managed), time.Since(began).Round(time.Second))
 	// The ApplicationSet controller does not watch decisions, see docs/application.md.
 	must(t, fleet.Hub.ApplyFiles(t.Context(), scenario.Examples("guestbook-app-set.yaml")))
