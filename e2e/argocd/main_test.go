@@ -93,7 +93,7 @@ func (k *kubelet) run(ctx context.Context) {
 	case err != nil || k.failed != nil || set.Annotations[digest] == "":
 		return // nothing that was delivered
 	case k.started == nil:
-		if k.failed = fleet.RunDelivered(ctx, k.cluster, set); k.failed != nil {
+		if k.failed = k.cluster.RunDelivered(ctx, fleet, set); k.failed != nil {
 			os.Stderr.WriteString(k.cluster.Name + ": " + k.failed.Error() + "\n")
 			return
 		}

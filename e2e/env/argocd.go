@@ -100,6 +100,15 @@ func (f *Fleet) startApplications(ctx context.Context, c *Cluster, redis string)
 
 // runApplications runs an application controller that is installed.
 func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) error {
+	identity, err := f.identity(ctx, c, ArgoCDNamespace, "argocd-application-controller", fleetLife)
+	if err != nil {
+		return err
+	}
+	return c.runController(ctx, f, identity, redis, nil)
+}
+
+// runController runs an application controller as an identity, with more of an environment.
+func (c *Cluster) runController(ctx context.Context, f *Fleet, identity, redis string, environment []string) error {
 	binary, err := c.parts.part("argocd")
 	if err != nil {
 		return err
@@ -108,19 +117,10 @@ func (f *Fleet) runApplications(ctx context.Context, c *Cluster, redis string) e
 	if err != nil {
 		return err
 	}
-	identity, err := f.identity(ctx, c, ArgoCDNamespace, "argocd-application-controller", fleetLife)
-	if err != nil {
-		return err
-	}
 	repoServer, err := f.repoServers[c.parts].await(ctx)
 	if err != nil {
 		return err
 	}
-	return f.applicationController(ctx, c, binary, identity, repoServer, redis, port, nil)
-}
-
-// applicationController runs one as an identity, with more of an environment.
-func (f *Fleet) applicationController(ctx context.Context, c *Cluster, binary, identity, repoServer, redis string, port int, environment []string) error {
 	args := []string{
 		binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, "--repo-server", repoServer, "--repo-server-plaintext",
 		"--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",

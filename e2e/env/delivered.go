@@ -15,11 +15,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// RunDelivered starts Argo CD's application controller of a managed cluster as the StatefulSet
-// that was delivered there says: with the rights of its ServiceAccount, its arguments, and its
+// RunDelivered starts Argo CD's application controller of a cluster as the StatefulSet that
+// was delivered there says: with the rights of its ServiceAccount, its arguments, and its
 // environment as the cluster's ConfigMaps have it. What a pod would find by the cluster's DNS
 // is the fleet's: Redis and the repository server.
-func (f *Fleet) RunDelivered(ctx context.Context, c *Cluster, set *appsv1.StatefulSet) error {
+func (c *Cluster) RunDelivered(ctx context.Context, f *Fleet, set *appsv1.StatefulSet) error {
 	pod := set.Spec.Template.Spec
 	if len(pod.Containers) != 1 || len(pod.Containers[0].Args) == 0 {
 		return fmt.Errorf("StatefulSet %s has %d containers, or no arguments", set.Name, len(pod.Containers))
@@ -32,23 +32,11 @@ func (f *Fleet) RunDelivered(ctx context.Context, c *Cluster, set *appsv1.Statef
 	if err != nil {
 		return err
 	}
-	binary, err := c.parts.part("argocd")
-	if err != nil {
-		return err
-	}
-	port, err := f.port()
-	if err != nil {
-		return err
-	}
 	identity, err := f.identity(ctx, c, set.Namespace, pod.ServiceAccountName, fleetLife)
 	if err != nil {
 		return err
 	}
-	repoServer, err := f.repoServers[c.parts].await(ctx)
-	if err != nil {
-		return err
-	}
-	return f.applicationController(ctx, c, binary, identity, repoServer, f.redis[slices.Index(f.Managed, c)], port, environment)
+	return c.runController(ctx, f, identity, f.redis[slices.Index(f.Managed, c)], environment)
 }
 
 // environment returns a container's variables, but for Redis, whose address and password are

@@ -85,7 +85,7 @@ type Options struct {
 	// deploy/components/gitopsclusters-agent.
 	Agents bool
 	// NoArgoCD leaves the managed clusters without Argo CD, and has gitopscluster deliver it
-	// with deploy/components/gitopsclusters-argocd; see [Fleet.RunDelivered].
+	// with deploy/components/gitopsclusters-argocd; see [Cluster.RunDelivered].
 	NoArgoCD bool
 	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
 	// admission plugin, the authorizer of nodes, the controllers that Deployments need.
