@@ -221,3 +221,42 @@ func TestGitOpsCluster_isMadeByTheChart(t *testing.T) {
 	kubectl(t, "delete", "crd", "gitopsclusters.apps.open-cluster-management.io", "--wait", "--timeout=1m")
 	kubectl(t, "delete", "namespace", namespace, "--wait", "--timeout=2m")
 }
+
+// Argo CD on the clusters is one component, and value, more: ManifestWorks, of which it may
+// change those of one name.
+func TestArgoCDOfGitOpsClusters(t *testing.T) {
+	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
+	objects := component(t, "ocm", "gitopsclusters, components/gitopsclusters-argocd")
+	with, rendered := byIdentity(t, objects), byIdentity(t, chart(t, "gitopscluster.enabled=true", "gitopscluster.argocd=true"))
+	rendered["v1 Namespace /"+namespace] = with["v1 Namespace /"+namespace]
+	delete(field(t, rendered[crd], "metadata", "annotations").(map[string]any), "helm.sh/resource-policy")
+	if diff := cmp.Diff(with, rendered); diff != "" {
+		t.Errorf("the components (-) and the chart (+) differ:\n%s", diff)
+	}
+	deployment := &unstructured.Unstructured{Object: with[trio+"-gitopscluster"]}
+	if args := argsOf(t, deployment, "gitopscluster"); args[len(args)-1] != "--argocd-delivery" {
+		t.Errorf("the last argument is %s", args[len(args)-1])
+	}
+	rights := 0
+	for r := range grantedRights(t, objects) {
+		if r.binary != "gitopscluster-argocd" {
+			continue
+		}
+		if rights++; r.resource != "manifestworks" || strings.Contains(r.String(), "*") {
+			t.Errorf("too much: %s", r)
+		}
+	}
+	if rights == 0 {
+		t.Fatal("no rights found: the test proves nothing")
+	}
+	made := byIdentity(t, chart(t, "gitopscluster.enabled=true", "gitopscluster.argocd=true", "gitopscluster.create.placement=guestbook", "gitopscluster.create.argocd=Manifests"))
+	for id, o := range made {
+		if strings.Contains(id, " GitOpsCluster ") {
+			if install := field(t, o, "spec", "argoCD", "install"); install != "Manifests" {
+				t.Errorf("it installs %v", install)
+			}
+			return
+		}
+	}
+	t.Error("the release makes no GitOpsCluster")
+}

@@ -98,6 +98,8 @@ type component struct {
 	name    string // of the process
 	role    string // which the binary has by the name that it is called by
 	account string // "": argocd-<role>
+	// identity is a kubeconfig to use; "": one of the account in Argo CD's namespace of the fleet.
+	identity string
 	// binary is another build of it; "": the cluster's.
 	binary  string
 	install []string
@@ -120,17 +122,18 @@ func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) error {
 	if err != nil {
 		return err
 	}
-	identity, err := f.identity(ctx, c, ArgoCDNamespace, cmp.Or(a.account, "argocd-"+a.role), fleetLife)
-	if err != nil {
-		return err
+	if a.identity == "" {
+		if a.identity, err = f.identity(ctx, c, ArgoCDNamespace, cmp.Or(a.account, "argocd-"+a.role), fleetLife); err != nil {
+			return err
+		}
 	}
 	repoServer, err := f.repoServers[c.parts].await(ctx)
 	if err != nil {
 		return err
 	}
 	p, err := f.run(ctx, command{
-		name: a.name, env: append([]string{argocdName(a.role), "KUBECONFIG=" + identity}, a.env...),
-		args: append([]string{binary, "--kubeconfig", identity, "--namespace", ArgoCDNamespace, cmp.Or(a.repoFlag, "--repo-server"), repoServer}, a.args...),
+		name: a.name, env: append([]string{argocdName(a.role), "KUBECONFIG=" + a.identity}, a.env...),
+		args: append([]string{binary, "--kubeconfig", a.identity, "--namespace", ArgoCDNamespace, cmp.Or(a.repoFlag, "--repo-server"), repoServer}, a.args...),
 	})
 	if err != nil || a.health == "" {
 		return err
@@ -141,6 +144,12 @@ func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) error {
 // startApplications starts Argo CD's application controller of a cluster, with the rights
 // of an installation that manages no namespace but its own.
 func (f *Fleet) startApplications(ctx context.Context, c *Cluster, redis string) error {
+	return c.runController(ctx, f, redis, component{install: []string{"argocd.yaml", "argocd-managed.yaml"}})
+}
+
+// runController starts an application controller; of the component there are what is to be
+// installed before, an identity and more of an environment.
+func (c *Cluster) runController(ctx context.Context, f *Fleet, redis string, a component) error {
 	port, err := f.port()
 	if err != nil {
 		return err
@@ -154,12 +163,10 @@ func (f *Fleet) startApplications(ctx context.Context, c *Cluster, redis string)
 	if c == f.Hub {
 		args = append(args, "--repo-error-grace-period-seconds", repoErrorSeconds)
 	}
-	return f.runArgoCD(ctx, c, component{
-		name: c.Name + "-argocd", role: "application-controller", install: []string{"argocd.yaml", "argocd-managed.yaml"},
-		// it takes https://kubernetes.default.svc for the cluster of this kubeconfig
-		env: []string{"ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)}, args: args,
-		health: "http://" + local(port) + "/healthz",
-	})
+	a.name, a.role, a.args, a.health = c.Name+"-argocd", "application-controller", args, "http://"+local(port)+"/healthz"
+	// it takes https://kubernetes.default.svc for the cluster of this kubeconfig
+	a.env = append([]string{"ARGOCD_FAKE_IN_CLUSTER=true", persistHealth(c == f.Hub)}, a.env...)
+	return f.runArgoCD(ctx, c, a)
 }
 
 // persistHealth has an application controller store the health of every resource with

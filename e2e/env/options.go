@@ -84,6 +84,9 @@ type Options struct {
 	// Agents also brings argocd-agent to the clusters of GitOpsClusters that ask for it, with
 	// deploy/components/gitopsclusters-agent.
 	Agents bool
+	// NoArgoCD leaves the managed clusters without Argo CD, and has gitopscluster deliver it
+	// with deploy/components/gitopsclusters-argocd; see [Cluster.RunDelivered].
+	NoArgoCD bool
 	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
 	// admission plugin, the authorizer of nodes, the controllers that Deployments need.
 	Node bool
@@ -108,7 +111,7 @@ func (o Options) withDefaults() (Options, error) {
 			o.Product = append(o.Product, RenderedMode)
 		}
 	}
-	o.GitOpsClusters = o.GitOpsClusters || o.Agents
+	o.GitOpsClusters = o.GitOpsClusters || o.Agents || o.NoArgoCD
 	if o.GitOpsClusters && !slices.Contains(o.Product, GitOpsCluster) {
 		o.Product = append(slices.Clone(o.Product), GitOpsCluster)
 	}

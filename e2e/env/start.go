@@ -154,7 +154,7 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubO
 	err := parallel(ctx,
 		func(ctx context.Context) error { return c.install(ctx, c.parts.crds("ocm-managed")) },
 		func(ctx context.Context) error {
-			if f.options.Rendered {
+			if f.options.Rendered || f.options.NoArgoCD {
 				return nil
 			}
 			return c.install(ctx, c.parts.crds("argocd", "application-crd.yaml"), c.parts.crds("argocd", "appproject-crd.yaml"))
@@ -169,7 +169,7 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubO
 	err = parallel(ctx,
 		func(ctx context.Context) error { return f.startNode(ctx, c) },
 		func(ctx context.Context) error {
-			if f.options.Rendered {
+			if f.options.Rendered || f.options.NoArgoCD {
 				return nil
 			}
 			return f.startApplications(ctx, c, redis)

@@ -58,7 +58,7 @@ func deployment(w Wanted, digest string) *appsv1.Deployment {
 
 func container(w Wanted) corev1.Container {
 	return corev1.Container{
-		Name:  podName,
+		Name:  PodName,
 		Image: w.Image,
 		Args:  []string{"agent"},
 		Env:   environment(w),

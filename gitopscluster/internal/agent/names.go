@@ -71,9 +71,9 @@ const (
 	// CASecretName is the Secret with the CA on the hub (signing, with its key) and on
 	// the managed cluster (certificates only).
 	CASecretName = "argocd-agent-ca" //nolint:gosec // a name
-	// podName is the name of the agent's container and its pods' label: NetworkPolicies of
+	// PodName is the name of the agent's container and its pods' label: NetworkPolicies of
 	// argocd-agent admit it to Redis.
-	podName = "argocd-agent-agent"
+	PodName = "argocd-agent-agent"
 	// SettingsName is the ConfigMap with the agent's settings.
 	SettingsName = "argocd-agent-params"
 	// ModeManaged and ModeAutonomous are the agent's modes.

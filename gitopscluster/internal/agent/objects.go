@@ -114,7 +114,7 @@ func clientSecret(agentNamespace string) *corev1.Secret {
 // podLabels are those of the agent's own manifests.
 func podLabels() map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/name":      podName,
+		"app.kubernetes.io/name":      PodName,
 		"app.kubernetes.io/part-of":   "argocd-agent",
 		"app.kubernetes.io/component": "agent",
 	}

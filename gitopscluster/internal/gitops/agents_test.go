@@ -59,9 +59,14 @@ func (f *fleet) withPrincipal() {
 func (f *fleet) available(cluster string) {
 	f.t.Helper()
 	f.namespace(cluster)
+	f.availability(cluster, metav1.ConditionTrue)
+}
+
+func (f *fleet) availability(cluster string, is metav1.ConditionStatus) {
+	f.t.Helper()
 	c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}
 	testkit.EditStatus(f.t, hub.client, c, func(c *clusterv1.ManagedCluster) {
-		c.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue, Reason: "x", LastTransitionTime: metav1.Now()}}
+		c.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: is, Reason: "x", LastTransitionTime: metav1.Now()}}
 	})
 }
 

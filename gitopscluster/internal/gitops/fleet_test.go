@@ -32,6 +32,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/argocd/delivery"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
@@ -104,6 +105,9 @@ func (f *fleet) start() (record *recorder, stop func()) {
 	caches := register.Caches(f.options.Namespaces...)
 	if f.options.Agents != nil {
 		maps.Copy(caches, agents.Caches(f.options.Namespaces))
+	}
+	if f.options.ArgoCD {
+		maps.Copy(caches, delivery.Caches())
 	}
 	mgr, err := ctrl.NewManager(as, ctrl.Options{
 		Scheme: hub.scheme, Logger: logr.New(&logs), Cache: cache.Options{ByObject: caches},

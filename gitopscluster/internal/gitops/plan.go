@@ -13,6 +13,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/argocd/delivery"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
@@ -61,6 +62,12 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
 		facts.Plan = append(plan, facts.Plan...)
+	}
+	if options.ArgoCD {
+		r.argocd = delivery.Reading(reader)
+		if _, err := r.deliverArgoCD(ctx, o, f, holds, &facts, 0); err != nil {
+			return v1beta1.GitOpsClusterStatus{}, err
+		}
 	}
 	return facts.Status(&v1beta1.GitOpsClusterStatus{}, time.Now()), nil
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/argocd/delivery"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -36,8 +37,10 @@ type Reconciler struct {
 	gate        *Gate
 	assignments *Assignments
 	agents      Agents
-	status      *statusWriter
-	queue       enqueue.Queue
+	// argocd is nil when no Argo CD is delivered.
+	argocd *delivery.Delivery
+	status *statusWriter
+	queue  enqueue.Queue
 	// since has the held clusters that are not selected. There is one worker.
 	since map[types.NamespacedName]map[string]time.Time
 }
@@ -67,6 +70,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !o.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, o, f)
 	}
+	if err := r.addDelivered(ctx, o, &f); err != nil {
+		return ctrl.Result{}, err
+	}
 	holds, decision := r.holds(key(o), f, time.Now())
 	r.agents.Set(agentSpec(o, in, holds))
 	planned := holds
@@ -90,7 +96,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.assign(ctx, key(o), f, holds); err != nil {
 		return ctrl.Result{}, err
 	}
-	return r.status.write(ctx, o, facts, decision.Look)
+	look, err := r.deliverArgoCD(ctx, o, f, planned, &facts, decision.Look)
+	if err != nil {
+		return requeueOnConflict(err)
+	}
+	return r.status.write(ctx, o, facts, look)
 }
 
 // holds returns the clusters that a GitOpsCluster has from now on: those selected, and
@@ -114,7 +124,7 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	for cluster := range f.selected {
 		holds[cluster] = true
 	}
-	if f.intent.ArgoNamespace == r.options.everyIn() && f.intent.Agent == nil {
+	if f.intent.ArgoNamespace == r.options.everyIn() && f.intent.Agent == nil && len(f.delivered) == 0 {
 		return holds, intent.Decision{} // the Secrets stay in any case
 	}
 	since := map[string]time.Time{}
@@ -197,6 +207,9 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	if err := r.assign(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
 		return ctrl.Result{}, err
 	}
+	if _, err := r.deliverArgoCD(ctx, o, f, nil, &facts, 0); err != nil {
+		return requeueOnConflict(err)
+	}
 	left, err := r.left(ctx, o, f)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -215,6 +228,11 @@ func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found
 	}
 	if !r.agents.Left(key(o)) {
 		return true, nil
+	}
+	if r.argocd != nil {
+		if left, err := r.argocd.Left(ctx, key(o), f.intent.Abandon); err != nil || !left {
+			return true, err
+		}
 	}
 	if len(f.held) > 0 || r.assignments.inUse(key(o)) {
 		r.assignments.enqueue(slices.Sorted(maps.Keys(f.held))...)
