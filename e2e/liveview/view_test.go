@@ -13,7 +13,9 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -125,15 +128,7 @@ func stored(t *testing.T, address, key string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := gzip.NewReader(bytes.NewReader(blob))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
+	return unpack(t, blob)
 }
 
 // tree decodes a tree without what the hub does not get: UIDs.
@@ -259,6 +254,31 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 	awaitNothing(t, names...)
 }
 
+// The command line has no page open: argocd-server refreshes what it does not find in Redis.
+func TestView_ofCommandLine(t *testing.T) {
+	const name = "cluster1-guestbook"
+	awaitNothing(t, name)
+	began := time.Now()
+	for _, c := range []struct {
+		command []string
+		want    string
+	}{
+		{[]string{"app", "get", "argocd/" + name, "--output", "tree"}, "Deployment/guestbook-ui"},
+		{[]string{"app", "resources", "argocd/" + name}, "guestbook-ui"},
+		{[]string{"app", "diff", "argocd/" + name}, ""},
+	} {
+		got, err := live.Server.CLI(t.Context(), append(c.command, "--auth-token", live.Admin)...)
+		if err != nil || !strings.Contains(got, c.want) {
+			t.Errorf("%v: %s %v", c.command, got, err)
+		}
+		t.Logf("%v: after %s", c.command, time.Since(began).Round(time.Millisecond))
+	}
+	if len(works(t)) != 1 {
+		t.Errorf("%d ManifestWorks, want 1", len(works(t)))
+	}
+	awaitNothing(t, name)
+}
+
 // argocd-server refuses a tenant without rights; nothing is asked of a cluster for it.
 func TestView_ofTenantWithoutRightsAsksNothing(t *testing.T) {
 	p := openPage(t, "cluster1-guestbook", live.Tenant)
@@ -271,7 +291,7 @@ func TestView_ofTenantWithoutRightsAsksNothing(t *testing.T) {
 	q.await(t, "the tree of cluster2-guestbook", func(text string) bool { return strings.Contains(text, "guestbook-ui") })
 	for _, w := range works(t) {
 		if w.Namespace == "cluster1" {
-			t.Errorf("cluster1 is asked by %s", w.Name)
+			t.Errorf("cluster1 has %s", w.Name)
 		}
 	}
 	q.leave()
@@ -295,26 +315,27 @@ stringData: {password: "` + canary + `", another: "` + canary + `"}
 	deploy(t, "secret", "cluster1", "secret")
 	p := openPage(t, "secret", live.Admin)
 	p.await(t, "the tree", func(text string) bool { return strings.Contains(text, "hidden") })
-	for _, redis := range []string{live.Views.HubRedis()} {
-		for _, key := range []string{"app|resources-tree|secret", "app|managed-resources|secret"} {
-			if text := stored(t, redis, key); text == "" || strings.Contains(text, canary) {
-				t.Errorf("%s: %s", key, text)
-			}
+	for _, key := range []string{"app|resources-tree|secret", "app|managed-resources|secret"} {
+		if text := stored(t, live.Views.HubRedis(), key); text == "" || strings.Contains(text, canary) {
+			t.Errorf("%s: %s", key, text)
 		}
 	}
 	if text := stored(t, live.Views.HubRedis(), "app|managed-resources|secret"); !strings.Contains(text, "++++++++") {
 		t.Errorf("no manifest of the Secret: %s", text)
 	}
-	asked := &corev1.ConfigMapList{}
-	if err := fleet.Managed[0].Client.List(t.Context(), asked, client.InNamespace("multicluster-integrations-observer"), client.HasLabels{"apps.open-cluster-management.io/liveview"}); err != nil || len(asked.Items) != 1 {
-		t.Fatal(len(asked.Items), err)
+	requested := &corev1.ConfigMapList{}
+	if err := fleet.Managed[0].Client.List(t.Context(), requested, client.InNamespace("multicluster-integrations-observer"), client.HasLabels{"apps.open-cluster-management.io/liveview"}); err != nil || len(requested.Items) != 1 {
+		t.Fatal(len(requested.Items), err)
 	}
-	r, err := gzip.NewReader(bytes.NewReader(asked.Items[0].BinaryData["view"]))
-	if err != nil {
-		t.Fatal(err)
+	onHub := works(t)
+	if len(onHub) != 1 {
+		t.Fatalf("%d ManifestWorks", len(onHub))
 	}
-	if text, err := io.ReadAll(r); err != nil || strings.Contains(string(text), canary) {
-		t.Errorf("the view: %s %v", text, err)
+	feedback := *onHub[0].Status.ResourceStatus.Manifests[0].StatusFeedbacks.Values[0].Value.String
+	for what, text := range map[string]string{"the ConfigMap": requested.Items[0].Data["views"], "the ManifestWork": feedback} {
+		if got := sent(t, text, "secret"); !strings.Contains(got, "++++++++") || strings.Contains(text+got, canary) {
+			t.Errorf("%s: %s", what, got)
+		}
 	}
 	for _, name := range []string{"liveview", "cluster1-observer"} {
 		process, err := fleet.Process(name)
@@ -327,6 +348,29 @@ stringData: {password: "` + canary + `", another: "` + canary + `"}
 	}
 	p.leave()
 	awaitNothing(t, "secret")
+}
+
+// sent returns the view of an Application in what an observer wrote, unpacked.
+func sent(t *testing.T, text, name string) string {
+	t.Helper()
+	var views map[string]struct{ Blob []byte }
+	if err := json.Unmarshal([]byte(text), &views); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return unpack(t, views[name].Blob)
+}
+
+func unpack(t *testing.T, blob []byte) string {
+	t.Helper()
+	r, err := gzip.NewReader(bytes.NewReader(blob))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
 // deploy is create, and waits until the Application is healthy.
@@ -441,7 +485,13 @@ func TestView_ofManyApplications(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, began := processor(t, api.PID()), time.Now()
+	idle := map[string]int{}
+	if n > 10 { // a measurement: what the fleet writes by itself
+		idle = writes(t)
+		<-time.After(idleFor)
+		idle = since(t, idle)
+	}
+	before, began, written := processor(t, api.PID()), time.Now(), writes(t)
 	took := make([]time.Duration, n)
 	for i := 0; i < n; i += 10 {
 		pages := make([]*page, 0, 10)
@@ -462,7 +512,7 @@ func TestView_ofManyApplications(t *testing.T) {
 			p.leave()
 		}
 	}
-	t.Logf("the API server of the hub used %s of a processor in %s for %d views", processor(t, api.PID())-before, time.Since(began).Round(time.Millisecond), n)
+	t.Logf("the API server of the hub used %s of a processor in %s for %d views, and wrote %v; in %s without a page %v", processor(t, api.PID())-before, time.Since(began).Round(time.Millisecond), n, since(t, written), idleFor, idle)
 	slices.Sort(took)
 	p99 := took[(n*99-1)/100]
 	t.Logf("%d Applications: p50 %s, p99 %s, slowest %s", n, took[n/2].Round(time.Millisecond), p99.Round(time.Millisecond), took[n-1].Round(time.Millisecond))
@@ -473,6 +523,58 @@ func TestView_ofManyApplications(t *testing.T) {
 		}
 	}
 	awaitNothing(t, names...)
+	t.Logf("until nothing was left, in %s, it wrote %v", time.Since(began).Round(time.Millisecond), since(t, written))
+}
+
+const idleFor = 10 * time.Second
+
+var writeMetric = regexp.MustCompile(`(?m)^apiserver_request_total\{code="2\d\d",.*resource="(manifestworks|applications)",.*subresource="(\w*)",verb="(POST|PUT|PATCH|APPLY|DELETE)",.*\} (\d+)$`)
+
+// writes returns how many writes of ManifestWorks and Applications the hub's API server has
+// served, by resource and verb.
+func writes(t *testing.T) map[string]int {
+	t.Helper()
+	c, err := rest.HTTPClientFor(fleet.Hub.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fleet.Hub.Config.Host+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() // nothing was written
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]int{}
+	for _, m := range writeMetric.FindAllStringSubmatch(string(text), -1) {
+		n, err := strconv.Atoi(m[4])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimSuffix(m[1]+"/"+m[2], "/")+" "+m[3]] += n
+	}
+	if len(all) == 0 {
+		t.Fatal("no metric of writes")
+	}
+	return all
+}
+
+// since returns what was written since before.
+func since(t *testing.T, before map[string]int) map[string]int {
+	t.Helper()
+	now := writes(t)
+	for key := range now {
+		if now[key] -= before[key]; now[key] == 0 {
+			delete(now, key)
+		}
+	}
+	return now
 }
 
 // processor is the processor time of a process so far.

@@ -147,7 +147,11 @@ func (l *LiveView) Request(ctx context.Context, method, path, token string, body
 
 // SetAway has a cluster's agents stop, so that the hub calls it unavailable, or start again.
 func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) error {
-	lease := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"leaseDurationSeconds":1}}`))
+	seconds := 60
+	if away {
+		seconds = 1
+	}
+	lease := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"leaseDurationSeconds":%d}}`, seconds))
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster"}}
 	o.SetName(cluster)
 	if err := l.Fleet.Hub.Client.Patch(ctx, o, lease); err != nil {

@@ -9,12 +9,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,8 +59,8 @@ const observerNamespace = "multicluster-integrations-observer"
 func (c *Viewer) BindFlags(fs *flag.FlagSet) {
 	c.redis.BindFlags(fs)
 	fs.StringVar(&c.observer, "observer-namespace", observerNamespace, "namespace of the observer on managed clusters")
-	fs.DurationVar(&c.keep, "keep", 5*time.Minute, "how long a view stays after it was last open")
-	fs.IntVar(&c.maxOpen, "max-open", 300, "how many Applications have a view at a time")
+	fs.DurationVar(&c.keep, "keep", 5*time.Minute, "how long a view stays after it was last open, at most")
+	fs.IntVar(&c.maxOpen, "max-open", 300, "how many Applications have a view at a time; those of one cluster half as many at most")
 }
 
 // Validate names every flag with an impossible value.
@@ -76,32 +80,38 @@ func (c *Viewer) Validate() error {
 
 // Run works until ctx ends.
 func (c *Viewer) Run(ctx context.Context, env *boot.Env) error {
+	return run(ctx, env, c.redis, viewer.Caches(), func(mgr ctrl.Manager, redis *argoredis.Redis) error {
+		applications, err := metadata.NewForConfig(mgr.GetConfig())
+		if err != nil {
+			return err
+		}
+		return mgr.Add(&viewer.Viewer{
+			Options: viewer.Options{ArgoCDNamespace: c.redis.Namespace, Observer: c.observer, Keep: c.keep, MaxOpen: c.maxOpen},
+			Client:  mgr.GetClient(), Live: mgr.GetAPIReader(), Metadata: applications, Redis: redis, Log: env.Log.WithName("viewer"),
+		})
+	})
+}
+
+// run works until ctx ends, with what setup adds.
+func run(ctx context.Context, env *boot.Env, options argoredis.Options, watched map[client.Object]cache.ByObject, setup func(ctrl.Manager, *argoredis.Redis) error) error {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.Install(scheme), workv1.Install(scheme)); err != nil {
 		return fmt.Errorf("register types: %w", err)
 	}
-	watched := viewer.Caches()
-	warm := make([]client.Object, 0, len(watched))
-	for object := range watched {
-		warm = append(warm, object)
-	}
 	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
 		Scheme: scheme,
 		Cache:  cache.Options{ByObject: watched, DefaultTransform: cache.TransformStripManagedFields()},
-		Warm:   warm,
+		Warm:   slices.Collect(maps.Keys(watched)),
 	})
 	if err != nil {
 		return err
 	}
-	redis, err := argoredis.New(c.redis, mgr.GetAPIReader())
+	redis, err := argoredis.New(options, mgr.GetAPIReader())
 	if err != nil {
 		return err
 	}
 	defer func() { _ = redis.Close() }() // nothing is buffered
-	if err := mgr.Add(&viewer.Viewer{
-		Options: viewer.Options{ArgoCDNamespace: c.redis.Namespace, Observer: c.observer, Keep: c.keep, MaxOpen: c.maxOpen},
-		Client:  mgr.GetClient(), Live: mgr.GetAPIReader(), Redis: redis, Log: env.Log.WithName("viewer"),
-	}); err != nil {
+	if err := setup(mgr, redis); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
@@ -133,24 +143,7 @@ func (c *Observer) Validate() error {
 
 // Run works until ctx ends.
 func (c *Observer) Run(ctx context.Context, env *boot.Env) error {
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return fmt.Errorf("register types: %w", err)
-	}
-	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
-		Scheme: scheme,
-		Cache:  cache.Options{ByObject: observe.Caches(c.namespace), DefaultTransform: cache.TransformStripManagedFields()},
+	return run(ctx, env, c.redis, observe.Caches(c.namespace), func(mgr ctrl.Manager, redis *argoredis.Redis) error {
+		return observe.Setup(mgr, redis, c.redis.Namespace)
 	})
-	if err != nil {
-		return err
-	}
-	redis, err := argoredis.New(c.redis, mgr.GetAPIReader())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = redis.Close() }() // nothing is buffered
-	if err := observe.Setup(mgr, redis, c.redis.Namespace); err != nil {
-		return err
-	}
-	return mgr.Start(ctx)
 }

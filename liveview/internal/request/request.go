@@ -1,15 +1,14 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package request is what viewer and observer agree on: the ManifestWork by which the hub asks a
-// managed cluster for the view of an Application, and what comes back. It is pure.
+// Package request is what viewer and observer agree on: the ManifestWorks by which the hub asks a
+// managed cluster for views of Applications, and what comes back. It is pure.
 package request
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,98 +18,132 @@ import (
 const (
 	// Label marks ManifestWorks and ConfigMaps of views.
 	Label = "apps.open-cluster-management.io/liveview"
-	// InstanceAnnotation of a ManifestWork is the name that the hub's Argo CD has for the
-	// Application.
-	InstanceAnnotation = "apps.open-cluster-management.io/liveview-instance"
 	// namePrefix begins the names of ManifestWorks and ConfigMaps.
 	namePrefix = "liveview-"
+	// MaxApplications is how many Applications one ManifestWork asks for: each change of a view
+	// sends all of them.
+	MaxApplications = 32
 )
 
-// Keys of the ConfigMap.
+// Keys of the data of a ConfigMap.
 const (
-	// ApplicationKey of its data is namespace/name of the Application on the managed cluster.
-	ApplicationKey = "application"
-	// MessageKey of its data is why there is no view.
-	MessageKey = "message"
-	// SourceKey of its data is a digest of what the view was made from.
-	SourceKey = "source"
-	// ViewKey of its binary data is the view.
-	ViewKey = "view"
+	// ApplicationsKey has [Applications] as JSON. The hub writes it.
+	ApplicationsKey = "applications"
+	// ViewsKey has [Views] as JSON. The observer writes it.
+	ViewsKey = "views"
 )
 
-// Name returns the name of the ManifestWork and the ConfigMap of an instance.
-func Name(instance string) string {
-	sum := sha256.Sum256([]byte(instance))
-	return namePrefix + hex.EncodeToString(sum[:10])
+// Applications are what one ManifestWork asks for: namespace/name of an Application on the
+// managed cluster, by the name that the hub's Argo CD has for it.
+type Applications map[string]string
+
+// Views are the answers, by the same names.
+type Views map[string]View
+
+// View is what a managed cluster has of an Application; it is not checked.
+type View struct {
+	// Blob is the last view, see package view.
+	Blob []byte `json:"blob,omitempty"`
+	// Source is a digest of what Blob was made from; empty: it is not the latest.
+	Source string `json:"source,omitempty"`
+	// Message is why there is none, or what it is without; of at most [MaxMessage] bytes.
+	Message string `json:"message,omitempty"`
+	// Alone says that the view is too large for a ManifestWork with others.
+	Alone bool `json:"alone,omitempty"`
 }
 
-// Work returns the ManifestWork that asks a cluster for the view of an Application, which
-// is namespace/name there. observer is the namespace of the observer.
-func Work(instance, cluster, application, observer string) (*workv1.ManifestWork, error) {
-	name := Name(instance)
+// Bounds of what a ManifestWork carries.
+const (
+	// MaxShared is how many bytes the blob of a view has at most in a ManifestWork with others.
+	MaxShared = 15 << 10
+	// MaxMessage bounds messages.
+	MaxMessage = 512
+	// maxViews is more than what [MaxApplications] views of that size are as JSON.
+	maxViews = 1 << 20
+)
+
+// Name returns the name of a ManifestWork and its ConfigMap; a cluster has them by number.
+func Name(number int) string { return namePrefix + strconv.Itoa(number) }
+
+// Work returns a ManifestWork that asks a cluster for views. observer is the namespace of the
+// observer.
+func Work(cluster, name, observer string, applications Applications) (*workv1.ManifestWork, error) {
 	labels := map[string]string{Label: "true"}
+	list, err := json.Marshal(applications)
+	if err != nil {
+		return nil, fmt.Errorf("write the ConfigMap of %s: %w", name, err)
+	}
 	raw, err := json.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"namespace": observer, "name": name, "labels": labels},
-		"data":     map[string]string{ApplicationKey: application},
+		"data":     map[string]string{ApplicationsKey: string(list)},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write the ConfigMap of %s: %w", instance, err)
+		return nil, fmt.Errorf("write the ConfigMap of %s: %w", name, err)
 	}
 	return &workv1.ManifestWork{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: cluster, Name: name, Labels: labels,
-			Annotations: map[string]string{InstanceAnnotation: instance},
-		},
+		ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: name, Labels: labels},
 		Spec: workv1.ManifestWorkSpec{
 			Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}},
 			ManifestConfigs: []workv1.ManifestConfigOption{{
 				ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: observer, Name: name},
-				// The agent leaves alone what it does not apply, which is what the observer writes.
+				// The agent does not change what it does not apply, which is what the observer writes.
 				UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeServerSideApply},
 				FeedbackScrapeType: workv1.FeedbackWatchType,
 				FeedbackRules: []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: []workv1.JsonPath{
-					{Name: MessageKey, Path: ".data." + MessageKey}, {Name: ViewKey, Path: ".binaryData." + ViewKey},
+					{Name: ViewsKey, Path: ".data." + ViewsKey},
 				}}},
 			}},
 		},
 	}, nil
 }
 
-// Application returns namespace/name for which a work asks, "" for one that is not as
-// [Work] makes it.
-func Application(work *workv1.ManifestWork) string {
-	for i := range work.Spec.Workload.Manifests {
-		var requested struct{ Data map[string]string }
-		if json.Unmarshal(work.Spec.Workload.Manifests[i].Raw, &requested) == nil && requested.Data[ApplicationKey] != "" {
-			return requested.Data[ApplicationKey]
-		}
+// ApplicationsOf returns what a work asks for. It fails on one that is not as [Work] makes it.
+func ApplicationsOf(work *workv1.ManifestWork) (Applications, error) {
+	if n := len(work.Spec.Workload.Manifests); n != 1 {
+		return nil, fmt.Errorf("ManifestWork %s/%s has %d manifests, want 1", work.Namespace, work.Name, n)
 	}
-	return ""
+	var requested struct{ Data map[string]string }
+	if err := json.Unmarshal(work.Spec.Workload.Manifests[0].Raw, &requested); err != nil {
+		return nil, fmt.Errorf("read the ConfigMap of ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	}
+	return ReadApplications(requested.Data)
 }
 
-// Result is what a managed cluster last reported.
-type Result struct {
-	// View is base64, see package view; it is not checked.
-	View string
-	// Message is why there is none, or what it is without; it is cut to maxMessage bytes.
-	Message string
+// ReadApplications reads the data of a ConfigMap.
+func ReadApplications(data map[string]string) (applications Applications, err error) {
+	if err := json.Unmarshal([]byte(data[ApplicationsKey]), &applications); err != nil {
+		return nil, fmt.Errorf("read %s of the ConfigMap: %w", ApplicationsKey, err)
+	}
+	if len(applications) > MaxApplications {
+		return nil, fmt.Errorf("%s of the ConfigMap has %d entries, at most %d are read", ApplicationsKey, len(applications), MaxApplications)
+	}
+	return applications, nil
 }
 
-const maxMessage = 512
-
-// ResultOf reads the feedback of a work.
-func ResultOf(work *workv1.ManifestWork) (r Result) {
+// ViewsOf reads the feedback of a work; it has none of a cluster that has not answered.
+func ViewsOf(work *workv1.ManifestWork) (Views, error) {
 	for i := range work.Status.ResourceStatus.Manifests {
 		for _, v := range work.Status.ResourceStatus.Manifests[i].StatusFeedbacks.Values {
-			switch {
-			case v.Value.String == nil:
-			case v.Name == ViewKey:
-				r.View = *v.Value.String
-			case v.Name == MessageKey:
-				r.Message = (*v.Value.String)[:min(len(*v.Value.String), maxMessage)]
+			if v.Name == ViewsKey && v.Value.String != nil {
+				return ReadViews(*v.Value.String)
 			}
 		}
 	}
-	return r
+	return nil, nil //nolint:nilnil // none is an answer
+}
+
+// ReadViews reads what an observer wrote.
+func ReadViews(text string) (views Views, err error) {
+	if len(text) > maxViews {
+		return nil, fmt.Errorf("views of %d bytes, at most %d are read", len(text), maxViews)
+	}
+	if err := json.Unmarshal([]byte(text), &views); err != nil {
+		return nil, fmt.Errorf("read the views: %w", err)
+	}
+	for name, v := range views {
+		v.Message = v.Message[:min(len(v.Message), MaxMessage)]
+		views[name] = v
+	}
+	return views, nil
 }

@@ -12,31 +12,33 @@ import (
 	"io"
 )
 
-// envelope is a view on its way, gzip'd.
-type envelope struct {
-	Tree      json.RawMessage `json:"tree"`
-	Resources json.RawMessage `json:"resources"`
-	Status    json.RawMessage `json:"status,omitempty"`
+// parts are a view whose JSON was checked; gzip'd they are what is sent.
+type parts struct {
+	Tree      object   `json:"tree"`
+	Resources []object `json:"resources"`
+	Status    object   `json:"status,omitempty"`
+}
+
+func parse(v View) (p parts, err error) {
+	if p.Tree, err = decodeTree(v.Tree); err == nil {
+		p.Resources, err = decodeResources(v.Resources)
+	}
+	if err == nil {
+		p.Status, err = decodeStatus(v.Status)
+	}
+	return p, err
 }
 
 // Encode returns a view as it is sent, of at most [MaxEncoded] bytes once it is base64:
 // without the values of Secrets, and, where it would be larger, without manifests, then
-// without details, then without resources; cut says what it is without. It fails on what is
-// not the JSON of Argo CD.
-func Encode(v View) (blob []byte, cut string, err error) {
-	tree, err := decodeTree(v.Tree)
+// without details, then without resources; message says what it is without. It fails on what
+// is not the JSON of Argo CD.
+func Encode(v View) (blob []byte, message string, err error) {
+	p, err := parse(v)
 	if err != nil {
 		return nil, "", err
 	}
-	resources, err := decodeResources(v.Resources)
-	if err != nil {
-		return nil, "", err
-	}
-	status, err := decodeStatus(v.Status)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, r := range resources {
+	for _, r := range p.Resources {
 		if err := maskSecret(r); err != nil {
 			return nil, "", err
 		}
@@ -46,95 +48,59 @@ func Encode(v View) (blob []byte, cut string, err error) {
 		cutTo func()
 	}{
 		{"", func() {}},
-		{"without manifests", func() { dropManifests(resources) }},
-		{"without manifests and details", func() { dropDetails(tree) }},
-		{"the first 1000 resources only", func() { resources, status = nil, nil; dropNodes(tree) }},
+		{"without manifests", func() { dropManifests(p.Resources) }},
+		{"without manifests and details", func() { dropDetails(p.Tree) }},
+		{"the first 1000 resources only", func() { p.Resources, p.Status = []object{}, nil; dropNodes(p.Tree) }},
 	} {
 		step.cutTo()
 		if step.cut != "" {
-			annotate(tree, "View", "cut: "+step.cut)
+			message = fmt.Sprintf("the view is larger than %d KiB: %s", MaxEncoded>>10, step.cut)
+			annotate(p.Tree, "View", "cut: "+step.cut)
 		}
-		blob, err := pack(tree, resources, status)
+		raw, err := json.Marshal(p)
+		if err == nil && len(raw) <= MaxDecoded {
+			blob, err = Compress(raw)
+		}
 		if err != nil {
 			return nil, "", err
 		}
-		if blob != nil {
-			return blob, step.cut, nil
+		if blob != nil && base64.StdEncoding.EncodedLen(len(blob)) <= MaxEncoded {
+			return blob, message, nil
 		}
 	}
 	return nil, "", fmt.Errorf("the tree is larger than %d bytes even with %d resources without details", MaxEncoded, maxNodes)
 }
 
-// pack returns nil for a view that is too large.
-func pack(tree object, resources []object, status object) ([]byte, error) {
-	var e envelope
-	var err error
-	if e.Tree, err = json.Marshal(tree); err != nil {
-		return nil, err
-	}
-	if resources == nil {
-		resources = []object{}
-	}
-	if e.Resources, err = json.Marshal(resources); err != nil {
-		return nil, err
-	}
-	if e.Status, err = json.Marshal(status); err != nil {
-		return nil, err
-	}
-	raw, err := json.Marshal(e)
-	if err != nil || len(raw) > MaxDecoded {
-		return nil, err
-	}
-	blob, err := Compress(raw)
-	if err != nil || base64.StdEncoding.EncodedLen(len(blob)) > MaxEncoded {
-		return nil, err
-	}
-	return blob, nil
-}
-
-// Decode reads base64 that a managed cluster sent. What it returns is bounded, is JSON of the
-// shape that Argo CD reads, and has no links that a browser would run. note, where it is not
-// empty, is shown at the top of the tree.
-func Decode(encoded, note string) (View, error) {
-	if len(encoded) > MaxEncoded {
-		return View{}, fmt.Errorf("a view of %d bytes is larger than %d", len(encoded), MaxEncoded)
-	}
-	blob, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return View{}, fmt.Errorf("decode the view: %w", err)
+// Decode reads what a managed cluster sent. What it returns is bounded, is JSON of the shape
+// that Argo CD reads, and has no links that a browser would run. note, where it is not empty,
+// is shown at the top of the tree.
+func Decode(blob []byte, note string) (v View, err error) {
+	if base64.StdEncoding.EncodedLen(len(blob)) > MaxEncoded {
+		return v, fmt.Errorf("a view of %d bytes is larger than %d KiB in base64", len(blob), MaxEncoded>>10)
 	}
 	raw, err := Decompress(blob)
 	if err != nil {
-		return View{}, fmt.Errorf("decode the view: %w", err)
+		return v, fmt.Errorf("decode the view: %w", err)
 	}
-	var e envelope
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return View{}, fmt.Errorf("decode the view: %w", err)
+	var sent struct{ Tree, Resources, Status json.RawMessage }
+	if err := json.Unmarshal(raw, &sent); err != nil {
+		return v, fmt.Errorf("decode the view: %w", err)
 	}
-	tree, err := decodeTree(e.Tree)
+	p, err := parse(View{Tree: sent.Tree, Resources: sent.Resources, Status: sent.Status})
 	if err != nil {
-		return View{}, err
+		return v, err
 	}
-	resources, err := decodeResources(e.Resources)
-	if err != nil {
-		return View{}, err
-	}
-	status, err := decodeStatus(e.Status)
-	if err != nil {
-		return View{}, err
-	}
-	sanitize(tree)
+	sanitize(p.Tree)
 	if note != "" {
-		annotate(tree, "View", note)
+		annotate(p.Tree, "View", note)
 	}
-	var v View
-	if v.Tree, err = json.Marshal(tree); err != nil {
-		return View{}, err
+	if v.Tree, err = json.Marshal(p.Tree); err == nil {
+		v.Resources, err = json.Marshal(p.Resources)
 	}
-	if v.Resources, err = json.Marshal(resources); err != nil {
-		return View{}, err
+	if err == nil {
+		v.Status, err = json.Marshal(p.Status)
 	}
-	if v.Status, err = json.Marshal(status); err == nil && len(v.Status) > MaxStatus {
+	if len(v.Status) > MaxStatus {
 		v.Status = []byte("{}")
 	}
 	return v, err

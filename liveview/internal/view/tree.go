@@ -36,6 +36,9 @@ func decodeResources(raw []byte) ([]object, error) {
 	if err := decode(raw, &resources); err != nil {
 		return nil, fmt.Errorf("read the managed resources: %w", err)
 	}
+	if resources == nil {
+		resources = []object{}
+	}
 	for i, r := range resources {
 		if r == nil {
 			return nil, fmt.Errorf("read the managed resources: number %d is null", i)

@@ -17,6 +17,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/liveview/internal/view"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
@@ -28,37 +29,42 @@ type target struct {
 	cluster     string
 	application string // namespace/name there
 	note        string // what is shown beside the view
-	work        bool   // whether a ManifestWork asks for the view
 }
 
-// find returns where an open Application runs; nil where no view may be shown. Only what
-// propagation has delivered counts: who may write an Application can name any cluster in it,
-// but propagation has checked whether that is allowed.
-func (v *Viewer) find(ctx context.Context, instance string) (*target, string) {
-	hub := v.hub(instance)
+// is reports whether another target is the same Application.
+func (t *target) is(other *target) bool {
+	return other != nil && t.cluster == other.cluster && t.application == other.application
+}
+
+// find returns where an open Application runs; nil and the reason where no view may be shown.
+// Only what propagation has delivered counts: who may write an Application can name any cluster
+// in it, but propagation has checked whether that is allowed.
+func (v *Viewer) find(ctx context.Context, instance string) (t *target, reason string, err error) {
+	namespace, name := view.Application(v.ArgoCDNamespace, instance)
+	hub := client.ObjectKey{Namespace: namespace, Name: name}
 	app := application(hub)
 	if err := v.Live.Get(ctx, hub, app); err != nil {
-		return nil, fmt.Sprintf("read Application %s: %v", hub, err)
+		if apierrors.IsNotFound(err) {
+			return nil, "there is no Application " + hub.String(), nil
+		}
+		return nil, "", fmt.Errorf("read Application %s: %w", hub, err)
 	}
 	if !contract.IsPulled(app.Labels) {
-		return nil, "" // the hub's own
+		return nil, "", nil // the hub's own
 	}
 	if skip, _ := contract.IsTrue(app.Annotations[argocd.SkipReconcileAnnotation]); !skip {
-		return nil, "the hub's own Argo CD reconciles the Application and writes its tree: annotate it " + argocd.SkipReconcileAnnotation + `: "true"`
+		return nil, "the hub's own Argo CD reconciles the Application and writes its tree: annotate it " + argocd.SkipReconcileAnnotation + `: "true"`, nil
 	}
 	cluster := app.Annotations[contract.ClusterAnnotation]
 	work, err := v.deliveryOf(ctx, app, cluster)
 	if err != nil {
-		return nil, err.Error()
+		return nil, "", err
 	}
 	if work == nil {
-		return nil, "the Application is not delivered to " + cluster
+		return nil, "the Application is not delivered to " + cluster, nil
 	}
 	note, _, err := v.clusterNote(ctx, cluster)
-	if err != nil {
-		return nil, err.Error()
-	}
-	return &target{hub: hub, cluster: cluster, application: deliveredBy(work), note: note}, ""
+	return &target{hub: hub, cluster: cluster, application: deliveredBy(work), note: note}, "", err
 }
 
 // deliveryOf returns the ManifestWork by which propagation delivers an Application to a
@@ -134,7 +140,7 @@ const noStatus = "{}"
 // patchStatus has the hub Application's status list the resources of a view, which Argo CD's
 // page needs to show one of them; [noStatus] takes the list out.
 func (v *Viewer) patchStatus(ctx context.Context, e *entry, wanted string) error {
-	if wanted == e.status {
+	if wanted == e.status || wanted == noStatus && e.status == "" {
 		return nil
 	}
 	fields := map[string]json.RawMessage{}

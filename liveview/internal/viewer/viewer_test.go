@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -38,6 +41,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/liveview/internal/observe"
 	"open-cluster-management.io/multicluster-integrations/liveview/internal/request"
 	"open-cluster-management.io/multicluster-integrations/liveview/internal/view"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -84,7 +88,7 @@ func TestMain(m *testing.M) {
 type fixture struct {
 	hub, managed *miniredis.Miniredis
 	app          *unstructured.Unstructured
-	restart      func()
+	restart      func(meanwhile func())
 }
 
 // newFixture has an Application delivered, of which the cluster's Redis has a tree.
@@ -106,7 +110,7 @@ func newFixture(t *testing.T) *fixture {
 	ended := make(chan struct{})
 	go func() { defer close(ended); agent(ctx) }()
 	stopViewer := f.startViewer(t)
-	f.restart = func() { stopViewer(); stopViewer = f.startViewer(t) }
+	f.restart = func(meanwhile func()) { stopViewer(); meanwhile(); stopViewer = f.startViewer(t) }
 	t.Cleanup(func() {
 		stopViewer()
 		works := &workv1.ManifestWorkList{}
@@ -136,13 +140,17 @@ func viewerConfig() *rest.Config {
 func (f *fixture) startViewer(t *testing.T) (stop func()) {
 	t.Helper()
 	return run(t, viewerConfig(), Caches(), func(mgr ctrl.Manager) error {
+		applications, err := metadata.NewForConfig(mgr.GetConfig())
+		if err != nil {
+			return err
+		}
 		r, err := argoredis.New(argoredis.Options{Address: f.hub.Addr(), Compression: "gzip", Namespace: "argocd", Secret: "argocd-redis"}, mgr.GetAPIReader())
 		if err != nil {
 			return err
 		}
 		return mgr.Add(&Viewer{
-			Options: Options{ArgoCDNamespace: "argocd", Observer: observer, Keep: time.Second, MaxOpen: 10, Recheck: 300 * time.Millisecond},
-			Client:  mgr.GetClient(), Live: mgr.GetAPIReader(), Redis: r, Log: logr.Discard(),
+			Options: Options{ArgoCDNamespace: "argocd", Observer: observer, Keep: time.Second, MaxOpen: 100, Recheck: 300 * time.Millisecond},
+			Client:  mgr.GetClient(), Live: mgr.GetAPIReader(), Metadata: applications, Redis: r, Log: logr.Discard(),
 		})
 	})
 }
@@ -193,14 +201,13 @@ func carry(ctx context.Context, w *workv1.ManifestWork) {
 		return
 	}
 	values := []workv1.FeedbackValue{}
-	for name, path := range map[string][]string{request.ViewKey: {"binaryData", request.ViewKey}, request.MessageKey: {"data", request.MessageKey}} {
-		if text, found, _ := unstructured.NestedString(o.Object, path...); found {
-			values = append(values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &text}})
-		}
+	if text, found, _ := unstructured.NestedString(o.Object, "data", request.ViewsKey); found {
+		values = append(values, workv1.FeedbackValue{Name: request.ViewsKey, Value: workv1.FieldValue{Type: workv1.String, String: &text}})
 	}
 	next := w.DeepCopy()
 	next.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{StatusFeedbacks: workv1.StatusFeedbackResult{Values: values}, Conditions: []metav1.Condition{}}}
-	if fmt.Sprint(request.ResultOf(w)) != fmt.Sprint(request.ResultOf(next)) {
+	before, _ := request.ViewsOf(w)
+	if after, err := request.ViewsOf(next); err == nil && fmt.Sprint(before) != fmt.Sprint(after) {
 		_ = hub.client.Status().Update(ctx, next) // it is tried again
 	}
 }
@@ -284,6 +291,19 @@ func (f *fixture) awaitNothing(t *testing.T) {
 	})
 }
 
+// requested returns what each ManifestWork of cluster requests.
+func (f *fixture) requested(t *testing.T) (all []request.Applications) {
+	t.Helper()
+	works := &workv1.ManifestWorkList{}
+	must(t, hub.client.List(t.Context(), works, client.InNamespace(cluster), client.HasLabels{request.Label}))
+	for i := range works.Items {
+		applications, err := request.ApplicationsOf(&works.Items[i])
+		must(t, err)
+		all = append(all, applications)
+	}
+	return all
+}
+
 func none(list client.ObjectList, options ...client.ListOption) error {
 	if err := hub.client.List(context.Background(), list, options...); err != nil {
 		return err
@@ -327,13 +347,45 @@ func TestView_isSentAgainSoon(t *testing.T) {
 	}
 }
 
+// argocd's command line opens no stream: what argocd-server does not find it refreshes.
+func TestView_isShownAfterRefresh(t *testing.T) {
+	f := newFixture(t)
+	refresh := func(annotations string) {
+		must(t, hub.client.Patch(t.Context(), f.app.DeepCopy(), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{`+annotations+`}}}`))))
+	}
+	pushed := newApplication("", "pushed")
+	pushed.SetAnnotations(map[string]string{contract.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true", argocd.RefreshAnnotation: "normal"})
+	testkit.Eventually(t, "the view", func() error {
+		refresh(`"argocd.argoproj.io/refresh":"normal","argocd.argoproj.io/hydrate":"normal"`)
+		_, err := f.read("guestbook")
+		refresh(`"argocd.argoproj.io/refresh":null,"argocd.argoproj.io/hydrate":null`)
+		return err
+	})
+	f.awaitNothing(t)
+	// A push to git has many refreshed that no one looks at.
+	must(t, hub.client.Create(t.Context(), pushed))
+	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), pushed)) })
+	must(t, hub.client.Create(t.Context(), deliveryOf(pushed, cluster)))
+	refresh(`"argocd.argoproj.io/refresh":"normal","argocd.argoproj.io/hydrate":"normal"`)
+	testkit.Eventually(t, "the other view", func() error {
+		got := f.requested(t)
+		if len(got) != 1 {
+			return fmt.Errorf("%v", got)
+		}
+		if _, is := got[0]["pushed"]; is {
+			t.Error("what was pushed is requested")
+		}
+		return nil
+	})
+}
+
 // What a viewer was stopped with, the next one takes back.
 func TestView_isTakenBackAfterRestart(t *testing.T) {
 	f := newFixture(t)
 	leave := f.open(t, guestbook)
 	f.awaitTree(t, `"name":"c"`)
 	leave()
-	f.restart()
+	f.restart(func() {})
 	f.awaitNothing(t)
 }
 
@@ -363,10 +415,8 @@ func TestView_ofApplicationThatIsNotDelivered(t *testing.T) {
 	leave := f.open(t, guestbook)
 	defer leave()
 	f.awaitTree(t, `"name":"c"`)
-	works := &workv1.ManifestWorkList{}
-	must(t, hub.client.List(t.Context(), works, client.HasLabels{request.Label}))
-	if len(works.Items) != 1 || works.Items[0].Name != request.Name("guestbook") {
-		t.Errorf("%d works: %v", len(works.Items), works.Items)
+	if got := f.requested(t); len(got) != 1 || fmt.Sprint(got[0]) != "map[guestbook:argocd/guestbook]" {
+		t.Errorf("requested: %v", got)
 	}
 }
 
@@ -411,9 +461,9 @@ func TestView_ofUnknownVersionIsNotWritten(t *testing.T) {
 	must(t, f.managed.Set("app|resources-tree|guestbook|9.9.9.gz", "x"))
 	testkit.Eventually(t, "the observer to say so", func() error {
 		cm := &corev1.ConfigMap{}
-		err := hub.client.Get(t.Context(), client.ObjectKey{Namespace: observer, Name: request.Name("guestbook")}, cm)
-		if err == nil && !strings.Contains(cm.Data[request.MessageKey], "9.9.9") {
-			err = errors.New(cm.Data[request.MessageKey])
+		err := hub.client.Get(t.Context(), client.ObjectKey{Namespace: observer, Name: request.Name(0)}, cm)
+		if err == nil && !strings.Contains(cm.Data[request.ViewsKey], "9.9.9") {
+			err = errors.New(cm.Data[request.ViewsKey])
 		}
 		return err
 	})
@@ -422,41 +472,116 @@ func TestView_ofUnknownVersionIsNotWritten(t *testing.T) {
 // A managed cluster that lies spoils its own Application's view only.
 func TestView_ofHostileClusterIsNotWritten(t *testing.T) {
 	f := newFixture(t)
-	w, err := request.Work("guestbook", cluster, "argocd/guestbook", observer)
-	must(t, err)
-	must(t, hub.client.Create(t.Context(), w))
 	must(t, f.managed.Set("app|resources-tree|guestbook|1.8.3.gz", "no gzip"))
-	must(t, f.managed.Set("app|managed-resources|guestbook|1.8.3.gz", "no gzip"))
+	leave := f.open(t, guestbook)
+	defer leave()
+	key := client.ObjectKey{Namespace: observer, Name: request.Name(0)}
 	testkit.Eventually(t, "the observer to refuse", func() error {
 		cm := &corev1.ConfigMap{}
-		err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: observer, Name: w.Name}}), cm)
-		if err == nil && (cm.Data[request.MessageKey] == "" || cm.BinaryData != nil) {
+		err := hub.client.Get(t.Context(), key, cm)
+		if views, bad := request.ReadViews(cm.Data[request.ViewsKey]); err == nil && (bad != nil || views["guestbook"].Message == "" || views["guestbook"].Blob != nil) {
 			err = fmt.Errorf("%v", cm.Data)
 		}
 		return err
 	})
-	must(t, hub.client.Patch(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: observer, Name: w.Name}},
-		client.RawPatch("application/merge-patch+json", []byte(`{"binaryData":{"view":"`+base64.StdEncoding.EncodeToString([]byte("garbage"))+`"}}`))))
-	testkit.Eventually(t, "the agent to report it", func() error {
-		got := &workv1.ManifestWork{}
-		err := hub.client.Get(t.Context(), client.ObjectKeyFromObject(w), got)
-		if err == nil && request.ResultOf(got).View == "" {
-			err = errors.New("no view")
-		}
-		return err
-	})
-	leave := f.open(t, guestbook)
-	defer leave()
-	second := newApplication("", "second")
-	must(t, hub.client.Create(t.Context(), second))
-	defer func() { must(t, hub.client.Delete(context.Background(), second)) }()
-	must(t, hub.client.Create(t.Context(), deliveryOf(second, cluster)))
-	set(t, f.managed, "second", tree)
+	f.lie(t, key, `{"guestbook":{"blob":"`+base64.StdEncoding.EncodeToString([]byte("garbage"))+`"},"other":{"blob":"AAAA"}}`)
+	f.add(t, "second")
 	leaveSecond := f.open(t, "app|managed-resources|second|1.8.3")
 	defer leaveSecond()
 	testkit.Eventually(t, "the view of the other Application", func() error { _, err := f.read("second"); return err })
 	if _, err := f.read("guestbook"); !errors.Is(err, argoredis.ErrNone) {
 		t.Errorf("garbage was written: %v", err)
+	}
+	f.lie(t, key, "no JSON")
+	set(t, f.managed, "guestbook", tree)
+	f.awaitTree(t, `"name":"c"`)
+	// What it writes into its ManifestWork is not what a viewer that starts shows or removes.
+	f.restart(func() {
+		forged, err := request.Work(cluster, request.Name(0), observer, request.Applications{"second": "argocd/second", "elsewhere": "argocd/elsewhere"})
+		must(t, err)
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"workload": forged.Spec.Workload}})
+		must(t, err)
+		must(t, hub.client.Patch(t.Context(), forged, client.RawPatch("application/merge-patch+json", patch)))
+	})
+	testkit.Eventually(t, "the request to be what is open", func() error {
+		if got := f.requested(t); len(got) != 1 || fmt.Sprint(got[0]) != "map[guestbook:argocd/guestbook second:argocd/second]" {
+			return fmt.Errorf("%v", got)
+		}
+		return nil
+	})
+}
+
+// lie writes what the observer's ConfigMap says, as an agent or a cluster's administrator can.
+func (f *fixture) lie(t *testing.T, key client.ObjectKey, views string) {
+	t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	patch, err := json.Marshal(map[string]any{"data": map[string]string{request.ViewsKey: views}})
+	must(t, err)
+	must(t, hub.client.Patch(t.Context(), cm, client.RawPatch("application/merge-patch+json", patch)))
+}
+
+// add has one more Application delivered, of which the cluster's Redis has a tree.
+func (f *fixture) add(t *testing.T, name string) {
+	t.Helper()
+	app := newApplication("", name)
+	must(t, hub.client.Create(t.Context(), app))
+	t.Cleanup(func() { must(t, hub.client.Delete(context.Background(), app)) })
+	must(t, hub.client.Create(t.Context(), deliveryOf(app, cluster)))
+	set(t, f.managed, name, tree)
+}
+
+// What is opened at a time is requested by one ManifestWork; one that has no room is followed
+// by another, and a view that is too large to be with others has one of its own.
+func TestView_ofManyIsRequestedTogether(t *testing.T) {
+	f := newFixture(t)
+	const n = request.MaxApplications + 2
+	noise := make([]byte, 2*request.MaxShared)
+	for i := range noise {
+		noise[i] = "0123456789abcdef"[rand.IntN(16)]
+	}
+	for i := range n {
+		f.add(t, fmt.Sprintf("many-%d", i))
+	}
+	set(t, f.managed, "many-0", `{"nodes":[{"kind":"ConfigMap","name":"`+string(noise)+`"}]}`)
+	for i := range n {
+		t.Cleanup(f.open(t, fmt.Sprintf("app|managed-resources|many-%d|1.8.3", i)))
+	}
+	for i := range n {
+		testkit.Eventually(t, "the view", func() error { _, err := f.read(fmt.Sprintf("many-%d", i)); return err })
+	}
+	testkit.Eventually(t, "three ManifestWorks", func() error {
+		sizes := []int{}
+		for _, applications := range f.requested(t) {
+			sizes = append(sizes, len(applications))
+		}
+		slices.Sort(sizes)
+		if len(sizes) != 3 || sizes[0] != 1 || sizes[1]+sizes[2] != n-1 {
+			return fmt.Errorf("they request %v", sizes)
+		}
+		return nil
+	})
+}
+
+// One cluster cannot have all views.
+func TestView_ofOneClusterAreHalfAtMost(t *testing.T) {
+	v := &Viewer{Options: Options{MaxOpen: 5, Keep: time.Minute}, Log: logr.Discard(), entries: entries{}}
+	for _, c := range []struct {
+		cluster string
+		want    int
+	}{{"a", 3}, {"b", 2}} {
+		for i := range 5 {
+			v.entries[fmt.Sprint(c.cluster, i)] = &entry{seen: time.Now(), target: &target{cluster: c.cluster}}
+		}
+		v.assign(nil, time.Now())
+		got := 0
+		for _, e := range v.entries {
+			if e.work != "" && e.target.cluster == c.cluster {
+				got++
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %d, want %d", c.cluster, got, c.want)
+		}
 	}
 }
 
@@ -472,7 +597,7 @@ func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 	must(t, hub.client.Create(t.Context(), foreign))
 	defer func() { must(t, hub.client.Delete(context.Background(), foreign)) }()
 	work := func(change func(*workv1.ManifestWork)) *workv1.ManifestWork {
-		w, err := request.Work("policy", cluster, "argocd/policy", observer)
+		w, err := request.Work(cluster, request.Name(7), observer, request.Applications{"policy": "argocd/policy"})
 		must(t, err)
 		change(w)
 		return w
@@ -483,12 +608,21 @@ func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 	patch := func(text string) error {
 		return c.Patch(t.Context(), application(client.ObjectKeyFromObject(app)), client.RawPatch("application/merge-patch+json", []byte(text)))
 	}
+	existing, err := request.Work(cluster, request.Name(8), observer, request.Applications{"policy": "argocd/policy"})
+	must(t, err)
+	must(t, c.Create(t.Context(), existing))
+	defer func() { must(t, hub.client.Delete(context.Background(), existing)) }()
+	workload := func(w *workv1.ManifestWork) []byte {
+		patch, err := json.Marshal(map[string]any{"spec": map[string]any{"workload": w.Spec.Workload}})
+		must(t, err)
+		return patch
+	}
 	refused := map[string]func() error{
 		"a Secret": func() error {
-			return c.Create(t.Context(), work(manifest(`{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"`+observer+`","name":"`+request.Name("policy")+`"}}`)))
+			return c.Create(t.Context(), work(manifest(`{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"`+observer+`","name":"`+request.Name(7)+`"}}`)))
 		},
 		"a ConfigMap elsewhere": func() error {
-			return c.Create(t.Context(), work(manifest(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"kube-system","name":"`+request.Name("policy")+`"}}`)))
+			return c.Create(t.Context(), work(manifest(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"kube-system","name":"`+request.Name(7)+`"}}`)))
 		},
 		"two manifests": func() error {
 			return c.Create(t.Context(), work(func(w *workv1.ManifestWork) {
@@ -497,13 +631,20 @@ func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 		},
 		"another name": func() error { return c.Create(t.Context(), work(func(w *workv1.ManifestWork) { w.Name = "other" })) },
 		"no label":     func() error { return c.Create(t.Context(), work(func(w *workv1.ManifestWork) { w.Labels = nil })) },
-		"another's":    func() error { return c.Delete(t.Context(), foreign.DeepCopy()) },
-		"spec":         func() error { return patch(`{"spec":{"project":"other"}}`) },
-		"operation":    func() error { return patch(`{"operation":{"sync":{}}}`) },
-		"annotation":   func() error { return patch(`{"metadata":{"annotations":{"a":"b"}}}`) },
-		"health":       func() error { return patch(`{"status":{"health":{"status":"Healthy"}}}`) },
-		"summary":      func() error { return patch(`{"status":{"summary":{"images":["a"]}}}`) },
-		"sync taken":   func() error { return patch(`{"status":{"sync":null}}`) },
+		"a patch of one that is another's": func() error {
+			return c.Patch(t.Context(), foreign.DeepCopy(), client.RawPatch("application/merge-patch+json", workload(work(func(*workv1.ManifestWork) {}))))
+		},
+		"a Secret in its own": func() error {
+			secret := work(manifest(`{"apiVersion":"v1","kind":"Secret","metadata":{"namespace":"` + observer + `","name":"` + request.Name(8) + `"}}`))
+			return c.Patch(t.Context(), existing.DeepCopy(), client.RawPatch("application/merge-patch+json", workload(secret)))
+		},
+		"another's":  func() error { return c.Delete(t.Context(), foreign.DeepCopy()) },
+		"spec":       func() error { return patch(`{"spec":{"project":"other"}}`) },
+		"operation":  func() error { return patch(`{"operation":{"sync":{}}}`) },
+		"annotation": func() error { return patch(`{"metadata":{"annotations":{"a":"b"}}}`) },
+		"health":     func() error { return patch(`{"status":{"health":{"status":"Healthy"}}}`) },
+		"summary":    func() error { return patch(`{"status":{"summary":{"images":["a"]}}}`) },
+		"sync taken": func() error { return patch(`{"status":{"sync":null}}`) },
 		"a Secret of another name": func() error {
 			return c.Get(t.Context(), client.ObjectKey{Namespace: "argocd", Name: "argocd-secret"}, &corev1.Secret{})
 		},
@@ -520,6 +661,7 @@ func TestPolicy_leavesTheViewerNothingElse(t *testing.T) {
 	must(t, patch(`{"status":{"resources":null}}`))
 	own := work(func(*workv1.ManifestWork) {})
 	must(t, c.Create(t.Context(), own))
+	must(t, c.Patch(t.Context(), own.DeepCopy(), client.RawPatch("application/merge-patch+json", workload(own))))
 	must(t, c.Delete(t.Context(), own))
 }
 
