@@ -152,7 +152,7 @@ func (p *pair) prepare(ctx context.Context) error {
 		if err := label(ctx, p.hub, c, "managed"); err != nil {
 			return err
 		}
-		p.play(n.playAgents)
+		p.play(n.playAgents) //nolint:contextcheck // it plays until the fleet ends
 	}
 	if err := p.fleet.Hub.ApplyFiles(ctx, file("gitopscluster/internal/principal/testdata/kustomize.yaml"), file("e2e/agentpair/testdata/principal.yaml"), file("e2e/agentpair/testdata/hub.yaml")); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (p *pair) prepare(ctx context.Context) error {
 		return err
 	}
 	n := &node{fleet: p.fleet, cluster: p.fleet.Hub, binary: p.binary, variables: map[string]string{"LISTENS": fmt.Sprintf("127.0.0.1:%d", principalPort)}}
-	p.play(n.playPrincipal)
+	p.play(n.playPrincipal) //nolint:contextcheck // it plays until the fleet ends
 	return nil
 }
 

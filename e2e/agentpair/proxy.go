@@ -140,8 +140,11 @@ func (p *pair) resourceProxy(ctx context.Context) (string, error) {
 		{"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin", "", 403}, // not in role admin
 	} {
 		status, answer, err := own.do(ctx, try.method, try.path, "", try.body)
-		if err != nil || status != try.want {
-			return "", fmt.Errorf("%s %s: %d, want %d: %.300s %v", try.method, try.path, status, try.want, answer, err)
+		if err != nil {
+			return "", err
+		}
+		if status != try.want {
+			return "", fmt.Errorf("%s %s: %d, want %d: %.300s", try.method, try.path, status, try.want, answer)
 		}
 	}
 	// Each certificate leads to its own cluster, whatever the query says.
@@ -149,8 +152,10 @@ func (p *pair) resourceProxy(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, answer, err := other.do(ctx, "GET", guestbook, first, ""); err != nil || strings.Contains(answer, "by-the-hub") {
-		return "", fmt.Errorf("the certificate for %s reads %s: %.300s %v", second, first, answer, err)
+	if _, answer, err := other.do(ctx, "GET", guestbook, first, ""); err != nil {
+		return "", err
+	} else if strings.Contains(answer, "by-the-hub") {
+		return "", fmt.Errorf("the certificate for %s reads %s: %.300s", second, first, answer)
 	}
 	stranger := own
 	certificate, key, err := selfSigned(first)

@@ -327,8 +327,10 @@ func (p *pair) leave(ctx context.Context) (string, error) {
 		for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}} {
 			list := []string{"argocd-agent-agent", "argocd-agent-params", "argocd-agent-ca", clientSecret, "mci-argocd-agent", "mci-argocd-agent-live-view-admin"}
 			for _, name := range list {
-				if err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, o); !apierrors.IsNotFound(err) {
-					return "", fmt.Errorf("%T %s is still on %s: %v", o, name, c.Name, err)
+				if err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, o); err == nil {
+					return "", fmt.Errorf("%T %s is still on %s", o, name, c.Name)
+				} else if !apierrors.IsNotFound(err) {
+					return "", err
 				}
 			}
 		}

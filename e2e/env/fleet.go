@@ -67,7 +67,9 @@ func (f *Fleet) Cluster(name string) *Cluster {
 }
 
 // Redis returns the address of the Redis of a managed cluster's Argo CD, or of the hub's.
-func (f *Fleet) Redis(c *Cluster) string { return f.redis[slices.Index(append(slices.Clone(f.Managed), f.Hub), c)] }
+func (f *Fleet) Redis(c *Cluster) string {
+	return f.redis[slices.Index(append(slices.Clone(f.Managed), f.Hub), c)]
+}
 
 // repoServer is a repository server, which every cluster of its generation uses. Its
 // address is known once started is closed.

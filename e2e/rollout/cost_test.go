@@ -74,7 +74,7 @@ func (f *fleet) quiet() {
 // metric returns the sum over the series of a metric of a binary.
 func (b *binary) metric(name string) (sum float64) {
 	b.t.Helper()
-	response, err := http.Get("http://" + b.metrics + "/metrics") //nolint:noctx // a benchmark waits for it
+	response, err := http.Get("http://" + b.metrics + "/metrics")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func (b *binary) metric(name string) (sum float64) {
 // freeAddress returns an address at which nothing listens.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 			s.options.Log.Error(err, "Search has no data any more")
 		}
 	})
-	context.AfterFunc(s.context, func() { _ = s.deafen() }) // what is open is cut off; there is nothing to drain
+	context.AfterFunc(s.context, func() { _ = s.deafen() }) //nolint:contextcheck // it is its own; what is open is cut off; there is nothing to drain
 	return s, nil
 }
 

@@ -60,9 +60,13 @@ func role(w Wanted) *rbacv1.Role {
 }
 
 // clusterRole lets the agent follow Applications where destination mapping puts them,
-// and namespaces, which it waits for at its start in either mode.
+// and namespaces, which it waits for at its start in either mode, and creates if it is to.
 func clusterRole(w Wanted) *rbacv1.ClusterRole {
-	rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}}
+	namespaces := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
+	if w.Mode == ModeManaged && w.Settings.CreateNamespace {
+		namespaces.Verbs = append(namespaces.Verbs, "create")
+	}
+	rules := []rbacv1.PolicyRule{namespaces}
 	if w.Mode == ModeManaged {
 		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{argocd.Group}, Resources: []string{"applications"}, Verbs: everyVerb()})
 	}

@@ -157,6 +157,16 @@ func TestRights(t *testing.T) {
 		if decoded[rbacv1.ClusterRoleBinding](t, work, "ClusterRoleBinding", liveViewName) != nil {
 			t.Errorf("%s mode: live view without being asked for", mode)
 		}
+		creates := func() bool {
+			rules := decoded[rbacv1.ClusterRole](t, mustWork(t, w, ""), "ClusterRole", AddOnName).Rules
+			return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+				return slices.Contains(r.Resources, "namespaces") && slices.Contains(r.Verbs, "create")
+			})
+		}
+		unasked := creates()
+		if w.Settings.CreateNamespace = true; unasked || creates() != (mode == ModeManaged) {
+			t.Errorf("%s mode: namespaces are created without being asked for: %v, when asked for: %v", mode, unasked, creates())
+		}
 	}
 }
 

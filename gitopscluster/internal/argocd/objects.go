@@ -50,7 +50,8 @@ var Version = sync.OnceValue(func() string {
 	list, _ := parse()
 	for _, o := range list {
 		if o.GetName() == controllerName && o.GetKind() == "StatefulSet" {
-			_, tag, _ := strings.Cut(containers(o, "containers")[0]["image"].(string), ":")
+			image, _, _ := unstructured.NestedString(containers(o, "containers")[0], "image")
+			_, tag, _ := strings.Cut(image, ":")
 			return tag
 		}
 	}
@@ -112,29 +113,48 @@ func binding(o *unstructured.Unstructured, w Wanted) *unstructured.Unstructured 
 		o.SetName(controllerName + ":" + w.ClusterRole)
 		_ = unstructured.SetNestedField(o.Object, w.ClusterRole, "roleRef", "name")
 	}
-	for _, s := range o.Object["subjects"].([]any) {
-		s.(map[string]any)["namespace"] = w.Namespace
+	subjects := listOf(o, "subjects")
+	for _, s := range subjects {
+		s["namespace"] = w.Namespace
 	}
-	return o
+	return set(o, subjects, "subjects")
 }
 
 // admitAgent lets argocd-agent reach Redis, beside Argo CD's own components.
 func admitAgent(o *unstructured.Unstructured) {
-	for _, rule := range o.Object["spec"].(map[string]any)["ingress"].([]any) {
-		rule := rule.(map[string]any)
-		rule["from"] = append(rule["from"].([]any), map[string]any{
+	rules := listOf(o, "spec", "ingress")
+	for _, rule := range rules {
+		from, _, _ := unstructured.NestedSlice(rule, "from")
+		rule["from"] = append(from, map[string]any{
 			"podSelector": map[string]any{"matchLabels": map[string]any{"app.kubernetes.io/name": agent.PodName}},
 		})
 	}
+	set(o, rules, "spec", "ingress")
+}
+
+// listOf returns a copy of a field that is a list of objects, set puts one into its place.
+func listOf(o *unstructured.Unstructured, field ...string) []map[string]any {
+	list, _, _ := unstructured.NestedSlice(o.Object, field...)
+	found := make([]map[string]any, 0, len(list))
+	for _, entry := range list {
+		if m, ok := entry.(map[string]any); ok {
+			found = append(found, m)
+		}
+	}
+	return found
 }
 
 func containers(o *unstructured.Unstructured, field string) []map[string]any {
-	list, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", field)
-	found := make([]map[string]any, 0, len(list))
-	for _, c := range list {
-		found = append(found, c.(map[string]any))
+	return listOf(o, "spec", "template", "spec", field)
+}
+
+func set(o *unstructured.Unstructured, list []map[string]any, field ...string) *unstructured.Unstructured {
+	all := make([]any, 0, len(list))
+	for _, entry := range list {
+		all = append(all, entry)
 	}
-	return found
+	_ = unstructured.SetNestedSlice(o.Object, all, field...) // the fields above are objects: listOf found them
+	return o
 }
 
 // images sets the images of some containers, as the cluster can pull them.
@@ -147,9 +167,9 @@ func images(o *unstructured.Unstructured, field string, w Wanted) error {
 	if err != nil {
 		return fmt.Errorf("read the image registries of managed cluster %s: %w", w.Cluster, err)
 	}
-	set := make([]any, 0, len(list))
 	for _, c := range list {
-		image, own := c["image"].(string), w.Image
+		image, _, _ := unstructured.NestedString(c, "image")
+		own := w.Image
 		if c["name"] == "redis" {
 			own = w.RedisImage
 		}
@@ -157,9 +177,9 @@ func images(o *unstructured.Unstructured, field string, w Wanted) error {
 			image = own
 		}
 		c["image"] = agent.Mirrored(image, mirrors)
-		set = append(set, c)
 	}
-	return unstructured.SetNestedSlice(o.Object, set, "spec", "template", "spec", field)
+	set(o, list, "spec", "template", "spec", field)
+	return nil
 }
 
 func object(version, kind, namespace, name string, more map[string]any) *unstructured.Unstructured {

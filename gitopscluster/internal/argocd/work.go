@@ -62,8 +62,9 @@ func Work(w Wanted, now time.Time) (*workv1.ManifestWork, error) {
 // LookWork returns the ManifestWork of the same name that looks whether the cluster has an
 // Argo CD already, and changes nothing.
 func LookWork(w Wanted) *workv1.ManifestWork {
-	spec, orphans := workv1.ManifestWorkSpec{}, []workv1.OrphaningRule(nil)
-	for _, o := range others(w.Namespace) {
+	looked := others(w.Namespace)
+	spec, orphans := workv1.ManifestWorkSpec{}, make([]workv1.OrphaningRule, 0, len(looked))
+	for _, o := range looked {
 		config := workv1.ManifestConfigOption{
 			ResourceIdentifier: identify(o),
 			FeedbackRules:      []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: []workv1.JsonPath{{Name: feedbackGeneration, Path: ".metadata.resourceVersion"}}}},

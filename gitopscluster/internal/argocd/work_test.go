@@ -215,7 +215,7 @@ func TestLookWork_isReadOnly(t *testing.T) {
 
 func must[T any](v T, err error) T {
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // a test has no other way out of an expression
 	}
 	return v
 }

@@ -191,7 +191,7 @@ func BenchmarkThousandClusters(b *testing.B) {
 				b.Fatal(err)
 			}
 			if o.Status.Clusters != nil {
-				connected = int(o.Status.Clusters.Connected)
+				connected = o.Status.Clusters.Connected
 			}
 			if time.Since(began) > 20*time.Minute {
 				b.Fatalf("%d are connected: %+v", connected, o.Status.Conditions)

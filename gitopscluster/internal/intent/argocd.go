@@ -41,23 +41,31 @@ func argoCDOf(o *v1beta1.GitOpsCluster, hub string, agent *Agent, delivered bool
 	if agent != nil {
 		a.Namespace = cmp.Or(spec.Namespace, agent.Namespace)
 	}
-	switch {
-	case a.Install != argocd.InstallManifests && a.Install != argocd.InstallOperator:
-		return a, &Problem{ReasonBadField, "spec.argoCD.install is neither Manifests nor Operator; correct it, or remove spec.argoCD where the clusters have an Argo CD"}
-	case o.Spec.ArgoCDAgentAddon != nil && o.Spec.ArgoCDAgentAddon.ArgoCDCRManifestWork != nil:
-		return a, &Problem{ReasonBadField, "spec.argoCD and argoCDCRManifestWork both bring an Argo CD; remove one of them"}
-	case agent != nil && agent.Namespace != a.Namespace:
-		return a, &Problem{ReasonBadField, fmt.Sprintf("spec.argoCD.namespace is %s, and the agent is delivered to %s; correct one of them", a.Namespace, agent.Namespace)}
-	case a.Install == argocd.InstallOperator && (a.Image != "" || a.RedisImage != "" || a.ClusterRole != ""):
-		return a, &Problem{ReasonBadField, "spec.argoCD.image, redisImage and clusterRole are for install Manifests; with an operator they are its own settings: remove them"}
-	case a.MaxConcurrency.Type == intstr.Int && a.MaxConcurrency.IntVal < 1:
-		return a, &Problem{ReasonBadField, "spec.argoCD.maxConcurrency is less than 1; set the number of clusters that may change at a time, or percent of them"}
-	}
-	if problem := agentNamespace(a.Namespace); problem != nil {
-		return a, &Problem{problem.Reason, "spec.argoCD: " + problem.Message}
+	if problem := a.problem(o, agent); problem != nil {
+		return a, problem
 	}
 	if agent != nil && agent.Settings.Redis == nil && a.Install == argocd.InstallOperator {
 		agent.Settings.Redis = &v1beta1.AgentRedis{Address: argocd.WorkName + "-redis:6379", SecretName: argocd.WorkName + "-redis-initial-password", SecretKey: "admin.password"}
 	}
 	return a, nil
+}
+
+// problem says what of it cannot be delivered.
+func (a *ArgoCD) problem(o *v1beta1.GitOpsCluster, agent *Agent) *Problem {
+	switch {
+	case a.Install != argocd.InstallManifests && a.Install != argocd.InstallOperator:
+		return &Problem{ReasonBadField, "spec.argoCD.install is neither Manifests nor Operator; correct it, or remove spec.argoCD where the clusters have an Argo CD"}
+	case o.Spec.ArgoCDAgentAddon != nil && o.Spec.ArgoCDAgentAddon.ArgoCDCRManifestWork != nil:
+		return &Problem{ReasonBadField, "spec.argoCD and argoCDCRManifestWork both bring an Argo CD; remove one of them"}
+	case agent != nil && agent.Namespace != a.Namespace:
+		return &Problem{ReasonBadField, fmt.Sprintf("spec.argoCD.namespace is %s, and the agent is delivered to %s; correct one of them", a.Namespace, agent.Namespace)}
+	case a.Install == argocd.InstallOperator && (a.Image != "" || a.RedisImage != "" || a.ClusterRole != ""):
+		return &Problem{ReasonBadField, "spec.argoCD.image, redisImage and clusterRole are for install Manifests; with an operator they are its own settings: remove them"}
+	case a.MaxConcurrency.Type == intstr.Int && a.MaxConcurrency.IntVal < 1:
+		return &Problem{ReasonBadField, "spec.argoCD.maxConcurrency is less than 1; set the number of clusters that may change at a time, or percent of them"}
+	}
+	if problem := agentNamespace(a.Namespace); problem != nil {
+		return &Problem{problem.Reason, "spec.argoCD: " + problem.Message}
+	}
+	return nil
 }

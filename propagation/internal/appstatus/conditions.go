@@ -14,8 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrMalformed: a status is not what Argo CD's CRD allows. No
-// controller should write over it: whatever it is, it is not ours to destroy.
+// ErrMalformed is the error of a status that Argo CD's CRD would not allow. No controller
+// should write over it: whatever it is, it is not ours to destroy.
 var ErrMalformed = errors.New("malformed Application status")
 
 // Condition is an entry of an Application's status.conditions. One that was read

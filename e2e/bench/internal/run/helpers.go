@@ -22,7 +22,7 @@ type failure struct{ error }
 // must ends the phase when err is one. Only the goroutine of the phase may call it.
 func must(err error) {
 	if err != nil {
-		panic(failure{err}) // [attempt] returns it
+		panic(failure{err}) //nolint:forbidigo // [attempt] returns it
 	}
 }
 
@@ -40,7 +40,7 @@ func attempt(run func()) (err error) {
 		case failure:
 			err = ended.error
 		default:
-			panic(ended)
+			panic(ended) //nolint:forbidigo // it is another one's
 		}
 	}()
 	run()

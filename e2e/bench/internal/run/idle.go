@@ -76,7 +76,7 @@ func idleFleet(ctx context.Context, b *bench) {
 
 // idleWithoutSearch watches resourcesync where there is no search service.
 func idleWithoutSearch(ctx context.Context, b *bench) {
-	must(b.search.SetFaults(search.Faults{Refuse: true})) //nolint:contextcheck // the stand-in has its own
+	must(b.search.SetFaults(search.Faults{Refuse: true}))
 	b.resume(ctx, env.ResourceSync)
 	b.awaitNoWrites(ctx, silence)
 	used, _ := watchIdle(ctx, b, env.ResourceSync)
@@ -130,7 +130,7 @@ func searchAlone(ctx context.Context, b *bench) {
 	clock.Sleep(ctx, pollInterval/2)
 	sum, count, err := polls(ctx, b)
 	must(err)
-	var ours, alone []time.Duration
+	ours, alone := []time.Duration{}, make([]time.Duration, 0, aloneRounds)
 	var size int64
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
