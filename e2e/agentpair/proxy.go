@@ -136,7 +136,7 @@ func (p *pair) resourceProxy(ctx context.Context) (string, error) {
 		{"GET", "/version", "", 200},
 		{"GET", guestbook, "", 200},
 		{"PATCH", guestbook, `{"metadata":{"annotations":{"restarted":"by-the-hub"}}}`, 200},
-		{"DELETE", config, `{"kind":"DeleteOptions","apiVersion":"v1"}`, 200}, // as client-go sends it: without, the agent fails
+		{"DELETE", config, `{"kind":"DeleteOptions","apiVersion":"v1"}`, 200},     // as client-go sends it: without, the agent fails
 		{"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin", "", 403}, // not in role admin
 	} {
 		status, answer, err := own.do(ctx, try.method, try.path, "", try.body)

@@ -211,6 +211,9 @@ func (p *pair) generation(ctx context.Context) (string, error) {
 
 // hangs stops an agent, which then is not connected, and lets it go on.
 func (p *pair) hangs(ctx context.Context) (string, error) {
+	if _, err := p.ready(ctx, "managed", len(p.fleet.Managed)); err != nil { // after the restarts of the step before
+		return "", err
+	}
 	pid := p.agents[p.fleet.Managed[0].Name].process.PID()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return "", err
