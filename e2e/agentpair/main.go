@@ -16,22 +16,14 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
-	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
-
-// principalPort is where the principal listens and what its Service's node port is.
-const principalPort = 30443
 
 func main() {
 	binary := flag.String("binary", "", "path of an argocd-agent, see docs/gitopscluster.md")
@@ -43,15 +35,6 @@ func main() {
 		fmt.Fprintf(os.Stderr, "\nagentpair: %v\n", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
-}
-
-// pair is a fleet with a principal and the agents that come to it.
-type pair struct {
-	fleet  *env.Fleet
-	hub    client.Client
-	binary string
-	audit  string
-	agents map[string]*node
 }
 
 func run(ctx context.Context, binary string, rest time.Duration) (err error) {
@@ -146,7 +129,7 @@ func (p *pair) prepare(ctx context.Context) error {
 			return err
 		}
 		n := &node{fleet: p.fleet, cluster: c, binary: p.binary, variables: map[string]string{
-			"REDIS_ADDR": p.fleet.Redis(c), "ARGOCD_AGENT_HEALTH_CHECK_PORT": strconv.Itoa(health), "ARGOCD_AGENT_METRICS_PORT": strconv.Itoa(metrics),
+			"REDIS_ADDR": c.Redis, "ARGOCD_AGENT_HEALTH_CHECK_PORT": strconv.Itoa(health), "ARGOCD_AGENT_METRICS_PORT": strconv.Itoa(metrics),
 		}}
 		p.agents[c.Name] = n
 		if err := label(ctx, p.hub, c, "managed"); err != nil {
@@ -159,7 +142,7 @@ func (p *pair) prepare(ctx context.Context) error {
 	}
 	settings := fmt.Sprintf(`{"data":{"principal.listen.host":"0.0.0.0","principal.listen.port":"%d","principal.auth":"mtls:subject:^CN=([^,]+)(?:,O=g[0-9]+)?$",
 		"principal.destination-based-mapping":"true","principal.allowed-namespaces":"team-*,cluster2","principal.redis.server.address":%q}}`,
-		principalPort, p.fleet.Redis(p.fleet.Hub))
+		principalPort, p.fleet.Hub.Redis)
 	if err := p.patch(ctx, &corev1.ConfigMap{}, "argocd-agent-params", settings); err != nil {
 		return err
 	}
@@ -170,57 +153,4 @@ func (p *pair) prepare(ctx context.Context) error {
 	n := &node{fleet: p.fleet, cluster: p.fleet.Hub, binary: p.binary, variables: map[string]string{"LISTENS": fmt.Sprintf("127.0.0.1:%d", principalPort)}}
 	p.play(n.playPrincipal) //nolint:contextcheck // it plays until the fleet ends
 	return nil
-}
-
-// play runs what plays a kubelet until the fleet ends.
-func (p *pair) play(kubelet func(context.Context) error) {
-	go func() {
-		if err := kubelet(p.fleet.Context()); err != nil {
-			fmt.Fprintln(os.Stderr, "kubelet:", err)
-		}
-	}()
-}
-
-func (p *pair) patch(ctx context.Context, o client.Object, name, patch string) error {
-	o.SetNamespace(env.ArgoCDNamespace)
-	o.SetName(name)
-	return p.hub.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch)))
-}
-
-func file(path string) string { return filepath.Join(testkit.Root(), path) }
-
-// ignoreRace drops the error of a write that another one, or a deletion, came before.
-func ignoreRace(err error) error {
-	if apierrors.IsConflict(err) {
-		return nil
-	}
-	return client.IgnoreNotFound(err)
-}
-
-// auditPolicy records what gitopscluster writes, but for its lease.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-  - level: None
-    resources: [{group: coordination.k8s.io}]
-  - level: Metadata
-    users: ["system:serviceaccount:multicluster-integrations:gitopscluster"]
-    verbs: [create, update, patch, delete]
-  - level: None
-`
-
-// writes returns what gitopscluster has written so far, as verb and URL.
-func (p *pair) writes() ([]string, error) {
-	content, err := os.ReadFile(p.audit)
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for line := range strings.Lines(string(content)) {
-		if e, ok := parseEvent(line); ok {
-			all = append(all, e)
-		}
-	}
-	return all, nil
 }

@@ -174,7 +174,7 @@ func (p *pair) resourceProxy(ctx context.Context) (string, error) {
 // tree compares what the Redis proxy has of the resource tree of an Application, under the
 // name by which the hub knows it, with what is in the cluster's Redis.
 func (p *pair) tree(ctx context.Context, c *env.Cluster, name, hubs string) error {
-	own, proxy := redis.NewClient(&redis.Options{Addr: p.fleet.Redis(c)}), redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
+	own, proxy := redis.NewClient(&redis.Options{Addr: c.Redis}), redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"})
 	defer own.Close()
 	defer proxy.Close()
 	return env.WaitFor(ctx, 30*time.Second, "the tree of "+hubs+" through the Redis proxy", func(ctx context.Context) (bool, string) {
@@ -351,7 +351,7 @@ func (p *pair) impostor(ctx context.Context, c *env.Cluster, name string, pair [
 	}
 	process, err := p.fleet.RunContainer(ctx, "impostor-"+strings.ReplaceAll(name, " ", "-"), nil, 20, p.binary, "agent", "--kubeconfig", kubeconfig,
 		"--namespace", env.ArgoCDNamespace, "--agent-mode", "managed", "--destination-based-mapping", "--creds", "mtls:any",
-		"--server-address", "127.0.0.1", "--server-port", fmt.Sprint(principalPort), "--redis-addr", p.fleet.Redis(c),
+		"--server-address", "127.0.0.1", "--server-port", fmt.Sprint(principalPort), "--redis-addr", c.Redis,
 		"--tls-client-cert", filepath.Join(folder, "tls.crt"), "--tls-client-key", filepath.Join(folder, "tls.key"),
 		"--healthz-port", fmt.Sprint(ports[0]), "--metrics-port", fmt.Sprint(ports[1]))
 	if err != nil {

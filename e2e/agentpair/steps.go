@@ -29,14 +29,6 @@ import (
 // workload is the namespace on the clusters that their Argo CD may write to.
 const workload = "guestbook"
 
-// said is the status of a GitOpsCluster.
-type said struct {
-	Clusters   struct{ Selected, Registered, Deployed, Connected, Leaving int }
-	Principal  struct{ Address, Source, Version string }
-	Conditions []metav1.Condition
-	port       int64
-}
-
 func gitopsCluster(name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("apps.open-cluster-management.io/v1beta1")
@@ -44,31 +36,6 @@ func gitopsCluster(name string) *unstructured.Unstructured {
 	o.SetNamespace(env.ArgoCDNamespace)
 	o.SetName(name)
 	return o
-}
-
-// await waits until the status of a GitOpsCluster passes.
-func (p *pair) await(ctx context.Context, what, name string, check func(said) bool) (last said, err error) {
-	err = env.Wait(ctx, fmt.Sprintf("%s of GitOpsCluster %s", what, name), func(ctx context.Context) (bool, string) {
-		o := gitopsCluster(name)
-		if err := p.hub.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
-			return false, err.Error()
-		}
-		content, err := json.Marshal(o.Object["status"])
-		last = said{}
-		if err != nil || json.Unmarshal(content, &last) != nil {
-			return false, "a status that cannot be read"
-		}
-		last.port, _, _ = unstructured.NestedInt64(o.Object, "status", "principal", "port")
-		return check(last), string(content)
-	})
-	return last, err
-}
-
-// ready waits until n clusters have an agent and there is nothing else to do.
-func (p *pair) ready(ctx context.Context, name string, n int) (said, error) {
-	return p.await(ctx, "every agent", name, func(s said) bool {
-		return meta.IsStatusConditionTrue(s.Conditions, "Ready") && s.Clusters.Selected == n && s.Clusters.Connected == n && s.Clusters.Leaving == 0
-	})
 }
 
 // label has a Placement select a cluster.
@@ -241,7 +208,7 @@ func (p *pair) autonomous(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := unstructured.SetNestedField(objects[0].Object, p.fleet.Redis(c), "spec", "agent", "redis", "address"); err != nil {
+	if err := unstructured.SetNestedField(objects[0].Object, c.Redis, "spec", "agent", "redis", "address"); err != nil {
 		return "", err
 	}
 	// Its Application goes first: the finalizer of a managed one needs a managed agent.

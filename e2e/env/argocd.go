@@ -84,7 +84,7 @@ func (f *Fleet) serveRepository(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	port, err := f.port()
+	port, err := f.FreePort()
 	if err != nil {
 		return err
 	}
@@ -143,19 +143,19 @@ func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) error {
 
 // startApplications starts Argo CD's application controller of a cluster, with the rights
 // of an installation that manages no namespace but its own.
-func (f *Fleet) startApplications(ctx context.Context, c *Cluster, redis string) error {
-	return c.runController(ctx, f, redis, component{install: []string{"argocd.yaml", "argocd-managed.yaml"}})
+func (f *Fleet) startApplications(ctx context.Context, c *Cluster) error {
+	return c.runController(ctx, f, component{install: []string{"argocd.yaml", "argocd-managed.yaml"}})
 }
 
 // runController starts an application controller; of the component there are what is to be
 // installed before, an identity and more of an environment.
-func (c *Cluster) runController(ctx context.Context, f *Fleet, redis string, a component) error {
-	port, err := f.port()
+func (c *Cluster) runController(ctx context.Context, f *Fleet, a component) error {
+	port, err := f.FreePort()
 	if err != nil {
 		return err
 	}
 	args := []string{
-		"--repo-server-plaintext", "--redis", redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
+		"--repo-server-plaintext", "--redis", c.Redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
 	}
 	if !f.options.DefaultPoll {
 		args = append(args, "--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0")
@@ -203,7 +203,7 @@ func StartNotifications(ctx context.Context, f *Fleet, c *Cluster, config map[st
 	if err := c.Apply(ctx, settings); err != nil {
 		return err
 	}
-	port, err := f.port()
+	port, err := f.FreePort()
 	if err != nil {
 		return err
 	}

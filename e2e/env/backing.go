@@ -10,6 +10,7 @@ import (
 	"net/http/cgi"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ func (f *Fleet) startBacking(ctx context.Context) error {
 			return err
 		}
 		f.redis = append(f.redis, address)
+	}
+	for i, c := range append(slices.Clone(f.Managed), f.Hub) {
+		c.Redis = f.redis[i]
 	}
 	return nil
 }
@@ -63,7 +67,7 @@ func (ps *processes) startEtcd(ctx context.Context) (url string, err error) {
 // startRedis starts a Redis in this program. Its keys expire by the clock: miniredis stands still by
 // itself, and Argo CD would believe a cached revision for ever.
 func (ps *processes) startRedis() (address string, err error) {
-	port, err := ps.port()
+	port, err := ps.FreePort()
 	if err != nil {
 		return "", err
 	}

@@ -34,6 +34,8 @@ type Cluster struct {
 	Config *rest.Config
 	// Client is an administrator's client that knows every kind the fleet uses.
 	Client client.WithWatch
+	// Redis is the address of that of its Argo CD.
+	Redis string
 
 	parts     generation
 	folder    string

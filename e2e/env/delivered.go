@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -36,7 +35,7 @@ func (c *Cluster) RunDelivered(ctx context.Context, f *Fleet, set *appsv1.Statef
 	if err != nil {
 		return err
 	}
-	return c.runController(ctx, f, f.redis[slices.Index(f.Managed, c)], component{identity: identity, env: environment})
+	return c.runController(ctx, f, component{identity: identity, env: environment})
 }
 
 // environment returns a container's variables, but for Redis, whose address and password are

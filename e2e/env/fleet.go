@@ -6,7 +6,6 @@ package env
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 )
@@ -64,11 +63,6 @@ func (f *Fleet) Cluster(name string) *Cluster {
 		}
 	}
 	return nil
-}
-
-// Redis returns the address of the Redis of a managed cluster's Argo CD, or of the hub's.
-func (f *Fleet) Redis(c *Cluster) string {
-	return f.redis[slices.Index(append(slices.Clone(f.Managed), f.Hub), c)]
 }
 
 // repoServer is a repository server, which every cluster of its generation uses. Its

@@ -25,7 +25,7 @@ func (ps *processes) startNode(ctx context.Context, c *Cluster) error {
 	if err != nil {
 		return err
 	}
-	port, err := ps.port()
+	port, err := ps.FreePort()
 	if err != nil {
 		return err
 	}

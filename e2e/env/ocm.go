@@ -131,7 +131,7 @@ func (ps *processes) runOCM(ctx context.Context, parts generation, name string, 
 	if err != nil {
 		return listener{}, err
 	}
-	port, err := ps.port()
+	port, err := ps.FreePort()
 	if err != nil {
 		return listener{}, err
 	}

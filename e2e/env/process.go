@@ -284,8 +284,8 @@ func (ps *processes) makeFolders() error {
 	return nil
 }
 
-// port returns one free port.
-func (ps *processes) port() (int, error) {
+// FreePort returns a port that is free on this machine.
+func (ps *processes) FreePort() (int, error) {
 	taken, err := ps.takePorts(1)
 	if err != nil {
 		return 0, err
@@ -299,9 +299,6 @@ func (ps *processes) takePorts(n int) ([]int, error) {
 	defer ps.mu.Unlock()
 	return ps.ports.take(n)
 }
-
-// FreePort returns a port that is free on this machine, for the caller's own use.
-func (ps *processes) FreePort() (int, error) { return ps.port() }
 
 // KeepLogs moves the logs to a folder of their own that outlives the fleet, and
 // returns its path. What still runs keeps writing there.

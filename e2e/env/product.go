@@ -290,7 +290,7 @@ const (
 // pageArguments turn the page on, on loopback and so without TLS: a browser has no
 // certificate to complain of.
 func (pr *product) pageArguments() ([]string, error) {
-	port, err := pr.port()
+	port, err := pr.FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (f *Fleet) startRendered(ctx context.Context) error {
 	}
 	return parallel(ctx,
 		f.startPlugin,
-		func(ctx context.Context) error { return f.startApplications(ctx, f.Hub, f.repoServers[newest].redis) },
+		func(ctx context.Context) error { return f.startApplications(ctx, f.Hub) },
 	)
 }
 

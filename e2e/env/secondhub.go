@@ -14,7 +14,7 @@ import (
 // StartSecondHub starts the API server and controller manager of another hub, with the
 // kinds and namespaces that a hub has and nothing in them.
 func (f *Fleet) StartSecondHub(ctx context.Context, name string) (*Cluster, error) {
-	port, err := f.port()
+	port, err := f.FreePort()
 	if err != nil {
 		return nil, err
 	}

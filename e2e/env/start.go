@@ -72,15 +72,15 @@ func (f *Fleet) start(ctx context.Context) error {
 	for g, server := range f.repoServers {
 		stages = append(stages, func(ctx context.Context) error { return f.startRepoServer(ctx, g, server) })
 	}
-	for i, c := range f.Managed {
-		stages = append(stages, func(ctx context.Context) error { return f.startManaged(ctx, c, f.redis[i], hubOpen) })
+	for _, c := range f.Managed {
+		stages = append(stages, func(ctx context.Context) error { return f.startManaged(ctx, c, hubOpen) })
 	}
 	return parallel(ctx, stages...)
 }
 
 func (f *Fleet) makeClusters() error {
 	for _, name := range append([]string{"hub"}, f.options.Clusters...) {
-		port, err := f.port()
+		port, err := f.FreePort()
 		if err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 	)
 }
 
-func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubOpen <-chan struct{}) error {
+func (f *Fleet) startManaged(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) error {
 	if err := f.startControlPlane(ctx, c, managedControllers); err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, redis string, hubO
 			if f.options.Rendered || f.options.NoArgoCD {
 				return nil
 			}
-			return f.startApplications(ctx, c, redis)
+			return f.startApplications(ctx, c)
 		},
 		func(ctx context.Context) error { return f.register(ctx, c, hubOpen) },
 	)
