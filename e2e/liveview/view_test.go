@@ -254,7 +254,8 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 	awaitNothing(t, names...)
 }
 
-// The command line has no page open: argocd-server refreshes what it does not find in Redis.
+// The command line has no page open: argocd-server refreshes what it does not find in Redis, and answers that it is
+// missing when the view comes after the refresh.
 func TestView_ofCommandLine(t *testing.T) {
 	const name = "cluster1-guestbook"
 	awaitNothing(t, name)
@@ -267,9 +268,11 @@ func TestView_ofCommandLine(t *testing.T) {
 		{[]string{"app", "resources", "argocd/" + name}, "guestbook-ui"},
 		{[]string{"app", "diff", "argocd/" + name}, ""},
 	} {
-		got, err := live.Server.CLI(t.Context(), append(c.command, "--auth-token", live.Admin)...)
-		if err != nil || !strings.Contains(got, c.want) {
-			t.Errorf("%v: %s %v", c.command, got, err)
+		if err := env.Wait(t.Context(), strings.Join(c.command, " "), func(ctx context.Context) (bool, string) {
+			got, err := live.Server.CLI(ctx, append(c.command, "--auth-token", live.Admin)...)
+			return err == nil && strings.Contains(got, c.want), fmt.Sprint(got, err)
+		}); err != nil {
+			t.Fatal(err)
 		}
 		t.Logf("%v: after %s", c.command, time.Since(began).Round(time.Millisecond))
 	}
