@@ -20,6 +20,8 @@ var (
 
 func TestMain(m *testing.M) {
 	options := env.Options{Old: []string{"cluster2"}, Product: []string{env.Propagation}, ArgoCDAccounts: true}
+	// A measurement is of Argo CD's own intervals: looking every four seconds, a hundred Applications fill the agent's queue.
+	options.DefaultPoll = os.Getenv("LIVEVIEW_APPLICATIONS") != ""
 	os.Exit(env.RunTests(m.Run, options, func(ctx context.Context, f *env.Fleet) (err error) {
 		fleet = f
 		live, err = scenario.StartLiveView(ctx, f, "--keep=10s")

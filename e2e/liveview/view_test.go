@@ -459,13 +459,15 @@ func application(name string) *unstructured.Unstructured {
 }
 
 // A hundred Applications are opened, ten at a time, each on a page of its own, after nothing
-// of them was on the hub: LIVEVIEW_APPLICATIONS, ten without it. The trees are those of the
+// of them was on the hub: LIVEVIEW_APPLICATIONS, ten without it, LIVEVIEW_AT_A_TIME. The trees are those of the
 // cluster's own Argo CD. LIVEVIEW_LIMIT bounds the 99th percentile, for a quiet machine.
 func TestView_ofManyApplications(t *testing.T) {
-	n := 10
-	if text := os.Getenv("LIVEVIEW_APPLICATIONS"); text != "" {
-		if _, err := fmt.Sscan(text, &n); err != nil {
-			t.Fatal(err)
+	n, together := 10, 10
+	for name, count := range map[string]*int{"LIVEVIEW_APPLICATIONS": &n, "LIVEVIEW_AT_A_TIME": &together} {
+		if text := os.Getenv(name); text != "" {
+			if _, err := fmt.Sscan(text, count); err != nil || *count < 1 {
+				t.Fatalf("%s is %q", name, text)
+			}
 		}
 	}
 	files, names := map[string]string{}, make([]string, n)
@@ -496,10 +498,10 @@ func TestView_ofManyApplications(t *testing.T) {
 	}
 	before, began, written := processor(t, api.PID()), time.Now(), writes(t)
 	took := make([]time.Duration, n)
-	for i := 0; i < n; i += 10 {
-		pages := make([]*page, 0, 10)
+	for i := 0; i < n; i += together {
+		pages := make([]*page, 0, together)
 		started := time.Now()
-		for _, name := range names[i:min(i+10, n)] {
+		for _, name := range names[i:min(i+together, n)] {
 			pages = append(pages, openPage(t, name, live.Admin))
 		}
 		for j, p := range pages {
