@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -40,7 +41,7 @@ type node struct {
 
 	started int
 	uid     string
-	process *env.Process
+	process atomic.Pointer[env.Process] // nil while none runs
 	health  string
 	ready   bool
 	failed  int
@@ -93,18 +94,19 @@ func (n *node) start(ctx context.Context, uid, namespace string, pod corev1.PodS
 		return err
 	}
 	args := append(append([]string{n.binary}, container.Args...), "--kubeconfig", kubeconfig)
-	n.process, err = n.fleet.RunContainer(ctx, fmt.Sprintf("%s-%s-%d", n.cluster.Name, container.Name, n.started), list, 20, args...)
+	process, err := n.fleet.RunContainer(ctx, fmt.Sprintf("%s-%s-%d", n.cluster.Name, container.Name, n.started), list, 20, args...)
+	n.process.Store(process)
 	n.started++
 	n.uid, n.ready, n.failed, n.next = uid, false, 0, time.Now()
 	return err
 }
 
 func (n *node) stop(ctx context.Context) error {
-	if n.process == nil {
+	process := n.process.Swap(nil)
+	if process == nil {
 		return nil
 	}
-	process := n.process
-	n.process, n.uid, n.ready = nil, "", false
+	n.uid, n.ready = "", false
 	return process.Stop(ctx)
 }
 
@@ -149,7 +151,7 @@ func (n *node) value(ctx context.Context, namespace string, v corev1.EnvVar) (st
 
 // probe is the readiness probe of the agent, with its period and threshold.
 func (n *node) probe(ctx context.Context) {
-	if n.process == nil || time.Now().Before(n.next) {
+	if n.process.Load() == nil || time.Now().Before(n.next) {
 		return
 	}
 	n.next = time.Now().Add(5 * time.Second)

@@ -181,7 +181,16 @@ func (p *pair) hangs(ctx context.Context) (string, error) {
 	if _, err := p.ready(ctx, "managed", len(p.fleet.Managed)); err != nil { // after the restarts of the step before
 		return "", err
 	}
-	pid := p.agents[p.fleet.Managed[0].Name].process.PID()
+	var pid int
+	if err := env.Wait(ctx, "the agent to run", func(context.Context) (bool, string) {
+		process := p.agents[p.fleet.Managed[0].Name].process.Load()
+		if process != nil {
+			pid = process.PID()
+		}
+		return process != nil, "it is started again"
+	}); err != nil {
+		return "", err
+	}
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return "", err
 	}
