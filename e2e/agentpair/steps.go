@@ -178,16 +178,19 @@ func (p *pair) generation(ctx context.Context) (string, error) {
 
 // hangs stops an agent, which then is not connected, and lets it go on.
 func (p *pair) hangs(ctx context.Context) (string, error) {
-	if _, err := p.ready(ctx, "managed", len(p.fleet.Managed)); err != nil { // after the restarts of the step before
-		return "", err
-	}
-	var pid int
-	if err := env.Wait(ctx, "the agent to run", func(context.Context) (bool, string) {
-		process := p.agents[p.fleet.Managed[0].Name].process.Load()
-		if process != nil {
-			pid = process.PID()
+	pid, since := 0, time.Now()
+	if err := env.Wait(ctx, "the agent to stay connected after the restarts of the step before", func(ctx context.Context) (bool, string) {
+		running, connected := 0, false
+		if process := p.agents[p.fleet.Managed[0].Name].process.Load(); process != nil {
+			running = process.PID()
+			looked := time.Now()
+			_, err := p.ready(ctx, "managed", len(p.fleet.Managed))
+			connected = err == nil && time.Since(looked) < time.Second // it was so already
 		}
-		return process != nil, "it is started again"
+		if !connected || running != pid {
+			pid, since = running, time.Now()
+		}
+		return connected && time.Since(since) > 15*time.Second, fmt.Sprintf("process %d, connected %v", running, connected)
 	}); err != nil {
 		return "", err
 	}
