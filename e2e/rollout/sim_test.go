@@ -4,7 +4,6 @@
 package rollout
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,14 +87,12 @@ type binary struct {
 	t    testing.TB
 	name string
 	args []string
-	// metrics is where it serves them, in benchmarks.
-	metrics string
-	cmd     *exec.Cmd
+	cmd  *exec.Cmd
 }
 
 func (b *binary) start() {
 	b.t.Helper()
-	args := append([]string{"--kubeconfig=" + hub.kubeconfig, "--metrics-bind-address=" + cmp.Or(b.metrics, "0"), "--metrics-secure=false", "--health-probe-bind-address=0", "--leader-elect=false"}, b.args...)
+	args := append([]string{"--kubeconfig=" + hub.kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--leader-elect=false"}, b.args...)
 	b.cmd = testkit.Command(context.Background(), filepath.Join(testkit.Root(), "bin", "product", b.name), args...)
 	log, err := os.OpenFile(filepath.Join(b.t.TempDir(), b.name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -188,9 +185,6 @@ func newFleet(t testing.TB, groups ...int) *fleet {
 		{t: t, name: env.Rollout},
 	}
 	for _, b := range f.binaries {
-		if _, is := t.(*testing.B); is {
-			b.metrics = freeAddress(t)
-		}
 		b.start()
 		t.Cleanup(b.kill)
 	}

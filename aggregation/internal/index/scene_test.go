@@ -27,7 +27,7 @@ type scene struct {
 
 	works    map[types.NamespacedName]*workv1.ManifestWork
 	clusters map[string]status.Cluster
-	search   map[types.NamespacedName]heard
+	search   map[types.NamespacedName]answers
 
 	pending map[string][]func() // by object, oldest first
 	names   []string            // of objects with something pending
@@ -39,12 +39,12 @@ type scene struct {
 	dirty     map[types.NamespacedName]bool
 }
 
-// heard is what search answered of each cluster last.
-type heard map[string][]intermediate.Application
+// answers are what search answered of each cluster last.
+type answers map[string][]intermediate.Application
 
 // take returns what is known after another report.
-func (h heard) take(r *intermediate.Report) heard {
-	next := heard{}
+func (h answers) take(r *intermediate.Report) answers {
+	next := answers{}
 	for _, a := range r.Applications {
 		next[a.Cluster] = append(next[a.Cluster], a)
 	}
@@ -56,7 +56,7 @@ func newScene(seed uint64) *scene {
 		random:    rand.New(rand.NewPCG(seed, 0)),
 		works:     map[types.NamespacedName]*workv1.ManifestWork{},
 		clusters:  map[string]status.Cluster{},
-		search:    map[types.NamespacedName]heard{},
+		search:    map[types.NamespacedName]answers{},
 		pending:   map[string][]func(){},
 		published: map[types.NamespacedName]v1alpha1.AppSetStatuses{},
 		dirty:     map[types.NamespacedName]bool{},

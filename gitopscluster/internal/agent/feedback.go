@@ -98,8 +98,9 @@ func valuesOf(manifest *workv1.ManifestCondition) values {
 	return v
 }
 
-// manifestOf finds what the agent says of one manifest.
-func manifestOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) *workv1.ManifestCondition {
+// ManifestOf returns what the work agent reports of one manifest of a ManifestWork; nil for
+// nothing yet.
+func ManifestOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) *workv1.ManifestCondition {
 	manifests := contract.Clip(work.Status.ResourceStatus.Manifests, contract.MaxManifests, &contract.Rejected{})
 	i := slices.IndexFunc(manifests, func(m workv1.ManifestCondition) bool {
 		r := m.ResourceMeta
@@ -125,7 +126,7 @@ type look struct {
 func (l look) known() bool { return l.certificate != nil || l.version != "" || l.unable }
 
 func lookAt(work *workv1.ManifestWork, agentNamespace string) look {
-	manifest := manifestOf(work, clientSecretID(agentNamespace))
+	manifest := ManifestOf(work, clientSecretID(agentNamespace))
 	if manifest == nil {
 		return look{}
 	}

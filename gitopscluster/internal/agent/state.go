@@ -58,7 +58,7 @@ type deployed struct {
 }
 
 func deploymentOf(work *workv1.ManifestWork, w Wanted) deployed {
-	manifest := manifestOf(work, id("apps", "deployments", w.AgentNamespace, DeploymentName))
+	manifest := ManifestOf(work, id("apps", "deployments", w.AgentNamespace, DeploymentName))
 	v := valuesOf(manifest)
 	d := deployed{
 		image: v.text[feedbackImage], digest: v.text[feedbackDigest], bundle: contract.Token(v.text[feedbackBundle], &contract.Rejected{}),

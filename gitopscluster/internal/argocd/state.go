@@ -5,7 +5,6 @@ package argocd
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -107,7 +107,7 @@ func looked(w Wanted, work *workv1.ManifestWork, name string) State {
 	}
 	var there []string
 	for _, o := range others(w.Namespace) {
-		manifest := manifestOf(work, identify(o))
+		manifest := agent.ManifestOf(work, identify(o))
 		if manifest == nil {
 			return looking
 		}
@@ -146,7 +146,7 @@ func running(w Wanted, work *workv1.ManifestWork, digest string) bool {
 
 func valuesOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) (text map[string]string, numbers map[string]int64) {
 	text, numbers = map[string]string{}, map[string]int64{}
-	manifest := manifestOf(work, id)
+	manifest := agent.ManifestOf(work, id)
 	if manifest == nil {
 		return text, numbers
 	}
@@ -159,18 +159,6 @@ func valuesOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) (text map
 		}
 	}
 	return text, numbers
-}
-
-func manifestOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) *workv1.ManifestCondition {
-	list := contract.Clip(work.Status.ResourceStatus.Manifests, contract.MaxManifests, &contract.Rejected{})
-	i := slices.IndexFunc(list, func(m workv1.ManifestCondition) bool {
-		r := m.ResourceMeta
-		return workv1.ResourceIdentifier{Group: r.Group, Resource: r.Resource, Namespace: r.Namespace, Name: r.Name} == id
-	})
-	if i < 0 {
-		return nil
-	}
-	return &list[i]
 }
 
 // appliedAs reports whether the agent has applied the work as it is now, and if it could not,
