@@ -70,8 +70,8 @@ type Status struct {
 	Conflicts map[string]types.NamespacedName
 	// Leaving are clusters that the agent is being taken off, and what is waited for.
 	Leaving map[string]string
-	// Applications is what is wrong with those of the hub.
-	Applications applications.Report
+	// Applications is what is wrong with those of the hub, nil while they could not be read.
+	Applications *applications.Report
 	// Plan is what a dry run would write.
 	Plan []agent.Write
 }

@@ -22,7 +22,7 @@ func (r *Reconciler) statusesOf(ctx context.Context, v *view, state certificates
 	tasks, states, leaving := r.clusters()
 	for _, a := range v.specs {
 		status := Status{Principal: v.found[a.Owner], PrincipalProblems: v.problems[a.Owner], CertificateProblems: state.Problems,
-			Agents: map[string]agent.State{}, Conflicts: map[string]types.NamespacedName{}, Leaving: map[string]string{}}
+			Agents: map[string]agent.State{}, Conflicts: map[string]types.NamespacedName{}, Leaving: map[string]string{}, Applications: &applications.Report{}}
 		if a.Owner.Namespace == v.namespace { // others need not see the Applications of the hub
 			status.Applications = v.applications
 		}

@@ -32,7 +32,7 @@ type view struct {
 	found    map[types.NamespacedName]principal.Found
 	problems map[types.NamespacedName][]principal.Problem
 	// applications is what is wrong with those of the hub.
-	applications applications.Report
+	applications *applications.Report
 	// keepsDefault: the default AppProject has to be kept from agents.
 	keepsDefault bool
 }

@@ -56,7 +56,7 @@ type Reader struct {
 type read struct {
 	clusters Clusters
 	at       time.Time
-	report   Report
+	report   *Report
 }
 
 // New returns a reader that writes with c and reads with live, past every cache. Both have
@@ -66,8 +66,8 @@ func New(c client.Client, live client.Reader) *Reader {
 }
 
 // Read returns the report of an Argo CD, which may be some seconds old, and when to read
-// it again at the latest.
-func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) (Report, time.Duration, error) {
+// it again at the latest. With an error it is the last one that was read, nil without one.
+func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) (*Report, time.Duration, error) {
 	r.mu.Lock()
 	last, known := r.last[namespace]
 	r.mu.Unlock()
@@ -85,12 +85,12 @@ func (r *Reader) Read(ctx context.Context, namespace string, clusters Clusters) 
 		return last.report, pause, err
 	}
 	r.mu.Lock()
-	r.last[namespace] = read{clusters: clusters, at: r.now(), report: report}
+	r.last[namespace] = read{clusters: clusters, at: r.now(), report: &report}
 	r.mu.Unlock()
 	if report.Empty() {
-		return report, later, nil
+		return &report, later, nil
 	}
-	return report, fresh, nil
+	return &report, fresh, nil
 }
 
 func (r *Reader) evaluate(ctx context.Context, namespace string, clusters Clusters) (Report, error) {

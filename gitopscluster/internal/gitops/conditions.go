@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -34,8 +35,8 @@ const (
 // deployReasons are those of an agent's state that belong to AgentsDeployed.
 var deployReasons = []string{agent.ReasonAddOnNameTaken, agent.ReasonImageUnknown, agent.ReasonBadConfig, agent.ReasonBadManifests, agent.ReasonWorkNotApplied}
 
-// addAgents adds to facts what is known of the agents.
-func addAgents(status agents.Status, known bool, f found, facts *intent.Facts) {
+// addAgents adds to facts what is known of the agents, of which before had conditions.
+func addAgents(status agents.Status, known bool, f found, before []metav1.Condition, facts *intent.Facts) {
 	for cluster, waitingFor := range status.Leaving {
 		if facts.AgentsLeaving == nil {
 			facts.AgentsLeaving = map[string]string{}
@@ -57,10 +58,29 @@ func addAgents(status agents.Status, known bool, f found, facts *intent.Facts) {
 	}
 	deployed, connected := countAgents(f, status, facts)
 	facts.Agents = append(facts.Agents, deployed, connected)
-	facts.Agents = append(facts.Agents, ofApplications(status.Applications)...)
+	if status.Applications == nil { // not read since the start: as it was before
+		for _, kind := range []string{v1beta1.ConditionOrphaned, v1beta1.ConditionProjectsOverwritten} {
+			if c := meta.FindStatusCondition(before, kind); c != nil {
+				facts.Agents = append(facts.Agents, *c)
+			}
+		}
+	} else {
+		facts.Agents = append(facts.Agents, ofApplications(*status.Applications)...)
+	}
 	for _, w := range status.Plan {
 		facts.Plan = append(facts.Plan, v1beta1.PlannedWrite(w))
 	}
+}
+
+// looked reports whether the agent of every selected cluster has been looked at.
+func looked(status agents.Status, f found) bool {
+	for cluster := range f.selected {
+		_, conflict := status.Conflicts[cluster]
+		if _, known := status.Agents[cluster]; !known && !conflict {
+			return false
+		}
+	}
+	return true
 }
 
 // ofApplications are conditions that are there only while something is wrong, and that

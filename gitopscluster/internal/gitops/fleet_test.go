@@ -50,6 +50,8 @@ type fleet struct {
 	// argocd is where Secrets are, team where GitOpsClusters and Placements are.
 	argocd, team string
 	options      Options
+	// fails is what fails for gitopscluster, as "verb resource".
+	fails string
 }
 
 func newFleet(t testing.TB) *fleet {
@@ -97,7 +99,7 @@ func (f *fleet) create(o client.Object) {
 // start runs registration and GitOpsClusters as gitopscluster's account.
 func (f *fleet) start() (record *recorder, stop func()) {
 	f.t.Helper()
-	record = &recorder{}
+	record = &recorder{fails: f.fails}
 	as := rest.CopyConfig(hub.config)
 	as.Impersonate.UserName = account
 	as.Wrap(func(next http.RoundTripper) http.RoundTripper { record.next = next; return record })

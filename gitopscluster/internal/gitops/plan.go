@@ -56,7 +56,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
 	if in.Refusal == nil {
 		status, known := r.agents.Status(key(o))
-		addAgents(status, known, f, &facts)
+		addAgents(status, known, f, o.Status.Conditions, &facts)
 		plan, err := f.plan(o, holds, options.InstanceLabel, h.everyIn, clusters, r.agents, others)
 		if err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err

@@ -80,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	facts := f.facts(o, func(cluster string) string { return r.assignments.takenBy(in.ArgoNamespace, cluster) })
 	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
 	status, known := r.agents.Status(key(o))
-	addAgents(status, known, f, &facts)
+	addAgents(status, known, f, o.Status.Conditions, &facts)
 	if in.DryRun {
 		agents := facts.Plan
 		if facts.Plan, err = r.plan(ctx, h, o, f, planned); err != nil {
@@ -99,6 +99,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	look, err := r.deliverArgoCD(ctx, o, f, planned, &facts, decision.Look)
 	if err != nil {
 		return requeueOnConflict(err)
+	}
+	if wait := r.status.waits(o, in, known && looked(status, f)); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	return r.status.write(ctx, o, facts, look)
 }
@@ -192,7 +195,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	facts := f.facts(o, func(string) string { return "" })
 	r.agents.Set(agentSpec(o, f.intent, nil))
 	status, known := r.agents.Status(key(o))
-	addAgents(status, known, f, &facts)
+	addAgents(status, known, f, o.Status.Conditions, &facts)
 	if f.intent.DryRun {
 		plan, err := r.plan(ctx, hubReader{Reader: r.client, everyIn: r.options.everyIn()}, o, f, map[string]bool{})
 		if err != nil {

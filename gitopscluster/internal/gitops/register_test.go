@@ -22,6 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -95,6 +96,34 @@ func TestRestartWritesNothing(t *testing.T) {
 		if !strings.Contains(w, "/probe") {
 			t.Errorf("a restart wrote %s", w)
 		}
+	}
+}
+
+// After a restart the status of agents stays as it was until they have been looked at, and
+// what is wrong with Applications until these could be read.
+func TestRestart_leavesTheStatusOfAgents(t *testing.T) {
+	f := newFleet(t)
+	f.team = f.argocd // who runs Argo CD is told of its Applications
+	f.withPrincipal()
+	clusters := f.clusters(1)
+	f.available(clusters[0])
+	f.placement("all", clusters...)
+	f.create(&argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "left"}, Spec: json.RawMessage(`{"project":"other","destination":{"name":"gone"}}`)})
+	record, stop := f.start()
+	o := f.gitops("fleet", "all", withAgent)
+	f.allServed(1)
+	f.says(o, v1beta1.ConditionOrphaned, metav1.ConditionTrue, "NoAgent")
+	record.settled(t)
+	stop()
+	f.fails = "list appprojects"
+	record, stop = f.start()
+	record.settled(t)
+	stop()
+	if wrote := record.written(); len(wrote) > 0 {
+		t.Errorf("a restart wrote %q", wrote)
+	}
+	if record.counts()[f.fails] == 0 {
+		t.Error("nothing failed")
 	}
 }
 

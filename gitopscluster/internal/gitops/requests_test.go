@@ -40,7 +40,9 @@ func unused() error {
 // recorder notes what goes to the API server.
 type recorder struct {
 	next http.RoundTripper
-	mu   sync.Mutex
+	// fails is what fails, in the words of asked.
+	fails string
+	mu    sync.Mutex
 	// writes are "verb resource[/subresource] namespace/name", but for Events.
 	writes []string
 	denied []string
@@ -80,6 +82,10 @@ func (r *recorder) RoundTrip(q *http.Request) (*http.Response, error) {
 		used.Store("list "+resource, true)
 	}
 	done := r.busy(verb, resource)
+	if verb+" "+resource == r.fails {
+		done()
+		return nil, errors.New("injected")
+	}
 	response, err := r.next.RoundTrip(q)
 	done()
 	r.mu.Lock()
