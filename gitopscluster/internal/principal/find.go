@@ -4,6 +4,7 @@
 package principal
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/netip"
@@ -221,8 +222,8 @@ func locate(found *Found, wanted Wanted, service *corev1.Service, routes []Route
 		found.Address, found.Port, found.Source = ingress(service), port, SourceLoadBalancer
 	default:
 		return []Problem{{Reason: ReasonNotExposed, Message: fmt.Sprintf(
-			"Service %s/%s of type %s has no address that managed clusters reach: no Route of part-of %s, no status.loadBalancer.ingress; set its type to LoadBalancer, or set %s (with type NodePort to the address of a node)",
-			wanted.Namespace, service.Name, service.Spec.Type, partOfAgent, wanted.field())}}
+			"Service %s/%s of type %s has no address that managed clusters reach: no Route of part-of %s, no status.loadBalancer.ingress; %s, or set %s (with type NodePort to the address of a node)",
+			wanted.Namespace, service.Name, service.Spec.Type, partOfAgent, cmp.Or(installationOf(wanted.Namespace, service).place(typeSetting, "LoadBalancer"), "set its type to LoadBalancer"), wanted.field())}}
 	}
 	if !ok && wanted.Port == "" && found.Source != SourceRoute {
 		port := Problem{Reason: ReasonNotExposed, Message: fmt.Sprintf(

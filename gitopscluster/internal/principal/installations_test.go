@@ -21,8 +21,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 )
 
-// installation reads what discovery would see of one: testdata/<name>.yaml.
-func installation(t *testing.T, name string) Seen {
+// installed reads what discovery would see of one: testdata/<name>.yaml.
+func installed(t *testing.T, name string) Seen {
 	t.Helper()
 	file, err := os.Open("testdata/" + name + ".yaml")
 	if err != nil {
@@ -129,10 +129,10 @@ func TestInstallations(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			wanted := Wanted{Namespace: "argocd", Mode: agent.ModeManaged}
-			if _, problems := Find(wanted, installation(t, name)); !slices.Equal(reasons(problems), c.installed) {
+			if _, problems := Find(wanted, installed(t, name)); !slices.Equal(reasons(problems), c.installed) {
 				t.Errorf("as installed: %+v", problems)
 			}
-			seen := asDocumented(installation(t, name))
+			seen := asDocumented(installed(t, name))
 			found, problems := Find(wanted, seen)
 			if !slices.Equal(reasons(problems), c.after) {
 				t.Errorf("as documented: %+v", problems)
@@ -155,11 +155,71 @@ func TestInstallations(t *testing.T) {
 	}
 }
 
+// A remedy names what an installation is made from: what is set on its objects is lost when
+// that is applied again, which argocd-operator does at once.
+func TestInstallations_remediesNameWhatTheyAreMadeFrom(t *testing.T) {
+	const argocd, release, config = " in ArgoCD argocd/argocd", " of Helm release argocd/hub", "in ConfigMap argocd/argocd-agent-params, or --"
+	cases := map[string]map[string]string{
+		"operator": {
+			ReasonAuthNotAnchored:   `set spec.argoCDAgent.principal.auth: "` + AuthValue + `"` + argocd,
+			ReasonMapping:           "set spec.argoCDAgent.principal.destinationBasedMapping: true" + argocd,
+			ReasonNotExposed:        "set spec.argoCDAgent.principal.server.service.type: LoadBalancer" + argocd,
+			ReasonNotAllowed:        `set spec.argoCDAgent.principal.namespace.allowedNamespaces: ["team-*", "other"]` + argocd,
+			ReasonPingsRefused:      `set spec.argoCDAgent.principal.server.keepAliveMinInterval: "15s"` + argocd,
+			ReasonListensOnLoopback: `add {name: ARGOCD_PRINCIPAL_LISTEN_HOST, value: "0.0.0.0"} to spec.argoCDAgent.principal.env of ArgoCD argocd/argocd`,
+			ReasonSelfRegistration:  `add {name: ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION, value: "false"} to spec.argoCDAgent.principal.env of`,
+			ReasonNoResourceProxy:   `add {name: ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY, value: "true"} to spec.argoCDAgent.principal.env of`,
+			ReasonVersion:           `set spec.argoCDAgent.principal.image: "quay.io/argoprojlabs/argocd-agent:v0.9.0"` + argocd,
+		},
+		"chart": {
+			ReasonAuthNotAnchored:   `set value principal.auth: "` + AuthValue + `"` + release,
+			ReasonMapping:           "set value principal.destinationBasedMapping: true" + release,
+			ReasonNotExposed:        "set value service.type: LoadBalancer" + release,
+			ReasonNotAllowed:        `set value principal.allowedNamespaces: "team-*,other"` + release,
+			ReasonPingsRefused:      `set value principal.keepAlive.minInterval: "15s"` + release,
+			ReasonListensOnLoopback: `set value principal.listen.host: "0.0.0.0"` + release,
+			ReasonSelfRegistration:  "set value principal.additionalArgs: [--enable-self-cluster-registration=false]" + release,
+			ReasonNoResourceProxy:   "set value principal.resourceProxy.enabled: true" + release,
+			ReasonVersion:           `set value image.tag: "v0.9.0"` + release,
+		},
+		"kustomize": {
+			ReasonAuthNotAnchored:   config + "auth=",
+			ReasonMapping:           config + "destination-based-mapping=true",
+			ReasonNotExposed:        "set its type to LoadBalancer",
+			ReasonNotAllowed:        config + "allowed-namespaces=team-*,other",
+			ReasonPingsRefused:      config + "keepalive-min-interval=15s",
+			ReasonListensOnLoopback: config + "listen-host=0.0.0.0",
+			ReasonSelfRegistration:  "in Deployment argocd/argocd-agent-principal",
+			ReasonNoResourceProxy:   config + "enable-resource-proxy=true",
+			ReasonVersion:           "install argocd-agent 0.9.x",
+		},
+	}
+	wanted := Wanted{Namespace: "argocd", Mode: agent.ModeManaged, AllowedNamespaces: []string{"team-*", "other"}, KeepAlive: 30 * time.Second}
+	for name, remedies := range cases {
+		seen := installed(t, name)
+		container := &seen.Deployments[0].Spec.Template.Spec.Containers[0]
+		container.Image = strings.Replace(container.Image, "v0.9.0", "v0.8.1", 1)
+		for _, s := range []setting{listenSetting, proxySetting, selfSetting} {
+			value := map[setting]string{listenSetting: "127.0.0.1", proxySetting: "false", selfSetting: "true"}[s]
+			container.Env = append(container.Env, corev1.EnvVar{Name: s.variable, Value: value})
+		}
+		_, problems := Find(wanted, seen)
+		if len(problems) != len(remedies) {
+			t.Errorf("%s: %q", name, reasons(problems))
+		}
+		for _, p := range problems {
+			if want := remedies[p.Reason]; want == "" || !strings.Contains(p.Message, want) {
+				t.Errorf("%s: %s: %s", name, p.Reason, p.Message)
+			}
+		}
+	}
+}
+
 // Settings and defaults are those of one version: installations of another are named, and
 // these here are to be read again before the range is widened.
 func TestInstallations_versionOutsideTheRange(t *testing.T) {
 	for _, name := range []string{"kustomize", "chart", "operator"} {
-		seen := asDocumented(installation(t, name))
+		seen := asDocumented(installed(t, name))
 		image := &seen.Deployments[0].Spec.Template.Spec.Containers[0].Image
 		released, tag, _ := strings.Cut(*image, ":")
 		if tag != agent.Version || !strings.HasPrefix(strings.TrimPrefix(tag, "v"), supported) {
@@ -179,7 +239,7 @@ func TestInstallations_versionOutsideTheRange(t *testing.T) {
 // every five minutes where the principal has no setting.
 func TestFind_pingsThatThePrincipalRefuses(t *testing.T) {
 	for value, least := range map[string]string{"0": "5m0s", "": "5m0s", "30s": "30s", "20s": "", "nonsense": "5m0s"} {
-		seen := asDocumented(installation(t, "kustomize"))
+		seen := asDocumented(installed(t, "kustomize"))
 		seen.Params[ParamsName]["principal.keep-alive.min-interval"] = value
 		_, problems := Find(Wanted{Namespace: "argocd", KeepAlive: 30 * time.Second}, seen)
 		switch {

@@ -19,21 +19,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 )
 
-// Settings of the principal that have to fit the agents. The names are those of
-// argocd-agent v0.9.0: of the flag, which counts first, of the variable, and of the key
-// that its manifests fill the variable from.
-type setting struct{ flag, variable, key string }
-
-var (
-	authSetting    = setting{"auth", "ARGOCD_PRINCIPAL_AUTH", "principal.auth"}
-	mappingSetting = setting{"destination-based-mapping", "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "principal.destination-based-mapping"}
-	listenSetting  = setting{"listen-host", "ARGOCD_PRINCIPAL_LISTEN_HOST", "principal.listen.host"}
-	allowedSetting = setting{"allowed-namespaces", "ARGOCD_PRINCIPAL_ALLOWED_NAMESPACES", "principal.allowed-namespaces"}
-	proxySetting   = setting{"enable-resource-proxy", "ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY", "principal.resource-proxy.enable"}
-	pingSetting    = setting{"keepalive-min-interval", "ARGOCD_PRINCIPAL_KEEP_ALIVE_MIN_INTERVAL", "principal.keep-alive.min-interval"}
-	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", ""}
-)
-
 const (
 	// ParamsName is the ConfigMap with the principal's settings in argocd-agent's manifests.
 	ParamsName = "argocd-agent-params"
@@ -68,12 +53,12 @@ func inspect(found *Found, wanted Wanted, seen Seen) []Problem {
 	if len(container.Image) <= maxImage {
 		found.Image, found.Version = container.Image, version(container.Image)
 	}
-	configuration := configured{namespace: wanted.Namespace, deployment: deployment.Name, container: container, params: seen.Params}
+	configuration := configured{installation: installationOf(wanted.Namespace, deployment), container: container, params: seen.Params}
 	problems := checkSettings(configuration, wanted)
 	if found.Version != "" && !strings.HasPrefix(found.Version, supported) {
 		problems = append(problems, Problem{Warning: wanted.AgentImage != "", Reason: ReasonVersion, Message: fmt.Sprintf(
-			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some: after a restore of the hub it may delete and recreate Applications; install argocd-agent %sx, or, if you know that they fit, name the agents' image in spec.principal.agentImage",
-			found.Version, supported, supported)})
+			"the principal is of version %s, and agents get the settings of %sx, of which another version may not know some: after a restore of the hub it may delete and recreate Applications; %s, or, if you know that they fit, name the agents' image in spec.principal.agentImage",
+			found.Version, supported, cmp.Or(configuration.place(imageSetting, agent.Version), "install argocd-agent "+supported+"x"))})
 	}
 	return problems
 }
@@ -157,9 +142,9 @@ func version(image string) string {
 
 // configured is where a setting is read from.
 type configured struct {
-	namespace, deployment string
-	container             *corev1.Container
-	params                map[string]map[string]string
+	installation
+	container *corev1.Container
+	params    map[string]map[string]string
 }
 
 // value returns a setting, and whether it is known: a variable from elsewhere is not.
@@ -201,8 +186,11 @@ func (p configured) value(s setting) (string, bool) {
 
 // remedy names the places where a setting may be set.
 func (p configured) remedy(s setting, value string) string {
+	if place := p.place(s, value); place != "" {
+		return place
+	}
 	if s.key == "" {
-		return fmt.Sprintf("set --%s=%s, or variable %s, in Deployment %s/%s", s.flag, value, s.variable, p.namespace, p.deployment)
+		return fmt.Sprintf("set --%s=%s, or variable %s, in Deployment %s/%s", s.flag, value, s.variable, p.namespace, p.name)
 	}
 	params := ParamsName
 	if i := slices.IndexFunc(p.container.Env, func(e corev1.EnvVar) bool { return e.Name == s.variable }); i >= 0 {
@@ -210,7 +198,7 @@ func (p configured) remedy(s setting, value string) string {
 			params = from.ConfigMapKeyRef.Name
 		}
 	}
-	return fmt.Sprintf("set %s: %q in ConfigMap %s/%s, or --%s=%s in Deployment %s", s.key, value, p.namespace, params, s.flag, value, p.deployment)
+	return fmt.Sprintf("set %s: %q in ConfigMap %s/%s, or --%s=%s in Deployment %s", s.key, value, p.namespace, params, s.flag, value, p.name)
 }
 
 func (p configured) is(s setting) (on, known bool) {

@@ -1,0 +1,68 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package principal
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// setting is one of the principal that has to fit the agents. The names are those of
+// argocd-agent v0.9.0: of the flag, which counts first, of the variable, and of the key that
+// its manifests fill the variable from.
+type setting struct {
+	flag, variable, key string
+	// operator is the field beneath spec.argoCDAgent.principal of an ArgoCD, and chart the
+	// value of argocd-agent's chart, each with a verb for what it is set to.
+	operator, chart string
+}
+
+var (
+	authSetting    = setting{"auth", "ARGOCD_PRINCIPAL_AUTH", "principal.auth", "auth: %q", "principal.auth: %q"}
+	mappingSetting = setting{"destination-based-mapping", "ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "principal.destination-based-mapping", "destinationBasedMapping: %s", "principal.destinationBasedMapping: %s"}
+	listenSetting  = setting{"listen-host", "ARGOCD_PRINCIPAL_LISTEN_HOST", "principal.listen.host", "", "principal.listen.host: %q"}
+	allowedSetting = setting{"allowed-namespaces", "ARGOCD_PRINCIPAL_ALLOWED_NAMESPACES", "principal.allowed-namespaces", "namespace.allowedNamespaces: [%q]", "principal.allowedNamespaces: %q"}
+	proxySetting   = setting{"enable-resource-proxy", "ARGOCD_PRINCIPAL_ENABLE_RESOURCE_PROXY", "principal.resource-proxy.enable", "", "principal.resourceProxy.enabled: %s"}
+	pingSetting    = setting{"keepalive-min-interval", "ARGOCD_PRINCIPAL_KEEP_ALIVE_MIN_INTERVAL", "principal.keep-alive.min-interval", "server.keepAliveMinInterval: %q", "principal.keepAlive.minInterval: %q"}
+	selfSetting    = setting{"enable-self-cluster-registration", "ARGOCD_PRINCIPAL_ENABLE_SELF_CLUSTER_REGISTRATION", "", "", "principal.additionalArgs: [--enable-self-cluster-registration=%s]"}
+	imageSetting   = setting{operator: `image: "quay.io/argoprojlabs/argocd-agent:%s"`, chart: "image.tag: %q"}
+	typeSetting    = setting{operator: "server.service.type: %s", chart: "service.type: %s"}
+)
+
+// installation is what an object of the principal was made from. What is set on the object
+// itself is lost when that is applied again, with an operator at once.
+type installation struct {
+	namespace, name string
+	// argocd is the ArgoCD that argocd-operator made it for, release the release of a chart.
+	argocd, release string
+}
+
+func installationOf(namespace string, o metav1.Object) installation {
+	in := installation{namespace: namespace, name: o.GetName()}
+	if owner := metav1.GetControllerOf(o); owner != nil && owner.Kind == "ArgoCD" && strings.HasPrefix(owner.APIVersion, "argoproj.io/") {
+		in.argocd = owner.Name
+	}
+	if labels := o.GetLabels(); labels["app.kubernetes.io/managed-by"] == "Helm" {
+		in.release = labels["app.kubernetes.io/instance"]
+	}
+	return in
+}
+
+// place says where to set something; "" where that is the object itself.
+func (in installation) place(s setting, value string) string {
+	switch {
+	case in.argocd != "" && s == allowedSetting: // a list there
+		value = strings.ReplaceAll(fmt.Sprintf(s.operator, value), ",", `", "`)
+		return fmt.Sprintf("set spec.argoCDAgent.principal.%s in ArgoCD %s/%s", value, in.namespace, in.argocd)
+	case in.argocd != "" && s.operator != "":
+		return fmt.Sprintf("set spec.argoCDAgent.principal."+s.operator+" in ArgoCD %s/%s", value, in.namespace, in.argocd)
+	case in.argocd != "":
+		return fmt.Sprintf("add {name: %s, value: %q} to spec.argoCDAgent.principal.env of ArgoCD %s/%s", s.variable, value, in.namespace, in.argocd)
+	case in.release != "" && s.chart != "":
+		return fmt.Sprintf("set value "+s.chart+" of Helm release %s/%s", value, in.namespace, in.release)
+	}
+	return ""
+}
