@@ -16,17 +16,16 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
 func main() {
-	binary := flag.String("binary", "", "path of an argocd-agent, see docs/gitopscluster.md")
+	binary := flag.String("binary", "", "path of an argocd-agent in its source, see docs/gitopscluster.md")
 	rest := flag.Duration("rest", time.Minute, "how long writes are counted while nothing happens")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -113,8 +112,8 @@ func (p *pair) check(ctx context.Context, rest time.Duration) error {
 	return nil
 }
 
-// prepare installs the principal as argocd-agent's manifests do, with what
-// docs/gitopscluster.md asks for, and starts what plays its and the agents' kubelets.
+// prepare makes what is there before, and starts what plays the kubelets of the principal and
+// of the agents.
 func (p *pair) prepare(ctx context.Context) error {
 	for _, c := range p.fleet.Managed {
 		if err := c.ApplyFiles(ctx, scenario.Examples("managed"), file("e2e/gitopscluster/testdata/klusterlet.yaml")); err != nil {
@@ -137,20 +136,26 @@ func (p *pair) prepare(ctx context.Context) error {
 		}
 		p.play(n.playAgents) //nolint:contextcheck // it plays until the fleet ends
 	}
-	if err := p.fleet.Hub.ApplyFiles(ctx, file("gitopscluster/internal/principal/testdata/kustomize.yaml"), file("e2e/agentpair/testdata/principal.yaml"), file("e2e/agentpair/testdata/hub.yaml")); err != nil {
-		return err
-	}
-	settings := fmt.Sprintf(`{"data":{"principal.listen.host":"0.0.0.0","principal.listen.port":"%d","principal.auth":"mtls:subject:^CN=([^,]+)(?:,O=g[0-9]+)?$",
-		"principal.destination-based-mapping":"true","principal.allowed-namespaces":"team-*,cluster2","principal.redis.server.address":%q}}`,
-		principalPort, p.fleet.Hub.Redis)
-	if err := p.patch(ctx, &corev1.ConfigMap{}, "argocd-agent-params", settings); err != nil {
-		return err
-	}
-	expose := fmt.Sprintf(`{"spec":{"type":"NodePort","ports":[{"name":"https","port":443,"targetPort":%d,"nodePort":%d}]}}`, principalPort, principalPort)
-	if err := p.patch(ctx, &corev1.Service{}, principalName, expose); err != nil {
+	if err := p.fleet.Hub.ApplyFiles(ctx, file("e2e/agentpair/testdata/hub.yaml")); err != nil {
 		return err
 	}
 	n := &node{fleet: p.fleet, cluster: p.fleet.Hub, binary: p.binary, variables: map[string]string{"LISTENS": fmt.Sprintf("127.0.0.1:%d", principalPort)}}
 	p.play(n.playPrincipal) //nolint:contextcheck // it plays until the fleet ends
 	return nil
+}
+
+// example returns deploy/examples/agent as this fleet needs it, with the principal's
+// installation of the binary's source.
+func (p *pair) example(ctx context.Context) (path string, err error) {
+	overlay, err := os.ReadFile(file("e2e/agentpair/testdata/kustomization.yaml"))
+	if err != nil {
+		return "", err
+	}
+	text := strings.NewReplacer("PORT", strconv.Itoa(principalPort), "REDIS", p.fleet.Hub.Redis).Replace(string(overlay))
+	out, err := scenario.RenderAgents(ctx, os.DirFS(filepath.Join(filepath.Dir(p.binary), "install", "kubernetes", "principal")), text)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(p.fleet.Folder(), "agents.yaml")
+	return path, os.WriteFile(path, out, 0o600)
 }

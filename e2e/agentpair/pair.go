@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
@@ -41,12 +40,6 @@ func (p *pair) play(kubelet func(context.Context) error) {
 			fmt.Fprintln(os.Stderr, "kubelet:", err)
 		}
 	}()
-}
-
-func (p *pair) patch(ctx context.Context, o client.Object, name, patch string) error {
-	o.SetNamespace(env.ArgoCDNamespace)
-	o.SetName(name)
-	return p.hub.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
 func file(path string) string { return filepath.Join(testkit.Root(), path) }

@@ -248,7 +248,7 @@ func (p *pair) newCA(ctx context.Context) (string, error) {
 		}
 	})
 	began := time.Now()
-	if err := p.annotate(ctx, "managed", "rotate-ca", "once"); err != nil {
+	if err := p.annotate(ctx, managed, "rotate-ca", "once"); err != nil {
 		return "", err
 	}
 	err := env.Wait(ctx, "the end of the former CA", func(ctx context.Context) (bool, string) {
@@ -256,7 +256,7 @@ func (p *pair) newCA(ctx context.Context) (string, error) {
 		return err == nil && !bytes.Contains(ca.Data["ca.crt"], before), fmt.Sprint(err)
 	})
 	if err == nil {
-		_, err = p.ready(ctx, "managed", len(p.fleet.Managed))
+		_, err = p.ready(ctx, managed, len(p.fleet.Managed))
 	}
 	took := time.Since(began)
 	stop()
@@ -322,7 +322,7 @@ func (p *pair) impostors(ctx context.Context) (string, error) {
 		refusals = append(refusals, fmt.Sprintf("%s: %s", name, said))
 	}
 	slices.Sort(refusals)
-	_, err = p.ready(ctx, "managed", len(p.fleet.Managed))
+	_, err = p.ready(ctx, managed, len(p.fleet.Managed))
 	return strings.Join(refusals, "; "), err
 }
 

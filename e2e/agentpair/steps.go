@@ -24,10 +24,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
 // workload is the namespace on the clusters that their Argo CD may write to.
 const workload = "guestbook"
+
+// managed is the GitOpsCluster of the example.
+const managed = "agents"
 
 func gitopsCluster(name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
@@ -50,11 +54,15 @@ func (p *pair) annotate(ctx context.Context, name, key, value string) error {
 }
 
 func (p *pair) register(ctx context.Context) (string, error) {
-	began := time.Now()
-	if err := p.fleet.Hub.ApplyFiles(ctx, file("e2e/agentpair/testdata/managed.yaml")); err != nil {
+	example, err := p.example(ctx)
+	if err != nil {
 		return "", err
 	}
-	s, err := p.ready(ctx, "managed", len(p.fleet.Managed))
+	began := time.Now()
+	if err := p.fleet.Hub.ApplyFiles(ctx, example); err != nil {
+		return "", err
+	}
+	s, err := p.ready(ctx, managed, len(p.fleet.Managed))
 	if err != nil {
 		return "", err
 	}
@@ -74,13 +82,10 @@ func (p *pair) register(ctx context.Context) (string, error) {
 }
 
 // application makes an Application of the guestbook.
-func application(namespace, name, project string, destination map[string]any, automated bool) *unstructured.Unstructured {
+func application(namespace, name, project string, destination map[string]any) *unstructured.Unstructured {
 	spec := map[string]any{
 		"project": project, "destination": destination,
 		"source": map[string]any{"repoURL": env.RepositoryURL, "path": "guestbook", "targetRevision": "main"},
-	}
-	if automated {
-		spec["syncPolicy"] = map[string]any{"automated": map[string]any{}}
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec,
@@ -90,7 +95,7 @@ func application(namespace, name, project string, destination map[string]any, au
 // awaitApplication waits until the status of an Application passes.
 func awaitApplication(ctx context.Context, c *env.Cluster, namespace, name string, check func(sync, health string) bool) error {
 	return env.Wait(ctx, fmt.Sprintf("Application %s/%s on %s", namespace, name, c.Name), func(ctx context.Context) (bool, string) {
-		o := application(namespace, name, "", nil, false)
+		o := application(namespace, name, "", nil)
 		if err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return false, err.Error()
 		}
@@ -103,10 +108,8 @@ func awaitApplication(ctx context.Context, c *env.Cluster, namespace, name strin
 func well(sync, health string) bool { return sync == "Synced" && health == "Healthy" }
 
 func (p *pair) managed(ctx context.Context) (string, error) {
-	for _, c := range p.fleet.Managed {
-		if err := p.fleet.Hub.Apply(ctx, application(env.ArgoCDNamespace, "guestbook-"+c.Name, "agents", map[string]any{"name": c.Name, "namespace": workload}, true)); err != nil {
-			return "", err
-		}
+	if err := p.fleet.Hub.ApplyFiles(ctx, scenario.Examples("agent/guestbook.yaml")); err != nil {
+		return "", err
 	}
 	for _, c := range p.fleet.Managed {
 		if err := awaitApplication(ctx, p.fleet.Hub, env.ArgoCDNamespace, "guestbook-"+c.Name, well); err != nil {
@@ -121,7 +124,7 @@ func (p *pair) managed(ctx context.Context) (string, error) {
 
 func (p *pair) otherNamespace(ctx context.Context) (string, error) {
 	c := p.fleet.Managed[0]
-	if err := p.fleet.Hub.Apply(ctx, application("team-a", "theirs", "agents", map[string]any{"name": c.Name, "namespace": "team-a"}, false)); err != nil {
+	if err := p.fleet.Hub.Apply(ctx, application("team-a", "theirs", "agents", map[string]any{"name": c.Name, "namespace": "team-a"})); err != nil {
 		return "", err
 	}
 	// The cluster's Argo CD looks at its own namespace only: what counts is that it arrives.
@@ -161,7 +164,7 @@ func parseEvent(line string) (string, bool) {
 }
 
 func (p *pair) generation(ctx context.Context) (string, error) {
-	if err := p.annotate(ctx, "managed", "certificate-generation", "2"); err != nil {
+	if err := p.annotate(ctx, managed, "certificate-generation", "2"); err != nil {
 		return "", err
 	}
 	for _, c := range p.fleet.Managed {
@@ -172,7 +175,7 @@ func (p *pair) generation(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	_, err := p.ready(ctx, "managed", len(p.fleet.Managed))
+	_, err := p.ready(ctx, managed, len(p.fleet.Managed))
 	return "", err
 }
 
@@ -184,7 +187,7 @@ func (p *pair) hangs(ctx context.Context) (string, error) {
 		if process := p.agents[p.fleet.Managed[0].Name].process.Load(); process != nil {
 			running = process.PID()
 			looked := time.Now()
-			_, err := p.ready(ctx, "managed", len(p.fleet.Managed))
+			_, err := p.ready(ctx, managed, len(p.fleet.Managed))
 			connected = err == nil && time.Since(looked) < time.Second // it was so already
 		}
 		if !connected || running != pid {
@@ -198,7 +201,7 @@ func (p *pair) hangs(ctx context.Context) (string, error) {
 		return "", err
 	}
 	began := time.Now()
-	_, err := p.await(ctx, "NotConnected", "managed", func(s said) bool {
+	_, err := p.await(ctx, "NotConnected", managed, func(s said) bool {
 		c := meta.FindStatusCondition(s.Conditions, "AgentsConnected")
 		return c != nil && c.Status != metav1.ConditionTrue && strings.Contains(c.Message, p.fleet.Managed[0].Name)
 	})
@@ -209,7 +212,7 @@ func (p *pair) hangs(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = p.ready(ctx, "managed", len(p.fleet.Managed))
+	_, err = p.ready(ctx, managed, len(p.fleet.Managed))
 	return fmt.Sprintf("NotConnected after %.1f s", took.Seconds()), err
 }
 
@@ -224,6 +227,15 @@ func (p *pair) autonomous(ctx context.Context) (string, error) {
 		return "", err
 	}
 	// Its Application goes first: the finalizer of a managed one needs a managed agent.
+	set := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"namespace": env.ArgoCDNamespace, "name": "guestbook-agents"},
+	}}
+	if err := p.hub.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
+		return "", err
+	}
+	if err := gone(ctx, p.fleet.Hub, set); err != nil {
+		return "", err
+	}
 	if err := p.remove(ctx, "guestbook-"+c.Name); err != nil {
 		return "", err
 	}
@@ -240,14 +252,14 @@ func (p *pair) autonomous(ctx context.Context) (string, error) {
 	if s.Principal.Address != "localhost" {
 		return "", fmt.Errorf("the principal is %+v", s.Principal)
 	}
-	if err := c.Apply(ctx, application(env.ArgoCDNamespace, "own", "default", map[string]any{"server": "https://kubernetes.default.svc", "namespace": workload}, false)); err != nil {
+	if err := c.Apply(ctx, application(env.ArgoCDNamespace, "own", "default", map[string]any{"server": "https://kubernetes.default.svc", "namespace": workload})); err != nil {
 		return "", err
 	}
 	if err := awaitApplication(ctx, p.fleet.Hub, c.Name, "own", func(sync, _ string) bool { return sync == "OutOfSync" }); err != nil {
 		return "", err
 	}
 	operation := `{"operation":{"sync":{"revision":"main"},"initiatedBy":{"username":"admin"}}}`
-	if err := p.hub.Patch(ctx, application(c.Name, "own", "", nil, false), client.RawPatch(types.MergePatchType, []byte(operation))); err != nil {
+	if err := p.hub.Patch(ctx, application(c.Name, "own", "", nil), client.RawPatch(types.MergePatchType, []byte(operation))); err != nil {
 		return "", err
 	}
 	if err := awaitApplication(ctx, p.fleet.Hub, c.Name, "own", well); err != nil {
@@ -259,7 +271,7 @@ func (p *pair) autonomous(ctx context.Context) (string, error) {
 // remove deletes an Application of the hub and waits until it is gone from everywhere.
 func (p *pair) remove(ctx context.Context, name string) error {
 	for _, c := range append([]*env.Cluster{p.fleet.Hub}, p.fleet.Managed...) {
-		o := application(env.ArgoCDNamespace, name, "", nil, false)
+		o := application(env.ArgoCDNamespace, name, "", nil)
 		if c == p.fleet.Hub {
 			if err := c.Client.Delete(ctx, o); err != nil {
 				return err
@@ -292,7 +304,7 @@ func (p *pair) leave(ctx context.Context) (string, error) {
 	if err := gone(ctx, p.fleet.Hub, secret(first.Name+"-cluster-secret")); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"managed", "autonomous"} {
+	for _, name := range []string{managed, "autonomous"} {
 		if err := p.hub.Delete(ctx, gitopsCluster(name)); err != nil {
 			return "", err
 		}

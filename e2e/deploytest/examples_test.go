@@ -4,13 +4,18 @@
 package deploytest
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // The examples hold no field that the real CRDs do not know.
@@ -60,11 +65,32 @@ func TestExamplesOfGitOpsClusters(t *testing.T) {
 	const crd = "apps.open-cluster-management.io_gitopsclusters.yaml"
 	apply(t, deployPath("components", "gitopsclusters", crd))
 	kubectl(t, "wait", "--for=condition=Established", "--timeout=1m", "-f", deployPath("components", "gitopsclusters", crd))
-	for _, name := range []string{"v1beta1.yaml", "v1alpha1.yaml", "from-nothing.yaml", "pull-from-nothing.yaml"} {
+	for _, name := range []string{"v1beta1.yaml", "v1alpha1.yaml", "pull-from-nothing.yaml"} {
 		apply(t, deployPath("examples", "gitopscluster", name))
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", "gitopscluster", name))
 	}
+	agents := filepath.Join(t.TempDir(), "agents.yaml")
+	if err := os.WriteFile(agents, renderAgents(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{agents, deployPath("examples", "agent", "guestbook.yaml")} {
+		apply(t, file)
+		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", file)
+	}
 	kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("components", "gitopsclusters", crd))
+}
+
+// renderAgents is the example with the principal of the test's data.
+func renderAgents(t *testing.T) []byte {
+	t.Helper()
+	installation := readFile(t, filepath.Join(testkit.Root(), "gitopscluster", "internal", "principal", "testdata", "kustomize.yaml"))
+	out, err := scenario.RenderAgents(t.Context(), fstest.MapFS{
+		"principal.yaml": {Data: []byte(installation)}, "kustomization.yaml": {Data: []byte("resources: [principal.yaml]")},
+	}, "resources: [agent]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // The keys in the ApplicationSet are the ones that propagation reads.

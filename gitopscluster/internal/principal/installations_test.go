@@ -21,6 +21,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 )
 
+// example is what this project has users apply for argocd-agent.
+const example = "../../../deploy/examples/agent/"
+
 // installed reads what discovery would see of one: testdata/<name>.yaml.
 func installed(t *testing.T, name string) Seen {
 	t.Helper()
@@ -66,9 +69,18 @@ func installed(t *testing.T, name string) Seen {
 	}
 }
 
-// asDocumented sets what docs/gitopscluster.md asks for, where the installer reads it from.
-func asDocumented(seen Seen) Seen {
-	set := map[setting]string{authSetting: AuthValue, mappingSetting: "true", listenSetting: "0.0.0.0"}
+// asDocumented sets what the example for argocd-agent does, where the installer reads it from.
+func asDocumented(t *testing.T, seen Seen) Seen {
+	t.Helper()
+	content, err := os.ReadFile(example + "settings.yaml")
+	var config corev1.ConfigMap
+	if err = errors.Join(err, yaml.UnmarshalStrict(content, &config)); err != nil || config.Name != ParamsName {
+		t.Fatalf("ConfigMap %s: %v", config.Name, err)
+	}
+	set := map[setting]string{}
+	for _, s := range []setting{authSetting, mappingSetting, listenSetting} {
+		set[s] = config.Data[s.key]
+	}
 	env := seen.Deployments[0].Spec.Template.Spec.Containers[0].Env
 	for s, value := range set {
 		i := slices.IndexFunc(env, func(e corev1.EnvVar) bool { return e.Name == s.variable })
@@ -132,7 +144,7 @@ func TestInstallations(t *testing.T) {
 			if _, problems := Find(wanted, installed(t, name)); !slices.Equal(reasons(problems), c.installed) {
 				t.Errorf("as installed: %+v", problems)
 			}
-			seen := asDocumented(installed(t, name))
+			seen := asDocumented(t, installed(t, name))
 			found, problems := Find(wanted, seen)
 			if !slices.Equal(reasons(problems), c.after) {
 				t.Errorf("as documented: %+v", problems)
@@ -218,8 +230,12 @@ func TestInstallations_remediesNameWhatTheyAreMadeFrom(t *testing.T) {
 // Settings and defaults are those of one version: installations of another are named, and
 // these here are to be read again before the range is widened.
 func TestInstallations_versionOutsideTheRange(t *testing.T) {
+	kustomization, err := os.ReadFile(example + "kustomization.yaml")
+	if err != nil || !strings.Contains(string(kustomization), "/principal?ref="+agent.Version+"\n") {
+		t.Errorf("the example installs another version: %v", err)
+	}
 	for _, name := range []string{"kustomize", "chart", "operator"} {
-		seen := asDocumented(installed(t, name))
+		seen := asDocumented(t, installed(t, name))
 		image := &seen.Deployments[0].Spec.Template.Spec.Containers[0].Image
 		released, tag, _ := strings.Cut(*image, ":")
 		if tag != agent.Version || !strings.HasPrefix(strings.TrimPrefix(tag, "v"), supported) {
@@ -239,7 +255,7 @@ func TestInstallations_versionOutsideTheRange(t *testing.T) {
 // every five minutes where the principal has no setting.
 func TestFind_pingsThatThePrincipalRefuses(t *testing.T) {
 	for value, least := range map[string]string{"0": "5m0s", "": "5m0s", "30s": "30s", "20s": "", "nonsense": "5m0s"} {
-		seen := asDocumented(installed(t, "kustomize"))
+		seen := asDocumented(t, installed(t, "kustomize"))
 		seen.Params[ParamsName]["principal.keep-alive.min-interval"] = value
 		_, problems := Find(Wanted{Namespace: "argocd", KeepAlive: 30 * time.Second}, seen)
 		switch {

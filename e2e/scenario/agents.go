@@ -1,0 +1,53 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// principalSource begins the resource of the example that is fetched.
+const principalSource = "https://github.com/argoproj-labs/argocd-agent//install/kubernetes/principal?ref="
+
+// RenderAgents returns what kustomize makes of the example of argocd-agent with the principal's
+// installation in a folder, and of a kustomization with that example, "agent", as a resource.
+func RenderAgents(ctx context.Context, principal fs.FS, kustomization string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "agents-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	example := filepath.Join(dir, "agent", "kustomization.yaml")
+	if err := errors.Join(os.CopyFS(filepath.Dir(example), os.DirFS(Examples("agent"))), os.CopyFS(filepath.Join(dir, "principal"), principal)); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(example)
+	if err != nil {
+		return nil, err
+	}
+	_, after, found := strings.Cut(string(text), principalSource)
+	version, _, _ := strings.Cut(after, "\n")
+	if !found {
+		return nil, fmt.Errorf("the example has no resource %s", principalSource)
+	}
+	local := strings.Replace(string(text), principalSource+version, "../principal", 1)
+	if err := errors.Join(os.WriteFile(example, []byte(local), 0o600), os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o600)); err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(ctx, filepath.Join(testkit.Root(), "bin", "kustomize"), "build", dir).Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		err = fmt.Errorf("kustomize: %s", failed.Stderr)
+	}
+	return out, err
+}
