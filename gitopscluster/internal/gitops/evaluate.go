@@ -99,15 +99,13 @@ func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]str
 	if err != nil {
 		return nil, nil, fmt.Errorf("get Placement %s/%s: %w", namespace, name, err)
 	}
-	if c := meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied); c != nil && c.Reason == unboundReason {
+	satisfied := meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied)
+	if satisfied != nil && satisfied.Reason == unboundReason {
 		return nil, &intent.Problem{Reason: reasonNoSetBinding, Message: fmt.Sprintf("no ManagedClusterSet is bound to namespace %s, so Placement %s selects nothing; create a ManagedClusterSetBinding there", namespace, name)}, nil
 	}
 	list := &clusterv1beta1.PlacementDecisionList{}
 	if err := h.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1beta1.PlacementLabel: name}); err != nil {
 		return nil, nil, fmt.Errorf("list PlacementDecisions of %s/%s: %w", namespace, name, err)
-	}
-	if len(list.Items) == 0 {
-		return nil, &intent.Problem{Reason: reasonNoDecision, Message: fmt.Sprintf("Placement %s has no PlacementDecision yet; see the conditions of that Placement, and whether OCM's placement controller runs", name)}, nil
 	}
 	var names []string
 	for i := range list.Items {
@@ -116,6 +114,11 @@ func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]str
 				names = append(names, d.ClusterName)
 			}
 		}
+	}
+	// OCM makes an empty PlacementDecision first, fills it, and says last that it is done.
+	undecided := satisfied == nil && placement.Annotations[clusterv1beta1.PlacementDisableAnnotation] != "true"
+	if len(list.Items) == 0 || len(names) == 0 && undecided {
+		return nil, &intent.Problem{Reason: reasonNoDecision, Message: fmt.Sprintf("Placement %s has no decision yet; see the conditions of that Placement, and whether OCM's placement controller runs", name)}, nil
 	}
 	slices.Sort(names)
 	return slices.Compact(names), nil, nil

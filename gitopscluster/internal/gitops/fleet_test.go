@@ -157,8 +157,18 @@ func (f *fleet) clusters(n int) []string {
 // placement creates a Placement with the decision for some clusters.
 func (f *fleet) placement(name string, clusters ...string) *clusterv1beta1.PlacementDecision {
 	f.t.Helper()
-	f.create(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: name}})
+	p := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: name}}
+	f.create(p)
+	f.decided(p)
 	return f.decision(name, clusters...)
+}
+
+// decided says as OCM does that a Placement has its decisions.
+func (f *fleet) decided(p *clusterv1beta1.Placement) {
+	f.t.Helper()
+	testkit.EditStatus(f.t, hub.client, p, func(p *clusterv1beta1.Placement) {
+		p.Status.Conditions = []metav1.Condition{{Type: clusterv1beta1.PlacementConditionSatisfied, Status: metav1.ConditionTrue, Reason: "x", LastTransitionTime: metav1.Now()}}
+	})
 }
 
 func (f *fleet) decision(name string, clusters ...string) *clusterv1beta1.PlacementDecision {

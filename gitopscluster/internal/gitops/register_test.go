@@ -127,6 +127,29 @@ func TestRestart_leavesTheStatusOfAgents(t *testing.T) {
 	}
 }
 
+// OCM makes an empty PlacementDecision before it fills it: that is no Placement that selects
+// nothing, which says so itself, or is not OCM's to decide.
+func TestReady_notBeforeThePlacementIsDecided(t *testing.T) {
+	f := newFleet(t)
+	f.start()
+	clusters := f.clusters(1)
+	for name, selects := range map[string][]string{"nobody": {}, "some": clusters} {
+		placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: name}}
+		f.create(placement)
+		o := f.gitops(name, name)
+		f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, reasonNoDecision)
+		decision := f.decision(name)
+		f.looked("empty-" + name)
+		f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, reasonNoDecision)
+		f.decide(decision, selects...)
+		f.decided(placement)
+		f.ready(o, len(selects))
+	}
+	f.create(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: "own", Annotations: map[string]string{clusterv1beta1.PlacementDisableAnnotation: "true"}}})
+	f.decision("own")
+	f.ready(f.gitops("own", "own"), 0)
+}
+
 // The other words, read and written through the other version.
 func TestTheOtherShape(t *testing.T) {
 	f := newFleet(t)
