@@ -144,6 +144,16 @@ func running(w Wanted, work *workv1.ManifestWork, digest string) bool {
 	return true
 }
 
+// Delivers reports whether a work has delivered an Argo CD of this kind to this namespace, as
+// its agent says.
+func Delivers(work *workv1.ManifestWork, install, namespace string) bool {
+	delivered := id(appsGroup, "deployments", namespace, repoServerName)
+	if install == InstallOperator {
+		delivered = id(argoGroup, "argocds", namespace, WorkName)
+	}
+	return work.Annotations[DigestAnnotation] != "" && agent.ManifestOf(work, delivered) != nil
+}
+
 func valuesOf(work *workv1.ManifestWork, id workv1.ResourceIdentifier) (text map[string]string, numbers map[string]int64) {
 	text, numbers = map[string]string{}, map[string]int64{}
 	manifest := agent.ManifestOf(work, id)

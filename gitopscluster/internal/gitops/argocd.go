@@ -5,8 +5,11 @@ package gitops
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -35,29 +38,59 @@ func (r *Reconciler) addDelivered(ctx context.Context, o *v1beta1.GitOpsCluster,
 }
 
 // deliverArgoCD takes the next step for the Argo CDs of the clusters that a GitOpsCluster
-// holds, and returns when to look again.
-func (r *Reconciler) deliverArgoCD(ctx context.Context, o *v1beta1.GitOpsCluster, f found, holds map[string]bool, facts *intent.Facts, look time.Duration) (time.Duration, error) {
+// holds, and returns when to look again; 0: not for this.
+func (r *Reconciler) deliverArgoCD(ctx context.Context, h hubReader, o *v1beta1.GitOpsCluster, f found, holds map[string]bool, facts *intent.Facts) (time.Duration, error) {
 	deleting := !o.DeletionTimestamp.IsZero()
 	if r.argocd == nil || !deleting && (f.intent.Refusal != nil || f.problem != nil) { // nothing was positively read
-		return look, nil
+		return 0, nil
 	}
 	request := delivery.Request{Owner: key(o), ArgoCD: f.intent.ArgoCD, Clusters: holds, Abandon: f.intent.Abandon, DryRun: f.intent.DryRun}
+	request.Others = func(ctx context.Context) ([]delivery.Request, error) { return r.claims(ctx, h, key(o)) }
 	if deleting {
 		request.ArgoCD = nil
 	}
 	result, err := r.argocd.Reconcile(ctx, request)
 	if err != nil {
-		return look, err
+		return 0, err
 	}
 	facts.ArgoCD, facts.ArgoCDStatus, facts.ArgoCDLeaving = result.Condition, result.Status, result.Leaving
 	facts.Waits = append(facts.Waits, result.Waits...)
 	if f.intent.DryRun {
 		facts.Plan = append(facts.Plan, result.Plan...)
 	}
-	if look == 0 || result.RequeueAfter > 0 && result.RequeueAfter < look {
-		look = result.RequeueAfter
+	return result.RequeueAfter, nil
+}
+
+// claims returns the Argo CDs that the GitOpsClusters beside one want, the oldest first.
+func (r *Reconciler) claims(ctx context.Context, h hubReader, beside types.NamespacedName) ([]delivery.Request, error) {
+	list := &v1beta1.GitOpsClusterList{}
+	if err := h.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
 	}
-	return look, nil
+	slices.SortFunc(list.Items, func(a, b v1beta1.GitOpsCluster) int {
+		if Older(&a, &b) {
+			return -1
+		}
+		return 1
+	})
+	var claims []delivery.Request
+	for i := range list.Items {
+		o := &list.Items[i]
+		in := intent.Of(o, r.options.settings())
+		if key(o) == beside || !o.DeletionTimestamp.IsZero() || in.ArgoCD == nil || in.Refusal != nil || in.DryRun {
+			continue
+		}
+		f, err := h.look(ctx, o, in)
+		if err == nil {
+			err = r.addDelivered(ctx, o, &f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		holds, _ := r.holds(key(o), f, time.Now())
+		claims = append(claims, delivery.Request{Owner: key(o), ArgoCD: in.ArgoCD, Clusters: holds})
+	}
+	return claims, nil
 }
 
 // byWork returns the GitOpsClusters that a work which delivers Argo CD is about: the one that

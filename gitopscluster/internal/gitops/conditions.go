@@ -72,15 +72,22 @@ func addAgents(status agents.Status, known bool, f found, before []metav1.Condit
 	}
 }
 
-// looked reports whether the agent of every selected cluster has been looked at.
-func looked(status agents.Status, f found) bool {
+// looked reports whether every selected cluster has been looked at, and its agent. missing are
+// those without Secret: whether another writer has its name is known once one was to be made.
+func looked(status agents.Status, known bool, f found, missing []string) bool {
+	if len(missing) > 0 && !f.intent.DryRun {
+		return false
+	}
+	if f.intent.Agent == nil {
+		return true
+	}
 	for cluster := range f.selected {
 		_, conflict := status.Conflicts[cluster]
-		if _, known := status.Agents[cluster]; !known && !conflict {
+		if _, there := status.Agents[cluster]; !there && !conflict {
 			return false
 		}
 	}
-	return true
+	return known
 }
 
 // ofApplications are conditions that are there only while something is wrong, and that

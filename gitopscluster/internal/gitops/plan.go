@@ -65,7 +65,7 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 	}
 	if options.ArgoCD {
 		r.argocd = delivery.Reading(reader)
-		if _, err := r.deliverArgoCD(ctx, o, f, holds, &facts, 0); err != nil {
+		if _, err := r.deliverArgoCD(ctx, h, o, f, holds, &facts); err != nil {
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
 	}

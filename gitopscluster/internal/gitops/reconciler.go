@@ -96,11 +96,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.assign(ctx, key(o), f, holds); err != nil {
 		return ctrl.Result{}, err
 	}
-	look, err := r.deliverArgoCD(ctx, o, f, planned, &facts, decision.Look)
+	look, err := r.deliverArgoCD(ctx, h, o, f, planned, &facts)
 	if err != nil {
 		return requeueOnConflict(err)
 	}
-	if wait := r.status.waits(o, in, known && looked(status, f)); wait > 0 {
+	if look == 0 || decision.Look > 0 && decision.Look < look {
+		look = decision.Look
+	}
+	if wait := r.status.waits(o, in, looked(status, known, f, facts.Missing)); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	return r.status.write(ctx, o, facts, look)
@@ -192,12 +195,13 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	if !controllerutil.ContainsFinalizer(o, contract.GitOpsClusterFinalizer) {
 		return ctrl.Result{}, nil
 	}
+	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
 	facts := f.facts(o, func(string) string { return "" })
 	r.agents.Set(agentSpec(o, f.intent, nil))
 	status, known := r.agents.Status(key(o))
 	addAgents(status, known, f, o.Status.Conditions, &facts)
 	if f.intent.DryRun {
-		plan, err := r.plan(ctx, hubReader{Reader: r.client, everyIn: r.options.everyIn()}, o, f, map[string]bool{})
+		plan, err := r.plan(ctx, h, o, f, map[string]bool{})
 		if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -210,7 +214,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	if err := r.assign(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
 		return ctrl.Result{}, err
 	}
-	if _, err := r.deliverArgoCD(ctx, o, f, nil, &facts, 0); err != nil {
+	if _, err := r.deliverArgoCD(ctx, h, o, f, nil, &facts); err != nil {
 		return requeueOnConflict(err)
 	}
 	left, err := r.left(ctx, o, f)

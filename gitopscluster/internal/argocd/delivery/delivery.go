@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -93,6 +94,9 @@ type Request struct {
 	Clusters map[string]bool
 	// Abandon withdraws without waiting for anything; DryRun writes nothing.
 	Abandon, DryRun bool
+	// Others returns what other GitOpsClusters want, the oldest first: one of them gets what
+	// this one gives up.
+	Others func(ctx context.Context) ([]Request, error)
 }
 
 // Result is how far the clusters are.
@@ -150,11 +154,24 @@ func (d *Delivery) Reconcile(ctx context.Context, r Request) (Result, error) {
 			return result, err
 		}
 	}
+	others := sync.OnceValues(func() ([]Request, error) { return r.Others(ctx) })
 	for _, cluster := range slices.Sorted(maps.Keys(works)) {
-		if works[cluster].Annotations[argocd.OwnerAnnotation] != r.Owner.String() || r.ArgoCD != nil && r.Clusters[cluster] {
+		work := works[cluster]
+		if work.Annotations[argocd.OwnerAnnotation] != r.Owner.String() || r.ArgoCD != nil && r.Clusters[cluster] {
 			continue
 		}
-		if err := d.withdraw(ctx, r, works[cluster], &result); err != nil {
+		claims, err := others()
+		if err != nil {
+			return result, err
+		}
+		if i := slices.IndexFunc(claims, func(c Request) bool {
+			return c.Clusters[cluster] && work.DeletionTimestamp.IsZero() && argocd.Delivers(work, c.ArgoCD.Install, c.ArgoCD.Namespace)
+		}); i >= 0 {
+			err = d.handOver(ctx, r, claims[i].Owner, work, &result)
+		} else {
+			err = d.withdraw(ctx, r, work, &result)
+		}
+		if err != nil {
 			return result, err
 		}
 	}
@@ -198,6 +215,8 @@ func (d *Delivery) deliver(ctx context.Context, r Request, works map[string]*wor
 		t := targets[name]
 		switch {
 		case t.owner != "":
+		case t.stored != nil && t.stored.Annotations[argocd.OwnerAnnotation] != r.Owner.String():
+			err = d.handOver(ctx, r, r.Owner, t.stored, result)
 		case t.state.Phase == argocd.PhaseAbsent:
 			err = d.create(ctx, r, argocd.LookWork(t.wanted), result)
 		case slices.Contains(next, name):
@@ -300,6 +319,22 @@ func (d *Delivery) replace(ctx context.Context, r Request, t *target, result *Re
 	return nil
 }
 
+// handOver makes a work, as it was seen, that of another GitOpsCluster. What it delivers stays as it is.
+func (d *Delivery) handOver(ctx context.Context, r Request, to types.NamespacedName, work *workv1.ManifestWork, result *Result) error {
+	result.plan("patch", work, fmt.Sprintf("its Argo CD stays, and becomes that of GitOpsCluster %s", to))
+	if r.DryRun {
+		return nil
+	}
+	after := work.DeepCopy()
+	after.Annotations[argocd.OwnerAnnotation] = to.String()
+	patch := client.MergeFromWithOptions(work, client.MergeFromWithOptimisticLock{})
+	if err := d.client.Patch(ctx, after, patch, client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("patch ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	}
+	ctrl.LoggerFrom(ctx).Info("Argo CD is another GitOpsCluster's now", "cluster", work.Namespace, "owner", to)
+	return nil
+}
+
 // withdraw takes Argo CD off a cluster, once nothing there needs it any more: pulled
 // Applications with a finalizer would wait for it, and argocd-agent reads its Redis. Its
 // agent proves the end, by releasing the work.
@@ -327,8 +362,8 @@ func (d *Delivery) withdraw(ctx context.Context, r Request, work *workv1.Manifes
 	if r.DryRun {
 		return nil
 	}
-	uid := work.UID
-	if err := d.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+	uid, seen := work.UID, work.ResourceVersion
+	if err := d.client.Delete(ctx, work.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &seen}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("delete ManifestWork %s/%s: %w", cluster, work.Name, err)
 	}
 	ctrl.LoggerFrom(ctx).Info("withdrawing Argo CD", "cluster", cluster)
