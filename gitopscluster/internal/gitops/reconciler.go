@@ -100,13 +100,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return requeueOnConflict(err)
 	}
-	if look == 0 || decision.Look > 0 && decision.Look < look {
-		look = decision.Look
-	}
 	if wait := r.status.waits(o, in, looked(status, known, f, facts.Missing)); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	return r.status.write(ctx, o, facts, look)
+	return r.status.write(ctx, o, facts, sooner(look, decision.Look))
+}
+
+// sooner returns the shorter of two times of which 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // holds returns the clusters that a GitOpsCluster has from now on: those selected, and

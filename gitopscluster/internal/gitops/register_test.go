@@ -136,10 +136,8 @@ func TestReady_notBeforeThePlacementIsDecided(t *testing.T) {
 	for name, selects := range map[string][]string{"nobody": {}, "some": clusters} {
 		placement := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: name}}
 		f.create(placement)
-		o := f.gitops(name, name)
-		f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, reasonNoDecision)
 		decision := f.decision(name)
-		f.looked("empty-" + name)
+		o := f.gitops(name, name)
 		f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, reasonNoDecision)
 		f.decide(decision, selects...)
 		f.decided(placement)
