@@ -37,7 +37,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
 	recorder := mgr.GetEventRecorder("propagation")
 	r := newReconciler(g, recorder)
-	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace, Uncached: r.sweeper.applications})
+	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace, Uncached: r.lostApplications})
 	if err := newWatcher(r).watch(ctx, mgr, r); err != nil {
 		return err
 	}

@@ -135,8 +135,8 @@ func (s *sweeper) restoreWork(ctx context.Context, lost lostWork) error {
 	return apierrors.NewConflict(workv1.Resource("manifestworks"), live.Name, errors.New("the cache does not have it yet"))
 }
 
-// applications returns the Applications of the works that the cache does not have.
-func (s *sweeper) applications() (apps []types.NamespacedName) {
+// lostApplications returns the Applications of the works that the cache does not have.
+func (s *sweeper) lostApplications() (apps []types.NamespacedName) {
 	for _, o := range s.lost.List() {
 		if lost, ok := o.(lostWork); ok {
 			apps = append(apps, lost.app)
