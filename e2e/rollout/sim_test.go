@@ -382,7 +382,7 @@ func (f *fleet) approve() {
 	f.t.Helper()
 	s := f.becomes("the candidate to be taken back", func(s *rollout.Status) bool { return s.Phase == rollout.RolledBack })
 	testkit.Edit(f.t, hub.client, &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "guestbook"}}, func(r *rollout.ApplicationSetRollout) {
-		r.Annotations = map[string]string{contract.RolloutAnnotationWord: fmt.Sprintf("approve %d", s.Candidate.Number)}
+		r.Annotations = map[string]string{rollout.WordAnnotation: fmt.Sprintf("approve %d", s.Candidate.Number)}
 	})
 }
 
@@ -413,7 +413,7 @@ func (f *fleet) runs(what string, is func(i int, path, revision string) bool) {
 func abort(t testing.TB, f *fleet, number int64) {
 	t.Helper()
 	testkit.Edit(t, hub.client, &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "guestbook"}}, func(r *rollout.ApplicationSetRollout) {
-		r.Annotations = map[string]string{contract.RolloutAnnotationWord: fmt.Sprintf("abort %d", number)}
+		r.Annotations = map[string]string{rollout.WordAnnotation: fmt.Sprintf("abort %d", number)}
 	})
 }
 

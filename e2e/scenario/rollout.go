@@ -21,7 +21,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
@@ -190,7 +189,7 @@ func Approve(ctx context.Context, fleet *env.Fleet, name string) error {
 	if err != nil {
 		return err
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"approve %d"}}}`, contract.RolloutAnnotationWord, status.Candidate.Number)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"approve %d"}}}`, rollout.WordAnnotation, status.Candidate.Number)
 	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name}}
 	return fleet.Hub.Client.Patch(ctx, r, client.RawPatch(types.MergePatchType, []byte(patch)))
 }

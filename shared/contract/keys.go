@@ -52,30 +52,6 @@ const PausedAnnotation = group + "paused"
 // itself, with a value as [PausedAnnotation] has it.
 const PauseClaim = "pause.apps.open-cluster-management.io"
 
-// Annotations on a GitOpsCluster.
-const (
-	// DryRunAnnotation with a true boolean has gitopscluster write nothing but status.plan.
-	DryRunAnnotation = group + "dry-run"
-	// ConfirmRemovalAnnotation lets as many clusters leave as it says, though they are
-	// more than may leave at a time.
-	ConfirmRemovalAnnotation = group + "confirm-removal"
-	// AgentNamespaceAnnotation names Argo CD's namespace on the managed clusters.
-	AgentNamespaceAnnotation = group + "agent-namespace"
-	// LiveViewAnnotation with a true boolean lets the agent read what it is to show.
-	LiveViewAnnotation = group + "live-view"
-	// RestartPrincipalAnnotation with a false boolean keeps the principal from being restarted.
-	RestartPrincipalAnnotation = group + "restart-principal"
-	// CertificateGenerationAnnotation is the least generation of the agents' client
-	// certificates: a raised one has all of them renewed.
-	CertificateGenerationAnnotation = group + "certificate-generation"
-	// GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are gone.
-	GitOpsClusterFinalizer = group + "gitopscluster"
-)
-
-// RolloutAnnotationWord on an ApplicationSetRollout is what an operator says about its
-// candidate: "approve <number>" or "abort <number>".
-const RolloutAnnotationWord = group + "rollout"
-
 // DeletionBudgetAnnotation on an ApplicationSet, on a Namespace of Applications, or on the
 // Namespace of propagation (for the whole hub) says what is to become of withdrawals:
 // "approve until <RFC 3339>", or hold, or undo.

@@ -17,12 +17,6 @@ const (
 	// RenderedApplicationAnnotation on such a work holds the Application's name as
 	// Argo CD passes it to a plugin: "<namespace>_<name>" outside Argo CD's namespace.
 	RenderedApplicationAnnotation = group + "rendered-application"
-	// ClusterUnreachableAnnotation on such a work holds the time, in RFC 3339, since
-	// which its cluster is not available. Argo CD's health check reads it.
-	ClusterUnreachableAnnotation = group + "cluster-unreachable"
-	// HealthyWhenAnnotation on a manifest holds a CEL expression over its object that
-	// says when it is healthy. It does not reach the managed cluster.
-	HealthyWhenAnnotation = group + "healthy-when"
 )
 
 // RenderedWorkName returns the name of a rendered Application's ManifestWork.

@@ -8,10 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
+
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // GroupVersion of ApplicationSetRollout.
 var GroupVersion = schema.GroupVersion{Group: "apps.open-cluster-management.io", Version: "v1alpha1"}
+
+// WordAnnotation on an ApplicationSetRollout is what an operator says about its
+// candidate: "approve <number>" or "abort <number>".
+const WordAnnotation = contract.KeyPrefix + "rollout"
 
 // ApplicationSetRollout lets a change of an ApplicationSet reach its clusters group by group,
 // by what they report, and stops or takes it back where too many fail.

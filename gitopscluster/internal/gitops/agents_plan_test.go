@@ -22,7 +22,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -81,7 +80,7 @@ func TestDryRunOfAgents(t *testing.T) {
 	f.available(cluster)
 	f.placement("all", cluster)
 	record, _ := f.start()
-	dry := func(o *v1beta1.GitOpsCluster) { o.Annotations = map[string]string{contract.DryRunAnnotation: "true"} }
+	dry := func(o *v1beta1.GitOpsCluster) { o.Annotations = map[string]string{intent.DryRunAnnotation: "true"} }
 	wet := func(o *v1beta1.GitOpsCluster) { o.Annotations = nil }
 	o := f.gitops("fleet", "all", withAgent, dry)
 	secret := f.argocd + "/" + cluster + "-cluster-secret"

@@ -22,7 +22,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // Reasons for which the decisions of a Placement are not known.
@@ -208,7 +207,7 @@ func (f found) facts(o *v1beta1.GitOpsCluster, taken func(cluster string) string
 // plan returns what a GitOpsCluster that holds clusters would have written.
 func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLabel, everyIn string, clusters map[string]*clusterv1.ManagedCluster, a Agents, others func(cluster string) []string) ([]v1beta1.PlannedWrite, error) {
 	var list []v1beta1.PlannedWrite
-	has := slices.Contains(o.Finalizers, contract.GitOpsClusterFinalizer)
+	has := slices.Contains(o.Finalizers, intent.GitOpsClusterFinalizer)
 	switch deleting := !o.DeletionTimestamp.IsZero(); {
 	case deleting && has:
 		list = append(list, v1beta1.PlannedWrite{Verb: clustersecret.VerbPatch, Kind: v1beta1.Kind, Namespace: o.Namespace, Name: o.Name, Why: "its finalizer is removed once its clusters have left"})

@@ -17,7 +17,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -33,7 +32,7 @@ func TestTooManyAreHeldBack(t *testing.T) {
 	f.decide(decision, clusters[:3]...)
 	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
 	f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonHeldBack)
-	if at.Status.Clusters.Leaving != 3 || len(at.Status.Leaving) != 3 || !strings.Contains(at.Status.Message, contract.ConfirmRemovalAnnotation+" to 3") {
+	if at.Status.Clusters.Leaving != 3 || len(at.Status.Leaving) != 3 || !strings.Contains(at.Status.Message, intent.ConfirmRemovalAnnotation+" to 3") {
 		t.Errorf("status is %+v, %s", at.Status.Clusters, at.Status.Message)
 	}
 	f.registered(clusters...)
@@ -46,7 +45,7 @@ func TestTooManyAreHeldBack(t *testing.T) {
 
 	confirm := func(n int) {
 		testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
-			o.Annotations = map[string]string{contract.ConfirmRemovalAnnotation: strconv.Itoa(n)}
+			o.Annotations = map[string]string{intent.ConfirmRemovalAnnotation: strconv.Itoa(n)}
 		})
 	}
 	confirm(2) // not enough: a further probe shows that it was looked at
@@ -114,7 +113,7 @@ func TestDeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonDeleting)
-	if !slices.Contains(at.Finalizers, contract.GitOpsClusterFinalizer) {
+	if !slices.Contains(at.Finalizers, intent.GitOpsClusterFinalizer) {
 		t.Error("it let go of its finalizer while a Secret is there")
 	}
 	f.registered(clusters[0], clusters[3])
@@ -149,7 +148,7 @@ func TestFromAllToGitOpsClusters(t *testing.T) {
 	}
 	f.registered(clusters...)
 	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
-		o.Annotations = map[string]string{contract.ConfirmRemovalAnnotation: "2"}
+		o.Annotations = map[string]string{intent.ConfirmRemovalAnnotation: "2"}
 	})
 	f.registered(clusters[0], clusters[1])
 	f.ready(o, 2)

@@ -15,7 +15,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -60,9 +59,9 @@ func TestDryRunIsWhatIsDone(t *testing.T) {
 	clusters := f.clusters(3)
 	decision := f.placement("all", clusters...)
 	record, _ := f.start()
-	dry := func(o *v1beta1.GitOpsCluster) { o.Annotations = map[string]string{contract.DryRunAnnotation: "true"} }
+	dry := func(o *v1beta1.GitOpsCluster) { o.Annotations = map[string]string{intent.DryRunAnnotation: "true"} }
 	wet := func(o *v1beta1.GitOpsCluster) {
-		o.Annotations = map[string]string{contract.ConfirmRemovalAnnotation: "3"}
+		o.Annotations = map[string]string{intent.ConfirmRemovalAnnotation: "3"}
 	}
 	o := f.gitops("fleet", "all", dry)
 	planned := func(n int) []string {
@@ -97,7 +96,7 @@ func TestDryRunIsWhatIsDone(t *testing.T) {
 
 	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
 		dry(o)
-		o.Annotations[contract.ConfirmRemovalAnnotation] = "3"
+		o.Annotations[intent.ConfirmRemovalAnnotation] = "3"
 	})
 	f.decide(decision, clusters[0])
 	plan = planned(2)

@@ -23,7 +23,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=patch
@@ -197,7 +196,7 @@ func (r *Reconciler) recheckSecrets(ctx context.Context) error {
 // reconcileDelete releases a GitOpsCluster that is being deleted once none of its clusters
 // is left.
 func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsCluster, f found) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(o, contract.GitOpsClusterFinalizer) {
+	if !controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) {
 		return ctrl.Result{}, nil
 	}
 	h := hubReader{Reader: r.client, everyIn: r.options.everyIn()}
@@ -258,14 +257,14 @@ func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found
 
 // finalizer adds or removes ours.
 func (r *Reconciler) finalizer(ctx context.Context, o *v1beta1.GitOpsCluster, wanted bool) error {
-	if controllerutil.ContainsFinalizer(o, contract.GitOpsClusterFinalizer) == wanted {
+	if controllerutil.ContainsFinalizer(o, intent.GitOpsClusterFinalizer) == wanted {
 		return nil
 	}
 	before := o.DeepCopy()
 	if wanted {
-		controllerutil.AddFinalizer(o, contract.GitOpsClusterFinalizer)
+		controllerutil.AddFinalizer(o, intent.GitOpsClusterFinalizer)
 	} else {
-		controllerutil.RemoveFinalizer(o, contract.GitOpsClusterFinalizer)
+		controllerutil.RemoveFinalizer(o, intent.GitOpsClusterFinalizer)
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.client.Patch(ctx, o, patch, client.FieldOwner(fieldOwner)); client.IgnoreNotFound(err) != nil {

@@ -43,7 +43,7 @@ func TestRegistersAPlacement(t *testing.T) {
 	if at.Status.Phase != v1beta1.PhaseSuccessful || at.Status.Message == "" || at.Status.LastUpdateTime == nil || at.Status.Mode != intent.ModeRegistration {
 		t.Errorf("status is %+v", at.Status)
 	}
-	if !slices.Contains(at.Finalizers, contract.GitOpsClusterFinalizer) {
+	if !slices.Contains(at.Finalizers, intent.GitOpsClusterFinalizer) {
 		t.Errorf("finalizers are %v", at.Finalizers)
 	}
 	if s := f.secrets(f.argocd)[clusters[0]]; s.Name != clusters[0]+"-cluster-secret" || s.Annotations[contract.GitOpsClustersAnnotation] != nameOf(o) {
@@ -195,10 +195,10 @@ func TestRefusals(t *testing.T) {
 	}{
 		"elsewhere": {intent.ReasonNamespaceNotAllowed, "an Argo CD that gitopscluster was not told of", "--argocd-namespace", func(o *v1beta1.GitOpsCluster) { o.Spec.ArgoServer.ArgoNamespace = "default" }},
 		"dry": {intent.ReasonBadAnnotation, "what was to prevent writes must not be misread", "correct or remove", func(o *v1beta1.GitOpsCluster) {
-			o.Annotations = map[string]string{contract.DryRunAnnotation: "yes please"}
+			o.Annotations = map[string]string{intent.DryRunAnnotation: "yes please"}
 		}},
 		"confirm": {intent.ReasonBadAnnotation, "nor what lets clusters go", "correct or remove", func(o *v1beta1.GitOpsCluster) {
-			o.Annotations = map[string]string{contract.ConfirmRemovalAnnotation: "all"}
+			o.Annotations = map[string]string{intent.ConfirmRemovalAnnotation: "all"}
 		}},
 		"port": {intent.ReasonBadField, "a port is a number", "1 to 65535", func(o *v1beta1.GitOpsCluster) {
 			yes := true
@@ -231,7 +231,7 @@ func TestNothingOfASecretIsTold(t *testing.T) {
 	})
 	f.placement("all", clusters...)
 	f.start()
-	o := f.gitops("fleet", "all", func(o *v1beta1.GitOpsCluster) { o.Annotations = map[string]string{contract.DryRunAnnotation: "true"} })
+	o := f.gitops("fleet", "all", func(o *v1beta1.GitOpsCluster) { o.Annotations = map[string]string{intent.DryRunAnnotation: "true"} })
 	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonDryRun)
 	var events corev1.EventList
 	testkit.Eventually(t, "an Event", func() error {

@@ -29,7 +29,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/agent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/gitopscluster/internal/sign"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -200,7 +199,7 @@ func TestAutonomousAgents(t *testing.T) {
 	f.start()
 	o := f.gitops("fleet", "all", withAgent, func(o *v1beta1.GitOpsCluster) {
 		o.Spec.GitOpsAddon.ArgoCDAgent.Mode = agent.ModeAutonomous
-		o.Annotations = map[string]string{contract.CertificateGenerationAnnotation: "3"}
+		o.Annotations = map[string]string{intent.CertificateGenerationAnnotation: "3"}
 	})
 	f.carry(`"agent.mode":"autonomous"`, cluster)
 	testkit.Eventually(t, "a certificate of the generation that is asked for", func() error {
@@ -235,7 +234,7 @@ func TestSecretStaysWhileTheShapeChanges(t *testing.T) {
 	uid := f.secrets(f.argocd)[cluster].UID
 	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
 		withAgent(o)
-		o.Annotations = map[string]string{contract.DryRunAnnotation: "true"}
+		o.Annotations = map[string]string{intent.DryRunAnnotation: "true"}
 	})
 	f.agentPlan(o, intent.ReasonDryRun, "patch secrets "+f.argocd+"/"+cluster+"-cluster-secret", "create manifestworks "+cluster+"/"+agent.WorkName)
 	if s := f.secrets(f.argocd)[cluster]; strings.Contains(string(s.Data["server"]), "agentName=") {

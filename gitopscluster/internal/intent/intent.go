@@ -37,8 +37,28 @@ const (
 	ReasonBadAnnotation       = "BadAnnotation"
 )
 
-// RotateCAAnnotation requests a new CA whenever its value changes.
-const RotateCAAnnotation = contract.KeyPrefix + "rotate-ca"
+// Annotations on a GitOpsCluster.
+const (
+	// DryRunAnnotation with a true boolean has gitopscluster write nothing but status.plan.
+	DryRunAnnotation = contract.KeyPrefix + "dry-run"
+	// ConfirmRemovalAnnotation lets as many clusters leave as it says, though they are
+	// more than may leave at a time.
+	ConfirmRemovalAnnotation = contract.KeyPrefix + "confirm-removal"
+	// AgentNamespaceAnnotation names Argo CD's namespace on the managed clusters.
+	AgentNamespaceAnnotation = contract.KeyPrefix + "agent-namespace"
+	// LiveViewAnnotation with a true boolean lets the agent read what it is to show.
+	LiveViewAnnotation = contract.KeyPrefix + "live-view"
+	// RestartPrincipalAnnotation with a false boolean keeps the principal from being restarted.
+	RestartPrincipalAnnotation = contract.KeyPrefix + "restart-principal"
+	// CertificateGenerationAnnotation is the least generation of the agents' client
+	// certificates: a raised one has all of them renewed.
+	CertificateGenerationAnnotation = contract.KeyPrefix + "certificate-generation"
+	// RotateCAAnnotation requests a new CA whenever its value changes.
+	RotateCAAnnotation = contract.KeyPrefix + "rotate-ca"
+)
+
+// GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are gone.
+const GitOpsClusterFinalizer = contract.KeyPrefix + "gitopscluster"
 
 // maxManifests bounds how many objects go along with an agent.
 const maxManifests = 16
@@ -142,7 +162,7 @@ func (in *Intent) keepToOwn(annotations map[string]string, spec *v1beta1.GitOpsC
 	if in.Agent != nil && spec.Principal != nil {
 		in.Unused = append(in.Unused, fmt.Sprintf("spec.principal: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
 	}
-	for _, key := range []string{RotateCAAnnotation, contract.CertificateGenerationAnnotation, contract.RestartPrincipalAnnotation} {
+	for _, key := range []string{RotateCAAnnotation, CertificateGenerationAnnotation, RestartPrincipalAnnotation} {
 		if annotations[key] != "" {
 			in.Unused = append(in.Unused, fmt.Sprintf("annotation %s: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", key, in.ArgoNamespace))
 		}
@@ -207,7 +227,7 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 		}
 	case wantsAgent(&spec):
 		w := spec.GitOpsAddon.ArgoCDAgent
-		a.Mode, a.Address, port, a.Namespace = w.Mode, w.ServerAddress, w.ServerPort, cmp.Or(o.Annotations[contract.AgentNamespaceAnnotation], argocd)
+		a.Mode, a.Address, port, a.Namespace = w.Mode, w.ServerAddress, w.ServerPort, cmp.Or(o.Annotations[AgentNamespaceAnnotation], argocd)
 	default:
 		return nil, nil
 	}
@@ -226,7 +246,7 @@ func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
 		a.Port = int32(n)
 	}
 	problem := a.settings(o, argocd)
-	if value := o.Annotations[contract.RestartPrincipalAnnotation]; value != "" {
+	if value := o.Annotations[RestartPrincipalAnnotation]; value != "" {
 		a.RestartPrincipal, _ = contract.IsTrue(value)
 	}
 	return a, firstProblem(problem, badManifests(a.Manifests))
@@ -245,7 +265,7 @@ func (a *Agent) settings(o *v1beta1.GitOpsCluster, argocd string) *Problem {
 	if p := o.Spec.Principal; p != nil && o.Namespace == argocd {
 		a.Principal = *p
 	}
-	if live, _ := contract.IsTrue(o.Annotations[contract.LiveViewAnnotation]); live {
+	if live, _ := contract.IsTrue(o.Annotations[LiveViewAnnotation]); live {
 		a.Settings.ClusterRole = cmp.Or(a.Settings.ClusterRole, "view")
 	}
 	if k := a.Settings.KeepAlive; k != nil && k.Duration < minKeepAlive {
@@ -293,7 +313,7 @@ func badManifests(manifests [][]byte) *Problem {
 // annotations reads those of a GitOpsCluster that change how it is reconciled.
 // One that cannot be read stops everything: what it was to prevent must not happen.
 func (in *Intent) annotations(annotations map[string]string) *Problem {
-	in.DryRun, _ = contract.IsTrue(annotations[contract.DryRunAnnotation])
+	in.DryRun, _ = contract.IsTrue(annotations[DryRunAnnotation])
 	switch annotations[contract.DeletionPolicyAnnotation] {
 	case "", "prune":
 	case "abandon":
@@ -301,22 +321,22 @@ func (in *Intent) annotations(annotations map[string]string) *Problem {
 	default:
 		return &Problem{ReasonBadAnnotation, fmt.Sprintf(`annotation %s is neither "prune" nor "abandon"; correct or remove it`, contract.DeletionPolicyAnnotation)}
 	}
-	for _, key := range []string{contract.DryRunAnnotation, contract.LiveViewAnnotation, contract.RestartPrincipalAnnotation} {
+	for _, key := range []string{DryRunAnnotation, LiveViewAnnotation, RestartPrincipalAnnotation} {
 		if _, ok := contract.IsTrue(annotations[key]); !ok {
 			return &Problem{ReasonBadAnnotation, fmt.Sprintf(`annotation %s is neither "true" nor "false"; correct or remove it`, key)}
 		}
 	}
-	if text := annotations[contract.ConfirmRemovalAnnotation]; text != "" {
+	if text := annotations[ConfirmRemovalAnnotation]; text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number of clusters; correct or remove it", contract.ConfirmRemovalAnnotation)}
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number of clusters; correct or remove it", ConfirmRemovalAnnotation)}
 		}
 		in.Confirmed = n
 	}
-	if text := annotations[contract.CertificateGenerationAnnotation]; text != "" {
+	if text := annotations[CertificateGenerationAnnotation]; text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxGeneration {
-			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number from 1 to %d; correct or remove it", contract.CertificateGenerationAnnotation, maxGeneration)}
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number from 1 to %d; correct or remove it", CertificateGenerationAnnotation, maxGeneration)}
 		}
 		in.Generation = n
 	}

@@ -157,7 +157,7 @@ func (f Facts) departing() metav1.Condition {
 	v := f.Decision
 	if v.HeldBack {
 		return condition(kind, true, ReasonHeldBack, fmt.Sprintf("%s are no longer selected, but only %d may leave at a time, so none does: %s. Correct the Placement, or set annotation %s to %d",
-			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), contract.ConfirmRemovalAnnotation, len(v.Leaving)))
+			clusters(len(v.Leaving)), v.Allowed, named(v.Leaving), ConfirmRemovalAnnotation, len(v.Leaving)))
 	}
 	if len(f.AgentsLeaving) > 0 {
 		names := sortedKeys(f.AgentsLeaving)
@@ -192,7 +192,7 @@ func (f Facts) ready(conditions []metav1.Condition) metav1.Condition {
 		}
 	}
 	if f.Intent.DryRun {
-		return condition(kind, false, ReasonDryRun, fmt.Sprintf("dry run: gitopscluster writes only this status; status.plan lists the %d writes that it would make; remove annotation %s to have them made", len(f.Plan), contract.DryRunAnnotation))
+		return condition(kind, false, ReasonDryRun, fmt.Sprintf("dry run: gitopscluster writes only this status; status.plan lists the %d writes that it would make; remove annotation %s to have them made", len(f.Plan), DryRunAnnotation))
 	}
 	return condition(kind, true, ReasonAsExpected, fmt.Sprintf("%s registered with the Argo CD of namespace %s", clusters(f.Clusters.Registered), f.Intent.ArgoNamespace))
 }

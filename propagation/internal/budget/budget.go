@@ -38,6 +38,8 @@ type Options struct {
 	// Namespace is where propagation runs: the annotation of that Namespace decides for the
 	// whole hub, and the records are stored there. Without it nothing is stored.
 	Namespace string
+	// Uncached returns the Applications of works that the index does not have yet.
+	Uncached func() []types.NamespacedName
 }
 
 // Budget says which works may be withdrawn.
@@ -229,11 +231,13 @@ func (b *Budget) unreconciled(started time.Time) (left time.Duration) {
 		return 0
 	}
 	now := b.now()
+	apps := b.options.Uncached()
 	for _, work := range b.index.All() {
-		app, ours := work.Application()
-		if !ours {
-			continue
+		if app, ours := work.Application(); ours {
+			apps = append(apps, app)
 		}
+	}
+	for _, app := range apps {
 		since, known := b.failing[app]
 		switch {
 		case !known:

@@ -99,9 +99,10 @@ func (w works) ByIndex(string, string) ([]any, error) { return nil, errors.New("
 func TestBudget_waitsForFirstReconciles(t *testing.T) {
 	started := time.Unix(1_000_000_000, 0)
 	now := started
-	b := New(objects{}, nil, manifestcache.NewIndex(works{"good", "broken"}), &recorder{}, Options{})
-	b.now = func() time.Time { return now }
 	good, broken := types.NamespacedName{Namespace: "team", Name: "good"}, types.NamespacedName{Namespace: "team", Name: "broken"}
+	uncached := types.NamespacedName{Namespace: "team", Name: "uncached"}
+	b := New(objects{}, nil, manifestcache.NewIndex(works{"good", "broken"}), &recorder{}, Options{Uncached: func() []types.NamespacedName { return []types.NamespacedName{uncached} }})
+	b.now = func() time.Time { return now }
 	for _, c := range []struct {
 		reason string
 		do     func()
@@ -109,7 +110,9 @@ func TestBudget_waitsForFirstReconciles(t *testing.T) {
 	}{
 		{"none was reconciled", func() {}, initialReconcileTimeout},
 		{"one was", func() { b.End(good, nil) }, initialReconcileTimeout},
-		{"the other failed", func() { b.End(broken, errors.New("malformed")) }, failedReconcileTimeout},
+		{"the other failed, and a work is not in the index", func() { b.End(broken, errors.New("malformed")) }, initialReconcileTimeout},
+		{"that was reconciled", func() { b.End(uncached, nil) }, failedReconcileTimeout},
+		{"the other fails", func() { b.End(broken, errors.New("malformed")) }, failedReconcileTimeout},
 		{"it fails again", func() { now = now.Add(4 * time.Second); b.End(broken, errors.New("malformed")) }, failedReconcileTimeout - 4*time.Second},
 		{"and again", func() { now = now.Add(7 * time.Second); b.End(broken, errors.New("malformed")) }, 0},
 	} {

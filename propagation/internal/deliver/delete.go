@@ -119,14 +119,18 @@ func (r *Reconciler) uncachedWorks(ctx context.Context, app *argocd.Application)
 	if !policy.IsClusterName(cluster) {
 		return nil, nil
 	}
-	keys, err := r.unlabelled(ctx, cluster)
+	lost, err := r.unlabelled(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
 	names := payload.WorkNames(app)
+	var keys []client.ObjectKey
 	for _, name := range names {
-		if key := (client.ObjectKey{Namespace: cluster, Name: name}); !slices.Contains(keys, key) {
-			keys = append(keys, key)
+		keys = append(keys, client.ObjectKey{Namespace: cluster, Name: name})
+	}
+	for _, l := range lost {
+		if l.app == client.ObjectKeyFromObject(app) && !slices.Contains(keys, l.work) {
+			keys = append(keys, l.work)
 		}
 	}
 	var found []*manifestcache.Work

@@ -16,6 +16,7 @@ type Reconciler struct {
 	*operations
 	*reporter
 	*ender
+	*sweeper
 }
 
 // newReconciler puts the parts together.
@@ -24,6 +25,7 @@ func newReconciler(g *gatherer, recorder events.EventRecorder) *Reconciler {
 	r := &Reconciler{
 		gatherer: g, identities: &identities{g}, writer: &writer{gatherer: g, tracker: timing},
 		operations: &operations{gatherer: g}, reporter: &reporter{gatherer: g, events: recorder, tracker: timing},
+		sweeper: newSweeper(g),
 	}
 	r.ender = &ender{gatherer: g, writer: r.writer, reporter: r.reporter}
 	return r

@@ -4,7 +4,6 @@
 package deliver
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,12 +26,7 @@ import (
 
 // newWatcher returns what leads changes to r.
 func newWatcher(r *Reconciler) *watcher {
-	return &watcher{
-		gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, sweeper: &sweeper{
-			gatherer: r.gatherer, identities: r.identities, started: make(chan struct{}), interval: cmp.Or(r.options.sweepInterval, sweepInterval),
-		},
-		tracker: r.reporter.tracker,
-	}
+	return &watcher{gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, sweeper: r.sweeper, tracker: r.reporter.tracker}
 }
 
 // Setup adds delivery to mgr, of whose cache index is.
@@ -42,10 +36,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 	}
 	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
 	recorder := mgr.GetEventRecorder("propagation")
-	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace})
 	r := newReconciler(g, recorder)
-	changes := newWatcher(r)
-	if err := errors.Join(changes.watch(ctx, mgr, r), changes.sweeper.watch(mgr)); err != nil {
+	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace, Uncached: r.lostApplications})
+	if err := newWatcher(r).watch(ctx, mgr, r); err != nil {
 		return err
 	}
 	if err := mgr.Add(g.budget); err != nil {

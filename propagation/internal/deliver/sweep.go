@@ -4,24 +4,26 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
@@ -38,125 +40,138 @@ const sweepInterval = 10 * time.Minute
 
 // sweeper finds what events have missed. It puts the pull label back onto works that have
 // lost it: the cache selects works by it, and what the cache does not have is neither kept up
-// to date nor withdrawn. It looks at works that leave the cache, and at all of the hub before
-// the first Application is reconciled and at every sweep. A sweep also enqueues the
-// Applications whose works are not where they belong.
+// to date nor withdrawn. Works without the label are listed before the first Application is
+// reconciled and at every sweep; each gets it back when an Application that it concerns is
+// reconciled. A sweep also enqueues the Applications whose works are not where they belong.
 type sweeper struct {
 	*gatherer
-	*identities
-	// queue is that of the Applications, once started is closed.
+	// lost has each [lostWork] by the key of its work.
+	lost toolscache.ThreadSafeStore
+	// queue is that of the Applications, once Start was called.
 	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
-	started  chan struct{}
 	interval time.Duration
 }
 
-// lostWork is a work that has left the cache without being deleted first, the Application
-// that it carried, and what that was called on the managed cluster.
-type lostWork struct{ work, app, delivered types.NamespacedName }
+// lostWork is a work that the cache does not have, perhaps for want of the label, and the
+// Application that it carries.
+type lostWork struct{ work, app types.NamespacedName }
 
-// watch adds the controller of the works that leave the cache.
-func (s *sweeper) watch(mgr ctrl.Manager) error {
-	c, err := controller.NewTyped("labels", mgr, controller.TypedOptions[lostWork]{
-		MaxConcurrentReconciles: s.options.Concurrency, Reconciler: reconcile.TypedFunc[lostWork](s.reconcile),
-	})
+// lostByName indexes them by the name of the Application, which is the same on its cluster.
+const lostByName = "name"
+
+func newSweeper(g *gatherer) *sweeper {
+	byName := func(o any) ([]string, error) {
+		lost, ok := o.(lostWork)
+		if !ok {
+			return nil, fmt.Errorf("%T is no work without the label", o)
+		}
+		return []string{lost.app.Name}, nil
+	}
+	return &sweeper{
+		gatherer: g, interval: cmp.Or(g.options.sweepInterval, sweepInterval),
+		lost: toolscache.NewThreadSafeStore(toolscache.Indexers{lostByName: byName}, toolscache.Indices{}),
+	}
+}
+
+// left remembers a work that has left the cache without being deleted first.
+func (s *sweeper) left(work client.Object) {
+	if app, named := manifestcache.ClaimantOf(work); named && work.GetDeletionTimestamp() == nil {
+		s.lost.Add(client.ObjectKeyFromObject(work).String(), lostWork{client.ObjectKeyFromObject(work), app})
+	}
+}
+
+// restore puts the label back onto the works that concern an Application, which is nil when
+// it is gone: those that carry it, and those that may deliver what it is to be on its cluster.
+// The error is a conflict until the cache has them: an Application that is reconciled before
+// would be delivered once more, or beside another.
+func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) error {
+	found, err := s.lost.ByIndex(lostByName, key.Name)
 	if err != nil {
-		return fmt.Errorf("watch labels of ManifestWorks: %w", err)
+		return fmt.Errorf("look up ManifestWorks without label %s: %w", contract.PullLabel, err)
 	}
-	left := handler.TypedFuncs[client.Object, lostWork]{
-		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[lostWork]) {
-			app, lost := lostOf(e.Object)
-			if !lost {
-				return
-			}
-			left := lostWork{work: client.ObjectKeyFromObject(e.Object), app: app}
-			if work, ok := e.Object.(*manifestcache.Work); ok {
-				left.delivered, _ = work.Delivers()
-			}
-			q.Add(left)
-		},
-	}
-	if err := c.Watch(source.TypedKind[client.Object](mgr.GetCache(), &workv1.ManifestWork{}, left)); err != nil {
-		return fmt.Errorf("watch labels of ManifestWorks: %w", err)
+	for _, o := range found {
+		lost, ok := o.(lostWork)
+		if !ok || lost.app != key && (app == nil || app.Annotations[contract.ClusterAnnotation] != lost.work.Namespace) {
+			continue
+		}
+		if err := s.restoreWork(ctx, lost); err != nil {
+			return err
+		}
+		s.lost.Delete(lost.work.String())
 	}
 	return nil
 }
 
-// lostOf returns the Application of a work that has left the cache and may still be there.
-func lostOf(work client.Object) (app types.NamespacedName, lost bool) {
-	app, named := manifestcache.ClaimantOf(work)
-	return app, named && work.GetDeletionTimestamp() == nil
-}
-
-// reconcile restores the label of a work. Its Application is reconciled when the cache has
-// the work again, or here when it is gone, with those that want to be what it delivered: it
-// is not to be delivered once more beside it.
-func (s *sweeper) reconcile(ctx context.Context, lost lostWork) (ctrl.Result, error) {
-	restored, err := s.restore(ctx, lost.work)
-	if err != nil || restored != nil {
-		return ctrl.Result{}, err
+// restoreWork puts the label back onto a work. It returns nil once the cache has it, or when
+// there is none of ours.
+func (s *sweeper) restoreWork(ctx context.Context, lost lostWork) error {
+	cached, err := s.index.Of(lost.app)
+	if err != nil || slices.ContainsFunc(cached, func(w *manifestcache.Work) bool { return client.ObjectKeyFromObject(w) == lost.work }) {
+		return err
 	}
-	select {
-	case <-s.started:
-		for _, request := range append(s.claimantRequests(ctx, lost.work.Namespace, lost.delivered), reconcile.Request{NamespacedName: lost.app}) {
-			s.queue.Add(request)
+	live, err := s.liveWork(ctx, lost.work)
+	if err != nil || live == nil {
+		return err
+	}
+	app, _ := manifestcache.ClaimantOf(live)
+	if app != lost.app || payload.DeliveredBy(&live.Spec).Name != app.Name {
+		return nil // it only carries our annotations
+	}
+	if live.Labels[contract.PullLabel] != "true" {
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"resourceVersion": live.ResourceVersion, "labels": map[string]string{contract.PullLabel: "true"},
+		}})
+		if err != nil {
+			return fmt.Errorf("encode label patch: %w", err)
 		}
-	case <-ctx.Done():
+		target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: live.Namespace, Name: live.Name}}
+		target.SetGroupVersionKind(appcache.WorkKind)
+		if err := s.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("label ManifestWork %s: %w", lost.work, err)
+		}
+		worksWritten.WithLabelValues("update").Inc()
+		ctrl.LoggerFrom(ctx).Info("put the pull label back onto a ManifestWork", "cluster", live.Namespace, "work", live.Name, "application", app.String())
 	}
-	return ctrl.Result{}, nil
+	return apierrors.NewConflict(workv1.Resource("manifestworks"), live.Name, errors.New("the cache does not have it yet"))
 }
 
-// restore puts the label back onto a work of ours; nil when it is none, or needs nothing.
-func (s *sweeper) restore(ctx context.Context, key types.NamespacedName) (*workv1.ManifestWork, error) {
-	live, err := s.liveWork(ctx, key)
-	if err != nil || live == nil || live.Labels[contract.PullLabel] == "true" {
-		return nil, err
+// lostApplications returns the Applications of the works that the cache does not have.
+func (s *sweeper) lostApplications() (apps []types.NamespacedName) {
+	for _, o := range s.lost.List() {
+		if lost, ok := o.(lostWork); ok {
+			apps = append(apps, lost.app)
+		}
 	}
-	app, named := manifestcache.ClaimantOf(live)
-	if !named || payload.DeliveredBy(&live.Spec).Name != app.Name {
-		return nil, nil // it only carries our annotations
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": live.ResourceVersion, "labels": map[string]string{contract.PullLabel: "true"},
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("encode label patch: %w", err)
-	}
-	target := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-	target.SetGroupVersionKind(appcache.WorkKind)
-	if err := s.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return nil, client.IgnoreNotFound(fmt.Errorf("label ManifestWork %s: %w", key, err))
-	}
-	worksWritten.WithLabelValues("update").Inc()
-	ctrl.LoggerFrom(ctx).Info("put the pull label back onto a ManifestWork", "cluster", key.Namespace, "work", key.Name, "application", app.String())
-	return live, nil
+	return apps
 }
 
-// restoreAll restores the labels of all works of the hub. It lists metadata of the works
-// without the label alone, which others have made, in pages. A work whose label cannot be
-// restored costs itself only: it is logged, and tried again at the next sweep.
-func (s *sweeper) restoreAll(ctx context.Context) (restored []*workv1.ManifestWork, err error) {
+// list remembers the works without the label and enqueues their Applications.
+func (s *sweeper) list(ctx context.Context) error {
 	found, err := s.unlabelled(ctx, "")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, key := range found {
-		work, err := s.restore(ctx, key)
-		if err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "cluster", key.Namespace, "work", key.Name, "again", s.interval.String())
-			continue
-		}
-		if work != nil {
-			restored = append(restored, work)
-		}
+	for _, lost := range found {
+		s.lost.Add(lost.work.String(), lost)
+		s.enqueue(lost.app)
 	}
-	return restored, nil
+	return nil
 }
 
-// Start implements [source.Source]: it sweeps from now on. At first the labels are restored by
-// [sweeper.WaitForSync].
+// enqueue adds an Application behind those that have changed.
+func (s *sweeper) enqueue(app types.NamespacedName) {
+	request := reconcile.Request{NamespacedName: app}
+	if q, ok := s.queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: new(handler.LowPriority)}, request)
+		return
+	}
+	s.queue.Add(request)
+}
+
+// Start implements [source.Source]: it sweeps from now on. The first list of works without
+// the label is that of [sweeper.WaitForSync].
 func (s *sweeper) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.queue = queue
-	close(s.started)
 	go func() {
 		for {
 			if err := s.enqueueMismatched(ctx); err != nil && ctx.Err() == nil {
@@ -165,12 +180,23 @@ func (s *sweeper) Start(ctx context.Context, queue workqueue.TypedRateLimitingIn
 			if !clock.Sleep(ctx, s.interval) {
 				return
 			}
-			if _, err := s.restoreAll(ctx); err != nil && ctx.Err() == nil {
-				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks", "again", s.interval.String())
+			if err := s.list(ctx); err != nil && ctx.Err() == nil {
+				ctrl.LoggerFrom(ctx).Error(err, "cannot look for ManifestWorks without the label", "again", s.interval.String())
 			}
 		}
 	}()
 	return nil
+}
+
+// WaitForSync lists the works without the label: no Application is reconciled before.
+func (s *sweeper) WaitForSync(ctx context.Context) error {
+	return wait.PollUntilContextCancel(ctx, boot.ConflictDelay, true, func(ctx context.Context) (bool, error) {
+		err := s.list(ctx)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot look for ManifestWorks without the label; trying again")
+		}
+		return err == nil, nil
+	})
 }
 
 // enqueueMismatched enqueues the Applications and works that do not belong together: they are
@@ -181,7 +207,7 @@ func (s *sweeper) enqueueMismatched(ctx context.Context) error {
 		return fmt.Errorf("list Applications: %w", err)
 	}
 	for _, key := range mismatched(apps.Items, s.index.All()) {
-		s.queue.Add(reconcile.Request{NamespacedName: key})
+		s.enqueue(key)
 	}
 	return nil
 }
@@ -215,37 +241,6 @@ func mismatched(apps []argocd.Application, works []*manifestcache.Work) []types.
 	return keys
 }
 
-// WaitForSync restores the labels of all works and waits for the cache to have these: an
-// Application that is reconciled before is delivered once more.
-func (s *sweeper) WaitForSync(ctx context.Context) error {
-	var missing []*workv1.ManifestWork
-	listed := false
-	err := wait.PollUntilContextCancel(ctx, boot.ConflictDelay, true, func(ctx context.Context) (bool, error) {
-		if !listed {
-			restored, err := s.restoreAll(ctx)
-			if err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "cannot restore the labels of ManifestWorks; trying again")
-				return false, nil
-			}
-			missing, listed = restored, true
-		}
-		missing = slices.DeleteFunc(missing, func(w *workv1.ManifestWork) bool {
-			app, _ := manifestcache.ClaimantOf(w)
-			cached, err := s.index.Of(app)
-			if err == nil && slices.ContainsFunc(cached, func(c *manifestcache.Work) bool { return c.UID == w.UID }) {
-				return true
-			}
-			live, err := s.liveWork(ctx, client.ObjectKeyFromObject(w))
-			return err == nil && (live == nil || live.UID != w.UID || live.Labels[contract.PullLabel] != "true")
-		})
-		return len(missing) == 0, nil
-	})
-	if err != nil {
-		return fmt.Errorf("restore the labels of ManifestWorks: %w", err)
-	}
-	return nil
-}
-
 const (
 	// notPulled selects the ManifestWorks that the cache leaves out.
 	notPulled = contract.PullLabel + "!=true"
@@ -254,8 +249,8 @@ const (
 )
 
 // unlabelled returns the works without the label, in a cluster's namespace or in all, that
-// name an Application.
-func (f *gatherer) unlabelled(ctx context.Context, cluster string) (found []types.NamespacedName, err error) {
+// name an Application. It lists metadata, in pages: others have made nearly all of them.
+func (f *gatherer) unlabelled(ctx context.Context, cluster string) (found []lostWork, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appcache.WorkKind.GroupVersion().WithKind(appcache.WorkKind.Kind + "List"))
 	for {
@@ -264,8 +259,8 @@ func (f *gatherer) unlabelled(ctx context.Context, cluster string) (found []type
 			return nil, fmt.Errorf("list ManifestWorks without label %s: %w", contract.PullLabel, err)
 		}
 		for i := range list.Items {
-			if _, named := manifestcache.ClaimantOf(&list.Items[i]); named {
-				found = append(found, client.ObjectKeyFromObject(&list.Items[i]))
+			if app, named := manifestcache.ClaimantOf(&list.Items[i]); named {
+				found = append(found, lostWork{client.ObjectKeyFromObject(&list.Items[i]), app})
 			}
 		}
 		if list.Continue == "" {

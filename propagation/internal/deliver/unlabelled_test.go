@@ -6,7 +6,9 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,28 +62,88 @@ func TestUnlabelledWhileNobodyWatched(t *testing.T) {
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
 }
 
-// A work whose label cannot be put back holds up neither the start nor other works.
+// A work whose label cannot be put back holds up neither the start nor other works, and its
+// Application says so.
 func TestLabels_aWorkThatCannotBePatchedCostsItselfOnly(t *testing.T) {
 	p := newPlace(t)
 	first := start(t)
 	refused, restored := p.deploy("refused"), p.deploy("restored")
 	ofRefused, ofRestored := delivered(t, refused, p.cluster), delivered(t, restored, p.cluster)
 	first.stop()
-	for _, work := range []*workv1.ManifestWork{ofRefused, ofRestored} {
+	removeLabel(t, ofRefused, ofRestored)
+	patchFirst(t, func(o client.Object) error {
+		if o.GetNamespace() == p.cluster && o.GetName() == ofRefused.Name {
+			return apierrors.NewForbidden(workv1.Resource("manifestworks"), o.GetName(), errors.New("a webhook denied it"))
+		}
+		return nil
+	})
+	delivered(t, p.deploy("another"), p.cluster)
+	testkit.Eventually(t, "the label of "+ofRestored.Name, func() error {
+		if after := delivered(t, restored, p.cluster); after.UID != ofRestored.UID || after.Labels[contract.PullLabel] != "true" {
+			return fmt.Errorf("the other work is %s with labels %v", after.Name, after.Labels)
+		}
+		return nil
+	})
+	says(t, refused, policy.ErrorCondition, "a webhook denied it")
+}
+
+// While labels are put back other Applications are delivered, but for those that want to be
+// what a work without label delivers.
+func TestLabels_othersAreDeliveredMeanwhile(t *testing.T) {
+	free := anywhere(t, "argocd")
+	first := start(t, free)
+	p := newPlace(t)
+	q := newNamespace(t, p)
+	app := p.deploy("lost", into("argocd"))
+	work := delivered(t, app, p.cluster)
+	first.stop()
+	removeLabel(t, work)
+	hold, reached := make(chan struct{}), make(chan struct{}, 100)
+	release := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(release)
+	patchFirst(t, func(o client.Object) error {
+		if o.GetNamespace() == p.cluster && o.GetName() == work.Name {
+			reached <- struct{}{}
+			<-hold
+		}
+		return nil
+	}, free)
+	select {
+	case <-reached:
+	case <-time.After(time.Minute):
+		t.Fatal("the label is not put back")
+	}
+	delivered(t, p.deploy("another"), p.cluster)
+	rival := q.deploy("lost", into("argocd"))
+	delivered(t, p.deploy("third"), p.cluster) // by then the rival has been looked at
+	if n := len(works(t, rival)); n != 0 {
+		t.Errorf("it is delivered %d times beside the work without the label", n)
+	}
+	release()
+	says(t, rival, policy.ErrorCondition, "not delivered: Application "+app.Namespace+"/lost")
+	if after := delivered(t, app, p.cluster); after.UID != work.UID || after.Labels[contract.PullLabel] != "true" {
+		t.Errorf("the work is %s with labels %v", after.Name, after.Labels)
+	}
+}
+
+func removeLabel(t *testing.T, works ...*workv1.ManifestWork) {
+	t.Helper()
+	for _, work := range works {
 		edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
 	}
-	startAll(t, setting{wrap: func(c client.Client) client.Client {
+}
+
+// patchFirst starts propagation with a function that is called before every patch.
+func patchFirst(t *testing.T, f func(client.Object) error, change ...func(*Options)) *propagation {
+	t.Helper()
+	return startWith(t, func(c client.Client) client.Client {
 		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-				if o.GetNamespace() == p.cluster && o.GetName() == ofRefused.Name {
-					return apierrors.NewForbidden(workv1.Resource("manifestworks"), o.GetName(), errors.New("a webhook denied it"))
+				if err := f(o); err != nil {
+					return err
 				}
 				return c.Patch(ctx, o, patch, opts...)
 			},
 		})
-	}})
-	delivered(t, p.deploy("another"), p.cluster)
-	if after := delivered(t, restored, p.cluster); after.UID != ofRestored.UID || after.Labels[contract.PullLabel] != "true" {
-		t.Errorf("the other work is %s with labels %v", after.Name, after.Labels)
-	}
+	}, change...)
 }

@@ -279,8 +279,8 @@ func (wa *watcher) applicationChanged() predicate.Predicate {
 // when the agent has applied it. Plain feedback is the mirror's.
 func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
-		_, lost := lostOf(e.Object)
-		return !lost // sweeper has its Application reconciled
+		wa.sweeper.left(e.Object)
+		return true
 	}, UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*manifestcache.Work)
 		after, ok2 := e.ObjectNew.(*manifestcache.Work)

@@ -16,6 +16,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
+// healthyWhenAnnotation on a manifest holds a CEL expression over its object that
+// says when it is healthy. It does not reach the managed cluster.
+const healthyWhenAnnotation = contract.KeyPrefix + "healthy-when"
+
 // Manifest is one Kubernetes object. The exported fields say what Object says.
 type Manifest struct {
 	Group, Version, Kind, Namespace, Name string
@@ -51,9 +55,9 @@ func (m *Manifest) Annotation(key string) string {
 
 // HealthyWhen returns the object's own health rule and takes it off the object.
 func (m *Manifest) HealthyWhen() string {
-	rule := m.Annotation(contract.HealthyWhenAnnotation)
+	rule := m.Annotation(healthyWhenAnnotation)
 	annotations := child(child(m.Object, "metadata"), "annotations")
-	delete(annotations, contract.HealthyWhenAnnotation)
+	delete(annotations, healthyWhenAnnotation)
 	if len(annotations) == 0 {
 		delete(child(m.Object, "metadata"), "annotations")
 	}

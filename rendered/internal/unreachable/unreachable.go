@@ -37,6 +37,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
+// clusterUnreachableAnnotation on a ManifestWork holds the time, in RFC 3339, since
+// which its cluster is not available. Argo CD's health check reads it.
+const clusterUnreachableAnnotation = contract.KeyPrefix + "cluster-unreachable"
+
 // Options of [Setup].
 type Options struct {
 	// Backoff decides when a failed cluster is tried again; nil: [boot.Backoff].
@@ -113,7 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // Unknown is no news. A cluster that never was available has applied nothing, which
 // the work's own status says.
 func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, cluster status.Cluster) error {
-	_, marked := w.Annotations[contract.ClusterUnreachableAnnotation]
+	_, marked := w.Annotations[clusterUnreachableAnnotation]
 	away := !cluster.Available && !cluster.Since.IsZero()
 	if marked == away {
 		return nil
@@ -122,7 +126,7 @@ func (r *Reconciler) mark(ctx context.Context, w *metav1.PartialObjectMetadata, 
 	if away {
 		value = cluster.Since.UTC().Format(time.RFC3339)
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{contract.ClusterUnreachableAnnotation: value}}})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{clusterUnreachableAnnotation: value}}})
 	if err != nil {
 		return err
 	}
@@ -148,8 +152,8 @@ func trim(in any) (any, error) {
 		return in, nil
 	}
 	kept := metav1.ObjectMeta{Namespace: w.Namespace, Name: w.Name, UID: w.UID, ResourceVersion: w.ResourceVersion}
-	if since, marked := w.Annotations[contract.ClusterUnreachableAnnotation]; marked {
-		kept.Annotations = map[string]string{contract.ClusterUnreachableAnnotation: since}
+	if since, marked := w.Annotations[clusterUnreachableAnnotation]; marked {
+		kept.Annotations = map[string]string{clusterUnreachableAnnotation: since}
 	}
 	w.ObjectMeta = kept
 	return w, nil

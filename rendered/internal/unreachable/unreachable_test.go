@@ -118,7 +118,7 @@ func marks(t *testing.T, cluster, name, want string) *workv1.ManifestWork {
 		if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: cluster, Name: name}, w); err != nil {
 			return err
 		}
-		if got := w.Annotations[contract.ClusterUnreachableAnnotation]; got != want {
+		if got := w.Annotations[clusterUnreachableAnnotation]; got != want {
 			return fmt.Errorf("it is %q", got)
 		}
 		return nil
@@ -158,7 +158,7 @@ func TestMarks(t *testing.T) {
 	available(t, "m1", metav1.ConditionFalse, since.Add(2*time.Hour))
 	marks(t, "m1", "early", "2026-11-21T12:00:00Z")
 	testkit.Edit(t, hub.client, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "m1", Name: "early"}}, func(w *workv1.ManifestWork) {
-		delete(w.Annotations, contract.ClusterUnreachableAnnotation)
+		delete(w.Annotations, clusterUnreachableAnnotation)
 	})
 	marks(t, "m1", "early", "2026-11-21T12:00:00Z")
 	stop()

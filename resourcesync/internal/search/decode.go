@@ -31,15 +31,14 @@ type graphQLError struct {
 }
 
 // decode reads a response. A broken one is an error, an odd row is not.
-func decode(body []byte) (*answer, error) { return walk(body, &decoder{strings: map[string]string{}}) }
+func decode(body []byte) (*answer, error) {
+	return walk(body, &stream{rows: &decoder{strings: map[string]string{}}})
+}
 
-// scan is decode without the rows: only their digests are made.
-func scan(body []byte) (*answer, error) { return walk(body, nil) }
-
-func walk(body []byte, rows *decoder) (*answer, error) {
+func walk(body []byte, s *stream) (*answer, error) {
 	// A bytes.Buffer is read in place. Rows may repeat a name, and text that is not UTF-8
 	// becomes U+FFFD: neither is a reason to refuse the other rows.
-	s := &stream{dec: jsontext.NewDecoder(bytes.NewBuffer(body), lenient...), rows: rows}
+	s.dec = jsontext.NewDecoder(bytes.NewBuffer(body), lenient...)
 	a := &answer{}
 	err := s.object(func(name string) error {
 		switch name {
@@ -71,6 +70,7 @@ func walk(body []byte, rows *decoder) (*answer, error) {
 type stream struct {
 	dec  *jsontext.Decoder
 	rows *decoder // nil: rows are not decoded
+	sums []Sum    // of the lists that an outline leaves out, in their order
 }
 
 func (s *stream) data(a *answer, name string) error {
@@ -139,6 +139,11 @@ func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
 	raw, err := s.dec.ReadValue()
 	if err != nil {
 		return err
+	}
+	if s.rows == nil && len(s.sums) > 0 && string(raw) == leftOut {
+		sum.merge(s.sums[0])
+		s.sums = s.sums[1:]
+		return nil
 	}
 	sum.add(raw)
 	if s.rows == nil {

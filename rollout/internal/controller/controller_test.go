@@ -27,7 +27,7 @@ import (
 func annotate(t *testing.T, r *rollout.ApplicationSetRollout, word string) {
 	t.Helper()
 	testkit.Edit(t, hub.client, r, func(r *rollout.ApplicationSetRollout) {
-		r.Annotations = map[string]string{contract.RolloutAnnotationWord: word}
+		r.Annotations = map[string]string{rollout.WordAnnotation: word}
 	})
 }
 

@@ -189,5 +189,5 @@ func word(value string) (approved, aborted int64, err error) {
 			return 0, number, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("annotation %s is %.60q: want \"approve\" or \"abort\" and the number of the candidate", contract.RolloutAnnotationWord, value)
+	return 0, 0, fmt.Errorf("annotation %s is %.60q: want \"approve\" or \"abort\" and the number of the candidate", rollout.WordAnnotation, value)
 }

@@ -22,7 +22,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/rollout/internal/step"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
@@ -124,7 +123,7 @@ func (r *Reconciler) next(ctx context.Context, ro *rollout.ApplicationSetRollout
 		return r.refused(ro, status, q), 0, nil
 	}
 	var wrong error
-	if in.Approved, in.Aborted, wrong = word(ro.Annotations[contract.RolloutAnnotationWord]); wrong != nil {
+	if in.Approved, in.Aborted, wrong = word(ro.Annotations[rollout.WordAnnotation]); wrong != nil {
 		p = &problem{"InvalidAnnotation", wrong.Error()}
 	}
 	status, again, err := step.Next(in)
