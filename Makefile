@@ -114,7 +114,7 @@ demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixe
 demo-parts:
 	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
 
-parity: build ## What of a cluster's status is on the hub, field by field, and the notifications of both sides, on a fleet of real parts
+parity: build ## What of a cluster's status is on the hub, field by field, on a fleet of real parts
 	@$(TOOLS) fleet old helm kustomize
 	@go build -o $(BIN)/product/parity ./e2e/parity
 	@$(BIN)/product/parity $(ARGS)

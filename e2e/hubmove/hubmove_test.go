@@ -53,33 +53,10 @@ spec:
 var fleet *env.Fleet
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx := env.WithParent(context.Background())
-	if err := env.Build(ctx); err != nil {
-		return 1, err
-	}
-	fleet, err = env.Start(ctx, env.Options{Clusters: []string{cluster}, Product: []string{env.Propagation}, Progress: func(line string) { fmt.Println(line) }})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	if err := scenario.Prepare(ctx, fleet); err != nil {
-		return 1, err
-	}
-	if code = m.Run(); code != 0 {
-		kept, keepErr := fleet.KeepLogs()
-		fmt.Println("the logs are kept in", kept)
-		err = keepErr
-	}
-	return code, err
+	os.Exit(env.RunTests(m.Run, env.Options{Clusters: []string{cluster}, Product: []string{env.Propagation}}, func(ctx context.Context, f *env.Fleet) error {
+		fleet = f
+		return scenario.Prepare(ctx, f)
+	}))
 }
 
 // A fleet moves to a hub that has its Applications from a backup, with other UIDs and

@@ -14,9 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,43 +25,30 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(env.WithParent(ctx)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
-	}
-}
+func main() { env.Main("page", run) }
 
-func run(ctx context.Context) (err error) {
+func run(ctx context.Context) error {
 	if os.Getenv("ARGOCD_WITH_UI") == "" {
 		return errors.New("ARGOCD_WITH_UI names no argocd that was built with its page: see e2e/ui/argocd.sh")
 	}
-	if err := env.Build(ctx); err != nil {
-		return err
-	}
-	fleet, err := env.Start(ctx, env.Options{Product: []string{env.Propagation}, ArgoCDAccounts: true, SaveMemory: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	live, err := scenario.StartLiveView(ctx, fleet, "--keep=10s")
-	if err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"url": "http://" + live.Server.Address, "admin": live.Admin, "tenant": live.Tenant}); err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		command, cluster, _ := strings.Cut(lines.Text(), " ")
-		if err := obey(ctx, live, command, cluster); err != nil {
+	return env.Use(ctx, env.Options{Product: []string{env.Propagation}, ArgoCDAccounts: true, SaveMemory: true}, func(ctx context.Context, fleet *env.Fleet) error {
+		live, err := scenario.StartLiveView(ctx, fleet, "--keep=10s")
+		if err != nil {
 			return err
 		}
-		fmt.Println("done")
-	}
-	return lines.Err()
+		if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"url": "http://" + live.Server.Address, "admin": live.Admin, "tenant": live.Tenant}); err != nil {
+			return err
+		}
+		lines := bufio.NewScanner(os.Stdin)
+		for lines.Scan() {
+			command, cluster, _ := strings.Cut(lines.Text(), " ")
+			if err := obey(ctx, live, command, cluster); err != nil {
+				return err
+			}
+			fmt.Println("done")
+		}
+		return lines.Err()
+	})
 }
 
 func obey(ctx context.Context, live *scenario.LiveView, command, cluster string) error {
