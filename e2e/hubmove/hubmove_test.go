@@ -33,9 +33,6 @@ const (
 	cluster = "cluster1"
 	// moved are restored on the new hub, forgotten is not.
 	moved, forgotten = "moved", "forgotten"
-	// grace is how long the agent leaves alone what an earlier hub had it apply: longer than
-	// a slow machine needs to register the cluster anew and to deliver again.
-	grace = 90 * time.Second
 )
 
 // content is what an Application deploys, NAME is its name.
@@ -104,7 +101,7 @@ func TestHubMoves(t *testing.T) {
 
 	// 3. The agents follow it, and their clusters are selected.
 	managed := fleet.Cluster(cluster)
-	if err := fleet.SwitchHub(t.Context(), managed, hub, "--appliedmanifestwork-eviction-grace-period="+grace.String()); err != nil {
+	if err := fleet.SwitchHub(t.Context(), managed, hub); err != nil {
 		t.Fatal(err)
 	}
 	selectCluster(t, hub)
@@ -113,7 +110,14 @@ func TestHubMoves(t *testing.T) {
 		t.Fatalf("moved, what runs has changed from %v to %v", before, after)
 	}
 
-	// 4. What the old hub had applied is forgotten.
+	// 4. What the old hub had applied is forgotten once the agent's grace of an hour is over.
+	agent, err := fleet.Process(cluster + "-work-agent-of-hub2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(agent.Stop(t.Context()), fleet.SwitchHub(t.Context(), managed, hub, "--appliedmanifestwork-eviction-grace-period=1s")); err != nil {
+		t.Fatal(err)
+	}
 	env.Await(t, "the agent to forget the old hub", func(ctx context.Context) (bool, string) {
 		var list workv1.AppliedManifestWorkList
 		if err := managed.Client.List(ctx, &list); err != nil {
