@@ -53,7 +53,7 @@ func compareAll(ctx context.Context, fleet *env.Fleet, record string) {
 		}
 	}
 	for i, c := range fleet.Managed {
-		names, verdicts := []string{}, map[string]map[string]verdict{}
+		names, verdicts := make([]string, 0, len(all)), map[string]map[string]verdict{}
 		for j := range all {
 			s := &all[j]
 			hub, cluster := s.settled(ctx, fleet, c)

@@ -143,26 +143,8 @@ func forward(ctx context.Context, from, to string) error {
 			if err != nil {
 				return // the listener is closed
 			}
-			go pass(ctx, in, to)
+			go env.Connect(ctx, in, to)
 		}
 	}()
 	return nil
-}
-
-// pass copies both ways until one side closes.
-func pass(ctx context.Context, in net.Conn, to string) {
-	defer in.Close()
-	out, err := new(net.Dialer).DialContext(ctx, "tcp", to)
-	if err != nil {
-		return // as if nothing listened
-	}
-	defer out.Close()
-	done := make(chan struct{}, 2)
-	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
-		go func() {
-			_, _ = io.Copy(way[1], way[0]) // a connection that breaks is closed on the other side
-			done <- struct{}{}
-		}()
-	}
-	<-done
 }

@@ -137,7 +137,7 @@ func states(pod *corev1.Pod) string {
 func (p *product) look(ctx context.Context) {
 	pod := p.ready(ctx)
 	pids := p.node.pids(ctx)
-	var errs []error
+	errs := make([]error, 0, len(containers))
 	for _, name := range containers {
 		s := status(pod, name)
 		pid, ok := pids[strings.TrimPrefix(s.ContainerID, "containerd://")]

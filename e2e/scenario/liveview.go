@@ -4,11 +4,9 @@
 package scenario
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
@@ -115,7 +113,7 @@ func (l *LiveView) login(ctx context.Context, account string) (token string, err
 		return "", err
 	}
 	err = env.Wait(ctx, "argocd-server to log "+account+" in", func(ctx context.Context) (bool, string) {
-		answer, status, err := l.Request(ctx, http.MethodPost, "/api/v1/session", "", body)
+		answer, status, err := l.Server.Request(ctx, http.MethodPost, "/api/v1/session", "", body)
 		var session struct{ Token string }
 		if err == nil && status == http.StatusOK {
 			err = json.Unmarshal(answer, &session)
@@ -124,25 +122,6 @@ func (l *LiveView) login(ctx context.Context, account string) (token string, err
 		return token != "", fmt.Sprint(status, string(answer), err)
 	})
 	return token, err
-}
-
-// Request asks argocd-server, as its page does.
-func (l *LiveView) Request(ctx context.Context, method, path, token string, body []byte) ([]byte, int, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+l.Server.Address+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := (&http.Client{Timeout: env.Patience}).Do(r)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer response.Body.Close() // nothing was written
-	answer, err := io.ReadAll(response.Body)
-	return answer, response.StatusCode, err
 }
 
 // SetAway has a cluster's agents stop, so that the hub calls it unavailable, or start again.
