@@ -40,7 +40,7 @@ PURE = $(shell sed -n '/^        pure:/,/deny:/s|.*"\*\*/\(.*\)/\*\.go"|./\1|p' 
 unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without a control plane
 	@go test $(PURE)
 
-TOOL_TESTS := $(wildcard e2e/tools e2e/tools/conformance e2e/tools/conformance/agent)
+TOOL_TESTS := $(wildcard e2e/tools/conformance e2e/tools/conformance/agent)
 # make lint vets what these test. Here it would take a fifth of a first run's compiling, for the dependencies of tests.
 GO_TEST := go test -vet=off
 # What the tests of the fleet do is mostly to wait: those of the modules run meanwhile. make -k goes on after a failure.
@@ -114,7 +114,7 @@ demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixe
 demo-parts:
 	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
 
-parity: build ## What of a cluster's status is on the hub, field by field, and the notifications of both sides, on a fleet of real parts
+parity: build ## What of a cluster's status is on the hub, field by field, on a fleet of real parts
 	@$(TOOLS) fleet old helm kustomize
 	@go build -o $(BIN)/product/parity ./e2e/parity
 	@$(BIN)/product/parity $(ARGS)

@@ -8,14 +8,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"os"
-	"os/signal"
-	"syscall"
-	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
@@ -34,16 +30,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster nor -rollout, nor the last with -gitopscluster: choose one")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	err := run(env.WithParent(ctx), *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, Rollouts: *rollouts, SaveMemory: true})
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "\nthe demo failed: %v\n", err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
-	}
+	env.Main("the demo failed", func(ctx context.Context) error {
+		return run(ctx, *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, Rollouts: *rollouts, SaveMemory: true})
+	})
 }
 
-func run(ctx context.Context, keep, mixed bool, options env.Options) (err error) {
+func run(ctx context.Context, keep, mixed bool, options env.Options) error {
 	say := func(text string) { log.Println(text) } // safe for concurrent use
 	options.Progress, options.Page = say, true
 	say("Starting the fleet: a hub, two managed clusters, Open Cluster Management, Argo CD.")
@@ -54,31 +46,22 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) (err error)
 		options.Old = []string{"cluster2"}
 		say("The hub and cluster1 run the newest parts, cluster2 the oldest supported ones.")
 	}
-	if err := env.Build(ctx); err != nil {
-		return err
-	}
-	fleet, err := env.Start(ctx, options)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, end(ctx, fleet, err, say)) }()
-	look, err := page(ctx, fleet)
-	if err != nil {
-		return err
-	}
-	say(look)
-	if err := runScenario(ctx, fleet, options.Rollouts, say); err != nil {
-		return err
-	}
-	if !keep {
+	return env.Use(ctx, options, func(ctx context.Context, fleet *env.Fleet) error {
+		look, err := page(ctx, fleet)
+		if err != nil {
+			return err
+		}
+		say(look)
+		if err := runScenario(ctx, fleet, options.Rollouts, say); err != nil || !keep {
+			return err
+		}
+		if look, err = page(ctx, fleet); err != nil { // the first token has aged
+			return err
+		}
+		say(invitation(fleet) + look)
+		<-ctx.Done()
 		return nil
-	}
-	if look, err = page(ctx, fleet); err != nil { // the first token has aged
-		return err
-	}
-	say(invitation(fleet) + look)
-	<-ctx.Done()
-	return nil
+	})
 }
 
 // runScenario runs the scenario, with a line for every change of an Application.
@@ -106,25 +89,9 @@ func runScenario(ctx context.Context, fleet *env.Fleet, rollouts bool, say func(
 	case rollouts:
 		s = scenario.NewRollout(fleet, view, say)
 	}
-	began := time.Now()
-	for i, step := range s.Steps() {
-		say(fmt.Sprintf("\n[%d/%d] %s", i+1, len(s.Steps()), step.Title))
-		if err := step.Run(ctx); err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
-		}
+	if err := scenario.Run(ctx, s.Steps(), say); err != nil {
+		return err
 	}
 	say(measured(s.Latencies()))
-	say(fmt.Sprintf("All steps succeeded, in %s.", time.Since(began).Round(100*time.Millisecond)))
 	return nil
-}
-
-// end stops the fleet. After a failure, and not after a Ctrl-C, it keeps the logs
-// and says where.
-func end(ctx context.Context, fleet *env.Fleet, failure error, say func(string)) error {
-	if failure != nil && ctx.Err() == nil {
-		if kept, err := fleet.KeepLogs(); err == nil {
-			say("The logs are in " + kept)
-		}
-	}
-	return fleet.Stop()
 }

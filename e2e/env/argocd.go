@@ -8,8 +8,6 @@ import (
 	"context"
 	"crypto/tls"
 	"strconv"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Argo CD is one binary that looks at the name it is called by.
@@ -95,9 +93,8 @@ func (f *Fleet) serveRepository(ctx context.Context) error {
 // component is a part of Argo CD that talks to an API server, with the rights of its
 // ServiceAccount.
 type component struct {
-	name    string // of the process
-	role    string // which the binary has by the name that it is called by
-	account string // "": argocd-<role>
+	name string // of the process
+	role string // which the binary has by the name that it is called by
 	// identity is a kubeconfig to use; "": one of the account in Argo CD's namespace of the fleet.
 	identity string
 	// binary is another build of it; "": the cluster's.
@@ -123,7 +120,7 @@ func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) error {
 		return err
 	}
 	if a.identity == "" {
-		if a.identity, err = f.identity(ctx, c, ArgoCDNamespace, cmp.Or(a.account, "argocd-"+a.role), fleetLife); err != nil {
+		if a.identity, err = f.identity(ctx, c, ArgoCDNamespace, "argocd-"+a.role, fleetLife); err != nil {
 			return err
 		}
 	}
@@ -190,26 +187,5 @@ func (f *Fleet) startApplicationSets(ctx context.Context) error {
 			"--metrics-addr", local(ports[0]), "--probe-addr", local(ports[1]), "--webhook-addr", local(ports[2]),
 		},
 		health: "http://" + local(ports[0]) + "/metrics", // its probe port knows no /healthz
-	})
-}
-
-// StartNotifications starts Argo CD's notifications controller on a cluster, with what
-// argocd-notifications-cm says. Its port of metrics, which is all that it listens on, is
-// reachable from other machines, too. It returns once the process runs.
-func StartNotifications(ctx context.Context, f *Fleet, c *Cluster, config map[string]any) error {
-	settings := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": ArgoCDNamespace, "name": "argocd-notifications-cm"}, "data": config,
-	}}
-	if err := c.Apply(ctx, settings); err != nil {
-		return err
-	}
-	port, err := f.FreePort()
-	if err != nil {
-		return err
-	}
-	return f.runArgoCD(ctx, c, component{
-		name: c.Name + "-notifications", role: "notifications", account: "argocd-notifications-controller", install: []string{"argocd-notifications.yaml"},
-		repoFlag: "--argocd-repo-server",
-		args:     []string{"--argocd-repo-server-plaintext", "--metrics-port", strconv.Itoa(port), "--processors-count", "4"},
 	})
 }

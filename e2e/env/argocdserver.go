@@ -4,6 +4,7 @@
 package env
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -76,20 +77,21 @@ func (s *ArgoCDServer) CLI(ctx context.Context, args ...string) (string, error) 
 	return string(out), nil
 }
 
-// Get asks the server's REST API, as the UI does, and returns its answer.
-func (s *ArgoCDServer) Get(ctx context.Context, path string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Address+path, nil)
+// Request asks the server's REST API, as its page does.
+func (s *ArgoCDServer) Request(ctx context.Context, method, path, token string, body []byte) ([]byte, int, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+s.Address+path, bytes.NewReader(body))
 	if err != nil {
-		return "", err
+		return nil, 0, err
 	}
-	response, err := (&http.Client{Timeout: Patience}).Do(request)
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := (&http.Client{Timeout: Patience}).Do(r)
 	if err != nil {
-		return "", err
+		return nil, 0, err
 	}
 	defer response.Body.Close() // nothing was written
-	body, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, 8<<20))
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s: %s", path, response.Status, body)
-	}
-	return string(body), err
+	answer, err := io.ReadAll(response.Body)
+	return answer, response.StatusCode, err
 }

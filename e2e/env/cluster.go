@@ -86,12 +86,7 @@ func newCluster(name, folder string, port int) (*Cluster, error) {
 	}); err != nil {
 		return nil, err
 	}
-	admin, err := a.client("admin", "system:masters")
-	if err != nil {
-		return nil, err
-	}
-	c.Kubeconfig, err = c.writeKubeconfig("admin", &clientcmdapi.AuthInfo{ClientCertificateData: admin.certificate, ClientKeyData: admin.key})
-	if err != nil {
+	if c.Kubeconfig, err = c.UserKubeconfig("admin", "system:masters"); err != nil {
 		return nil, err
 	}
 	c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)

@@ -15,7 +15,7 @@ import (
 )
 
 // RepositoryURL is the address that the examples name. Argo CD reaches the
-// repository below it, by TLS, through [gitFront].
+// repository below it, by TLS, through [startGitFront].
 const RepositoryURL = "https://" + gitHost + "/apps.git"
 
 // Repository is the git repository that Applications come from, with a working copy. It is

@@ -6,7 +6,7 @@ package env
 import (
 	"context"
 	"crypto/tls"
-	"errors"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -16,69 +16,56 @@ import (
 // machine resolves it.
 const gitHost = "git.example.com"
 
-// gitFront lets Argo CD read https://git.example.com/ with the examples applied as
-// they are: it is the HTTPS proxy of the repository server, which connects that one
-// host to git on this machine, under a certificate that the repository server was
+// startGitFront lets Argo CD read https://git.example.com/ with the examples applied as
+// they are, until ctx ends: port is the HTTPS proxy of the repository server, which connects
+// that one host to git on this machine, under a certificate that the repository server was
 // told to trust, and nothing else to anything.
-type gitFront struct {
-	tls   *tls.Config
-	conns chan net.Conn
-	addr  net.Addr
-	done  <-chan struct{}
-}
-
-// startGitFront serves on port until ctx ends.
 func startGitFront(ctx context.Context, port int, certificate tls.Certificate, repositories http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", local(port))
 	if err != nil {
 		return err
 	}
-	g := &gitFront{
-		tls:   &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
-		conns: make(chan net.Conn), addr: listener.Addr(), done: ctx.Done(),
+	git, err := new(net.ListenConfig).Listen(ctx, "tcp", local(0))
+	if err != nil {
+		return err
 	}
-	proxy := &http.Server{Handler: http.HandlerFunc(g.connect), ReadHeaderTimeout: 10 * time.Second}
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	inner := &http.Server{Handler: repositories, ReadHeaderTimeout: 10 * time.Second}
+	proxy := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect || r.Host != gitHost+":443" {
+			http.Error(w, "this machine reaches "+gitHost+" and nothing else", http.StatusForbidden)
+			return
+		}
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n") // if the other side is gone, so is what follows
+		Connect(ctx, conn, git.Addr().String())
+	})}
 	context.AfterFunc(ctx, func() { _, _ = proxy.Close(), inner.Close() }) // clients that are still connected are ending too
 	go func() { _ = proxy.Serve(listener) }()
-	go func() { _ = inner.Serve(g) }()
+	go func() { _ = inner.Serve(tls.NewListener(git, config)) }()
 	return nil
 }
 
-// connect answers a proxy's CONNECT and hands the connection to the inner server.
-func (g *gitFront) connect(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodConnect || r.Host != gitHost+":443" {
-		http.Error(w, "this machine reaches "+gitHost+" and nothing else", http.StatusForbidden)
-		return
-	}
-	conn, _, err := http.NewResponseController(w).Hijack()
+// Connect passes on what comes by a connection, and what is answered, until one side closes or
+// ctx ends. A connection that cannot be made, or breaks, is closed on the other side.
+func Connect(ctx context.Context, in net.Conn, to string) {
+	defer in.Close()
+	out, err := new(net.Dialer).DialContext(ctx, "tcp", to)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+		return // as if nothing listened
 	}
-	if _, err := conn.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
-		_ = conn.Close() // the other side is gone
-		return
+	defer out.Close()
+	ctx, done := context.WithCancel(ctx)
+	defer done()
+	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+		go func() {
+			defer done()
+			_, _ = io.Copy(way[1], way[0])
+		}()
 	}
-	select {
-	case g.conns <- tls.Server(conn, g.tls):
-	case <-g.done:
-		_ = conn.Close() // so are we
-	}
+	<-ctx.Done()
 }
-
-// Accept makes gitFront the listener of the inner server.
-func (g *gitFront) Accept() (net.Conn, error) {
-	select {
-	case c := <-g.conns:
-		return c, nil
-	case <-g.done:
-		return nil, errors.Join(net.ErrClosed, http.ErrServerClosed)
-	}
-}
-
-// Close does nothing: the context ends it.
-func (g *gitFront) Close() error { return nil }
-
-// Addr is the proxy's.
-func (g *gitFront) Addr() net.Addr { return g.addr }

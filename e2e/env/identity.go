@@ -55,15 +55,24 @@ func (ps *processes) identity(ctx context.Context, c *Cluster, namespace, accoun
 func tokenFile(c *Cluster, account string) string { return filepath.Join(c.folder, account+".token") }
 
 func (c *Cluster) writeToken(ctx context.Context, namespace, account, path string, life time.Duration) error {
+	token, err := c.token(ctx, namespace, account, life)
+	if err != nil {
+		return err
+	}
+	next := path + ".next"
+	if err := os.WriteFile(next, []byte(token), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
+
+// token returns a token of a ServiceAccount.
+func (c *Cluster) token(ctx context.Context, namespace, account string, life time.Duration) (string, error) {
 	seconds := int64(life.Seconds())
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
 	owner := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: account}}
 	if err := c.Client.SubResource("token").Create(ctx, owner, request); err != nil {
-		return fmt.Errorf("ask %s for a token of %s/%s: %w", c.Name, namespace, account, err)
+		return "", fmt.Errorf("ask %s for a token of %s/%s: %w", c.Name, namespace, account, err)
 	}
-	next := path + ".next"
-	if err := os.WriteFile(next, []byte(request.Status.Token), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, path)
+	return request.Status.Token, nil
 }

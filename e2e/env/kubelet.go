@@ -28,11 +28,15 @@ func Part(name string) (string, error) { return part(name) }
 
 // UserKubeconfig writes a kubeconfig for a user of the cluster and returns its path.
 func (c *Cluster) UserKubeconfig(user string, groups ...string) (string, error) {
+	return c.userKubeconfig(user, user, groups...)
+}
+
+func (c *Cluster) userKubeconfig(file, user string, groups ...string) (string, error) {
 	signed, err := c.authority.client(user, groups...)
 	if err != nil {
 		return "", err
 	}
-	return c.writeKubeconfig(user, &clientcmdapi.AuthInfo{ClientCertificateData: signed.certificate, ClientKeyData: signed.key})
+	return c.writeKubeconfig(file, &clientcmdapi.AuthInfo{ClientCertificateData: signed.certificate, ClientKeyData: signed.key})
 }
 
 // CAFile returns the path of the certificate of the cluster's authority.

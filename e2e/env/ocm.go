@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -71,11 +70,7 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	if err := f.Hub.Client.Create(ctx, accepted); err != nil {
 		return fmt.Errorf("accept %s on the hub: %w", c.Name, err)
 	}
-	signed, err := f.Hub.authority.client(bootstrapUser, bootstrapGroup)
-	if err != nil {
-		return err
-	}
-	bootstrap, err := f.Hub.writeKubeconfig(bootstrapUser+"-"+c.Name, &clientcmdapi.AuthInfo{ClientCertificateData: signed.certificate, ClientKeyData: signed.key})
+	bootstrap, err := f.Hub.userKubeconfig(bootstrapUser+"-"+c.Name, bootstrapUser, bootstrapGroup)
 	if err != nil {
 		return err
 	}
@@ -146,7 +141,14 @@ func (ps *processes) startWorkAgent(ctx context.Context, c *Cluster, toHub strin
 	if err != nil {
 		return listener{}, err
 	}
-	return ps.runOCM(ctx, c.parts, c.Name+"-work-agent", "work", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
-		"--spoke-cluster-name="+c.Name, "--workload-source-driver=kube", "--workload-source-config="+toHub,
-		"--agent-id="+c.Name+"-agent", "--status-sync-interval="+ps.options.StatusPoll.String())
+	return ps.runOCM(ctx, c.parts, c.Name+"-work-agent", c.workAgent(identity, toHub, ps.options)...)
+}
+
+// workAgent returns the arguments of a cluster's work agent that follows a hub.
+func (c *Cluster) workAgent(identity, toHub string, o Options) []string {
+	return []string{
+		"work", "agent", "--kubeconfig=" + identity, "--namespace=" + agentNamespace,
+		"--spoke-cluster-name=" + c.Name, "--workload-source-driver=kube", "--workload-source-config=" + toHub,
+		"--agent-id=" + c.Name + "-agent", "--status-sync-interval=" + o.StatusPoll.String(),
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,18 +24,19 @@ func (pr *product) GrantPage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return pr.grant(ctx, role, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: Aggregation}})
+	return grant(ctx, pr.hub, role, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: Aggregation}})
 }
 
-func (pr *product) grant(ctx context.Context, role *unstructured.Unstructured, account *corev1.ServiceAccount) error {
+// grant makes a role and binds an account to it.
+func grant(ctx context.Context, hub *Cluster, role *unstructured.Unstructured, account *corev1.ServiceAccount) error {
 	binding, err := bindingFor(role, account)
 	if err != nil {
 		return err
 	}
-	if err := pr.hub.Apply(ctx, role); err != nil {
+	if err := hub.Apply(ctx, role); err != nil {
 		return err
 	}
-	if err := pr.hub.Client.Create(ctx, binding); client.IgnoreAlreadyExists(err) != nil {
+	if err := hub.Client.Create(ctx, binding); client.IgnoreAlreadyExists(err) != nil {
 		return fmt.Errorf("bind %s to %s: %w", role.GetName(), account.Name, err)
 	}
 	return nil
@@ -67,13 +67,8 @@ func (pr *product) PageToken(ctx context.Context, name string, life time.Duratio
 	if err != nil {
 		return "", err
 	}
-	if err := pr.grant(ctx, role, account); err != nil {
+	if err := grant(ctx, pr.hub, role, account); err != nil {
 		return "", err
 	}
-	seconds := int64(life.Seconds())
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	if err := pr.hub.Client.SubResource("token").Create(ctx, account, request); err != nil {
-		return "", fmt.Errorf("ask for a token of %s/%s: %w", account.Namespace, name, err)
-	}
-	return request.Status.Token, nil
+	return pr.hub.token(ctx, account.Namespace, name, life)
 }

@@ -137,26 +137,21 @@ func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name strin
 	if err != nil {
 		return "", err
 	}
-	if name == Propagation && pr.options.Rollouts {
-		more, err := clusterRole(filepath.Join("rollouts", "propagation.yaml"), "")
-		if err != nil {
-			return "", err
+	for _, more := range []struct {
+		wanted     bool
+		file, role string
+	}{
+		{name == Propagation && pr.options.Rollouts, "rollouts/propagation.yaml", ""},
+		{name == Aggregation && pr.options.Rendered, "rendered/aggregation.yaml", ""},
+		{name == Aggregation && pr.options.Page, pageFile, pageReader},
+	} {
+		if more.wanted {
+			role, err := clusterRole(more.file, more.role)
+			if err != nil {
+				return "", err
+			}
+			roles = append(roles, role)
 		}
-		roles = append(roles, more)
-	}
-	if name == Aggregation && pr.options.Rendered {
-		more, err := clusterRole(renderedFile, "")
-		if err != nil {
-			return "", err
-		}
-		roles = append(roles, more)
-	}
-	if name == Aggregation && pr.options.Page {
-		more, err := clusterRole(pageFile, pageReader)
-		if err != nil {
-			return "", err
-		}
-		roles = append(roles, more)
 	}
 	return pr.account(ctx, hub, name, roles)
 }
@@ -169,15 +164,8 @@ func (pr *product) account(ctx context.Context, hub *Cluster, name string, roles
 		return "", err
 	}
 	for _, role := range roles {
-		binding, err := bindingFor(role, account)
-		if err != nil {
+		if err := grant(ctx, hub, role, account); err != nil {
 			return "", err
-		}
-		if err := hub.Apply(ctx, role); err != nil {
-			return "", err
-		}
-		if err := hub.Client.Create(ctx, binding); err != nil {
-			return "", fmt.Errorf("bind %s %s: %w", role.GetKind(), role.GetName(), err)
 		}
 	}
 	return pr.identity(ctx, hub, ProductNamespace, name, shortLife)
@@ -278,11 +266,9 @@ func clusterRole(file, name string) (*unstructured.Unstructured, error) {
 	return nil, fmt.Errorf("%s has no ClusterRole %s", file, name)
 }
 
-// Files of deploy/components, and ClusterRoles of the page: what aggregation reads, and who may look.
+// The page's file of deploy/components, and its ClusterRoles: what aggregation reads, and who may look.
 const (
-	renderedFile = "rendered/aggregation.yaml"
-	pageFile     = "page/page.yaml"
-
+	pageFile   = "page/page.yaml"
 	pageReader = "multicluster-integrations-page"
 	pageViewer = "multicluster-integrations-page-viewer"
 )

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // StartSecondHub starts the API server and controller manager of another hub, with the
@@ -48,18 +46,12 @@ func (f *Fleet) SwitchHub(ctx context.Context, c, to *Cluster, arguments ...stri
 			return err
 		}
 	}
-	signed, err := to.authority.client("agent-of-"+c.Name, "system:masters")
+	kubeconfig, err := to.UserKubeconfig("agent-of-"+c.Name, "system:masters")
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := to.writeKubeconfig("agent-of-"+c.Name, &clientcmdapi.AuthInfo{ClientCertificateData: signed.certificate, ClientKeyData: signed.key})
-	if err != nil {
-		return err
-	}
-	agent, err := f.runOCM(ctx, c.parts, fmt.Sprintf("%s-work-agent-of-%s", c.Name, to.Name), append([]string{"work", "agent",
-		"--kubeconfig=" + kubeconfigFile(c, "klusterlet-work"), "--namespace=" + agentNamespace,
-		"--spoke-cluster-name=" + c.Name, "--workload-source-driver=kube", "--workload-source-config=" + kubeconfig,
-		"--agent-id=" + c.Name + "-agent", "--status-sync-interval=" + f.options.StatusPoll.String()}, arguments...)...)
+	agent, err := f.runOCM(ctx, c.parts, fmt.Sprintf("%s-work-agent-of-%s", c.Name, to.Name),
+		append(c.workAgent(kubeconfigFile(c, "klusterlet-work"), kubeconfig, f.options), arguments...)...)
 	if err != nil {
 		return err
 	}

@@ -33,9 +33,6 @@ const (
 	cluster = "cluster1"
 	// moved are restored on the new hub, forgotten is not.
 	moved, forgotten = "moved", "forgotten"
-	// grace is how long the agent leaves alone what an earlier hub had it apply: longer than
-	// a slow machine needs to register the cluster anew and to deliver again.
-	grace = 90 * time.Second
 )
 
 // content is what an Application deploys, NAME is its name.
@@ -53,33 +50,10 @@ spec:
 var fleet *env.Fleet
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx := env.WithParent(context.Background())
-	if err := env.Build(ctx); err != nil {
-		return 1, err
-	}
-	fleet, err = env.Start(ctx, env.Options{Clusters: []string{cluster}, Product: []string{env.Propagation}, Progress: func(line string) { fmt.Println(line) }})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	if err := scenario.Prepare(ctx, fleet); err != nil {
-		return 1, err
-	}
-	if code = m.Run(); code != 0 {
-		kept, keepErr := fleet.KeepLogs()
-		fmt.Println("the logs are kept in", kept)
-		err = keepErr
-	}
-	return code, err
+	os.Exit(env.RunTests(m.Run, env.Options{Clusters: []string{cluster}, Product: []string{env.Propagation}}, func(ctx context.Context, f *env.Fleet) error {
+		fleet = f
+		return scenario.Prepare(ctx, f)
+	}))
 }
 
 // A fleet moves to a hub that has its Applications from a backup, with other UIDs and
@@ -127,7 +101,7 @@ func TestHubMoves(t *testing.T) {
 
 	// 3. The agents follow it, and their clusters are selected.
 	managed := fleet.Cluster(cluster)
-	if err := fleet.SwitchHub(t.Context(), managed, hub, "--appliedmanifestwork-eviction-grace-period="+grace.String()); err != nil {
+	if err := fleet.SwitchHub(t.Context(), managed, hub); err != nil {
 		t.Fatal(err)
 	}
 	selectCluster(t, hub)
@@ -136,7 +110,14 @@ func TestHubMoves(t *testing.T) {
 		t.Fatalf("moved, what runs has changed from %v to %v", before, after)
 	}
 
-	// 4. What the old hub had applied is forgotten.
+	// 4. What the old hub had applied is forgotten once the agent's grace of an hour is over.
+	agent, err := fleet.Process(cluster + "-work-agent-of-hub2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(agent.Stop(t.Context()), fleet.SwitchHub(t.Context(), managed, hub, "--appliedmanifestwork-eviction-grace-period=1s")); err != nil {
+		t.Fatal(err)
+	}
 	env.Await(t, "the agent to forget the old hub", func(ctx context.Context) (bool, string) {
 		var list workv1.AppliedManifestWorkList
 		if err := managed.Client.List(ctx, &list); err != nil {

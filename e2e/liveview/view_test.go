@@ -109,7 +109,7 @@ func (p *page) await(t *testing.T, what string, check func(tree string) bool) ti
 // get asks the REST API as administrator.
 func get(t *testing.T, path string) string {
 	t.Helper()
-	answer, status, err := live.Request(t.Context(), http.MethodGet, path, live.Admin, nil)
+	answer, status, err := live.Server.Request(t.Context(), http.MethodGet, path, live.Admin, nil)
 	if err != nil || status != http.StatusOK {
 		t.Fatalf("%s: %d %s %v", path, status, answer, err)
 	}
@@ -246,7 +246,7 @@ func TestView_isThatOfTheCluster(t *testing.T) {
 		}
 		// What names a resource in the tree must not have argocd-server look for one on the hub.
 		path := "/api/v1/applications/" + name + "/resource?appNamespace=argocd&namespace=guestbook&resourceName=guestbook-config&version=v1&kind=ConfigMap&group="
-		if answer, status, err := live.Request(t.Context(), http.MethodGet, path, live.Admin, nil); err != nil || status != http.StatusBadRequest || !strings.Contains(string(answer), "not found as part of application") {
+		if answer, status, err := live.Server.Request(t.Context(), http.MethodGet, path, live.Admin, nil); err != nil || status != http.StatusBadRequest || !strings.Contains(string(answer), "not found as part of application") {
 			t.Errorf("the live manifest: %d %s %v", status, answer, err)
 		}
 		p.leave()

@@ -84,7 +84,6 @@ func walk(value any, path string, leaves map[string]string) {
 }
 
 // table is the Markdown table of the verdicts: a row for each field, a column for each shape.
-// Fields whose verdicts are all the same are in one row of their parent.
 func table(names []string, verdicts map[string]map[string]verdict) string {
 	fields := map[string]bool{}
 	for _, of := range verdicts {
@@ -102,13 +101,4 @@ func table(names []string, verdicts map[string]map[string]verdict) string {
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// count returns how many fields have each verdict.
-func count(of map[string]verdict) map[verdict]int {
-	counts := map[verdict]int{}
-	for _, v := range of {
-		counts[v]++
-	}
-	return counts
 }

@@ -3,8 +3,7 @@
 
 // Command parity delivers Applications of many shapes to a fleet of real parts, and prints
 // what of the status that the managed cluster's Argo CD writes is in that of the hub's
-// Application: a table in Markdown, and how many fields are the same, differ or are lost. Then
-// it runs Argo CD's notifications controller on both sides and counts what they send.
+// Application: a table in Markdown, and how many fields are the same, differ or are lost.
 package main
 
 import (
@@ -15,16 +14,15 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -33,93 +31,61 @@ import (
 
 func main() {
 	record := flag.String("record", "", "a folder for the statuses that were compared")
-	transitions := flag.Int("notifications", 1000, "how many transitions to send notifications of, 0 for none")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	if err := run(env.WithParent(ctx), *record, *transitions); err != nil {
-		fmt.Fprintf(os.Stderr, "\nparity: %v\n", err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
-	}
+	env.Main("parity", func(ctx context.Context) error {
+		// the repository servers find helm and kustomize there
+		if err := os.Setenv("PATH", filepath.Join(testkit.Root(), "bin")+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+			return err
+		}
+		o := env.Options{Old: []string{"cluster2"}, StatusPoll: 2 * time.Second, SaveMemory: true}
+		return env.Use(ctx, o, func(ctx context.Context, fleet *env.Fleet) error {
+			return must.Try(func() { compareAll(ctx, fleet, *record) })
+		})
+	})
 }
 
-func run(ctx context.Context, record string, transitions int) (err error) {
-	// the repository servers find helm and kustomize there
-	if err := os.Setenv("PATH", filepath.Join(testkit.Root(), "bin")+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
-		return err
-	}
-	if err := env.Build(ctx); err != nil {
-		return err
-	}
-	fleet, err := env.Start(ctx, env.Options{Old: []string{"cluster2"}, StatusPoll: 2 * time.Second, SaveMemory: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	if err := scenario.Prepare(ctx, fleet); err != nil {
-		return err
-	}
+func compareAll(ctx context.Context, fleet *env.Fleet, record string) {
+	must.OK(scenario.Prepare(ctx, fleet))
 	all := shapes()
 	for _, c := range fleet.Managed {
 		for i := range all {
-			if err := all[i].create(ctx, fleet, c.Name); err != nil {
-				return err
-			}
+			all[i].create(ctx, fleet, c.Name)
 		}
 	}
 	for i, c := range fleet.Managed {
-		names, verdicts := []string{}, map[string]map[string]verdict{}
+		names, verdicts := make([]string, 0, len(all)), map[string]map[string]verdict{}
 		for j := range all {
 			s := &all[j]
-			hub, cluster, err := s.settled(ctx, fleet, c)
-			if err != nil {
-				return err
-			}
-			if verdicts[s.name], err = compare(hub, cluster); err != nil {
-				return fmt.Errorf("%s: %w", s.application(c.Name), err)
-			}
-			if err := save(record, s.application(c.Name), hub, cluster); err != nil {
-				return err
-			}
+			hub, cluster := s.settled(ctx, fleet, c)
+			verdicts[s.name] = must.Get(compare(hub, cluster))
+			save(record, s.application(c.Name), hub, cluster)
 			names = append(names, s.name)
 		}
 		fmt.Printf("\n## %s: %s\n\n%s\n", c.Name, []string{"the newest Argo CD", "the oldest Argo CD"}[i], table(names, verdicts))
 		for _, name := range names {
-			counts := count(verdicts[name])
+			counts := map[verdict]int{}
+			for _, v := range verdicts[name] {
+				counts[v]++
+			}
 			fmt.Printf("%s: %d the same, %d different, %d lost\n", name, counts[same], counts[different], counts[lost])
 		}
 	}
-	if transitions == 0 {
-		return nil
-	}
-	return notifications(ctx, fleet, transitions)
 }
 
 // create makes the shape's Application for a cluster on the hub.
-func (s *shape) create(ctx context.Context, fleet *env.Fleet, cluster string) error {
+func (s *shape) create(ctx context.Context, fleet *env.Fleet, cluster string) {
 	name := s.application(cluster)
-	if _, err := fleet.Git.Commit(ctx, "Add "+name, s.content(name)); err != nil {
-		return err
-	}
-	spec, err := s.spec(name)
-	if err != nil {
-		return err
-	}
-	return fleet.Hub.Client.Create(ctx, application(name, cluster, spec))
-}
-
-// application returns a hub Application for a cluster.
-func application(name, cluster string, spec json.RawMessage) *argocd.Application {
+	must.Get(fleet.Git.Commit(ctx, "Add "+name, s.content(name)))
 	a := &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: env.ArgoCDNamespace, Name: name,
 			Labels:      map[string]string{contract.PullLabel: "true"},
 			Annotations: map[string]string{contract.ClusterAnnotation: cluster, argocd.SkipReconcileAnnotation: "true"},
 		},
-		Spec: spec,
+		Spec: must.Get(s.spec(name)),
 	}
 	a.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationKind))
-	return a
+	must.OK(fleet.Hub.Client.Create(ctx, a))
 }
 
 // quiet is how long neither status may change before they are compared: longer than a work
@@ -128,7 +94,7 @@ const quiet = 3 * time.Second
 
 // settled waits until the shape's Application is as it will be, and returns its status on
 // the hub and on the cluster.
-func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (hub, cluster json.RawMessage, err error) {
+func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (hub, cluster json.RawMessage) {
 	key := client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: s.application(c.Name)}
 	health, sync, phase := cmp.Or(s.health, argocd.HealthHealthy), cmp.Or(s.sync, argocd.SyncSynced), cmp.Or(s.phase, argocd.OperationSucceeded)
 	if s.manual {
@@ -136,7 +102,7 @@ func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (
 	}
 	var last string
 	var since time.Time
-	err = env.WaitFor(ctx, 2*time.Minute, key.Name+" to be as it will be, here and there", func(ctx context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, 2*time.Minute, key.Name+" to be as it will be, here and there", func(ctx context.Context) (bool, string) {
 		var here, there argocd.Application
 		if err := errors.Join(fleet.Hub.Client.Get(ctx, key, &here), c.Client.Get(ctx, key, &there)); err != nil {
 			return false, err.Error()
@@ -150,8 +116,8 @@ func (s *shape) settled(ctx context.Context, fleet *env.Fleet, c *env.Cluster) (
 			return is == health+" "+other || health == anyHealth && strings.HasSuffix(is, " "+other)
 		}
 		return want(here.Status) && want(there.Status) && time.Since(since) >= quiet, last
-	})
-	return hub, cluster, err
+	}))
+	return hub, cluster
 }
 
 // essence is health, sync and phase of a status.
@@ -168,14 +134,9 @@ func essence(raw json.RawMessage) string {
 }
 
 // save writes both statuses of an Application into a folder, unless that is "".
-func save(folder, name string, hub, cluster json.RawMessage) error {
-	if folder == "" {
-		return nil
+func save(folder, name string, hub, cluster json.RawMessage) {
+	if folder != "" {
+		must.OK(os.WriteFile(filepath.Join(folder, name+".hub.json"), hub, 0o600))
+		must.OK(os.WriteFile(filepath.Join(folder, name+".cluster.json"), cluster, 0o600))
 	}
-	for side, status := range map[string]json.RawMessage{"hub": hub, "cluster": cluster} {
-		if err := os.WriteFile(filepath.Join(folder, name+"."+side+".json"), status, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }

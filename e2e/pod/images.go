@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 const (
@@ -24,38 +26,26 @@ const (
 var containers = []string{"propagation", "resourcesync", "aggregation"}
 
 // layoutArchive returns the OCI layout of a container's image.
-func layoutArchive(folder, name string) (*bytes.Buffer, error) {
+func layoutArchive(folder, name string) *bytes.Buffer {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	layout := filepath.Join(folder, "multicluster-integrations", name)
 	if err := w.AddFS(os.DirFS(layout)); err != nil {
-		return nil, fmt.Errorf("read the image %s, which `make pod` builds: %w", layout, err)
+		must.OK(fmt.Errorf("read the image %s, which `make pod` builds: %w", layout, err))
 	}
-	return &out, w.Close()
+	must.OK(w.Close())
+	return &out
 }
 
 // pauseArchive returns an image of one program, as docker save would write it.
-func pauseArchive(program string) (*bytes.Buffer, error) {
-	binary, err := os.ReadFile(program)
-	if err != nil {
-		return nil, err
-	}
-	layer, err := archive(file{"pause", binary})
-	if err != nil {
-		return nil, err
-	}
-	config, err := json.Marshal(map[string]any{
+func pauseArchive(program string) *bytes.Buffer {
+	layer := archive(file{"pause", must.Get(os.ReadFile(program))})
+	config := must.Get(json.Marshal(map[string]any{
 		"os": "linux", "architecture": runtime.GOARCH,
 		"config": map[string]any{"Entrypoint": []string{"/pause"}, "User": "65535:65535"},
 		"rootfs": map[string]any{"type": "layers", "diff_ids": []string{fmt.Sprintf("sha256:%x", sha256.Sum256(layer.Bytes()))}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	manifest, err := json.Marshal([]map[string]any{{"Config": "config.json", "RepoTags": []string{pauseImage}, "Layers": []string{"layer.tar"}}})
-	if err != nil {
-		return nil, err
-	}
+	}))
+	manifest := must.Get(json.Marshal([]map[string]any{{"Config": "config.json", "RepoTags": []string{pauseImage}, "Layers": []string{"layer.tar"}}}))
 	return archive(file{"manifest.json", manifest}, file{"config.json", config}, file{"layer.tar", layer.Bytes()})
 }
 
@@ -65,16 +55,13 @@ type file struct {
 }
 
 // archive returns a tar archive of files that may be run.
-func archive(files ...file) (*bytes.Buffer, error) {
+func archive(files ...file) *bytes.Buffer {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, f := range files {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: 0o555, Size: int64(len(f.content))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(f.content); err != nil {
-			return nil, err
-		}
+		must.OK(w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: 0o555, Size: int64(len(f.content))}))
+		must.Get(w.Write(f.content))
 	}
-	return &out, w.Close()
+	must.OK(w.Close())
+	return &out
 }

@@ -15,11 +15,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
-	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
@@ -44,12 +42,7 @@ func main() {
 	flag.StringVar(&o.nextTag, "next-tag", "next", "tag of the images to upgrade to")
 	flag.StringVar(&o.pause, "pause", "bin/product/pause", "the program of a pod's sandbox")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintf(os.Stderr, "\npod: %v\n", err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
-	}
+	env.Main("pod", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (err error) {
@@ -69,26 +62,14 @@ func run(ctx context.Context, o options) (err error) {
 		// The folder is busy with mounts, which end with the namespace: run.sh removes it.
 		_ = fleet.Stop()
 	}()
-	began := time.Now()
-	n, err := startNode(ctx, fleet, o)
-	if err != nil {
+	p := &product{fleet: fleet, tag: o.nextTag}
+	if err := must.Try(func() {
+		p.node = startNode(ctx, fleet, o)
+		p.view = must.Get(scenario.Watch(fleet.Context(), fleet)) //nolint:contextcheck // it ends with the fleet
+	}); err != nil {
 		return err
 	}
-	watching, cancel := context.WithCancel(ctx)
-	defer cancel()
-	view, err := scenario.Watch(watching, fleet)
-	if err != nil {
-		return err
-	}
-	p := &product{fleet: fleet, node: n, view: view, tag: o.nextTag}
-	for i, step := range p.steps() {
-		say(fmt.Sprintf("\n[%d/%d] %s", i+1, len(p.steps()), step.Title))
-		if err := step.Run(ctx); err != nil {
-			return fmt.Errorf("step %d: %w", i+1, err)
-		}
-	}
-	say(fmt.Sprintf("\nAll steps succeeded, in %s.", time.Since(began).Round(100*time.Millisecond)))
-	return nil
+	return scenario.Run(ctx, p.steps(), say)
 }
 
 func say(line string) { fmt.Println(line) }

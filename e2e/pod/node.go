@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 const (
@@ -40,88 +42,47 @@ type node struct {
 }
 
 // startNode starts a node of the hub, with the images in its containerd, and a scheduler.
-func startNode(ctx context.Context, fleet *env.Fleet, o options) (*node, error) {
+func startNode(ctx context.Context, fleet *env.Fleet, o options) *node {
 	n := &node{
 		fleet: fleet, Folder: o.folder, Socket: filepath.Join(o.folder, "containerd.sock"), Pause: pauseImage, Plugins: plugins,
 		Cgroup: filepath.Base(o.folder), CAFile: fleet.Hub.CAFile(),
 	}
-	if err := n.configure(); err != nil {
-		return nil, err
-	}
-	err := forward(fleet.Context(), net.JoinHostPort(env.ServiceAddress, "443"), fleet.Hub.Address()) //nolint:contextcheck // it lives as long as the fleet
-	if err != nil {
-		return nil, err
-	}
-	if err := n.startContainerd(ctx, o); err != nil {
-		return nil, err
-	}
-	if err := n.startScheduler(ctx); err != nil {
-		return nil, err
-	}
-	return n, n.startKubelet(ctx)
+	n.configure()
+	must.OK(forward(fleet.Context(), net.JoinHostPort(env.ServiceAddress, "443"), fleet.Hub.Address())) //nolint:contextcheck // it lives as long as the fleet
+	n.run(ctx, "containerd", must.Get(exec.LookPath("containerd")), "--config="+filepath.Join(n.Folder, "containerd.toml"))
+	must.OK(env.Wait(ctx, "containerd to answer", func(ctx context.Context) (bool, string) {
+		out, err := n.ctr(ctx, nil, "version")
+		return err == nil, fmt.Sprint(out, err)
+	}))
+	n.importImages(ctx, o)
+	n.run(ctx, "scheduler", must.Get(env.Part("kube-scheduler")), "--kubeconfig="+n.fleet.Hub.Kubeconfig, "--secure-port=0", "--leader-elect=false")
+	n.startKubelet(ctx)
+	return n
+}
+
+func (n *node) run(ctx context.Context, name string, args ...string) {
+	must.Get(n.fleet.Run(ctx, name, args...))
 }
 
 // configure writes the files of config into the folder.
-func (n *node) configure() error {
+func (n *node) configure() {
 	for from, to := range map[string]string{"containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "network.conflist": "cni/pods.conflist"} {
-		t, err := template.ParseFS(config, "config/"+from)
-		if err != nil {
-			return err
-		}
 		var text bytes.Buffer
-		if err := t.Execute(&text, n); err != nil {
-			return err
-		}
+		must.OK(must.Get(template.ParseFS(config, "config/"+from)).Execute(&text, n))
 		path := filepath.Join(n.Folder, to)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-			return err
-		}
+		must.OK(os.MkdirAll(filepath.Dir(path), 0o755))
+		must.OK(os.WriteFile(path, text.Bytes(), 0o600))
 	}
-	return nil
-}
-
-func (n *node) startContainerd(ctx context.Context, o options) error {
-	binary, err := exec.LookPath("containerd")
-	if err != nil {
-		return err
-	}
-	if _, err := n.fleet.Run(ctx, "containerd", binary, "--config="+filepath.Join(n.Folder, "containerd.toml")); err != nil {
-		return err
-	}
-	err = env.Wait(ctx, "containerd to answer", func(ctx context.Context) (bool, string) {
-		out, err := n.ctr(ctx, nil, "version")
-		return err == nil, fmt.Sprint(out, err)
-	})
-	if err != nil {
-		return err
-	}
-	return n.importImages(ctx, o)
 }
 
 // importImages puts the images into containerd under the names that manifests have.
-func (n *node) importImages(ctx context.Context, o options) error {
-	pause, err := pauseArchive(o.pause)
-	if err != nil {
-		return err
-	}
-	if _, err := n.ctr(ctx, pause, "images", "import", "-"); err != nil {
-		return err
-	}
+func (n *node) importImages(ctx context.Context, o options) {
+	must.Get(n.ctr(ctx, pauseArchive(o.pause), "images", "import", "-"))
 	for _, folder := range []string{o.images, o.next} {
 		for _, name := range containers {
-			layout, err := layoutArchive(folder, name)
-			if err != nil {
-				return err
-			}
-			if _, err := n.ctr(ctx, layout, "images", "import", "--base-name="+registry+name, "-"); err != nil {
-				return err
-			}
+			must.Get(n.ctr(ctx, layoutArchive(folder, name), "images", "import", "--base-name="+registry+name, "-"))
 		}
 	}
-	return nil
 }
 
 // ctr runs containerd's own client and returns what it says.
@@ -136,52 +97,26 @@ func (n *node) ctr(ctx context.Context, in io.Reader, args ...string) (string, e
 }
 
 // pids returns the process of each container, by its id.
-func (n *node) pids(ctx context.Context) (map[string]int, error) {
-	out, err := n.ctr(ctx, nil, "task", "list")
-	if err != nil {
-		return nil, err
-	}
+func (n *node) pids(ctx context.Context) map[string]int {
 	pids := map[string]int{}
-	for line := range strings.Lines(out) {
+	for line := range strings.Lines(must.Get(n.ctr(ctx, nil, "task", "list"))) {
 		if fields := strings.Fields(line); len(fields) == 3 {
 			if pid, err := strconv.Atoi(fields[1]); err == nil { // not the title
 				pids[fields[0]] = pid
 			}
 		}
 	}
-	return pids, nil
+	return pids
 }
 
-func (n *node) startScheduler(ctx context.Context) error {
-	binary, err := env.Part("kube-scheduler")
-	if err != nil {
-		return err
-	}
-	_, err = n.fleet.Run(ctx, "scheduler", binary, "--kubeconfig="+n.fleet.Hub.Kubeconfig, "--secure-port=0", "--leader-elect=false")
-	return err
-}
-
-func (n *node) startKubelet(ctx context.Context) error {
-	binary, err := env.Part("kubelet")
-	if err != nil {
-		return err
-	}
-	kubeconfig, err := n.fleet.Hub.UserKubeconfig("system:node:"+nodeName, "system:nodes")
-	if err != nil {
-		return err
-	}
-	_, err = n.fleet.Run(ctx, "kubelet", binary, "--config="+filepath.Join(n.Folder, "kubelet.yaml"), "--kubeconfig="+kubeconfig,
+func (n *node) startKubelet(ctx context.Context) {
+	kubeconfig := must.Get(n.fleet.Hub.UserKubeconfig("system:node:"+nodeName, "system:nodes"))
+	n.run(ctx, "kubelet", must.Get(env.Part("kubelet")), "--config="+filepath.Join(n.Folder, "kubelet.yaml"), "--kubeconfig="+kubeconfig,
 		"--root-dir="+filepath.Join(n.Folder, "kubelet"), "--cert-dir="+filepath.Join(n.Folder, "pki"),
 		"--hostname-override="+nodeName, "--node-ip="+nodeAddress)
-	if err != nil {
-		return err
-	}
 	found := &corev1.Node{}
-	err = env.Wait(ctx, "the node to be ready", func(ctx context.Context) (bool, string) {
-		if err := n.fleet.Err(); err != nil {
-			return false, err.Error()
-		}
-		if err := n.fleet.Hub.Client.Get(ctx, client.ObjectKey{Name: nodeName}, found); err != nil {
+	must.OK(env.Wait(ctx, "the node to be ready", func(ctx context.Context) (bool, string) {
+		if err := errors.Join(n.fleet.Err(), n.fleet.Hub.Client.Get(ctx, client.ObjectKey{Name: nodeName}, found)); err != nil {
 			return false, err.Error()
 		}
 		for _, c := range found.Status.Conditions {
@@ -190,13 +125,9 @@ func (n *node) startKubelet(ctx context.Context) error {
 			}
 		}
 		return false, "no condition Ready"
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	info := found.Status.NodeInfo
 	say(fmt.Sprintf("Node %s is Ready: kubelet %s, %s, kernel %s.", nodeName, info.KubeletVersion, info.ContainerRuntimeVersion, info.KernelVersion))
-	return nil
 }
 
 // forward passes connections on until ctx ends, as kube-proxy would for a Service.
@@ -212,26 +143,8 @@ func forward(ctx context.Context, from, to string) error {
 			if err != nil {
 				return // the listener is closed
 			}
-			go pass(ctx, in, to)
+			go env.Connect(ctx, in, to)
 		}
 	}()
 	return nil
-}
-
-// pass copies both ways until one side closes.
-func pass(ctx context.Context, in net.Conn, to string) {
-	defer in.Close()
-	out, err := new(net.Dialer).DialContext(ctx, "tcp", to)
-	if err != nil {
-		return // as if nothing listened
-	}
-	defer out.Close()
-	done := make(chan struct{}, 2)
-	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
-		go func() {
-			_, _ = io.Copy(way[1], way[0]) // a connection that breaks is closed on the other side
-			done <- struct{}{}
-		}()
-	}
-	<-done
 }

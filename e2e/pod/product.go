@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -34,96 +36,76 @@ type product struct {
 	color string // of the guestbook
 }
 
-func (p *product) steps() []scenario.Step {
-	steps := []scenario.Step{
-		{Title: "Install: kubectl apply -f deploy/install.yaml; 3/3 are running and ready", Run: p.install},
-		{Title: "Look: user, capabilities, root file system, volumes and tokens of each container", Run: p.look},
-		{Title: "Deliver: the guestbook, through that pod", Run: p.deliver},
+func (p *product) steps() (steps []scenario.Step) {
+	add := func(title string, run func(context.Context)) {
+		steps = append(steps, scenario.Step{Title: title, Run: func(ctx context.Context) error { return must.Try(func() { run(ctx) }) }})
+	}
+	add("Install: kubectl apply -f deploy/install.yaml; 3/3 are running and ready", p.install)
+	add("Look: user, capabilities, root file system, volumes and tokens of each container", p.look)
+	add("Deliver: the guestbook, through that pod", func(ctx context.Context) {
+		must.OK(scenario.New(p.fleet, p.view, say).Deliver(ctx))
+		p.color = "blue"
+	})
+	for _, name := range containers {
+		add("Exchange "+name+" in its pod, by kubectl set image: the other two go on, and a commit gets to the report",
+			func(ctx context.Context) { p.exchange(ctx, name) })
 	}
 	for _, name := range containers {
-		steps = append(steps, scenario.Step{
-			Title: "Exchange " + name + " in its pod, by kubectl set image: the other two go on, and a commit gets to the report",
-			Run:   func(ctx context.Context) error { return p.exchange(ctx, name) },
-		})
+		add("Upgrade "+name+" in the Deployment, by kubectl set image: a pod is ready throughout, and a commit gets to the report",
+			func(ctx context.Context) { p.upgrade(ctx, name) })
 	}
-	for _, name := range containers {
-		steps = append(steps, scenario.Step{
-			Title: "Upgrade " + name + " in the Deployment, by kubectl set image: a pod is ready throughout, and a commit gets to the report",
-			Run:   func(ctx context.Context) error { return p.upgrade(ctx, name) },
-		})
-	}
-	return append(steps, scenario.Step{Title: "Look again, after all upgrades", Run: p.look})
+	add("Look again, after all upgrades", p.look)
+	return steps
 }
 
 // kubectl runs kubectl as an administrator of the hub and returns what it prints.
-func (p *product) kubectl(ctx context.Context, args ...string) (string, error) {
-	binary, err := env.Part("kubectl")
-	if err != nil {
-		return "", err
-	}
+func (p *product) kubectl(ctx context.Context, args ...string) string {
 	args = append(args, "--kubeconfig="+p.fleet.Hub.Kubeconfig)
-	out, err := exec.CommandContext(ctx, binary, args...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, must.Get(env.Part("kubectl")), args...).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
+		must.OK(fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out))
 	}
-	return strings.TrimSpace(string(out)), nil
+	return strings.TrimSpace(string(out))
 }
 
-func (p *product) install(ctx context.Context) error {
+func (p *product) install(ctx context.Context) {
 	began := time.Now()
-	out, err := p.kubectl(ctx, "apply", "-f", filepath.Join(testkit.Root(), "deploy", "install.yaml"))
-	if err != nil {
-		return err
+	if out := p.kubectl(ctx, "apply", "-f", filepath.Join(testkit.Root(), "deploy", "install.yaml")); strings.Contains(out, "would violate PodSecurity") {
+		must.OK(errors.New(out))
 	}
-	if strings.Contains(out, "would violate PodSecurity") {
-		return errors.New(out)
-	}
-	pod, err := p.ready(ctx)
-	if err != nil {
-		return err
-	}
+	pod := p.ready(ctx)
 	for i := range pod.Status.ContainerStatuses {
 		if s := &pod.Status.ContainerStatuses[i]; s.RestartCount != 0 {
-			return fmt.Errorf("%s was started again %d times: %+v", s.Name, s.RestartCount, s.LastTerminationState)
+			must.OK(fmt.Errorf("%s was started again %d times: %+v", s.Name, s.RestartCount, s.LastTerminationState))
 		}
 	}
 	say(fmt.Sprintf("%s after kubectl apply:", time.Since(began).Round(100*time.Millisecond)))
-	return p.show(ctx)
+	p.show(ctx)
 }
 
-func (p *product) show(ctx context.Context) error {
-	out, err := p.kubectl(ctx, "get", "pods", "--output=wide", "--namespace="+env.ProductNamespace)
-	if err == nil {
-		say(out)
-	}
-	return err
+func (p *product) show(ctx context.Context) {
+	say(p.kubectl(ctx, "get", "pods", "--output=wide", "--namespace="+env.ProductNamespace))
 }
 
 // pods returns the product's pods that are not ending.
 func (p *product) pods(ctx context.Context) ([]corev1.Pod, error) {
 	var list corev1.PodList
 	err := p.fleet.Hub.Client.List(ctx, &list, client.InNamespace(env.ProductNamespace), client.MatchingLabels{"app.kubernetes.io/name": deployment})
-	var pods []corev1.Pod
-	for i := range list.Items {
-		if list.Items[i].DeletionTimestamp == nil {
-			pods = append(pods, list.Items[i])
-		}
-	}
-	return pods, err
+	return slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil }), err
 }
 
 // ready waits until the Deployment has one pod, all of whose containers are ready, and returns it.
-func (p *product) ready(ctx context.Context) (*corev1.Pod, error) {
+func (p *product) ready(ctx context.Context) *corev1.Pod {
 	var pod *corev1.Pod
-	err := env.Wait(ctx, "a pod of which every container is ready", func(ctx context.Context) (bool, string) {
+	must.OK(env.Wait(ctx, "a pod of which every container is ready", func(ctx context.Context) (bool, string) {
 		pods, err := p.pods(ctx)
 		if err != nil || len(pods) != 1 {
 			return false, fmt.Sprintf("%d pods, %v", len(pods), err)
 		}
 		pod = &pods[0]
 		return allReady(pod), states(pod)
-	})
-	return pod, err
+	}))
+	return pod
 }
 
 func allReady(pod *corev1.Pod) bool {
@@ -152,79 +134,51 @@ func states(pod *corev1.Pod) string {
 }
 
 // look reads of the processes of the containers what the manifests promise.
-func (p *product) look(ctx context.Context) error {
-	pod, err := p.ready(ctx)
-	if err != nil {
-		return err
-	}
-	pids, err := p.node.pids(ctx)
-	if err != nil {
-		return err
-	}
-	var errs []error
+func (p *product) look(ctx context.Context) {
+	pod := p.ready(ctx)
+	pids := p.node.pids(ctx)
+	errs := make([]error, 0, len(containers))
 	for _, name := range containers {
 		s := status(pod, name)
 		pid, ok := pids[strings.TrimPrefix(s.ContainerID, "containerd://")]
 		if !ok {
-			return fmt.Errorf("containerd has no task for %s, %s", name, s.ContainerID)
+			must.OK(fmt.Errorf("containerd has no task for %s, %s", name, s.ContainerID))
 		}
-		process := filepath.Join("/proc", fmt.Sprint(pid))
-		saw, err := lookAt(process, name)
+		saw, err := lookAt(filepath.Join("/proc", fmt.Sprint(pid)), name)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", name, err)
 		}
 		errs = append(errs, err)
 		say(fmt.Sprintf("%-12s %s", name, saw))
 	}
-	return errors.Join(errs...)
-}
-
-func (p *product) deliver(ctx context.Context) error {
-	s := scenario.New(p.fleet, p.view, say)
-	if err := s.Deliver(ctx); err != nil {
-		return err
-	}
-	p.color = "blue"
-	return nil
+	must.OK(errors.Join(errs...))
 }
 
 // commit pushes another colour and waits until the report says that it is synced and healthy.
-func (p *product) commit(ctx context.Context) (time.Duration, error) {
+func (p *product) commit(ctx context.Context) time.Duration {
 	const path = "guestbook/guestbook.yaml"
-	content, err := p.fleet.Git.Read(path)
-	if err != nil {
-		return 0, err
-	}
+	content := must.Get(p.fleet.Git.Read(path))
 	next := map[string]string{"blue": "green", "green": "red", "red": "blue"}[p.color]
 	painted := strings.ReplaceAll(content, "color: "+p.color, "color: "+next)
 	if painted == content {
-		return 0, fmt.Errorf("%s has no color %s", path, p.color)
+		must.OK(fmt.Errorf("%s has no color %s", path, p.color))
 	}
 	began := time.Now()
-	revision, err := p.fleet.Git.Commit(ctx, "Paint it "+next, map[string]string{path: painted})
-	if err != nil {
-		return 0, err
-	}
+	revision := must.Get(p.fleet.Git.Commit(ctx, "Paint it "+next, map[string]string{path: painted}))
 	p.color = next
-	_, err = p.view.Await(ctx, "the commit to be in the report", func() (bool, string) {
+	must.Get(p.view.Await(ctx, "the commit to be in the report", func() (bool, string) {
 		row, ok := p.view.ReportRow(scenario.ApplicationSet, "cluster1-"+scenario.ApplicationSet)
 		return ok && row.SyncedAndHealthy(revision), row.String()
-	})
-	return time.Since(began), err
+	}))
+	return time.Since(began)
 }
 
 // exchange upgrades one container in its pod, and holds that the others go on.
-func (p *product) exchange(ctx context.Context, name string) error {
-	before, err := p.ready(ctx)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	if _, err := p.kubectl(ctx, "set", "image", "pod/"+before.Name, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace); err != nil {
-		return err
-	}
+func (p *product) exchange(ctx context.Context, name string) {
+	before, began := p.ready(ctx), time.Now()
+	p.kubectl(ctx, "set", "image", "pod/"+before.Name, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace)
 	var disturbed error
-	err = env.Wait(ctx, name+" to be ready as another image", func(ctx context.Context) (bool, string) {
+	err := env.Wait(ctx, name+" to be ready as another image", func(ctx context.Context) (bool, string) {
 		now := &corev1.Pod{}
 		if err := p.fleet.Hub.Client.Get(ctx, client.ObjectKeyFromObject(before), now); err != nil {
 			return false, err.Error()
@@ -234,20 +188,12 @@ func (p *product) exchange(ctx context.Context, name string) error {
 		return disturbed != nil || allReady(now) && is.ImageID != was.ImageID && is.ContainerID != was.ContainerID && is.RestartCount == was.RestartCount+1, states(now)
 	})
 	took := time.Since(began)
-	if err = errors.Join(err, disturbed); err != nil {
-		return err
-	}
-	delivered, err := p.commit(ctx)
-	if err != nil {
-		return err
-	}
-	after, err := p.ready(ctx)
-	if err != nil {
-		return err
-	}
+	must.OK(errors.Join(err, disturbed))
+	delivered := p.commit(ctx)
+	must.OK(goesOn(before, p.ready(ctx), name))
 	say(fmt.Sprintf("%s was ready as another image %s after kubectl, and the others ran on; a commit then took %s to the report.",
 		name, took.Round(100*time.Millisecond), delivered.Round(100*time.Millisecond)))
-	return errors.Join(goesOn(before, after, name), p.show(ctx))
+	p.show(ctx)
 }
 
 // goesOn returns what happened to the containers of a pod but the one called name.
@@ -272,18 +218,12 @@ func status(pod *corev1.Pod, name string) corev1.ContainerStatus {
 }
 
 // upgrade upgrades one container in the Deployment, and holds that a pod is ready meanwhile.
-func (p *product) upgrade(ctx context.Context, name string) error {
-	before, err := p.ready(ctx)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	if _, err := p.kubectl(ctx, "set", "image", "deployment/"+deployment, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace); err != nil {
-		return err
-	}
+func (p *product) upgrade(ctx context.Context, name string) {
+	before, began := p.ready(ctx), time.Now()
+	p.kubectl(ctx, "set", "image", "deployment/"+deployment, name+"="+registry+name+":"+p.tag, "--namespace="+env.ProductNamespace)
 	d := &appsv1.Deployment{}
 	var away error
-	err = env.Wait(ctx, "the rollout", func(ctx context.Context) (bool, string) {
+	err := env.Wait(ctx, "the rollout", func(ctx context.Context) (bool, string) {
 		if err := p.fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ProductNamespace, Name: deployment}, d); err != nil {
 			return false, err.Error()
 		}
@@ -293,26 +233,18 @@ func (p *product) upgrade(ctx context.Context, name string) error {
 		saw := fmt.Sprintf("generation %d of %d, %d updated, %d in all", d.Status.ObservedGeneration, d.Generation, d.Status.UpdatedReplicas, d.Status.Replicas)
 		return d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == 1 && d.Status.Replicas == 1 && d.Status.AvailableReplicas == 1, saw
 	})
-	if err = errors.Join(err, away); err != nil {
-		return err
-	}
+	must.OK(errors.Join(err, away))
 	took := time.Since(began)
-	delivered, err := p.commit(ctx)
-	if err != nil {
-		return err
-	}
-	after, err := p.ready(ctx)
-	if err != nil {
-		return err
-	}
+	delivered := p.commit(ctx)
+	after := p.ready(ctx)
 	if after.UID == before.UID {
-		return errors.New("the pod is the same as before")
+		must.OK(errors.New("the pod is the same as before"))
 	}
 	for _, c := range d.Spec.Template.Spec.Containers {
 		if running := status(after, c.Name); running.Image != c.Image || running.RestartCount != 0 {
-			return fmt.Errorf("%s runs %s, started again %d times, want %s", c.Name, running.Image, running.RestartCount, c.Image)
+			must.OK(fmt.Errorf("%s runs %s, started again %d times, want %s", c.Name, running.Image, running.RestartCount, c.Image))
 		}
 	}
 	say(fmt.Sprintf("The rollout took %s; a commit then took %s to the report.", took.Round(100*time.Millisecond), delivered.Round(100*time.Millisecond)))
-	return p.show(ctx)
+	p.show(ctx)
 }

@@ -5,7 +5,6 @@ package push
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -20,33 +19,10 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func run(m *testing.M) (code int, err error) {
-	ctx := env.WithParent(context.Background())
-	if err := env.Build(ctx); err != nil {
-		return 1, err
-	}
-	fleet, err = env.Start(ctx, env.Options{DefaultPoll: true, Progress: func(line string) { fmt.Println(line) }})
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	if err := deliver(ctx); err != nil {
-		return 1, err
-	}
-	if code = m.Run(); code != 0 {
-		kept, keepErr := fleet.KeepLogs()
-		fmt.Println("the logs are kept in", kept)
-		err = keepErr
-	}
-	return code, err
+	os.Exit(env.RunTests(m.Run, env.Options{DefaultPoll: true}, func(ctx context.Context, f *env.Fleet) error {
+		fleet = f
+		return deliver(ctx)
+	}))
 }
 
 // deliver has the guestbook on every managed cluster and the hub's Argo CD API server up.

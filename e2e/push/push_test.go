@@ -181,8 +181,8 @@ spec:
 		}
 	})
 	if err := env.Wait(t.Context(), "Argo CD's API server to know the notes as Synced", func(ctx context.Context) (bool, string) {
-		answer, err := server.Get(ctx, "/api/v1/applications?name=notes&fields=items.metadata.name,items.status.sync.status")
-		return err == nil && strings.Contains(answer, `"Synced"`), fmt.Sprint(answer, err)
+		answer, status, err := server.Request(ctx, http.MethodGet, "/api/v1/applications?name=notes&fields=items.metadata.name,items.status.sync.status", "", nil)
+		return err == nil && status == http.StatusOK && strings.Contains(string(answer), `"Synced"`), fmt.Sprint(status, string(answer), err)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,8 @@ func TestRefreshByUsers(t *testing.T) {
 			return server.CLI(t.Context(), "app", "get", "argocd/"+application(cluster), "--hard-refresh", "--output", "json")
 		}},
 		{"the button of the UI", func() (string, error) {
-			return server.Get(t.Context(), "/api/v1/applications/"+application(cluster)+"?refresh=normal&appNamespace=argocd")
+			answer, _, err := server.Request(t.Context(), http.MethodGet, "/api/v1/applications/"+application(cluster)+"?refresh=normal&appNamespace=argocd", "", nil)
+			return string(answer), err // what is not 200 does not know of the commit
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

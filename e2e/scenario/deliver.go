@@ -42,25 +42,22 @@ func Prepare(ctx context.Context, fleet *env.Fleet) error {
 		}
 	}
 	return env.Wait(ctx, "the placement to decide, and Argo CD to know every cluster", func(ctx context.Context) (bool, string) {
-		return prepared(ctx, fleet)
+		var secrets corev1.SecretList
+		decided, err := decisions(ctx, fleet)
+		err = errors.Join(err, fleet.Hub.Client.List(ctx, &secrets, client.InNamespace(env.ArgoCDNamespace), client.MatchingLabels{argocd.SecretTypeLabel: argocd.SecretTypeCluster}))
+		return err == nil && decided >= len(fleet.Managed) && len(secrets.Items) >= len(fleet.Managed),
+			fmt.Sprintf("%d decisions and %d cluster Secrets for %d clusters, %v", decided, len(secrets.Items), len(fleet.Managed), err)
 	})
 }
 
-func prepared(ctx context.Context, fleet *env.Fleet) (bool, string) {
-	var decisions clusterv1beta1.PlacementDecisionList
-	var secrets corev1.SecretList
-	if err := errors.Join(
-		fleet.Hub.Client.List(ctx, &decisions, client.InNamespace(env.ArgoCDNamespace)),
-		fleet.Hub.Client.List(ctx, &secrets, client.InNamespace(env.ArgoCDNamespace), client.MatchingLabels{argocd.SecretTypeLabel: argocd.SecretTypeCluster}),
-	); err != nil {
-		return false, err.Error()
+// decisions returns how many clusters the placements of the fleet have decided for.
+func decisions(ctx context.Context, fleet *env.Fleet) (decided int, err error) {
+	var list clusterv1beta1.PlacementDecisionList
+	err = fleet.Hub.Client.List(ctx, &list, client.InNamespace(env.ArgoCDNamespace))
+	for i := range list.Items {
+		decided += len(list.Items[i].Status.Decisions)
 	}
-	decided := 0
-	for i := range decisions.Items {
-		decided += len(decisions.Items[i].Status.Decisions)
-	}
-	return decided >= len(fleet.Managed) && len(secrets.Items) >= len(fleet.Managed),
-		fmt.Sprintf("%d decisions and %d cluster Secrets for %d clusters", decided, len(secrets.Items), len(fleet.Managed))
+	return decided, err
 }
 
 // Deliver applies the examples as they are and waits until the guestbook is

@@ -4,11 +4,9 @@
 package scenario
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // LiveView is a fleet whose argocd-server shows pulled Applications.
@@ -38,62 +37,36 @@ const (
 // has the guestbook on every managed cluster. The fleet needs [env.Options.ArgoCDAccounts].
 func StartLiveView(ctx context.Context, fleet *env.Fleet, arguments ...string) (*LiveView, error) {
 	l := &LiveView{Fleet: fleet, Views: env.Views{Fleet: fleet}}
-	accounts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "argocd-cm"}}
-	if err := fleet.Hub.Client.Patch(ctx, accounts, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"accounts.tenant":"login"}}`))); err != nil {
-		return nil, err
-	}
-	var err error
-	const since = "2026-01-01T00:00:00Z"
-	if l.Server, err = fleet.StartArgoCDServer(ctx, map[string]string{
-		"admin.password": liveViewHash, "admin.passwordMtime": since, "accounts.tenant.password": liveViewHash, "accounts.tenant.passwordMtime": since,
-	}); err != nil {
-		return nil, err
-	}
-	if l.Admin, err = l.login(ctx, "admin"); err != nil {
-		return nil, err
-	}
-	if l.Tenant, err = l.login(ctx, "tenant"); err != nil {
-		return nil, err
-	}
-	if err := l.Views.Start(ctx, arguments...); err != nil {
-		return nil, err
-	}
-	if err := Prepare(ctx, fleet); err != nil {
-		return nil, err
-	}
-	if err := allowSecrets(ctx, fleet); err != nil {
-		return nil, err
-	}
-	if err := fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")); err != nil {
-		return nil, err
-	}
-	for _, c := range fleet.Managed {
-		if err := l.AwaitHealthy(ctx, c.Name+"-guestbook"); err != nil {
-			return nil, err
+	return l, must.Try(func() {
+		accounts := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: "argocd-cm"}}
+		must.OK(fleet.Hub.Client.Patch(ctx, accounts, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"accounts.tenant":"login"}}`))))
+		const since = "2026-01-01T00:00:00Z"
+		l.Server = must.Get(fleet.StartArgoCDServer(ctx, map[string]string{
+			"admin.password": liveViewHash, "admin.passwordMtime": since, "accounts.tenant.password": liveViewHash, "accounts.tenant.passwordMtime": since,
+		}))
+		l.Admin, l.Tenant = must.Get(l.login(ctx, "admin")), must.Get(l.login(ctx, "tenant"))
+		must.OK(l.Views.Start(ctx, arguments...))
+		must.OK(Prepare(ctx, fleet))
+		allowSecrets(ctx, fleet)
+		must.OK(fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")))
+		for _, c := range fleet.Managed {
+			must.OK(l.AwaitHealthy(ctx, c.Name+"-guestbook"))
 		}
-	}
-	return l, nil
+	})
 }
 
 // allowSecrets has the project and the Argo CDs of the guestbook deliver Secrets, too.
-func allowSecrets(ctx context.Context, fleet *env.Fleet) error {
+func allowSecrets(ctx context.Context, fleet *env.Fleet) {
 	project := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject"}}
 	project.SetNamespace(env.ArgoCDNamespace)
 	project.SetName("guestbook")
-	more := client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/spec/namespaceResourceWhitelist/-","value":{"group":"","kind":"Secret"}}]`))
-	if err := fleet.Hub.Client.Patch(ctx, project, more); err != nil {
-		return err
-	}
+	must.OK(fleet.Hub.Client.Patch(ctx, project, client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/spec/namespaceResourceWhitelist/-","value":{"group":"","kind":"Secret"}}]`))))
 	for _, c := range fleet.Managed {
 		role := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}}
 		role.SetNamespace("guestbook")
 		role.SetName("argocd-guestbook")
-		more := client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["get","list","watch","create","update","patch","delete"]}}]`))
-		if err := c.Client.Patch(ctx, role, more); err != nil {
-			return err
-		}
+		must.OK(c.Client.Patch(ctx, role, client.RawPatch("application/json-patch+json", []byte(`[{"op":"add","path":"/rules/-","value":{"apiGroups":[""],"resources":["secrets"],"verbs":["get","list","watch","create","update","patch","delete"]}}]`))))
 	}
-	return nil
 }
 
 // AwaitHealthy waits until an Application is synced and healthy on the hub.
@@ -115,7 +88,7 @@ func (l *LiveView) login(ctx context.Context, account string) (token string, err
 		return "", err
 	}
 	err = env.Wait(ctx, "argocd-server to log "+account+" in", func(ctx context.Context) (bool, string) {
-		answer, status, err := l.Request(ctx, http.MethodPost, "/api/v1/session", "", body)
+		answer, status, err := l.Server.Request(ctx, http.MethodPost, "/api/v1/session", "", body)
 		var session struct{ Token string }
 		if err == nil && status == http.StatusOK {
 			err = json.Unmarshal(answer, &session)
@@ -124,25 +97,6 @@ func (l *LiveView) login(ctx context.Context, account string) (token string, err
 		return token != "", fmt.Sprint(status, string(answer), err)
 	})
 	return token, err
-}
-
-// Request asks argocd-server, as its page does.
-func (l *LiveView) Request(ctx context.Context, method, path, token string, body []byte) ([]byte, int, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+l.Server.Address+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := (&http.Client{Timeout: env.Patience}).Do(r)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer response.Body.Close() // nothing was written
-	answer, err := io.ReadAll(response.Body)
-	return answer, response.StatusCode, err
 }
 
 // SetAway has a cluster's agents stop, so that the hub calls it unavailable, or start again.

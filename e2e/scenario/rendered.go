@@ -11,8 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -58,15 +56,8 @@ func PrepareRendered(ctx context.Context, fleet *env.Fleet) error {
 		return err
 	}
 	return env.Wait(ctx, "the placement to decide", func(ctx context.Context) (bool, string) {
-		var decisions clusterv1beta1.PlacementDecisionList
-		if err := fleet.Hub.Client.List(ctx, &decisions, client.InNamespace(env.ArgoCDNamespace)); err != nil {
-			return false, err.Error()
-		}
-		decided := 0
-		for i := range decisions.Items {
-			decided += len(decisions.Items[i].Status.Decisions)
-		}
-		return decided == len(fleet.Managed), fmt.Sprint(decided, " decisions")
+		decided, err := decisions(ctx, fleet)
+		return err == nil && decided == len(fleet.Managed), fmt.Sprint(decided, " decisions, ", err)
 	})
 }
 

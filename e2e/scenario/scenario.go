@@ -6,6 +6,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
@@ -20,6 +21,19 @@ type Step struct {
 	// Run fails, naming what it waited for and what it saw last, when the result is
 	// not there in time.
 	Run func(context.Context) error
+}
+
+// Run runs steps one after the other and says which.
+func Run(ctx context.Context, steps []Step, say func(string)) error {
+	began := time.Now()
+	for i, step := range steps {
+		say(fmt.Sprintf("\n[%d/%d] %s", i+1, len(steps), step.Title))
+		if err := step.Run(ctx); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	say(fmt.Sprintf("\nAll steps succeeded, in %s.", time.Since(began).Round(100*time.Millisecond)))
+	return nil
 }
 
 // Scenario runs on one fleet, once.

@@ -253,7 +253,7 @@ func waitForRows(t testing.TB, server *search.Server) {
 
 // TestReviewFails cannot reach the Kubernetes API.
 func TestReviewFails(t *testing.T) {
-	server := serve(t, search.Options{Reviewer: brokenReviewer{}})
+	server := serve(t, search.Options{Source: small, Reviewer: brokenReviewer{}})
 	s := read(t, "21b-kube-down-uncached-token.json")
 	compareSample(t, s, replay(t, server, s))
 }

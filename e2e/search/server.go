@@ -83,7 +83,7 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		options.Reviewer = reviewer
 	}
 	if options.Source == nil {
-		options.Source = collect.Live{Hub: options.Hub, Clusters: options.Clusters, Log: options.Log}
+		options.Source = collect.Live{Hub: options.Hub, Clusters: options.Clusters}
 	}
 	s := &Server{options: options, table: table.New(), address: "127.0.0.1:0"}
 	s.faults.Store(&Faults{})

@@ -87,7 +87,7 @@ func (b *builder) run(ctx context.Context, parts []part) (err error) {
 	go func() { defer close(done); b.downloadAhead(ahead, stale) }()
 	defer func() { stop(); <-done }()
 	for i, p := range stale {
-		line := startProgress(b.out, fmt.Sprintf("[%d/%d] %-24s", i+1, len(stale), p.name), p.pkg)
+		line := startProgress(b.out, fmt.Sprintf("[%d/%d] %-24s", i+1, len(stale), p.name))
 		outcome, err := b.make(ctx, p, prints[p.name], line)
 		if err != nil {
 			outcome = "failed"
@@ -187,11 +187,6 @@ func (b *builder) compile(ctx context.Context, p part, target string, line *prog
 		}
 		flags = append(flags, "-modfile="+modfile)
 	}
-	stale, err := b.goCommand(ctx, p.module, line, slices.Concat([]string{"list", "-deps", "-f={{if .Stale}}{{.ImportPath}}{{end}}"}, flags, []string{p.pkg})...)
-	if err != nil {
-		return err
-	}
-	line.expect(len(bytes.Fields(stale)))
 	_, err = b.goCommand(ctx, p.module, line, slices.Concat([]string{"build", "-o", target}, flags, []string{p.pkg})...)
 	return err
 }

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command tools builds the real parts that tests, demo and development need, at the versions that the tool modules beside it
-// pin, into bin/ of the checkout. What is current is skipped, by content and not by time.
+// pin, into bin/ of the checkout. What is current is skipped, by content and not by time. It imports the standard library alone,
+// so that nothing is downloaded before it runs.
 //
 //	GOWORK=off go run -C e2e/tools .                  # everything
 //	GOWORK=off go run -C e2e/tools . test lint        # the parts of two groups

@@ -14,56 +14,41 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(env.WithParent(ctx)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
-	}
-}
+func main() { env.Main("page", run) }
 
-func run(ctx context.Context) (err error) {
+func run(ctx context.Context) error {
 	if os.Getenv("ARGOCD_WITH_UI") == "" {
 		return errors.New("ARGOCD_WITH_UI names no argocd that was built with its page: see e2e/ui/argocd.sh")
 	}
-	if err := env.Build(ctx); err != nil {
-		return err
-	}
-	fleet, err := env.Start(ctx, env.Options{Product: []string{env.Propagation}, ArgoCDAccounts: true, SaveMemory: true})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	live, err := scenario.StartLiveView(ctx, fleet, "--keep=10s")
-	if err != nil {
-		return err
-	}
-	if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"url": "http://" + live.Server.Address, "admin": live.Admin, "tenant": live.Tenant}); err != nil {
-		return err
-	}
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		command, cluster, _ := strings.Cut(lines.Text(), " ")
-		if err := obey(ctx, live, command, cluster); err != nil {
+	return env.Use(ctx, env.Options{Product: []string{env.Propagation}, ArgoCDAccounts: true, SaveMemory: true}, func(ctx context.Context, fleet *env.Fleet) error {
+		live, err := scenario.StartLiveView(ctx, fleet, "--keep=10s")
+		if err != nil {
 			return err
 		}
-		fmt.Println("done")
-	}
-	return lines.Err()
+		if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"url": "http://" + live.Server.Address, "admin": live.Admin, "tenant": live.Tenant}); err != nil {
+			return err
+		}
+		lines := bufio.NewScanner(os.Stdin)
+		for lines.Scan() {
+			command, cluster, _ := strings.Cut(lines.Text(), " ")
+			if err := obey(ctx, live, command, cluster); err != nil {
+				return err
+			}
+			fmt.Println("done")
+		}
+		return lines.Err()
+	})
 }
 
 func obey(ctx context.Context, live *scenario.LiveView, command, cluster string) error {
@@ -89,30 +74,22 @@ func drift(ctx context.Context, live *scenario.LiveView, cluster string) error {
 		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "guestbook"},
 		"syncPolicy":  map[string]any{"automated": map[string]any{}},
 	}
-	if err := live.Fleet.Hub.Client.Create(ctx, app); err != nil {
-		return err
-	}
-	if err := live.AwaitHealthy(ctx, "drifting"); err != nil {
-		return err
-	}
-	notes := &corev1.ConfigMapList{}
-	managed := live.Fleet.Cluster(cluster)
-	if err := managed.Client.List(ctx, notes, client.InNamespace("guestbook")); err != nil {
-		return err
-	}
-	for i := range notes.Items {
-		o := &notes.Items[i]
-		if !strings.HasPrefix(o.Annotations["argocd.argoproj.io/tracking-id"], "drifting:") {
-			continue
-		}
-		for key := range o.Data {
-			patch, err := json.Marshal(map[string]any{"data": map[string]string{key: "changed by hand"}})
-			if err != nil {
-				return err
+	return must.Try(func() {
+		must.OK(live.Fleet.Hub.Client.Create(ctx, app))
+		must.OK(live.AwaitHealthy(ctx, "drifting"))
+		notes, managed := &corev1.ConfigMapList{}, live.Fleet.Cluster(cluster)
+		must.OK(managed.Client.List(ctx, notes, client.InNamespace("guestbook")))
+		for i := range notes.Items {
+			o := &notes.Items[i]
+			if !strings.HasPrefix(o.Annotations["argocd.argoproj.io/tracking-id"], "drifting:") {
+				continue
 			}
-			target := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}}
-			return managed.Client.Patch(ctx, target, client.RawPatch("application/merge-patch+json", patch))
+			for key := range o.Data {
+				o.Data[key] = "changed by hand"
+				must.OK(managed.Client.Update(ctx, o))
+				return
+			}
 		}
-	}
-	return errors.New("nothing of Application drifting has data that could be changed")
+		must.OK(errors.New("nothing of Application drifting has data that could be changed"))
+	})
 }

@@ -1,6 +1,8 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
+// Package collect fills a search table from what it watches on real clusters,
+// as the collectors of search v2 do.
 package collect
 
 import (
@@ -10,17 +12,17 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/search/table"
+	"open-cluster-management.io/multicluster-integrations/shared/clock"
 )
 
 // interval is how long changes are gathered; the real service takes 5 to 10 s.
-const interval = 100 * time.Millisecond
+const interval = 500 * time.Millisecond
 
 var (
 	applicationKind    = schema.GroupKind{Group: "argoproj.io", Kind: "Application"}
@@ -38,105 +40,76 @@ var (
 
 // Live collects from real clusters.
 type Live struct {
-	// Hub holds the managed clusters, Applications and ApplicationSets; nil
-	// leaves them out.
+	// Hub holds the managed clusters, Applications and ApplicationSets.
 	Hub *rest.Config
 	// Clusters are the managed clusters by name.
 	Clusters map[string]*rest.Config
-	// Log gets what a cluster is missing.
-	Log logr.Logger
 }
 
 // Run fills the table until ctx ends.
 func (l Live) Run(ctx context.Context, into *table.Table) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for name, config := range l.Clusters {
-		group.Go(func() error { return l.follow(ctx, config, into, name, l.managed(name)) })
+		group.Go(func() error { return follow(ctx, config, into, name, managed) })
 	}
-	if l.Hub == nil {
-		rows := make([]table.Row, 0, len(l.Clusters))
-		for name := range l.Clusters {
-			rows = append(rows, clusterRow(name))
-		}
-		into.Put(sorted(rows)...)
-	} else {
-		group.Go(func() error { return l.follow(ctx, l.Hub, into, localCluster, hub) })
-	}
+	group.Go(func() error { return follow(ctx, l.Hub, into, localCluster, hub) })
 	return group.Wait()
 }
 
-// build makes the rows and edges of a cluster of what is watched there.
-type build func(context.Context, *watched) ([]table.Row, []table.Edge)
-
-// follow keeps a part of the table current.
-func (l Live) follow(ctx context.Context, config *rest.Config, into *table.Table, part string, build build) error {
+// follow keeps a part of the table current, which build makes of what is watched on a cluster.
+func follow(ctx context.Context, config *rest.Config, into *table.Table, cluster string, build func(context.Context, *watched, *builder)) error {
 	w, err := newWatched(config)
 	if err != nil {
-		return fmt.Errorf("watch %s: %w", part, err)
+		return fmt.Errorf("watch %s: %w", cluster, err)
 	}
-	defer w.stop()
-	gather := time.NewTicker(interval)
-	defer gather.Stop()
-	w.touch()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-w.changed:
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return w.cache.Start(ctx) })
+	group.Go(func() error {
+		for again := w.cache.WaitForCacheSync(ctx); again; again = clock.Sleep(ctx, interval) {
+			b := &builder{cluster: cluster, byUID: map[string]bool{}}
+			if build(ctx, w, b); ctx.Err() == nil {
+				into.Replace(cluster, sorted(b.rows), b.ownedEdges())
+			}
 		}
-		w.unknown = false
-		rows, edges := build(ctx, w)
-		into.Replace(part, sorted(rows), edges)
-		if w.unknown {
-			// Look again: a kind may be defined later.
-			time.AfterFunc(rediscovery, w.touch)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-gather.C:
-		}
-	}
+		return nil
+	})
+	return group.Wait()
 }
 
 // managed builds what the collector of a managed cluster sends.
-func (l Live) managed(cluster string) build {
-	return func(ctx context.Context, w *watched) ([]table.Row, []table.Edge) {
-		b := builder{cluster: cluster, byUID: map[string]bool{}}
-		applications := w.kind(ctx, applicationKind)
-		for _, application := range applications.objects() {
-			b.application(ctx, w, applications.plural, application)
-		}
-		for _, gk := range workloadKinds {
-			w.kind(ctx, gk)
-		}
-		for gk, kind := range w.kinds {
-			if gk != applicationKind {
-				for _, object := range kind.objects() {
-					b.add(objectRow(cluster, kind.plural, object), object)
-				}
+func managed(ctx context.Context, w *watched, b *builder) {
+	plural, applications := w.kind(ctx, applicationKind)
+	for i := range applications {
+		b.application(ctx, w, plural, &applications[i])
+	}
+	for _, gk := range workloadKinds {
+		w.known[gk] = true
+	}
+	for gk := range w.known {
+		if gk != applicationKind {
+			plural, objects := w.kind(ctx, gk)
+			for i := range objects {
+				b.add(objectRow(b.cluster, plural, &objects[i]), &objects[i])
 			}
 		}
-		return b.rows, b.ownedEdges()
 	}
 }
 
 // hub builds what the hub's own collector sends, and the nodes of the clusters.
-func hub(ctx context.Context, w *watched) ([]table.Row, []table.Edge) {
-	b := builder{cluster: localCluster, byUID: map[string]bool{}}
+func hub(ctx context.Context, w *watched, b *builder) {
 	for _, gk := range []schema.GroupKind{applicationSetKind, applicationKind} {
-		kind := w.kind(ctx, gk)
-		for _, object := range kind.objects() {
-			row := objectRow(localCluster, kind.plural, object)
+		plural, objects := w.kind(ctx, gk)
+		for i := range objects {
+			row := objectRow(localCluster, plural, &objects[i])
 			row.Data["_hubClusterResource"] = "true"
-			b.add(row, object)
+			b.add(row, &objects[i])
 		}
 	}
 	b.rows = append(b.rows, clusterRow(localCluster))
-	for _, object := range w.kind(ctx, managedClusterKind).objects() {
-		b.rows = append(b.rows, clusterRow(object.GetName()))
+	_, clusters := w.kind(ctx, managedClusterKind)
+	for i := range clusters {
+		b.rows = append(b.rows, clusterRow(clusters[i].GetName()))
 	}
-	return b.rows, b.ownedEdges()
 }
 
 // builder gathers the rows and edges of one cluster.
@@ -165,12 +138,9 @@ func (b *builder) application(ctx context.Context, w *watched, plural string, ap
 	row := objectRow(b.cluster, plural, application)
 	var missing []resource
 	for _, listed := range resources(application) {
-		kind := w.kind(ctx, schema.GroupKind{Group: listed.Group, Kind: listed.Kind})
-		object, known := kind.find(listed.Namespace, listed.Name)
-		switch {
-		case object != nil:
+		if object := w.find(ctx, listed); object != nil {
 			b.edges = append(b.edges, table.Edge{From: row.UID, To: uid(b.cluster, object)})
-		case known:
+		} else {
 			missing = append(missing, listed)
 		}
 	}
@@ -192,4 +162,20 @@ func (b *builder) ownedEdges() []table.Edge {
 func sorted(rows []table.Row) []table.Row {
 	slices.SortFunc(rows, func(a, b table.Row) int { return cmp.Compare(a.UID, b.UID) })
 	return rows
+}
+
+// localCluster is the name that the hub goes by.
+const localCluster = "local-cluster"
+
+// clusterRow returns the node that stands for a cluster.
+func clusterRow(name string) table.Row {
+	return table.Row{UID: table.ClusterUID(name), Cluster: name, Data: map[string]any{
+		"name":        name,
+		"kind":        "Cluster",
+		"kind_plural": "managedclusterinfos",
+		"apigroup":    "internal.open-cluster-management.io",
+		// The nodes of managed clusters have the hub's mark too.
+		"_hubClusterResource": "true",
+		"addon":               map[string]any{"search-collector": "true"},
+	}}
 }

@@ -15,6 +15,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // Run runs the benchmark. Results are returned with an error, too, as far as they go.
@@ -36,7 +37,7 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 		stop()
 		err = errors.Join(err, b.close(), os.RemoveAll(b.folder))
 	}()
-	if err := attempt(func() { b.start(ctx) }); err != nil {
+	if err := must.Try(func() { b.start(ctx) }); err != nil {
 		return nil, err
 	}
 	watched, cancel := context.WithCancelCause(ctx)
@@ -46,7 +47,7 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 	return b.results, measure(watched, b)
 }
 
-// phase is a part of the benchmark, which ends at the first thing that fails, see [must].
+// phase is a part of the benchmark, which ends at the first thing that fails, see [must.OK].
 type phase struct {
 	key, name string
 	run       func(context.Context, *bench)
@@ -82,7 +83,7 @@ func measure(ctx context.Context, b *bench) error {
 	}
 	for _, phase := range chosen {
 		b.say("%s", phase.name)
-		if err = attempt(func() { phase.run(ctx, b) }); err != nil {
+		if err = must.Try(func() { phase.run(ctx, b) }); err != nil {
 			err = fmt.Errorf("%s: %w", phase.name, errors.Join(err, context.Cause(ctx)))
 			break
 		}

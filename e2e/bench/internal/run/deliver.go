@@ -15,6 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 )
 
@@ -51,9 +52,9 @@ func fill(ctx context.Context, b *bench) {
 
 // begin starts everything, with ApplicationSets that have no Application yet.
 func begin(ctx context.Context, b *bench) {
-	must(b.hub.Create(ctx, simulate.Projects, simulate.DefaultProject()))
+	must.OK(b.hub.Create(ctx, simulate.Projects, simulate.DefaultProject()))
 	for s := range b.Size.Sets {
-		must(b.addSet(ctx, memory.SetName(s)))
+		must.OK(b.addSet(ctx, memory.SetName(s)))
 	}
 	b.launch(ctx, binaries...)
 	b.empty = b.usages(binaries...)
@@ -62,15 +63,15 @@ func begin(ctx context.Context, b *bench) {
 // deliver adds the clusters from first to last and waits until all hub Applications have a status.
 func deliver(ctx context.Context, b *bench, first, last int) {
 	mark := b.audit.Mark()
-	must(b.addApplications(ctx, first, last))
+	must.OK(b.addApplications(ctx, first, last))
 	b.say("%d Applications are there", len(b.apps))
 	// The audit log costs the API server nothing to ask; a list of all works does.
 	b.await(ctx, "propagation to create every ManifestWork", mark, (last-first)*b.Size.Sets, creations)
-	must(env.WaitFor(ctx, patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
 		err := b.learnWorks(ctx)
 		return err == nil, fmt.Sprint(err)
 	}))
-	must(b.reportAll(ctx, b.apps[first*b.Size.Sets:]))
+	must.OK(b.reportAll(ctx, b.apps[first*b.Size.Sets:]))
 	b.awaitStatuses(ctx)
 }
 
@@ -80,7 +81,7 @@ func coldDelivery(ctx context.Context, b *bench) {
 	prepareBaseline(ctx, b)
 	b.halt(ctx, binaries...)
 	before := len(b.apps)
-	must(b.addApplications(ctx, b.Size.at(len(b.Size.Stages)-2), b.Size.Clusters))
+	must.OK(b.addApplications(ctx, b.Size.at(len(b.Size.Stages)-2), b.Size.Clusters))
 	fresh := len(b.apps) - before
 	half := min(baselineWorks, fresh)
 	createBaseline(ctx, b, half)
@@ -97,7 +98,7 @@ func coldDelivery(ctx context.Context, b *bench) {
 			delivered.perSecond(), limit, fresh, round(ready), round(first.Sub(began))),
 	})
 	b.resume(ctx, binaries...)
-	must(b.learnWorks(ctx))
+	must.OK(b.learnWorks(ctx))
 }
 
 // storm lets ManifestWorks of the last stage get their first status, very many at
@@ -117,7 +118,7 @@ func storm(ctx context.Context, b *bench) {
 		}
 		silent = silent[len(hit):]
 		mark, began := b.audit.Mark(), time.Now()
-		must(b.reportAll(ctx, hit))
+		must.OK(b.reportAll(ctx, hit))
 		sent.add(len(hit), time.Since(began))
 		b.await(ctx, "propagation to mirror every status", mark, len(hit), mirrors)
 		b.awaitNoWrites(ctx, silence)
@@ -138,7 +139,7 @@ func storm(ctx context.Context, b *bench) {
 	b.row(atMost(1, "", "writes per change in the storm", float64(patches)/float64(mirrored.done),
 		"%d refused or in conflict; %d writes of %d reports meanwhile", refused, reported, b.Size.Sets))
 	clearBaseline(ctx, b)
-	must(b.reportAll(ctx, silent))
+	must.OK(b.reportAll(ctx, silent))
 	b.awaitStatuses(ctx)
 }
 
@@ -148,7 +149,7 @@ func baselineName(i int) string { return fmt.Sprintf("base-%05d", i) }
 func prepareBaseline(ctx context.Context, b *bench) {
 	a := b.apps[0]
 	var work map[string]any
-	must(b.hub.Get(ctx, a.path(), &work))
+	must.OK(b.hub.Get(ctx, a.path(), &work))
 	delete(work, "status")
 	if m, ok := work["metadata"].(map[string]any); ok {
 		// They keep their length and lose their meaning: propagation puts its label back onto a work with its annotations.
@@ -166,7 +167,7 @@ func prepareBaseline(ctx context.Context, b *bench) {
 	}
 	b.baseline.template = work
 	for _, name := range baselineNamespaces() {
-		must(b.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(name)))
+		must.OK(b.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(name)))
 	}
 }
 
@@ -178,10 +179,10 @@ func createBaseline(ctx context.Context, b *bench, n int) {
 		if m, ok := b.baseline.template["metadata"].(map[string]any); ok {
 			m["namespace"], m["name"] = baselineNamespace(first+i), baselineName(first+i)
 		}
-		bodies[i] = get(json.Marshal(b.baseline.template))
+		bodies[i] = must.Get(json.Marshal(b.baseline.template))
 	}
 	began := time.Now()
-	must(hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
+	must.OK(hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
 		return b.hub.Create(ctx, simulate.WorksIn(baselineNamespace(first+i)), bodies[i])
 	}))
 	b.baseline.created.add(n, time.Since(began))
@@ -197,7 +198,7 @@ func patchBaseline(ctx context.Context, b *bench, first, n int) {
 			bodies[i] = simulate.WorkStatus("set00", "cluster0000", 1, simulate.Healthy(b.nextRevision()))
 		}
 		began := time.Now()
-		must(hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
+		must.OK(hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
 			return b.hub.Merge(ctx, simulate.WorksIn(baselineNamespace(first+i))+"/"+baselineName(first+i)+"/status", bodies[i])
 		}))
 		b.baseline.patched.add(n, time.Since(began))
@@ -207,8 +208,8 @@ func patchBaseline(ctx context.Context, b *bench, first, n int) {
 // clearBaseline deletes the works and waits until they are gone.
 func clearBaseline(ctx context.Context, b *bench) {
 	for _, namespace := range baselineNamespaces() {
-		get(b.hub.Discard(ctx, http.MethodDelete, simulate.WorksIn(namespace), nil))
-		must(env.Wait(ctx, "the baseline's works to be gone from "+namespace, func(ctx context.Context) (bool, string) {
+		must.Get(b.hub.Discard(ctx, http.MethodDelete, simulate.WorksIn(namespace), nil))
+		must.OK(env.Wait(ctx, "the baseline's works to be gone from "+namespace, func(ctx context.Context) (bool, string) {
 			var list struct {
 				Items []struct{} `json:"items"`
 			}

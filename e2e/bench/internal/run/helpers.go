@@ -16,37 +16,6 @@ const (
 	silence = 4 * time.Second
 )
 
-// failure is what ends a phase.
-type failure struct{ error }
-
-// must ends the phase when err is one. Only the goroutine of the phase may call it.
-func must(err error) {
-	if err != nil {
-		panic(failure{err}) //nolint:forbidigo // [attempt] returns it
-	}
-}
-
-// get returns a value, or ends the phase.
-func get[T any](value T, err error) T {
-	must(err)
-	return value
-}
-
-// attempt runs a phase and returns the error that ended it.
-func attempt(run func()) (err error) {
-	defer func() {
-		switch ended := recover().(type) {
-		case nil:
-		case failure:
-			err = ended.error
-		default:
-			panic(ended) //nolint:forbidigo // it is another one's
-		}
-	}()
-	run()
-	return nil
-}
-
 // throughput is how much was done in how long.
 type throughput struct {
 	done int

@@ -21,6 +21,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/audit"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
@@ -51,7 +52,7 @@ func searched(b *bench) (clusters, applications int) {
 // while nothing changes.
 func idleFleet(ctx context.Context, b *bench) {
 	clusters, applications := searched(b)
-	must((memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.search.Table()))
+	must.OK((memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.search.Table()))
 	awaitPolls(ctx, b, 2)
 	b.awaitStatuses(ctx)
 	usages := b.usages(binaries...)
@@ -76,7 +77,7 @@ func idleFleet(ctx context.Context, b *bench) {
 
 // idleWithoutSearch watches resourcesync where there is no search service.
 func idleWithoutSearch(ctx context.Context, b *bench) {
-	must(b.search.SetFaults(search.Faults{Refuse: true}))
+	must.OK(b.search.SetFaults(search.Faults{Refuse: true}))
 	b.resume(ctx, env.ResourceSync)
 	b.awaitNoWrites(ctx, silence)
 	used, _ := watchIdle(ctx, b, env.ResourceSync)
@@ -88,7 +89,7 @@ func idleWithoutSearch(ctx context.Context, b *bench) {
 func watchIdle(ctx context.Context, b *bench, names ...string) (used map[string]float64, others []audit.Entry) {
 	mark, before, began := b.audit.Mark(), b.usages(names...), time.Now()
 	clock.Sleep(ctx, b.Size.Idle)
-	must(ctx.Err())
+	must.OK(ctx.Err())
 	took, after := time.Since(began), b.usages(names...)
 	used = map[string]float64{}
 	for _, name := range names {
@@ -109,8 +110,8 @@ func polls(ctx context.Context, b *bench) (sum, count float64, err error) {
 // awaitPolls waits for n more polls.
 func awaitPolls(ctx context.Context, b *bench, n int) {
 	_, before, err := polls(ctx, b)
-	must(err)
-	must(env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
+	must.OK(err)
+	must.OK(env.WaitFor(ctx, patience, "resourcesync to poll", func(ctx context.Context) (bool, string) {
 		_, now, err := polls(ctx, b)
 		return now >= before+float64(n), fmt.Sprintf("%.0f of %d, %v", now-before, n, err)
 	}))
@@ -129,29 +130,29 @@ func searchAlone(ctx context.Context, b *bench) {
 	awaitPolls(ctx, b, 1)
 	clock.Sleep(ctx, pollInterval/2)
 	sum, count, err := polls(ctx, b)
-	must(err)
+	must.OK(err)
 	ours, alone := []time.Duration{}, make([]time.Duration, 0, aloneRounds)
 	var size int64
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for range aloneRounds {
 		began := time.Now()
-		size = get(pollAlone(ctx, b, caller))
+		size = must.Get(pollAlone(ctx, b, caller))
 		alone = append(alone, time.Since(began))
 		select {
 		case <-ctx.Done():
-			must(ctx.Err())
+			must.OK(ctx.Err())
 		case <-tick.C:
 		}
 		sumBefore, before := sum, count
 		sum, count, err = polls(ctx, b)
-		must(err)
+		must.OK(err)
 		if count > before {
 			ours = append(ours, time.Duration((sum-sumBefore)/(count-before)*float64(time.Second)))
 		}
 	}
 	if len(ours) == 0 {
-		must(errors.New("resourcesync does not poll"))
+		must.OK(errors.New("resourcesync does not poll"))
 	}
 	_, applications := searched(b)
 	poll, queries := median(ours), median(alone)

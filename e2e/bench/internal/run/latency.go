@@ -13,6 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 const (
@@ -79,13 +80,13 @@ func timeChanges(ctx context.Context, b *bench, changes []change, perSecond floa
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	for _, place := range where {
-		get(b.hub.Watch(watching, places[place], func(e hub.Event, arrived time.Time) { s.see(place, e.Object, arrived) }))
+		must.Get(b.hub.Watch(watching, places[place], func(e hub.Event, arrived time.Time) { s.see(place, e.Object, arrived) }))
 	}
-	must(paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error {
+	must.OK(paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error {
 		s.start(changes[i].revision)
 		return b.send(ctx, changes[i])
 	}))
-	must(env.WaitFor(ctx, patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
 		return s.left() == 0, fmt.Sprintf("%d sightings are missing", s.left())
 	}))
 	return func(place string) figure.Distribution { return figure.NewDistribution(s.times(place)) }
@@ -107,7 +108,7 @@ func burst(ctx context.Context, b *bench) {
 func writesOfBurst(ctx context.Context, b *bench, set string, changes []change) (writes int, took time.Duration) {
 	b.awaitNoWrites(ctx, silence)
 	mark, began := b.audit.Mark(), time.Now()
-	must(hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error { return b.send(ctx, changes[i]) }))
+	must.OK(hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error { return b.send(ctx, changes[i]) }))
 	b.awaitNoWrites(ctx, silence)
 	for _, e := range b.since(mark, reports) {
 		if e.Name == set {
@@ -125,7 +126,7 @@ func wide(ctx context.Context, b *bench) {
 	apps := addWideSet(ctx, b)
 	b.awaitNoWrites(ctx, silence)
 	path := simulate.Reports + "/" + wideSet
-	must(env.WaitFor(ctx, patience, "the wide report to count every cluster as healthy", func(ctx context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, patience, "the wide report to count every cluster as healthy", func(ctx context.Context) (bool, string) {
 		var report struct {
 			Statuses struct {
 				Summary struct{ Healthy string } `json:"summary"`
@@ -138,7 +139,7 @@ func wide(ctx context.Context, b *bench) {
 	writes, took := writesOfBurst(ctx, b, wideSet, b.draw(apps, n))
 	b.row(atMost(5, "", fmt.Sprintf("report of %d clusters: writes for a burst of %d changes", len(apps), n), float64(writes),
 		"%d bytes; all written %s after the first change; aggregation resident %.0f MiB",
-		get(b.hub.Discard(ctx, "GET", path, nil)), round(took), mebibytes(b.usages(env.Aggregation)[env.Aggregation].Resident)))
+		must.Get(b.hub.Discard(ctx, "GET", path, nil)), round(took), mebibytes(b.usages(env.Aggregation)[env.Aggregation].Resident)))
 	// Healthy rows are the first to be left out of a report that is full, so these are not.
 	b.degraded = true
 	gathered := timeChanges(ctx, b, b.draw(apps, min(len(apps), b.Size.Changes)), latencyRate, inReport)(inReport)
@@ -152,16 +153,16 @@ func wide(ctx context.Context, b *bench) {
 // addWideSet creates the ApplicationSet with a cluster and a ManifestWork, whose agent
 // has reported, for each of its Applications.
 func addWideSet(ctx context.Context, b *bench) []*application {
-	must(b.addSet(ctx, wideSet))
+	must.OK(b.addSet(ctx, wideSet))
 	clusters := make([]string, b.Size.WideReport)
 	apps := make([]*application, len(clusters))
 	for i := range clusters {
 		clusters[i] = fmt.Sprintf("wide%05d", i)
 		apps[i] = &application{set: wideSet, cluster: clusters[i], generation: 1}
 	}
-	must(b.addClusters(ctx, clusters))
+	must.OK(b.addClusters(ctx, clusters))
 	revision := b.nextRevision()
-	must(hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error {
+	must.OK(hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error {
 		name, body := simulate.ReportOnlyWork(wideSet, clusters[i])
 		apps[i].work = name
 		if err := b.hub.Create(ctx, simulate.WorksIn(clusters[i]), body); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -201,7 +202,7 @@ func (l *load) send(ctx context.Context, c change) error {
 
 // sendPaced reports so many changes a second.
 func (l *load) sendPaced(ctx context.Context, changes []change, perSecond float64) {
-	must(paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error { return l.send(ctx, changes[i]) }))
+	must.OK(paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error { return l.send(ctx, changes[i]) }))
 }
 
 // paced calls work for 0 to n-1, perSecond times a second; a call that takes longer

@@ -18,6 +18,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 const (
@@ -40,29 +41,29 @@ type sides struct {
 // page measures what the page costs aggregation: a standby with it beside one without,
 // with nobody, one and ten looking at the first page.
 func page(ctx context.Context, b *bench) {
-	must(b.fleet.GrantPage(ctx))
+	must.OK(b.fleet.GrantPage(ctx))
 	arguments, s := b.arguments(env.Aggregation), &sides{}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(get(b.fleet.FreePort())))
-	s.without = get(b.fleet.StartStandby(ctx, env.Aggregation, 1, arguments...))
-	s.with = get(b.fleet.StartStandby(ctx, env.Aggregation, 2, append(arguments, "--page-secure=false", "--page-bind-address="+address)...))
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(must.Get(b.fleet.FreePort())))
+	s.without = must.Get(b.fleet.StartStandby(ctx, env.Aggregation, 1, arguments...))
+	s.with = must.Get(b.fleet.StartStandby(ctx, env.Aggregation, 2, append(arguments, "--page-secure=false", "--page-bind-address="+address)...))
 	s.awaitRead(ctx)
 	for _, n := range []int{0, 1, 10} {
 		watchPage(ctx, b, s, n)
 	}
-	must(errors.Join(s.with.Stop(ctx), s.without.Stop(ctx)))
+	must.OK(errors.Join(s.with.Stop(ctx), s.without.Stop(ctx)))
 	b.awaitStatuses(ctx)
 }
 
 // usages are of the side with the page and of that without.
 func (s *sides) usages() (both [2]process.Usage) {
-	return [2]process.Usage{get(process.Of(s.with.PID())), get(process.Of(s.without.PID()))}
+	return [2]process.Usage{must.Get(process.Of(s.with.PID())), must.Get(process.Of(s.without.PID()))}
 }
 
 // awaitRead waits until both have read the fleet, which the page does once it is ready:
 // until they use next to nothing.
 func (s *sides) awaitRead(ctx context.Context) {
 	last, since := s.usages(), time.Now()
-	must(env.WaitFor(ctx, patience, "both standbys to have read the fleet", func(context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, patience, "both standbys to have read the fleet", func(context.Context) (bool, string) {
 		now := s.usages()
 		for i := range now {
 			if now[i].CPU > last[i].CPU+atRest {
@@ -79,9 +80,9 @@ func watchPage(ctx context.Context, b *bench, s *sides, viewers int) {
 	before, began := s.usages(), time.Now()
 	b.sendPaced(ctx, b.draw(b.apps, pageChanges), pageRate)
 	took, after := time.Since(began), s.usages()
-	must(a.leave())
+	must.OK(a.leave())
 	if viewers > 0 && len(a.took) == 0 {
-		must(fmt.Errorf("%d looking: no event came of any of %d changes", viewers, pageChanges))
+		must.OK(fmt.Errorf("%d looking: no event came of any of %d changes", viewers, pageChanges))
 	}
 	with, without := after[0].CPU-before[0].CPU, after[1].CPU-before[1].CPU
 	beside := fmt.Sprintf("%s against %s in %s, at %d changes/s", with, without, round(took), pageRate)
@@ -129,10 +130,10 @@ func openPages(ctx context.Context, b *bench, with *env.Process, viewers int) *a
 	address, token := "http://"+with.Flag("page-bind-address"), ""
 	for n := range viewers {
 		if n%perAccount == 0 {
-			token = get(b.fleet.PageToken(ctx, fmt.Sprintf("%s-%d", env.PageAccount, n/perAccount), time.Hour))
+			token = must.Get(b.fleet.PageToken(ctx, fmt.Sprintf("%s-%d", env.PageAccount, n/perAccount), time.Hour))
 		}
-		get(visit(ctx, address+"/", token, nil))
-		response := get(request(ctx, streams, address+"/events?view=fleet", token, nil)) //nolint:bodyclose // the goroutine below closes it
+		must.Get(visit(ctx, address+"/", token, nil))
+		response := must.Get(request(ctx, streams, address+"/events?view=fleet", token, nil)) //nolint:bodyclose // the goroutine below closes it
 		a.left.Go(func() {
 			defer func() { _ = response.Body.Close() }()
 			for lines := bufio.NewScanner(response.Body); lines.Scan(); {

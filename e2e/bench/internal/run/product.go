@@ -15,6 +15,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -33,7 +34,7 @@ type product struct {
 // launch starts binaries for the first time.
 func (p *product) launch(ctx context.Context, names ...string) {
 	for _, name := range names {
-		must(p.fleet.StartProductOn(ctx, p.fleet.Hub, name, 0, p.arguments(name)...))
+		must.OK(p.fleet.StartProductOn(ctx, p.fleet.Hub, name, 0, p.arguments(name)...))
 	}
 }
 
@@ -48,12 +49,12 @@ func (p *product) arguments(name string) []string {
 	return []string{"--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=110s"}
 }
 
-func (p *product) process(name string) *env.Process { return get(p.fleet.Process(name + "-0")) }
+func (p *product) process(name string) *env.Process { return must.Get(p.fleet.Process(name + "-0")) }
 
 // halt stops binaries and waits for their end.
 func (p *product) halt(ctx context.Context, names ...string) {
 	for _, name := range names {
-		must(p.process(name).Stop(ctx))
+		must.OK(p.process(name).Stop(ctx))
 	}
 }
 
@@ -65,11 +66,11 @@ const readyPause = 5 * time.Millisecond
 func (p *product) resume(ctx context.Context, names ...string) time.Duration {
 	began := time.Now()
 	for _, name := range names {
-		must(p.process(name).Start(ctx))
+		must.OK(p.process(name).Start(ctx))
 	}
 	for _, name := range names {
 		url := "http://" + p.process(name).Flag("health-probe-bind-address") + "/readyz"
-		must(testkit.WaitFor(ctx, patience, readyPause, name+" to be ready", func(ctx context.Context) error {
+		must.OK(testkit.WaitFor(ctx, patience, readyPause, name+" to be ready", func(ctx context.Context) error {
 			_, err := visit(ctx, url, "", nil)
 			return err
 		}))
@@ -117,14 +118,14 @@ func authorized(by *http.Client, r *http.Request, token string) (*http.Response,
 func (p *product) usages(names ...string) map[string]process.Usage {
 	all := map[string]process.Usage{}
 	for _, name := range names {
-		all[name] = get(process.Of(p.process(name).PID()))
+		all[name] = must.Get(process.Of(p.process(name).PID()))
 	}
 	return all
 }
 
 // serverUsage reads what the hub's API server has used.
 func (p *product) serverUsage() process.Usage {
-	return get(process.Of(get(p.fleet.Process("hub-apiserver")).PID()))
+	return must.Get(process.Of(must.Get(p.fleet.Process("hub-apiserver")).PID()))
 }
 
 // metrics returns the values, at one moment, of metrics without labels of a binary

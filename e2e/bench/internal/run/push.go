@@ -13,6 +13,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -28,7 +29,7 @@ var pushes = []struct {
 // for a push to the repository that they come from, and times it until the last hub
 // Application has the new revision and the refresh is gone. The edge answers at once.
 func push(ctx context.Context, b *bench) {
-	must(b.learnWorks(ctx))
+	must.OK(b.learnWorks(ctx))
 	for _, p := range pushes {
 		n := min(p.applications, len(b.apps))
 		pushTo(ctx, b, b.apps[:n], p.seconds)
@@ -36,7 +37,7 @@ func push(ctx context.Context, b *bench) {
 			break
 		}
 	}
-	must(b.learnWorks(ctx))
+	must.OK(b.learnWorks(ctx))
 }
 
 func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64) {
@@ -48,14 +49,14 @@ func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64)
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	get(b.hub.Watch(watching, simulate.Works, func(e hub.Event, _ time.Time) { r.work(watching, e.Object) }))
-	get(b.hub.Watch(watching, simulate.Applications, func(e hub.Event, arrived time.Time) { r.application(e.Object, arrived) }))
+	must.Get(b.hub.Watch(watching, simulate.Works, func(e hub.Event, _ time.Time) { r.work(watching, e.Object) }))
+	must.Get(b.hub.Watch(watching, simulate.Applications, func(e hub.Event, arrived time.Time) { r.application(e.Object, arrived) }))
 	mark, began := b.audit.Mark(), time.Now()
 	for _, a := range apps {
-		must(b.hub.Merge(ctx, simulate.Applications+"/"+a.name(), simulate.Refresh()))
+		must.OK(b.hub.Merge(ctx, simulate.Applications+"/"+a.name(), simulate.Refresh()))
 	}
 	sent := time.Since(began)
-	must(env.WaitFor(ctx, patience, "every hub Application to have what was pushed", r.over))
+	must.OK(env.WaitFor(ctx, patience, "every hub Application to have what was pushed", r.over))
 	took := r.last.Sub(began)
 	b.awaitNoWrites(ctx, silence)
 	works, writes := len(b.since(mark, by(env.Propagation, "patch", "manifestworks"))), len(b.since(mark, mirrors))

@@ -15,6 +15,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/hub"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -67,7 +68,7 @@ func listAlone(ctx context.Context, b *bench, paths []string) time.Duration {
 	took := make([]time.Duration, 0, listRounds)
 	for range listRounds {
 		began := time.Now()
-		must(hub.Parallel(ctx, len(paths), func(ctx context.Context, i int) error {
+		must.OK(hub.Parallel(ctx, len(paths), func(ctx context.Context, i int) error {
 			_, err := b.hub.Discard(ctx, http.MethodGet, paths[i], nil)
 			return err
 		}))
@@ -96,14 +97,14 @@ func standby(ctx context.Context, b *bench) {
 	for i := range takeovers {
 		for _, p := range pairs {
 			if i > 0 { // the one that was killed is the standby of the one that took over
-				must(errors.Join(p.standby.Start(ctx), p.standby.AwaitReady(ctx)))
+				must.OK(errors.Join(p.standby.Start(ctx), p.standby.AwaitReady(ctx)))
 			}
 		}
 		takeOver(ctx, b, pairs)
 	}
 	for _, p := range pairs {
 		rowsOfTakeovers(b, p)
-		must(p.leader.Stop(ctx))
+		must.OK(p.leader.Stop(ctx))
 	}
 	b.resume(ctx, followers...)
 	b.awaitStatuses(ctx)
@@ -118,7 +119,7 @@ func startPairs(ctx context.Context, b *bench, pairs []*pair) {
 			// The rows are to be the same in each pod, so that nothing is rewritten for the sake of search.
 			arguments = []string{"--intermediate-dir=" + b.fleet.IntermediateDir(0)}
 		}
-		return get(b.fleet.StartStandby(ctx, p.name, number, arguments...))
+		return must.Get(b.fleet.StartStandby(ctx, p.name, number, arguments...))
 	}
 	for _, p := range pairs {
 		b.halt(ctx, p.name)
@@ -137,7 +138,7 @@ func takeOver(ctx context.Context, b *bench, pairs []*pair) {
 	b.awaitNoWrites(ctx, silence)
 	changes, mark := b.draw(b.apps, 1), b.audit.Mark()
 	for _, p := range pairs {
-		must(p.leader.Kill(ctx))
+		must.OK(p.leader.Kill(ctx))
 	}
 	times := timeChanges(ctx, b, changes, costRate, onHub, inReport)
 	b.awaitNoWrites(ctx, silence)

@@ -17,6 +17,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/simulate"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/access"
 	"open-cluster-management.io/multicluster-integrations/e2e/search/memory"
@@ -63,16 +64,16 @@ var (
 // start starts the hub and search; none of the product's binaries runs yet.
 func (b *bench) start(ctx context.Context) {
 	path := func(name string) string { return filepath.Join(b.folder, name) }
-	must(os.WriteFile(path("audit-policy.json"), get(audit.Policy(env.ProductNamespace, baselineNamespaces())), 0o600))
-	must(os.WriteFile(path("search.token"), []byte(searchToken), 0o600))
+	must.OK(os.WriteFile(path("audit-policy.json"), must.Get(audit.Policy(env.ProductNamespace, baselineNamespaces())), 0o600))
+	must.OK(os.WriteFile(path("search.token"), []byte(searchToken), 0o600))
 	b.product = &product{tokenFile: path("search.token")}
-	b.fleet = get(env.Start(ctx, env.Options{
+	b.fleet = must.Get(env.Start(ctx, env.Options{
 		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServerEnvironment: b.Size.APIServer,
 		APIServer: []string{"--audit-policy-file=" + path("audit-policy.json"), "--audit-log-path=" + path("audit.log"), "--audit-log-maxsize=100000"},
 	}))
 	b.audit = audit.Open(path("audit.log"))
-	b.load = newLoad(get(hub.New(b.fleet.Hub.Config)), b.Size)
-	b.search = get(search.Start(ctx, search.Options{
+	b.load = newLoad(must.Get(hub.New(b.fleet.Hub.Config)), b.Size)
+	b.search = must.Get(search.Start(ctx, search.Options{
 		Dir: b.folder, Source: memory.Fleet{}, Reviewer: access.Tokens{searchToken: {AllManaged: true}},
 	}))
 }
@@ -119,7 +120,7 @@ func only(has bool, r figure.Row) figure.Row {
 // awaitNoWrites waits until the product has written nothing for a while.
 func (b *bench) awaitNoWrites(ctx context.Context, silence time.Duration) {
 	began := time.Now()
-	must(env.WaitFor(ctx, patience, "the product to write nothing", func(context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, patience, "the product to write nothing", func(context.Context) (bool, string) {
 		last := b.audit.Last(write)
 		if last.Before(began) {
 			last = began
@@ -131,7 +132,7 @@ func (b *bench) awaitNoWrites(ctx context.Context, silence time.Duration) {
 // awaitStatuses waits until every hub Application has what its managed cluster reported.
 func (b *bench) awaitStatuses(ctx context.Context) {
 	b.awaitNoWrites(ctx, silence)
-	must(env.WaitFor(ctx, patience, "every hub Application to have the reported status", func(ctx context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, patience, "every hub Application to have the reported status", func(ctx context.Context) (bool, string) {
 		wrong, example, err := b.wrong(ctx)
 		return err == nil && wrong == 0, fmt.Sprintf("%d of %d differ: %s %v", wrong, len(b.apps), example, err)
 	}))
@@ -189,7 +190,7 @@ var (
 // await waits until the log has n requests that match since a mark.
 func (b *bench) await(ctx context.Context, what string, mark, n int, match func(*audit.Entry) bool) []audit.Entry {
 	var found []audit.Entry
-	must(env.WaitFor(ctx, patience, what, func(context.Context) (bool, string) {
+	must.OK(env.WaitFor(ctx, patience, what, func(context.Context) (bool, string) {
 		var err error
 		found, err = b.audit.Since(mark, match)
 		return err == nil && len(found) >= n, fmt.Sprintf("%d of %d, %v", len(found), n, err)
@@ -199,7 +200,7 @@ func (b *bench) await(ctx context.Context, what string, mark, n int, match func(
 
 // since returns the requests since a mark that match.
 func (b *bench) since(mark int, match func(*audit.Entry) bool) []audit.Entry {
-	return get(b.audit.Since(mark, match))
+	return must.Get(b.audit.Since(mark, match))
 }
 
 // kinds says what requests were, and how many of each, behind other text.

@@ -1,0 +1,100 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package env
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// Main runs a program until it is over or told to end, and exits with what came of it.
+func Main(name string, run func(context.Context) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	err := run(WithParent(ctx))
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "\n%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// WithParent returns a context that also ends when the process that started this
+// one is gone: a fleet does not outlive the make or go that was killed around it.
+func WithParent(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	parent := os.Getppid()
+	go func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for os.Getppid() == parent {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+		cancel(errors.New("the parent process of this program has ended"))
+	}()
+	return ctx
+}
+
+// Use starts a fleet of freshly built binaries, hands it to use and stops it. The logs are
+// kept, and the error says where, when use fails and was not told to end.
+func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error) (err error) {
+	if err := Build(ctx); err != nil {
+		return err
+	}
+	f, err := Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Stop()) }()
+	if err = use(ctx, f); err != nil && ctx.Err() == nil {
+		kept, keepErr := f.KeepLogs()
+		err = errors.Join(fmt.Errorf("%w\nthe logs are kept in %s", err, kept), keepErr)
+	}
+	return err
+}
+
+var errTests = errors.New("tests failed")
+
+// RunTests runs tests on a fleet and returns the exit code for TestMain. ready prepares the
+// fleet before the first test and may be nil. A run that is told to end ends with all that
+// runs in the fleet.
+func RunTests(tests func() int, o Options, ready func(context.Context, *Fleet) error) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(os.Stderr, context.Cause(ctx))
+			os.Exit(1)
+		case <-done:
+		}
+	}()
+	o.Progress = func(line string) { fmt.Println(line) }
+	err := Use(WithParent(ctx), o, func(ctx context.Context, f *Fleet) error {
+		if ready != nil {
+			if err := ready(ctx, f); err != nil {
+				return err
+			}
+		}
+		if tests() != 0 {
+			return errTests
+		}
+		return nil
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,36 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package must is for programs that measure or show something step by step and are over at the
+// first failure: a step says what is to succeed, and [Try] returns the error of what did not.
+package must
+
+type failure struct{ error }
+
+// OK ends the step when err is one. Only the goroutine of [Try] may call it.
+func OK(err error) {
+	if err != nil {
+		panic(failure{err}) //nolint:forbidigo // [Try] returns it
+	}
+}
+
+// Get returns a value, or ends the step.
+func Get[T any](value T, err error) T {
+	OK(err)
+	return value
+}
+
+// Try runs a step and returns the error that ended it.
+func Try(step func()) (err error) {
+	defer func() {
+		switch ended := recover().(type) {
+		case nil:
+		case failure:
+			err = ended.error
+		default:
+			panic(ended) //nolint:forbidigo // it is another one's
+		}
+	}()
+	step()
+	return nil
+}
