@@ -128,11 +128,12 @@ pod: ## The product's pod on a real kubelet, its containers upgraded one by one 
 	@go build -o $(BIN)/product/pod ./e2e/pod
 	@bash e2e/pod/run.sh $(BIN)/product/pod $(ARGS)
 
-COMMITS ?= 2
-rollout-harness: build ## Bad commits of three kinds on four clusters: a rollout beside RollingSync and plain sync; COMMITS of each kind
+COMMITS ?= 6
+PARALLEL ?= 6
+rollout-harness: build ## COMMITS bad commits of three kinds, PARALLEL at once, on four clusters: a rollout beside RollingSync and plain sync
 	@$(TOOLS) fleet
 	@go build -o $(BIN)/product/rolloutharness ./e2e/rolloutharness
-	@$(BIN)/product/rolloutharness -commits $(COMMITS)
+	@$(BIN)/product/rolloutharness -commits $(COMMITS) -parallel $(PARALLEL)
 
 # Ports of the pair listen on every address, and two of them cannot be set: its network has loopback alone.
 agent: build ## argocd-agent's real principal and agents on a fleet of real parts: ARGOCD_AGENT, see docs/gitopscluster.md (Linux)

@@ -53,9 +53,14 @@ func newRepository(ctx context.Context, root string) (*Repository, error) {
 	return r, err
 }
 
-// Commit writes files, by path, commits and pushes them, and returns the
+// Commit writes files, by path, commits and pushes them to branch main, and returns the
 // revision. A file with no content is removed.
 func (r *Repository) Commit(ctx context.Context, message string, files map[string]string) (revision string, err error) {
+	return r.CommitTo(ctx, "main", message, files)
+}
+
+// CommitTo is [Repository.Commit] to another branch, which has all commits until then.
+func (r *Repository) CommitTo(ctx context.Context, branch, message string, files map[string]string) (revision string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for path, content := range files {
@@ -73,7 +78,7 @@ func (r *Repository) Commit(ctx context.Context, message string, files map[strin
 			return "", err
 		}
 	}
-	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", message}, {"push", "--quiet", "origin", "main"}} {
+	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", message}, {"push", "--quiet", "origin", "HEAD:refs/heads/" + branch}} {
 		if _, err := r.git(ctx, args...); err != nil {
 			return "", err
 		}

@@ -16,7 +16,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
-	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
@@ -97,7 +96,7 @@ func TestRollout_standbyTakesOver(t *testing.T) {
 	f := newFleet(t, 1, 2, 2)
 	f.binaries[1].kill()
 	elected := []string{"--leader-elect", "--leader-election-namespace=" + f.namespace, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms"}
-	leader, standby := &binary{t: t, name: env.Rollout, args: elected}, &binary{t: t, name: env.Rollout, args: elected}
+	leader, standby := newBinary(t, env.Rollout, elected...), newBinary(t, env.Rollout, elected...)
 	leader.start()
 	t.Cleanup(leader.kill)
 	f.adopt()
@@ -135,57 +134,4 @@ func (f *fleet) holder() string {
 		f.t.Fatal(err)
 	}
 	return *lease.Spec.HolderIdentity
-}
-
-// A rollback of all started clusters beside one bare pass of writes to the same works; and
-// writes for each cluster and promotion.
-func BenchmarkRollback(b *testing.B) {
-	const n = 500
-	for b.Loop() {
-		f := newFleet(b, 1, n)
-		f.runs("the first delivery", func(_ int, _, v string) bool { return v == "r0" })
-		f.adopt()
-		testkit.Until(b, "what is promoted to be pinned", func() bool {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			for _, name := range f.clusters[1:] {
-				if f.writes[name] < 2 {
-					return false
-				}
-			}
-			return true
-		})
-		f.becomes("it to rest", func(s *rollout.Status) bool { return s.Phase == rollout.Idle })
-		f.mu.Lock()
-		before := map[string]int{}
-		for k, v := range f.writes {
-			before[k] = v
-		}
-		f.mu.Unlock()
-		began := time.Now()
-		f.commit("r1", "")
-		f.becomes("r1 to be promoted", func(s *rollout.Status) bool {
-			return s.Phase == rollout.Idle && s.Promoted.Revisions[0] == "r1"
-		})
-		promoted := time.Since(began)
-		most := 0
-		f.mu.Lock()
-		for k, v := range f.writes {
-			most = max(most, v-before[k])
-		}
-		f.mu.Unlock()
-		f.commit("late", "")
-		f.becomes("every cluster to have started", func(s *rollout.Status) bool { return s.Counts.Started == n+1 })
-		began = time.Now()
-		s := f.status()
-		abort(b, f, s.Candidate.Number)
-		f.becomes("it to be taken back", func(s *rollout.Status) bool { return s.Phase == rollout.RolledBack })
-		back := time.Since(began)
-		bare := f.bare()
-		b.ReportMetric(promoted.Seconds(), "s/promotion")
-		b.ReportMetric(back.Seconds(), "s/rollback")
-		b.ReportMetric(bare.Seconds(), "s/bare")
-		b.ReportMetric(back.Seconds()/bare.Seconds(), "ratio")
-		b.ReportMetric(float64(most), "writes/cluster")
-	}
 }

@@ -84,16 +84,22 @@ func TestMain(m *testing.M) {
 
 // binary is a process of the product, which can be killed and started again.
 type binary struct {
+	*testkit.Binary
 	t    testing.TB
 	name string
 	args []string
 	cmd  *exec.Cmd
 }
 
+func newBinary(t testing.TB, name string, args ...string) *binary {
+	t.Helper()
+	served, flags := testkit.NewBinary(t)
+	return &binary{Binary: served, t: t, name: name, args: slices.Concat([]string{"--kubeconfig=" + hub.kubeconfig, "--leader-elect=false"}, flags, args)}
+}
+
 func (b *binary) start() {
 	b.t.Helper()
-	args := append([]string{"--kubeconfig=" + hub.kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0", "--leader-elect=false"}, b.args...)
-	b.cmd = testkit.Command(context.Background(), filepath.Join(testkit.Root(), "bin", "product", b.name), args...)
+	b.cmd = testkit.Command(context.Background(), filepath.Join(testkit.Root(), "bin", "product", b.name), b.args...)
 	log, err := os.OpenFile(filepath.Join(b.t.TempDir(), b.name+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		b.t.Fatal(err)
@@ -181,8 +187,7 @@ func newFleet(t testing.TB, groups ...int) *fleet {
 	}
 	f.agents()
 	f.binaries = []*binary{
-		{t: t, name: env.Propagation, args: []string{"--rollouts", "--deliver-namespace=false"}},
-		{t: t, name: env.Rollout},
+		newBinary(t, env.Propagation, "--rollouts", "--deliver-namespace=false"), newBinary(t, env.Rollout),
 	}
 	for _, b := range f.binaries {
 		b.start()
@@ -250,7 +255,7 @@ func (f *fleet) agents() {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	go func() { // Argo CD compares now and again, too
+	go func() { // Argo CD compares now and again, too; where that changes nothing it is left out
 		tick := time.NewTicker(5 * time.Second)
 		defer tick.Stop()
 		for {
@@ -258,8 +263,10 @@ func (f *fleet) agents() {
 			case <-f.ctx.Done():
 				return
 			case <-tick.C:
-				for _, name := range f.clusters[:min(len(f.clusters), 10)] { // many would be all that is measured
-					f.work <- name
+				for _, e := range f.status().Clusters {
+					if e.State == rollout.StateProgressing {
+						f.work <- e.Name
+					}
 				}
 			}
 		}

@@ -17,6 +17,8 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,6 +33,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 //go:embed set.yaml
@@ -46,7 +49,6 @@ const (
 	ours    = "rollout"
 	rolling = "rolling"
 	plain   = "plain"
-	path    = "harness/app.yaml"
 )
 
 var methods = []string{ours, rolling, plain}
@@ -55,41 +57,39 @@ var methods = []string{ours, rolling, plain}
 // and a commit costs little.
 const (
 	minSuccessTime   = "6s"
-	progressDeadline = "40s"
+	progressDeadline = "60s" // which all that is good must keep, on whatever machine
 )
 
 // afterwards is how long every method is watched after the rollout has taken a commit back, so
 // that the others have had the time to compare it and to go on.
 const afterwards = 12 * time.Second
 
-// kinds are the kinds of bad commits, as replacements in app.yaml.
-var kinds = []struct {
-	name         string
-	replacements map[string]string
-}{
-	{"cannot sync", map[string]string{"app: harness": "app: other"}},
-	{"never healthy", map[string]string{"nodeName: fake-1": "nodeName: not-there"}},
-	{"healthy, then degrades", map[string]string{"# check": `---
+// kinds are the kinds of bad commits, as a replacement in app.yaml.
+var kinds = []struct{ name, old, replacement string }{
+	{"cannot sync", "app: LANE", "app: other"},
+	{"never healthy", "nodeName: fake-1", "nodeName: not-there"},
+	{"healthy, then degrades", "# check", `---
 apiVersion: v1
 kind: Pod
-metadata: {name: check}
+metadata: {name: check-LANE}
 spec:
   nodeName: fake-1
-  containers: [{name: check, image: "example.invalid/check:v1"}]`}},
+  containers: [{name: check, image: "example.invalid/check:v1"}]`},
 }
 
 func main() {
-	commits := flag.Int("commits", 2, "bad commits of each kind")
+	commits := flag.Int("commits", 6, "bad commits, of each kind a third")
+	lanes := flag.Int("parallel", 1, "how many of them at once, each on a branch and with ApplicationSets of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(env.WithParent(ctx), *commits); err != nil {
+	if err := run(env.WithParent(ctx), *commits, *lanes); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
 	}
 }
 
-func run(ctx context.Context, commits int) (err error) {
+func run(ctx context.Context, commits, lanes int) (err error) {
 	if err := env.Build(ctx); err != nil {
 		return err
 	}
@@ -104,23 +104,26 @@ func run(ctx context.Context, commits int) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	context.AfterFunc(fleet.Context(), func() { cancel(context.Cause(fleet.Context())) }) //nolint:contextcheck // a part that ends by itself ends the fleet
-	h := &harness{fleet: fleet, counts: map[string]map[string]*count{}}
+	h := &harness{fleet: fleet, counts: map[string]count{}}
 	if err := h.prepare(ctx); err != nil {
 		return err
 	}
-	for _, kind := range kinds {
-		h.counts[kind.name] = map[string]*count{ours: {}, rolling: {}, plain: {}}
-	}
 	defer h.print() // of an interrupted run, too
-	for i := range commits {
-		for _, kind := range kinds {
-			fmt.Printf("%s commit %d, %s\n", time.Now().Format(time.TimeOnly), i+1, kind.name)
-			if err := h.one(ctx, kind.name, kind.replacements); err != nil {
-				return fmt.Errorf("%s, commit %d: %w", kind.name, i+1, err)
+	var next atomic.Int64
+	var all sync.WaitGroup
+	ended := make([]error, lanes)
+	for i := range lanes {
+		all.Go(func() {
+			l := &lane{harness: h, name: fmt.Sprint("lane", i+1)}
+			ended[i] = l.prepare(ctx)
+			for n := int(next.Add(1)); n <= commits && ended[i] == nil; n = int(next.Add(1)) {
+				ended[i] = l.one(ctx, n)
 			}
-		}
+			fmt.Println(l.name, "ends:", ended[i])
+		})
 	}
-	return nil
+	all.Wait()
+	return errors.Join(ended...)
 }
 
 // count is what became of the bad commits of one kind with one method.
@@ -129,23 +132,28 @@ type count struct {
 	took                      []time.Duration
 }
 
+// harness is what the lanes have in common.
 type harness struct {
 	fleet     *env.Fleet
 	revisions *scenario.Revisions
-	counts    map[string]map[string]*count
-	serial    int
+
+	mu     sync.Mutex
+	counts map[string]count // by kind and method
 }
 
-// prepare delivers a good commit with every method.
+// lane is a branch with an ApplicationSet for each method that follows it; it has one bad
+// commit after the other.
+type lane struct {
+	*harness
+	name   string
+	serial int
+}
+
 func (h *harness) prepare(ctx context.Context) (err error) {
 	if err := scenario.StageLabels(ctx, h.fleet); err != nil {
 		return err
 	}
 	if h.revisions, err = scenario.WatchRevisions(h.fleet.Context(), h.fleet); err != nil { //nolint:contextcheck // it ends with the fleet
-		return err
-	}
-	revision, err := h.commit(ctx, nil)
-	if err != nil {
 		return err
 	}
 	if err := scenario.Prepare(ctx, h.fleet); err != nil {
@@ -157,21 +165,25 @@ func (h *harness) prepare(ctx context.Context) (err error) {
 		}
 		go h.crash(h.fleet.Context(), c) //nolint:contextcheck // it ends with the fleet
 	}
-	if err := h.fleet.Hub.ApplyFiles(ctx, scenario.Examples("rollout/placement.yaml")); err != nil {
+	return h.fleet.Hub.ApplyFiles(ctx, scenario.Examples("rollout/placement.yaml"))
+}
+
+// prepare delivers a good commit with every method.
+func (l *lane) prepare(ctx context.Context) error {
+	revision, err := l.commit(ctx, "", "")
+	if err != nil {
 		return err
 	}
 	for _, method := range methods {
 		set := &unstructured.Unstructured{}
-		text := strings.ReplaceAll(setTemplate, "METHOD", method)
-		if method != rolling {
-			before, after, _ := strings.Cut(text, "  strategy:\n")
-			_, after, _ = strings.Cut(after, "  template:\n")
-			text = before + "  template:\n" + after
-		}
+		text := strings.NewReplacer("METHOD", method, "LANE", l.name).Replace(setTemplate)
 		if err := yaml.Unmarshal([]byte(text), &set.Object); err != nil {
 			return err
 		}
-		if err := h.fleet.Hub.Apply(ctx, set); err != nil {
+		if method != rolling {
+			unstructured.RemoveNestedField(set.Object, "spec", "strategy")
+		}
+		if err := l.fleet.Hub.Apply(ctx, set); err != nil {
 			return err
 		}
 	}
@@ -179,21 +191,24 @@ func (h *harness) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	r[0].SetName(ours)
+	r[0].SetName(l.rollout())
 	if err := errors.Join(
-		unstructured.SetNestedField(r[0].Object, ours, "spec", "applicationSet"),
+		unstructured.SetNestedField(r[0].Object, l.rollout(), "spec", "applicationSet"),
 		unstructured.SetNestedField(r[0].Object, minSuccessTime, "spec", "strategy", "progressivePerGroup", "minSuccessTime"),
 		unstructured.SetNestedField(r[0].Object, progressDeadline, "spec", "strategy", "progressivePerGroup", "progressDeadline"),
-		h.settled(ctx, 4*time.Minute, revision, methods...),
-		h.fleet.Hub.Apply(ctx, r...),
+		l.settled(ctx, 2*env.Patience, revision, methods...),
+		l.fleet.Hub.Apply(ctx, r...),
 	); err != nil {
 		return err
 	}
-	_, err = scenario.AwaitRollout(ctx, h.fleet, ours, "what runs to be promoted", func(s *rollout.Status) bool {
+	_, err = scenario.AwaitRollout(ctx, l.fleet, l.rollout(), "what runs to be promoted", func(s *rollout.Status) bool {
 		return s.Phase == rollout.Idle && s.Promoted != nil && len(s.Following) == 1
 	})
 	return err
 }
+
+// rollout returns the name of the lane's ApplicationSetRollout and of its ApplicationSet.
+func (l *lane) rollout() string { return ours + "-" + l.name }
 
 // manage has the Argo CD of a cluster deploy into a namespace for each method: that of the
 // examples has rights to that of the guestbook, and looks at no other.
@@ -214,27 +229,28 @@ func manage(ctx context.Context, c *env.Cluster) error {
 	return c.Client.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(patch)))
 }
 
-func (h *harness) commit(ctx context.Context, replacements map[string]string) (string, error) {
-	h.serial++
-	content := strings.ReplaceAll(good, "SERIAL", fmt.Sprint(h.serial))
-	for old, replacement := range replacements {
+func (l *lane) commit(ctx context.Context, old, replacement string) (string, error) {
+	l.serial++
+	content := strings.ReplaceAll(good, "SERIAL", fmt.Sprint(l.serial))
+	if old != "" {
 		content = strings.ReplaceAll(content, old, replacement)
 	}
-	return h.fleet.Git.Commit(ctx, fmt.Sprintf("Commit %d", h.serial), map[string]string{path: content})
+	files := map[string]string{"harness/app.yaml": strings.ReplaceAll(content, "LANE", l.name)}
+	return l.fleet.Git.CommitTo(ctx, l.name, fmt.Sprintf("Commit %d of %s", l.serial, l.name), files)
 }
 
 // settled waits until every Application of methods is synced and healthy at a revision.
-func (h *harness) settled(ctx context.Context, patience time.Duration, revision string, methods ...string) error {
-	return env.WaitFor(ctx, patience, "every Application to run "+revision, func(ctx context.Context) (bool, string) {
+func (l *lane) settled(ctx context.Context, patience time.Duration, revision string, methods ...string) error {
+	return testkit.WaitFor(ctx, patience, time.Second, "every Application to run "+revision, func(ctx context.Context) error {
 		var list argocd.ApplicationList
-		if err := h.fleet.Hub.Client.List(ctx, &list, client.InNamespace(env.ArgoCDNamespace)); err != nil {
-			return false, err.Error()
+		if err := l.fleet.Hub.Client.List(ctx, &list, client.InNamespace(env.ArgoCDNamespace), client.MatchingLabels{"lane": l.name}); err != nil {
+			return err
 		}
 		n, last := 0, ""
 		for i := range list.Items {
 			a := &list.Items[i]
 			text := string(a.Status)
-			if !slices.Contains(methods, a.OwningApplicationSet()) {
+			if !slices.Contains(methods, strings.TrimSuffix(a.OwningApplicationSet(), "-"+l.name)) {
 				continue
 			}
 			if strings.Contains(text, revision) && strings.Contains(text, `"Synced"`) && strings.Contains(text, `"Healthy"`) && !strings.Contains(text, `"Running"`) {
@@ -243,64 +259,75 @@ func (h *harness) settled(ctx context.Context, patience time.Duration, revision 
 				last = a.Name + " " + text
 			}
 		}
-		return n == len(methods)*len(h.fleet.Managed), fmt.Sprintf("%d do; one that does not: %s", n, last)
+		if n < len(methods)*len(l.fleet.Managed) {
+			return fmt.Errorf("%d do; one that does not: %s", n, last)
+		}
+		return nil
 	})
 }
 
-// one pushes a bad commit, waits until the rollout has taken it back, counts, and mends it.
-func (h *harness) one(ctx context.Context, kind string, replacements map[string]string) error {
-	began := time.Now()
-	bad, err := h.commit(ctx, replacements)
+// one pushes bad commit n, waits until the rollout has taken it back, counts, and mends it.
+func (l *lane) one(ctx context.Context, n int) error {
+	began, kind := time.Now(), kinds[n%len(kinds)]
+	bad, err := l.commit(ctx, kind.old, kind.replacement)
 	if err != nil {
 		return err
 	}
-	status, err := scenario.AwaitRollout(ctx, h.fleet, ours, "it to be taken back", func(s *rollout.Status) bool {
-		return s.Phase == rollout.RolledBack
-	})
+	status, err := scenario.AwaitRollout(ctx, l.fleet, l.rollout(), "it to be taken back", func(s *rollout.Status) bool { return s.Phase == rollout.RolledBack })
 	if err != nil {
-		return err
+		return fmt.Errorf("%s, commit %d, %s, %s: %w", l.name, n, kind.name, bad, err)
 	}
 	took := time.Since(began)
-	fmt.Printf("  taken back after %s: %s\n", took.Round(time.Second), status.Message)
 	wait(ctx, afterwards)
-	if first := h.fleet.Managed[0].Name; !h.revisions.Compared(first, ours+"-"+first)[bad] {
+	if first := l.fleet.Managed[0].Name; !l.revisions.Compared(first, l.rollout()+"-"+first)[bad] {
 		return fmt.Errorf("%s is the first group, and has not compared %s: nothing was measured", first, bad)
 	}
-	for _, method := range methods {
-		c := h.counts[kind][method]
-		c.commits++
-		for _, cluster := range h.fleet.Managed[1:] {
-			name := method + "-" + cluster.Name
-			if h.revisions.Compared(cluster.Name, name)[bad] {
-				c.compared++
-			}
-			if h.revisions.Synced(cluster.Name, name)[bad] {
-				c.synced++
-			}
-		}
-	}
-	h.counts[kind][ours].took = append(h.counts[kind][ours].took, took)
-	mended, err := h.commit(ctx, nil)
+	fmt.Printf("%s %s, commit %d, %s, taken back after %s: %s\n", time.Now().Format(time.TimeOnly), l.name, n, kind.name, took.Round(time.Second), status.Message)
+	l.count(kind.name, bad, took)
+	mended, err := l.commit(ctx, "", "")
 	if err != nil {
 		return err
 	}
 	wait(ctx, 2*time.Second) // the other methods' Applications have Argo CD cache the branch for so long
-	if err := scenario.Approve(ctx, h.fleet, ours); err != nil {
+	if err := scenario.Approve(ctx, l.fleet, l.rollout()); err != nil {
 		return err
 	}
-	_, err = scenario.AwaitRollout(ctx, h.fleet, ours, "the mended one to be promoted", func(s *rollout.Status) bool {
+	_, err = scenario.AwaitRollout(ctx, l.fleet, l.rollout(), "what mends it to be promoted", func(s *rollout.Status) bool {
 		return s.Phase == rollout.Idle && slices.Equal(s.Promoted.Revisions, []string{mended})
 	})
 	if err != nil {
+		return fmt.Errorf("%s, after commit %d, %s: %w", l.name, n, mended, err)
+	}
+	if err := l.settled(ctx, time.Minute, mended, ours); err != nil {
 		return err
 	}
-	if err := h.settled(ctx, time.Minute, mended, ours); err != nil {
-		return err
-	}
-	if err := h.settled(ctx, 30*time.Second, mended, rolling, plain); err != nil {
-		fmt.Println("  not settled, which is theirs:", strings.SplitN(err.Error(), "\n", 2)[0])
+	if err := l.settled(ctx, 30*time.Second, mended, rolling, plain); err != nil {
+		fmt.Printf("%s: the other methods have not settled after commit %d, which is theirs\n", l.name, n)
 	}
 	return nil
+}
+
+// count notes which clusters outside the first group have compared and synced a bad commit.
+func (l *lane) count(kind, bad string, took time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, method := range methods {
+		c := l.counts[kind+method]
+		c.commits++
+		if method == ours {
+			c.took = append(c.took, took)
+		}
+		for _, cluster := range l.fleet.Managed[1:] {
+			name := method + "-" + l.name + "-" + cluster.Name
+			if l.revisions.Compared(cluster.Name, name)[bad] {
+				c.compared++
+			}
+			if l.revisions.Synced(cluster.Name, name)[bad] {
+				c.synced++
+			}
+		}
+		l.counts[kind+method] = c
+	}
 }
 
 func wait(ctx context.Context, d time.Duration) {
@@ -311,13 +338,13 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 func (h *harness) print() {
-	fmt.Printf("| bad commits | method | commits | compared by clusters outside the first group | synced by them | taken back after |\n|---|---|---|---|---|---|\n")
+	fmt.Printf("| bad commits | method | commits | compared by clusters outside the first group | synced by them | taken back after: median; range |\n|---|---|---|---|---|---|\n")
 	for _, kind := range kinds {
 		for _, method := range methods {
-			c := h.counts[kind.name][method]
+			c := h.counts[kind.name+method]
 			took := ""
-			if len(c.took) > 0 {
-				took = fmt.Sprintf("%s to %s", slices.Min(c.took).Round(time.Second), slices.Max(c.took).Round(time.Second))
+			if slices.Sort(c.took); len(c.took) > 0 {
+				took = fmt.Sprintf("%s; %s to %s", c.took[len(c.took)/2].Round(time.Second), c.took[0].Round(time.Second), c.took[len(c.took)-1].Round(time.Second))
 			}
 			most := c.commits * (len(h.fleet.Managed) - 1)
 			fmt.Printf("| %s | %s | %d | %d of %d | %d of %d | %s |\n", kind.name, method, c.commits, c.compared, most, c.synced, most, took)
@@ -325,7 +352,7 @@ func (h *harness) print() {
 	}
 }
 
-// crash has every Pod "check" of a cluster fail some seconds after it runs.
+// crash has every Pod "check-…" of a cluster fail some seconds after it runs.
 func (h *harness) crash(ctx context.Context, c *env.Cluster) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -341,7 +368,7 @@ func (h *harness) crash(ctx context.Context, c *env.Cluster) {
 		}
 		for i := range pods.Items {
 			p := &pods.Items[i]
-			if p.Name != "check" || p.Status.Phase != corev1.PodRunning || time.Since(p.CreationTimestamp.Time) < 3*time.Second {
+			if !strings.HasPrefix(p.Name, "check-") || p.Status.Phase != corev1.PodRunning || time.Since(p.CreationTimestamp.Time) < 3*time.Second {
 				continue
 			}
 			patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed","reason":"Crashed"}}`))

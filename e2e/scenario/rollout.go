@@ -6,6 +6,7 @@ package scenario
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // RolloutScenario shows a bad commit that stops at the first group and is taken back.
@@ -171,12 +173,12 @@ var CannotSync = map[string]string{
 // AwaitRollout waits until a rollout of the Argo CD namespace is as it should be.
 func AwaitRollout(ctx context.Context, fleet *env.Fleet, name, what string, is func(*rollout.Status) bool) (*rollout.Status, error) {
 	r := &rollout.ApplicationSetRollout{}
-	err := env.Wait(ctx, what, func(ctx context.Context) (bool, string) {
-		if err := fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, r); err != nil {
-			return false, err.Error()
+	err := testkit.WaitFor(ctx, env.Patience, 200*time.Millisecond, what, func(ctx context.Context) error {
+		if err := fleet.Hub.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, r); err != nil || is(&r.Status) {
+			return err
 		}
 		raw, err := json.Marshal(r.Status)
-		return is(&r.Status), fmt.Sprintf("%s %v", raw, err)
+		return errors.Join(errors.New(string(raw)), err)
 	})
 	return &r.Status, err
 }

@@ -30,6 +30,7 @@ const WordAnnotation = contract.KeyPrefix + "rollout"
 // +kubebuilder:printcolumn:name="Group",type=string,JSONPath=`.status.group`
 // +kubebuilder:printcolumn:name="Promoted",type=string,JSONPath=`.status.promoted.revisions`
 // +kubebuilder:printcolumn:name="Candidate",type=string,JSONPath=`.status.candidate.revisions`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.message`
 type ApplicationSetRollout struct {
 	metav1.TypeMeta   `json:",inline"`
