@@ -4,6 +4,8 @@
 package search
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -172,6 +174,25 @@ func TestDigest_bracketsInTexts(t *testing.T) {
 				t.Errorf("%s is taken for %s", other, one)
 			}
 		}
+	}
+}
+
+// The real service's rows are found without reading them as JSON.
+func TestScan_recordedAnswer(t *testing.T) {
+	var body bytes.Buffer
+	recorded := load(t, "01-success-two-clusters")
+	if err := json.Compact(&body, recorded.body()); err != nil {
+		t.Fatal(err)
+	}
+	if short, sums := outline(body.Bytes()); len(sums) != 7 || len(short) > 300 {
+		t.Errorf("rows of %d lists are left out: %s", len(sums), short)
+	}
+	whole, err := decode(body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := scan(body.Bytes()); err != nil || again.results[0].Digest != whole.results[0].Digest {
+		t.Errorf("%v: another digest", err)
 	}
 }
 
