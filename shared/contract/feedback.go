@@ -256,20 +256,6 @@ type Condition struct {
 	Type, Message string
 }
 
-// FindFeedback returns the feedback of the Application namespace/name in a work's
-// status. It is found by its resource, never by its place in the list. ok is false
-// while the agent has not reported that Application yet.
-func FindFeedback(status *workv1.ManifestWorkStatus, group, resource, namespace, name string) (f Feedback, ok bool) {
-	for i := range status.ResourceStatus.Manifests {
-		m := &status.ResourceStatus.Manifests[i]
-		r := &m.ResourceMeta
-		if r.Group == group && r.Resource == resource && r.Namespace == namespace && r.Name == name {
-			return ParseFeedback(m.StatusFeedbacks.Values)
-		}
-	}
-	return Feedback{}, false
-}
-
 // ParseFeedback reads the values that the agent reported for a delivered
 // Application, bounded as [BoundFeedback] does. ok is false when none of them is
 // about its status. Values of other names and types are ignored: they are not about

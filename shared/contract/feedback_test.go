@@ -114,22 +114,6 @@ func TestParseFeedback(t *testing.T) {
 	}
 }
 
-func TestFindFeedback(t *testing.T) {
-	status := &workv1.ManifestWorkStatus{ResourceStatus: workv1.ManifestResourceStatus{Manifests: []workv1.ManifestCondition{
-		{ResourceMeta: workv1.ManifestResourceMeta{Resource: "namespaces", Name: "a"}, StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{str("healthStatus", "wrong")}}},
-		{ResourceMeta: workv1.ManifestResourceMeta{Group: "g", Resource: "apps", Namespace: "n", Name: "silent"}},
-		{ResourceMeta: workv1.ManifestResourceMeta{Group: "g", Resource: "apps", Namespace: "n", Name: "a"}, StatusFeedbacks: workv1.StatusFeedbackResult{Values: []workv1.FeedbackValue{str("healthStatus", "Healthy")}}},
-	}}}
-	if f, ok := FindFeedback(status, "g", "apps", "n", "a"); !ok || f.Health != "Healthy" {
-		t.Errorf("found %+v, %t", f, ok)
-	}
-	for _, name := range []string{"silent", "absent"} {
-		if f, ok := FindFeedback(status, "g", "apps", "n", name); ok {
-			t.Errorf("%s has said %+v", name, f)
-		}
-	}
-}
-
 // The CRD of a ManifestWork keeps feedback in a map by name.
 func TestFeedbackPathsAreDistinct(t *testing.T) {
 	seen := map[string]bool{}

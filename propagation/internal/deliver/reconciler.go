@@ -45,7 +45,11 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (time.Dura
 		return 0, err
 	}
 	if err := r.restore(ctx, req.NamespacedName, app); err != nil {
-		return r.notRestored(ctx, app, err)
+		if app == nil || app.DeletionTimestamp != nil || !isRejected(err) {
+			return 0, err
+		}
+		res, _ := notApplied("not delivered", nil, err)
+		return res.after, r.complete(ctx, app, res)
 	}
 	works, err := r.index.Of(req.NamespacedName)
 	if err != nil {
@@ -60,18 +64,6 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (time.Dura
 	default:
 		res, err = r.reconcilePresent(ctx, app, works)
 	}
-	if err != nil {
-		return 0, err
-	}
-	return res.after, r.complete(ctx, app, res)
-}
-
-// notRestored reports on an Application why the label of a work of its could not be restored.
-func (r *Reconciler) notRestored(ctx context.Context, app *argocd.Application, err error) (time.Duration, error) {
-	if app == nil || app.DeletionTimestamp != nil {
-		return 0, err
-	}
-	res, err := notApplied("not delivered", nil, err)
 	if err != nil {
 		return 0, err
 	}

@@ -83,7 +83,8 @@ func (s *sweeper) left(work client.Object) {
 // restore puts the label back onto the works that concern an Application, which is nil when
 // it is gone: those that carry it, and those that may deliver what it is to be on its cluster.
 // The error is a conflict until the cache has them: an Application that is reconciled before
-// would be delivered once more, or beside another.
+// would be delivered once more, beside another, or released while one is there. A work of
+// another cluster that proves nothing is not waited for: its agent may have it name any.
 func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *argocd.Application) error {
 	found, err := s.lost.ByIndex(lostByName, key.Name)
 	if err != nil {
@@ -91,13 +92,19 @@ func (s *sweeper) restore(ctx context.Context, key types.NamespacedName, app *ar
 	}
 	for _, o := range found {
 		lost, ok := o.(lostWork)
-		if !ok || lost.app != key && (app == nil || app.Annotations[contract.ClusterAnnotation] != lost.work.Namespace) {
+		onTarget := ok && app != nil && app.Annotations[contract.ClusterAnnotation] == lost.work.Namespace
+		if !ok || lost.app != key && !onTarget {
 			continue
 		}
-		if err := s.restoreWork(ctx, lost); err != nil {
+		err := s.restoreWork(ctx, lost)
+		switch {
+		case err == nil:
+			s.lost.Delete(lost.work.String())
+		case app == nil, onTarget, slices.Contains(payload.WorkNames(app), lost.work.Name):
 			return err
+		case !apierrors.IsConflict(err):
+			ctrl.LoggerFrom(ctx).Error(err, "cannot restore the label of a ManifestWork", "again", s.interval.String())
 		}
-		s.lost.Delete(lost.work.String())
 	}
 	return nil
 }

@@ -126,6 +126,30 @@ func TestLabels_othersAreDeliveredMeanwhile(t *testing.T) {
 	}
 }
 
+// The agent of a cluster may have its works name any Application: those of other clusters do not
+// wait for them.
+func TestLabels_anotherClustersAgentHoldsUpNothing(t *testing.T) {
+	p, q := newPlace(t), newPlace(t)
+	first := start(t)
+	victim, other := p.deploy("same", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }), q.deploy("same")
+	ofVictim, foreign := delivered(t, victim, p.cluster), delivered(t, other, q.cluster)
+	finalized(t, ofVictim)
+	first.stop()
+	edit(t, foreign, func(w *workv1.ManifestWork) {
+		delete(w.Labels, contract.PullLabel)
+		w.Annotations[contract.HubNamespaceAnnotation] = victim.Namespace
+	})
+	patchFirst(t, func(o client.Object) error {
+		if o.GetNamespace() == q.cluster {
+			return apierrors.NewConflict(workv1.Resource("manifestworks"), o.GetName(), errors.New("its agent was first"))
+		}
+		return nil
+	})
+	remove(t, victim)
+	pruned(t, ofVictim)
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(victim) })
+}
+
 func removeLabel(t *testing.T, works ...*workv1.ManifestWork) {
 	t.Helper()
 	for _, work := range works {

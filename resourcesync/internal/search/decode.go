@@ -166,13 +166,7 @@ func (s *stream) row(r *Result, sum *Sum, into *[]Item) error {
 // maxOdd is how many odd rows are named: enough to find the fault.
 const maxOdd = 10
 
-// nullable calls read unless the next value is null.
-func (s *stream) nullable(read func() error) error {
-	if s.dec.PeekKind() == 'n' {
-		return s.dec.SkipValue()
-	}
-	return read()
-}
+func (s *stream) nullable(read func() error) error { return nullable(s.dec, read) }
 
 // object calls member for each name of an object; member consumes the value.
 func (s *stream) object(member func(name string) error) error {

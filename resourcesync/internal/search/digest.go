@@ -71,6 +71,9 @@ func scan(body []byte) (*answer, error) {
 // leftOut is in an outline for all the rows of a list.
 const leftOut = "0"
 
+// newline is what encoding/json's Encoder writes behind each row, where nothing compacts it.
+var newline = []byte("\n")
+
 // outline returns an answer without the rows of its lists, and the sums of these.
 func outline(body []byte) (short []byte, sums []Sum) {
 	list := []byte(`"items":[`)
@@ -85,7 +88,8 @@ func outline(body []byte) (short []byte, sums []Sum) {
 		for more := bytes.HasPrefix(body, []byte("{")); more; {
 			end := rowEnd(body)
 			sum.add(body[:end])
-			if body, more = body[end:], bytes.HasPrefix(body[end:], []byte(",{")); more {
+			body = bytes.TrimPrefix(body[end:], newline)
+			if more = bytes.HasPrefix(body, []byte(",{")); more {
 				body = body[1:]
 			}
 		}
@@ -104,7 +108,7 @@ func rowEnd(b []byte) int {
 			return len(b)
 		}
 		end += at + 1
-		switch next := b[end:]; {
+		switch next := bytes.TrimPrefix(b[end:], newline); {
 		case bytes.HasPrefix(next, []byte(`,{"`)), bytes.HasPrefix(next, []byte(`]}`)), bytes.HasPrefix(next, []byte(`],"`)):
 			return end
 		}

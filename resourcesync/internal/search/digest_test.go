@@ -4,6 +4,8 @@
 package search
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -67,7 +69,8 @@ func TestDigest(t *testing.T) {
 		{"items in another order", response(2, []string{app2, app1}, cm, secret, cluster), true},
 		{"kinds in another order", response(2, apps, cluster, secret, cm), true},
 		{"rows of a kind in another order, kinds are not what counts", response(2, apps, group{"Any", []string{node, object2, object1}}), true},
-		{"white space around rows", replaced(`"data":{`, "\"data\" : \n\t{"), true},
+		{"a newline behind each row", response(2, []string{app1 + "\n", app2 + "\n"}, group{"Any", []string{object1 + "\n", object2 + "\n", node + "\n"}}), true},
+		{"white space around lists", replaced(`"data":{`, "\"data\" : \n\t{"), true},
 		{"data that was not asked for", replaced(`"data":{`, `"extensions":{"x":[1,{}]},"data":{`), true},
 		{"a byte of an item", replaced(`"name":"a"`, `"name":"A"`), false},
 		{"a byte of a related row", replaced(`"name":"y"`, `"name":"z"`), false},
@@ -171,6 +174,25 @@ func TestDigest_bracketsInTexts(t *testing.T) {
 				t.Errorf("%s is taken for %s", other, one)
 			}
 		}
+	}
+}
+
+// The real service's rows are found without reading them as JSON.
+func TestScan_recordedAnswer(t *testing.T) {
+	var body bytes.Buffer
+	recorded := load(t, "01-success-two-clusters")
+	if err := json.Compact(&body, recorded.body()); err != nil {
+		t.Fatal(err)
+	}
+	if short, sums := outline(body.Bytes()); len(sums) != 7 || len(short) > 300 {
+		t.Errorf("rows of %d lists are left out: %s", len(sums), short)
+	}
+	whole, err := decode(body.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := scan(body.Bytes()); err != nil || again.results[0].Digest != whole.results[0].Digest {
+		t.Errorf("%v: another digest", err)
 	}
 }
 

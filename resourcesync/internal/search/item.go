@@ -42,7 +42,7 @@ func (d *decoder) property(it *Item, token jsontext.Token) error {
 	name := d.share(token)
 	switch name {
 	case "_relatedUids":
-		return d.nullable(func() error {
+		return nullable(&d.dec, func() error {
 			return brackets(&d.dec, '[', ']', func() error {
 				uid, err := d.text()
 				it.RelatedUIDs = append(it.RelatedUIDs, uid)
@@ -59,7 +59,7 @@ func (d *decoder) property(it *Item, token jsontext.Token) error {
 	if field == nil && (!isCondition || kind == "") {
 		return d.dec.SkipValue()
 	}
-	return d.nullable(func() error {
+	return nullable(&d.dec, func() error {
 		value, err := d.text()
 		switch {
 		case err != nil:
@@ -77,9 +77,10 @@ func (d *decoder) property(it *Item, token jsontext.Token) error {
 	})
 }
 
-func (d *decoder) nullable(read func() error) error {
-	if d.dec.PeekKind() == 'n' {
-		return d.dec.SkipValue()
+// nullable calls read unless the next value is null.
+func nullable(dec *jsontext.Decoder, read func() error) error {
+	if dec.PeekKind() == 'n' {
+		return dec.SkipValue()
 	}
 	return read()
 }

@@ -11,6 +11,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // What the simulated agent reports is what the product reads as feedback.
@@ -19,9 +20,10 @@ func TestWorkStatusIsFeedback(t *testing.T) {
 	if err := json.Unmarshal(WorkStatus("set00", "cluster0007", 3, Healthy(Revision(9))), &work); err != nil {
 		t.Fatal(err)
 	}
-	feedback, ok := contract.FindFeedback(&work.Status, argocd.Group, argocd.ApplicationPlural, Namespace, ApplicationName("set00", "cluster0007"))
-	if !ok || feedback.Health != "Healthy" || feedback.Sync != "Synced" || feedback.Revision != Revision(9) || feedback.Operation.Phase != "Succeeded" {
-		t.Errorf("got %+v, %v", feedback, ok)
+	work.Annotations = map[string]string{contract.HubNamespaceAnnotation: Namespace, contract.HubNameAnnotation: ApplicationName("set00", "cluster0007")}
+	o := status.Work(&work, status.Cluster{Name: "cluster0007", Exists: true, Available: true})
+	if !o.Reported || o.Health != "Healthy" || o.Sync != "Synced" || o.Revision != Revision(9) || o.Operation.Phase != "Succeeded" {
+		t.Errorf("got %+v", o)
 	}
 	if len(work.Status.Conditions) != 2 || work.Status.Conditions[0].ObservedGeneration != 3 {
 		t.Errorf("conditions are %+v", work.Status.Conditions)
