@@ -8,6 +8,7 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -84,7 +85,7 @@ func Parse(raw []byte) (e Entry, ok bool, err error) {
 	if err := json.Unmarshal(raw, &l); err != nil {
 		return e, false, fmt.Errorf("parse an audit event: %w", err)
 	}
-	e = Entry{Account: account(l.User.Username), Verb: l.Verb, Resource: l.Object.Resource, Namespace: l.Object.Namespace, Name: l.Object.Name, Code: l.Status.Code, Done: l.Time}
+	e = Entry{Account: l.User.Username[strings.LastIndexByte(l.User.Username, ':')+1:], Verb: l.Verb, Resource: l.Object.Resource, Namespace: l.Object.Namespace, Name: l.Object.Name, Code: l.Status.Code, Done: l.Time}
 	if l.Object.Subresource != "" {
 		e.Resource += "/" + l.Object.Subresource
 	}
@@ -95,14 +96,4 @@ func Parse(raw []byte) (e Entry, ok bool, err error) {
 		return e, l.Stage == "ResponseStarted", nil
 	}
 	return e, l.Stage != "ResponseStarted", nil
-}
-
-// account returns the name of a ServiceAccount's user.
-func account(user string) string {
-	for i := len(user) - 1; i >= 0; i-- {
-		if user[i] == ':' {
-			return user[i+1:]
-		}
-	}
-	return user
 }
