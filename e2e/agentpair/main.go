@@ -16,7 +16,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -142,20 +141,4 @@ func (p *pair) prepare(ctx context.Context) error {
 	n := &node{fleet: p.fleet, cluster: p.fleet.Hub, binary: p.binary, variables: map[string]string{"LISTENS": fmt.Sprintf("127.0.0.1:%d", principalPort)}}
 	p.play(n.playPrincipal) //nolint:contextcheck // it plays until the fleet ends
 	return nil
-}
-
-// example returns deploy/examples/agent as this fleet needs it, with the principal's
-// installation of the binary's source.
-func (p *pair) example(ctx context.Context) (path string, err error) {
-	overlay, err := os.ReadFile(file("e2e/agentpair/testdata/kustomization.yaml"))
-	if err != nil {
-		return "", err
-	}
-	text := strings.NewReplacer("PORT", strconv.Itoa(principalPort), "REDIS", p.fleet.Hub.Redis).Replace(string(overlay))
-	out, err := scenario.RenderAgents(ctx, os.DirFS(filepath.Join(filepath.Dir(p.binary), "install", "kubernetes", "principal")), text)
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(p.fleet.Folder(), "agents.yaml")
-	return path, os.WriteFile(path, out, 0o600)
 }

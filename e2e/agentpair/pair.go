@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,11 +19,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // principalPort is where the principal listens and what its Service's node port is.
 const principalPort = 30443
+
+// managed is the GitOpsCluster of the example.
+const managed = "agents"
 
 // pair is a fleet with a principal and the agents that come to it.
 type pair struct {
@@ -43,6 +48,22 @@ func (p *pair) play(kubelet func(context.Context) error) {
 }
 
 func file(path string) string { return filepath.Join(testkit.Root(), path) }
+
+// example returns deploy/examples/agent as this fleet needs it, with the principal's
+// installation of the binary's source.
+func (p *pair) example(ctx context.Context) (path string, err error) {
+	overlay, err := os.ReadFile(file("e2e/agentpair/testdata/kustomization.yaml"))
+	if err != nil {
+		return "", err
+	}
+	text := strings.NewReplacer("PORT", strconv.Itoa(principalPort), "REDIS", p.fleet.Hub.Redis).Replace(string(overlay))
+	out, err := scenario.RenderAgents(ctx, os.DirFS(filepath.Join(filepath.Dir(p.binary), "install", "kubernetes", "principal")), text)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(p.fleet.Folder(), "agents.yaml")
+	return path, os.WriteFile(path, out, 0o600)
+}
 
 // ignoreRace drops the error of a write that another one, or a deletion, came before.
 func ignoreRace(err error) error {

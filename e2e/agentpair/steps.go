@@ -30,9 +30,6 @@ import (
 // workload is the namespace on the clusters that their Argo CD may write to.
 const workload = "guestbook"
 
-// managed is the GitOpsCluster of the example.
-const managed = "agents"
-
 func gitopsCluster(name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("apps.open-cluster-management.io/v1beta1")
