@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -210,8 +211,20 @@ func (*fleet) spec(path string) json.RawMessage {
 // content gives every Application another path.
 func (f *fleet) content(path string) {
 	f.t.Helper()
+	patch, err := json.Marshal(map[string]any{"spec": f.spec(path)})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var all errgroup.Group
+	all.SetLimit(20)
 	for _, name := range f.clusters {
-		testkit.Edit(f.t, hub.client, &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}}, func(a *argocd.Application) { a.Spec = f.spec(path) })
+		all.Go(func() error {
+			app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: name}}
+			return hub.client.Patch(f.ctx, app, client.RawPatch(types.MergePatchType, patch))
+		})
+	}
+	if err := all.Wait(); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
