@@ -22,6 +22,7 @@ import (
 	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -410,7 +411,9 @@ func (f *fleet) approve() {
 func (f *fleet) adopt() {
 	f.t.Helper()
 	f.create(f.rollout)
-	f.becomes("what runs to be promoted", func(s *rollout.Status) bool { return s.Promoted != nil && s.Phase == rollout.Idle })
+	f.becomes("what runs to be promoted and pinned", func(s *rollout.Status) bool {
+		return s.Phase == rollout.Idle && meta.IsStatusConditionTrue(s.Conditions, "Ready")
+	})
 }
 
 // runs waits until every cluster's work carries what it should.

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -201,8 +202,8 @@ func (l *lane) prepare(ctx context.Context) error {
 	); err != nil {
 		return err
 	}
-	_, err = scenario.AwaitRollout(ctx, l.fleet, l.rollout(), "what runs to be promoted", func(s *rollout.Status) bool {
-		return s.Phase == rollout.Idle && s.Promoted != nil && len(s.Following) == 1
+	_, err = scenario.AwaitRollout(ctx, l.fleet, l.rollout(), "what runs to be promoted and pinned", func(s *rollout.Status) bool {
+		return s.Phase == rollout.Idle && meta.IsStatusConditionTrue(s.Conditions, "Ready") && len(s.Following) == 1
 	})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -75,8 +76,8 @@ func (s *RolloutScenario) deliver(ctx context.Context) (err error) {
 	if err := s.fleet.Hub.ApplyFiles(ctx, Examples("rollout/placement.yaml"), Examples("rollout/rollout.yaml")); err != nil {
 		return err
 	}
-	status, err := AwaitRollout(ctx, s.fleet, ApplicationSet, "what runs to be promoted", func(r *rollout.Status) bool {
-		return r.Phase == rollout.Idle && r.Promoted != nil && len(r.Following) == 1
+	status, err := AwaitRollout(ctx, s.fleet, ApplicationSet, "what runs to be promoted and pinned", func(r *rollout.Status) bool {
+		return r.Phase == rollout.Idle && meta.IsStatusConditionTrue(r.Conditions, "Ready") && len(r.Following) == 1
 	})
 	if err == nil {
 		s.logf("promoted: %s; the first group is %v", Short(status.Promoted.Revisions[0]), status.Following)

@@ -130,20 +130,32 @@ func (r *Reconciler) next(ctx context.Context, ro *rollout.ApplicationSetRollout
 	if err != nil {
 		return status, 0, err
 	}
-	ready := metav1.Condition{Type: readyCondition, Status: metav1.ConditionTrue, Reason: "Ready", Message: "what is promoted is known", ObservedGeneration: ro.Generation}
-	switch {
-	case p != nil:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, p.reason, p.message
-	case status.Promoted == nil:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "NothingPromoted", "not every cluster runs the same, or has been given anything: until a first rollout is through, nothing can be taken back"
-	}
-	meta.SetStatusCondition(&status.Conditions, ready)
+	meta.SetStatusCondition(&status.Conditions, ready(ro, &status, in.Clusters, p))
 	progressing := metav1.Condition{Type: progressingCondition, Status: metav1.ConditionFalse, Reason: string(status.Phase), Message: status.Message, ObservedGeneration: ro.Generation}
 	if status.Phase == rollout.Progressing || status.Phase == rollout.RollingBack {
 		progressing.Status = metav1.ConditionTrue
 	}
 	meta.SetStatusCondition(&status.Conditions, progressing)
 	return status, again, nil
+}
+
+// ready returns whether a bad commit would stop at the first group, and why not.
+func ready(ro *rollout.ApplicationSetRollout, s *rollout.Status, clusters map[string]step.Cluster, p *problem) metav1.Condition {
+	if p == nil && s.Promoted == nil {
+		p = &problem{"NothingPromoted", "not every cluster runs the same, or has been given anything: until a first rollout is through, nothing can be taken back"}
+	}
+	if p == nil {
+		// A change that is on its way later is of a work that is pinned before and after it.
+		was := meta.IsStatusConditionTrue(ro.Status.Conditions, readyCondition)
+		if names := step.Unpinned(clusters, s, was); len(names) > 0 {
+			p = &problem{"NotPinned", "what is promoted is on its way, and these still follow the branch: " + step.Few(names)}
+		}
+	}
+	c := metav1.Condition{Type: readyCondition, Status: metav1.ConditionTrue, Reason: "Ready", Message: "what is promoted is known", ObservedGeneration: ro.Generation}
+	if p != nil {
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, p.reason, p.message
+	}
+	return c
 }
 
 // refused returns the status of a rollout that cannot work. What it holds stays held.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -263,8 +264,13 @@ func adopted(t testing.TB, clusters int) *fleet {
 		f.healthy(i, "r0")
 	}
 	f.create(f.rollout)
-	f.becomes("what every cluster runs to be promoted", func(s *rollout.Status) bool { return s.Promoted != nil && s.Promoted.Revisions[0] == "r0" })
+	f.becomes("what every cluster runs to be promoted", func(s *rollout.Status) bool {
+		c := meta.FindStatusCondition(s.Conditions, readyCondition)
+		return s.Promoted != nil && s.Promoted.Revisions[0] == "r0" && c.Status == metav1.ConditionFalse && c.Reason == "NotPinned" &&
+			!strings.Contains(c.Message, f.clusters[0]) && strings.Contains(c.Message, f.clusters[1])
+	})
 	f.pin("r0")
+	f.becomes("the others to be pinned", func(s *rollout.Status) bool { return meta.IsStatusConditionTrue(s.Conditions, readyCondition) })
 	return f
 }
 

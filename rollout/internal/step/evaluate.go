@@ -146,6 +146,22 @@ func concerns(e *rollout.Cluster, a *App) bool {
 	return e.Operation == "" || a.Began != e.Operation
 }
 
+// Unpinned returns the clusters, sorted, that still follow the branch although it is not theirs to
+// try: their works do not say otherwise yet or, unless applied is known, they have not applied that.
+func Unpinned(clusters map[string]Cluster, s *rollout.Status, applied bool) []string {
+	var names []string
+	for name, c := range clusters {
+		_, following := slices.BinarySearch(s.Following, name)
+		if !following && slices.ContainsFunc(c.Apps, func(a App) bool {
+			return a.HasWork && (len(a.Carried.Revisions) == 0 || !applied && !a.Applied)
+		}) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // describe writes counts, group and message.
 func (p *pass) describe() {
 	p.s.Counts, p.s.Group = rollout.Counts{Total: len(p.Clusters)}, ""
@@ -181,10 +197,10 @@ func (p *pass) describe() {
 		rollout.RolledBack:  fmt.Sprintf("candidate %d was taken back, and no cluster follows the branch: approve %d tries again", number, number),
 	}[p.s.Phase]
 	if len(failed) > 0 {
-		p.s.Message += "; failed: " + few(failed)
+		p.s.Message += "; failed: " + Few(failed)
 	}
 	if len(waiting) > 0 {
-		p.s.Message += "; waiting for " + few(waiting)
+		p.s.Message += "; waiting for " + Few(waiting)
 	}
 }
 
@@ -197,7 +213,8 @@ func groupOf(groups []Group, cluster string) string {
 	return ""
 }
 
-func few(names []string) string {
+// Few returns the first names of a list, and how many more there are.
+func Few(names []string) string {
 	if len(names) > 5 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
 	}

@@ -4,6 +4,7 @@
 package step
 
 import (
+	"slices"
 	"testing"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -31,6 +32,23 @@ func TestOfApplication_failedOperation(t *testing.T) {
 		a := &App{Known: true, Health: argocd.HealthHealthy, Sync: c.sync, Phase: argocd.OperationFailed, Began: c.began, Revisions: []string{"new"}, OperationRevisions: c.operation}
 		if got := p.ofApplication(&rollout.Cluster{Operation: c.recorded}, a, false); got != c.want {
 			t.Errorf("%s: verdict %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestUnpinned(t *testing.T) {
+	pinned := rollout.Carried{Content: "a", Revisions: []string{"r"}}
+	clusters := map[string]Cluster{
+		"branch":  {Apps: []App{{HasWork: true, Applied: true, Carried: pinned}, {HasWork: true, Applied: true}}},
+		"first":   {Apps: []App{{HasWork: true, Applied: true}}},
+		"new":     {Apps: []App{{}}},
+		"on way":  {Apps: []App{{HasWork: true, Carried: pinned}}},
+		"settled": {Apps: []App{{HasWork: true, Applied: true, Carried: pinned}}},
+	}
+	s := &rollout.Status{Following: []string{"first"}}
+	for applied, want := range map[bool][]string{true: {"branch"}, false: {"branch", "on way"}} {
+		if got := Unpinned(clusters, s, applied); !slices.Equal(got, want) {
+			t.Errorf("applied before: %t: %q follow the branch, want %q", applied, got, want)
 		}
 	}
 }
