@@ -106,8 +106,16 @@ func applied(e *rollout.Cluster, c *Cluster, pinned []string) bool {
 // proves: only a later comparison shows that the feedback is about what was given. Another
 // revision shows it by itself.
 func (p *pass) proves(e *rollout.Cluster, following bool) bool {
+	if following && p.s.Promoted != nil && !p.s.Candidate.Content && len(p.s.Candidate.Revisions) == 0 {
+		return true // it was taken back, and may report what was there before
+	}
 	moved := !following && (p.s.Promoted == nil || !slices.Equal(p.s.Candidate.Revisions, p.s.Promoted.Revisions))
 	return !slices.Equal(e.From, e.Contents) && !moved
+}
+
+// proven: an Application's feedback is about what its cluster was given.
+func (p *pass) proven(e *rollout.Cluster, a *App, following bool) bool {
+	return !p.proves(e, following) || e.Compared != "" && a.Compared > e.Compared
 }
 
 // ofApplication returns what an Application's feedback, which must be about the candidate,
@@ -116,25 +124,21 @@ func (p *pass) ofApplication(e *rollout.Cluster, a *App, following bool) verdict
 	if a.Refused {
 		return bad
 	}
-	if !a.Known || !p.isCandidate(a, following) || p.proves(e, following) && a.Compared <= e.Compared {
+	// Until others have it the candidate is what the branch has.
+	candidate := p.s.Candidate.Revisions
+	current := slices.Equal(a.Revisions, candidate) || following && (p.closed() || len(candidate) == 0)
+	if !a.Known || !current || !p.proven(e, a, following) {
 		return undecided // it is of another revision, or older than the delivery
 	}
 	failed := a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError
 	stale := failed && !concerns(e, a)
 	switch {
-	case a.Health == argocd.HealthDegraded || failed && !stale:
-		return bad
+	case a.Health == argocd.HealthDegraded && a.Sync == argocd.SyncSynced || failed && !stale:
+		return bad // what is degraded and not synced is what was there before
 	case a.healthy() || stale && a.inSync(): // what the cluster has already needs no other operation
 		return good
 	}
 	return undecided
-}
-
-// isCandidate reports whether an Application is at the candidate's revision. Until others have
-// it the candidate is what the branch has.
-func (p *pass) isCandidate(a *App, following bool) bool {
-	candidate := p.s.Candidate.Revisions
-	return slices.Equal(a.Revisions, candidate) || following && (p.closed() || len(candidate) == 0)
 }
 
 // concerns reports whether an Application's last operation is of what the cluster was given: by

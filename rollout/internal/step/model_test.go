@@ -4,6 +4,7 @@
 package step
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -175,7 +176,7 @@ func (f *fleet) compare(c *sim) {
 	}
 	c.compared = next
 	c.everCompared[next.Revisions[0]], c.everCompared[next.Content] = true, true
-	c.sync, c.hlt, c.phase, c.began = argocd.SyncOutOfSync, argocd.HealthHealthy, argocd.OperationRunning, f.now
+	c.sync, c.hlt, c.phase, c.began = argocd.SyncOutOfSync, cmp.Or(c.hlt, argocd.HealthHealthy), argocd.OperationRunning, f.now
 }
 
 // settle ends the sync of a cluster, well or badly.

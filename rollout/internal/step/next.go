@@ -298,8 +298,9 @@ func (p *pass) observe() {
 		if !given(e.State) || !p.follows(e.Name) {
 			continue
 		}
-		r := p.cluster(e.Name).revisions()
-		if r == nil || slices.Equal(r, e.Revisions) {
+		c := p.cluster(e.Name)
+		r := c.revisions()
+		if r == nil || slices.Equal(r, e.Revisions) || slices.ContainsFunc(c.Apps, func(a App) bool { return !p.proven(e, &a, true) }) {
 			continue
 		}
 		e.Revisions = r
