@@ -130,6 +130,11 @@ func (p *pass) ofApplication(e *rollout.Cluster, a *App, following bool) verdict
 	if !a.Known || !current || !p.proven(e, a, following) {
 		return undecided // it is of another revision, or older than the delivery
 	}
+	return outcome(e, a)
+}
+
+// outcome returns what feedback amounts to that is about the candidate.
+func outcome(e *rollout.Cluster, a *App) verdict {
 	failed := a.Phase == argocd.OperationFailed || a.Phase == argocd.OperationError
 	stale := failed && !concerns(e, a)
 	switch {
