@@ -169,6 +169,18 @@ func TestRollout(t *testing.T) {
 	pause(t, next, "")
 	carriesOn(t, next, "two", "r3")
 
+	// what it was given as promoted is what it goes back to, not what it had before that
+	joined := content(next)
+	path(t, next, "three")
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Candidate = rollout.Progressing, &rollout.Version{Number: 4, Revisions: []string{"r4"}, Content: true, Time: metav1.Now()}
+		s.Clusters = []rollout.Cluster{{Name: second, State: rollout.StateProgressing, Since: metav1.Now(), Contents: content(next), From: joined}}
+	})
+	carriesOn(t, next, "three", "r4")
+	decides(t, r, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
+	carriesOn(t, next, "two", "r3")
+	path(t, next, "two")
+
 	// without the object every cluster gets what the hub says
 	remove(t, r)
 	for _, app := range []*argocd.Application{first, next} {
@@ -180,6 +192,25 @@ func TestRollout(t *testing.T) {
 			return nil
 		})
 	}
+
+	// one that is made again counts anew: what was noted for the former is not its own
+	again := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "again"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName(), OnFailure: rollout.Rollback}}
+	g.create(again)
+	path(t, next, "five")
+	carriesPath(t, next, "five")
+	decides(t, again, func(s *rollout.Status) {
+		s.Phase, s.Promoted = rollout.Idle, &rollout.Version{Number: 3, Revisions: []string{"r5"}, Time: metav1.Now()}
+	})
+	carriesOn(t, next, "five", "r5")
+	five := content(next)
+	path(t, next, "six")
+	decides(t, again, func(s *rollout.Status) {
+		s.Phase, s.Candidate = rollout.Progressing, &rollout.Version{Number: 4, Revisions: []string{"r6"}, Content: true, Time: metav1.Now()}
+		s.Clusters = []rollout.Cluster{{Name: second, State: rollout.StateProgressing, Since: metav1.Now(), Contents: content(next), From: five}}
+	})
+	carriesOn(t, next, "six", "r6")
+	decides(t, again, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
+	carriesOn(t, next, "five", "r5")
 }
 
 // A deletion, a revocation and a move of what a rollout holds do not wait for it; a new copy does,
