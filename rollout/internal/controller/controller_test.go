@@ -162,6 +162,12 @@ func TestRollout_clusterAway(t *testing.T) {
 	f.becomes("a new cluster to get what is promoted", func(s *rollout.Status) bool {
 		return s.Phase == rollout.Idle && s.Grant(f.clusters[2]).Allow == rollout.AllowJoin && slices.Equal(s.Grant(f.clusters[2]).Revisions, []string{"r0"})
 	})
+	testkit.Edit(t, hub.client, f.app(2), func(a *argocd.Application) {
+		a.Annotations[contract.ManagementPolicyAnnotation] = contract.ManagementObserve
+	})
+	f.becomes("one that is only observed to have no part in it", func(s *rollout.Status) bool {
+		return s.Phase == rollout.Idle && s.Counts.Total == 2 && len(s.Clusters) == 0
+	})
 }
 
 // An ApplicationSet that is deleted while a candidate is on its way leaves what was promoted.

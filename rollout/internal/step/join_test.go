@@ -6,6 +6,7 @@ package step
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
@@ -53,5 +54,39 @@ func TestNext_newClusterWhileStopped(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An Application that a cluster has gained or lost since it was given the first candidate does not
+// keep a rollback from its end.
+func TestNext_rollbackEndsWithOtherApplications(t *testing.T) {
+	app := func(name, want, carried, revision string) App {
+		return App{Name: name, Want: want, HasWork: carried != "", Carried: rollout.Carried{Content: carried, Revisions: []string{revision}}}
+	}
+	for name, c := range map[string]struct {
+		from            []string // what was noted with the first candidate
+		given, restored []App
+	}{
+		"as many":  {[]string{"a1", "b1"}, []App{app("a", "a2", "a1", "p"), app("b", "b2", "b1", "p")}, []App{app("a", "a2", "a1", "p"), app("b", "b2", "b1", "p")}},
+		"one less": {[]string{"a1", "b1"}, []App{app("a", "a2", "a1", "p")}, []App{app("a", "a2", "a1", "p")}},
+		"one more": {[]string{"a1"}, []App{app("a", "a2", "a1", "p"), app("b", "b2", "", "")}, []App{app("a", "a2", "a1", "p"), app("b", "b2", "b2", "c")}},
+	} {
+		in := Input{Spec: perGroup(0, rollout.Rollback), Now: time.Now(), Clusters: map[string]Cluster{"x": {Available: true, Apps: c.given}}, Status: rollout.Status{
+			Phase: rollout.Progressing, Following: []string{"x"}, Promoted: &rollout.Version{Number: 1, Revisions: []string{"p"}},
+			Candidate: &rollout.Version{Number: 3, Revisions: []string{"c"}, Content: true},
+			Clusters:  []rollout.Cluster{{Name: "x", State: rollout.StateSuperseded, Contents: []string{"a0"}, From: c.from}},
+		}}
+		s, _, err := Next(in)
+		if err != nil || s.Find("x").State != rollout.StateProgressing {
+			t.Fatalf("%s: it is not given the candidate: %+v, %v", name, s, err)
+		}
+		in.Aborted, in.Status = 3, s
+		if s, _, err = Next(in); err != nil || s.Phase != rollout.RollingBack && s.Phase != rollout.RolledBack {
+			t.Fatalf("%s: it is not taken back: %+v, %v", name, s, err)
+		}
+		in.Clusters, in.Status = map[string]Cluster{"x": {Available: true, Apps: c.restored}}, s
+		if s, _, err = Next(in); err != nil || s.Phase != rollout.RolledBack {
+			t.Errorf("%s: what it had is there again, and the phase is %s: %+v, %v", name, s.Phase, s.Clusters, err)
+		}
 	}
 }

@@ -262,6 +262,9 @@ func (p *pass) start(name string) {
 	old := p.s.Find(name)
 	if old != nil && len(old.From) > 0 {
 		e.From = old.From
+		if len(c.Apps) > len(e.From) { // an Application has joined since, which had nothing
+			e.From = append([]string{""}, e.From...)
+		}
 	}
 	e.Operation = c.began()
 	switch {
@@ -421,8 +424,8 @@ func (p *pass) restore() {
 		}
 		c := p.cluster(e.Name)
 		fresh := slices.Contains(e.From, "") // it was new: there is nothing that it had
-		has := slices.Equal(c.carried(), e.From) && !slices.ContainsFunc(c.Apps, func(a App) bool {
-			return !slices.Equal(a.Carried.Revisions, p.s.Promoted.Revisions)
+		has := !slices.ContainsFunc(c.Apps, func(a App) bool {
+			return !slices.Contains(e.From, a.Carried.Content) || !slices.Equal(a.Carried.Revisions, p.s.Promoted.Revisions)
 		})
 		if !fresh && !has {
 			done = false
