@@ -26,8 +26,7 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	}
 	res := result{silent: true, after: p.Left(r.now())}
 	if p.Word == policy.PauseSync && next.Step != request.StepHold && syncs(c.current) {
-		sent := c.current.Extra.Request
-		return res, r.pauseSync(ctx, c.current, next.Step == request.StepFinish || next.Request.ID != sent)
+		return res, r.pauseSync(ctx, c.current, next.over(c.current))
 	}
 	if next.Step == request.StepFinish && next.claim == "" {
 		return res, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
@@ -48,6 +47,18 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 		res.decision = p.Decision(fmt.Sprintf("%d changes wait", n))
 	}
 	return res, nil
+}
+
+// resume ends a pause of syncs on a work that stays as it is for another reason.
+func (r *Reconciler) resume(ctx context.Context, w policy.Inputs, current *manifestcache.Work) error {
+	if current == nil || current.Annotations[contract.PausedAnnotation] == "" {
+		return nil
+	}
+	next, err := r.plan(w, current)
+	if err != nil || next.Step == request.StepHold {
+		return err // its end leads back here
+	}
+	return r.resumeSync(ctx, current, next.over(current))
 }
 
 // syncs reports whether a work delivers an Application from which no pause has taken the

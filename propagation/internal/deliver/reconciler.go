@@ -155,7 +155,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 		return result{}, err
 	}
 	if held != nil {
-		return *held, nil
+		return *held, r.resume(ctx, w, current)
 	}
 	next, written, err := r.request(ctx, w, current)
 	if err != nil || written {

@@ -285,3 +285,55 @@ func TestRollout_off(t *testing.T) {
 	change(t, g.apps[0], "another")
 	testkit.Eventually(t, "the change to be delivered", func() error { return carries(t, g.apps[0], "another") })
 }
+
+// A pause of syncs that ends while other content waits gives back the automation that it took out,
+// as it was, and what is noted to go back to has it, too.
+func TestRollout_pauseOfSyncsEnds(t *testing.T) {
+	start(t, withRollouts)
+	g := newSet(t)
+	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "guestbook"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName(), OnFailure: rollout.Rollback}}
+	g.create(r)
+	app := g.deploy("app", g.owned)
+	is := func(path, automated string) {
+		t.Helper()
+		edit(t, app, func(a *argocd.Application) {
+			a.Spec = json.RawMessage(fmt.Sprintf(`{"project":"default","destination":{"namespace":"guestbook"},"syncPolicy":{"automated":%s},"source":{"repoURL":"https://git.example/apps","path":%q}}`, automated, path))
+		})
+	}
+	runs := func(path, automated string) {
+		t.Helper()
+		testkit.Eventually(t, "the copy to be at "+path+" with automation "+automated, func() error {
+			if sent := sentSpec(t, app); !strings.Contains(sent, fmt.Sprintf(`"path":%q`, path)) || strings.Contains(sent, `"automated"`) != (automated != "") || !strings.Contains(sent, automated) {
+				return fmt.Errorf("it is %s, conditions %v", sent, said(t, app))
+			}
+			return nil
+		})
+	}
+	is("one", `{"selfHeal":true}`)
+	runs("one", `{"selfHeal":true}`)
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Promoted = rollout.Idle, &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()}
+	})
+	carriesOn(t, app, "one", "r0")
+	was := []string{rollout.Content(app)}
+	is("two", `{"prune":true}`)
+	waitsFor(t, app)
+
+	pause(t, app, "sync")
+	runs("one", "")
+	pause(t, app, "")
+	runs("one", `{"selfHeal":true}`)
+	waitsFor(t, app)
+
+	pause(t, app, "sync")
+	runs("one", "")
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Candidate = rollout.Progressing, &rollout.Version{Number: 2, Revisions: []string{"r2"}, Content: true, Time: metav1.Now()}
+		s.Clusters = []rollout.Cluster{{Name: g.cluster, State: rollout.StateProgressing, Since: metav1.Now(), Contents: []string{rollout.Content(app)}, From: was}}
+	})
+	says(t, app, policy.WarningCondition, "paused")
+	pause(t, app, "")
+	runs("two", `{"prune":true}`)
+	decides(t, r, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
+	runs("one", `{"selfHeal":true}`)
+}

@@ -114,6 +114,9 @@ func noteOf(stored *workv1.ManifestWork, version string) (snapshot, error) {
 	if err != nil {
 		return snapshot{}, fmt.Errorf("decode delivered Application: %w", err)
 	}
+	if app.Spec, err = automatedAgain(app.Spec, stored.Annotations[contract.PausedAnnotation]); err != nil {
+		return snapshot{}, err
+	}
 	return snapshot{
 		Version: version, Content: rollout.ParseCarried(stored.Annotations[contract.RolloutAnnotation]).Content,
 		Labels: app.Metadata.Labels, Annotations: app.Metadata.Annotations, Spec: app.Spec,
