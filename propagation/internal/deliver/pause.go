@@ -49,16 +49,22 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	return res, nil
 }
 
-// resume ends a pause of syncs on a work that stays as it is for another reason.
-func (r *Reconciler) resume(ctx context.Context, w policy.Inputs, current *manifestcache.Work) error {
-	if current == nil || current.Annotations[contract.PausedAnnotation] == "" {
-		return nil
+// keep leaves a work as it is, and ends on it what has nothing to do with why: a request that has
+// been, and a pause of syncs that is over.
+func (r *Reconciler) keep(ctx context.Context, w policy.Inputs, current *manifestcache.Work, res result) (result, error) {
+	if current == nil {
+		return res, nil
 	}
 	next, err := r.plan(w, current)
-	if err != nil || next.Step == request.StepHold {
-		return err // its end leads back here
+	switch {
+	case err != nil:
+	case next.Step == request.StepFinish || next.Step == request.StepDrop:
+		_, _, err = r.request(ctx, w, current)
+		return result{silent: true}, err // its event leads to the next step
+	case next.Step != request.StepHold && current.Annotations[contract.PausedAnnotation] != "":
+		err = r.resumeSync(ctx, current, next.over(current))
 	}
-	return r.resumeSync(ctx, current, next.over(current))
+	return res, err
 }
 
 // syncs reports whether a work delivers an Application from which no pause has taken the

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
@@ -336,4 +337,46 @@ func TestRollout_pauseOfSyncsEnds(t *testing.T) {
 	runs("two", `{"prune":true}`)
 	decides(t, r, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
 	runs("one", `{"selfHeal":true}`)
+}
+
+// An operation that its cluster was given before other content began to wait ends on the hub as
+// soon as the cluster has run it.
+func TestRollout_operationEndsWhileContentWaits(t *testing.T) {
+	start(t, withRollouts)
+	g := newSet(t)
+	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "guestbook"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName()}}
+	g.create(r)
+	app := g.deploy("app", g.owned)
+	path(t, app, "one")
+	carriesPath(t, app, "one")
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Promoted = rollout.Idle, &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()}
+	})
+	carriesOn(t, app, "one", "r0")
+	m := deliveredTo(t, app, g.cluster)
+	ask(t, app)
+	sent(t, app, m)
+	m.report()
+	path(t, app, "two")
+	waitsFor(t, app)
+	m.begin()
+	m.report()
+	m.end()
+	m.report()
+	testkit.Eventually(t, "the operation to be gone from the hub", func() error {
+		stored := &argocd.Application{}
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+			return err
+		}
+		if len(stored.Operation) > 0 || said(t, app)[request.ClaimCondition] != "" {
+			return fmt.Errorf("operation %s, conditions %v", stored.Operation, said(t, app))
+		}
+		return nil
+	})
+	waitsFor(t, app)
+	carriesOn(t, app, "one", "r0")
+	m.begin()
+	if m.ran != 1 {
+		t.Errorf("the cluster ran %d operations", m.ran)
+	}
 }
