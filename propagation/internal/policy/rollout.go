@@ -59,10 +59,7 @@ func DecideRollout(in Inputs, current *manifestcache.Work) RolloutDecision {
 	if current != nil {
 		carried = payload.Carries(in.Application, current, content)
 	}
-	d := RolloutDecision{Act: RolloutHold, Waits: r.Waits(cluster)}
-	if g.Number != 0 {
-		d.Version = fmt.Sprintf("%s/%d", r.UID, g.Number)
-	}
+	d := RolloutDecision{Act: RolloutHold, Version: version(r, g.Number), Waits: r.Waits(cluster)}
 	switch g.Allow {
 	case rollout.AllowHub, rollout.AllowJoin:
 		d.deliverIf(slices.Contains(g.Contents, content))
@@ -74,7 +71,7 @@ func DecideRollout(in Inputs, current *manifestcache.Work) RolloutDecision {
 	default:
 	}
 	if d.Act == RolloutDeliver {
-		d.Changes = g.Allow == rollout.AllowHub && current != nil && carried.Content != "" && carried.Content != content
+		d.Changes = g.Allow == rollout.AllowHub && carried.Content != "" && carried.Content != content
 		if why := unpinnable(in.Application.Spec, g.Revisions); why != "" {
 			d.Act, d.Waits = RolloutHold, "not delivered under rollout "+r.Name+": "+why
 		}
@@ -83,6 +80,13 @@ func DecideRollout(in Inputs, current *manifestcache.Work) RolloutDecision {
 		d.Carried = &rollout.Carried{Content: content, Revisions: g.Revisions}
 	}
 	return d
+}
+
+func version(r *rollout.ApplicationSetRollout, number int64) string {
+	if number == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s/%d", r.UID, number)
 }
 
 func (d *RolloutDecision) deliverIf(may bool) {
