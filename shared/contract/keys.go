@@ -33,6 +33,10 @@ const (
 	ManagementPolicyAnnotation = group + "management-policy"
 )
 
+// ManagementObserve is the value of [ManagementPolicyAnnotation] that delivers nothing and reads
+// what is there.
+const ManagementObserve = "observe"
+
 // SubscribeAnnotationPrefix with "<trigger>.<service>" behind it subscribes to notifications of
 // the managed cluster's Argo CD. Argo CD's own keys on a hub Application are for the hub's.
 const SubscribeAnnotationPrefix = group + "subscribe."
@@ -45,7 +49,8 @@ const ObservedAnnotation = group + "observed"
 
 // PausedAnnotation on an Application, ApplicationSet, Namespace or ManagedCluster keeps
 // ManifestWorks as they are: "delivery" or "sync", optionally "until <RFC 3339>". It is
-// "sync" on a work whose Application was made not to sync by itself.
+// "sync" on a work whose Application was made not to sync by itself, followed by the
+// spec.syncPolicy.automated that was taken out.
 const PausedAnnotation = group + "paused"
 
 // PauseClaim is the name of a ClusterClaim by which a managed cluster pauses delivery to

@@ -15,7 +15,7 @@ type Grant struct {
 	Allow Allow
 	// Revisions are what the sources are pinned to, none for those of the hub's spec.
 	Revisions []string
-	// Contents are those that [AllowHub] and [AllowPromoted] are about.
+	// Contents are those that [AllowHub], [AllowJoin] and [AllowPromoted] are about.
 	Contents []string
 	// Number is that of the promoted version, 0 for none.
 	Number int64
@@ -28,8 +28,10 @@ type Allow int
 const (
 	// AllowAll: the hub's, whatever it is; there is no rollout.
 	AllowAll Allow = iota
-	// AllowHub: the hub's, which is the candidate, or for a new cluster what is promoted.
+	// AllowHub: the hub's, which is the candidate.
 	AllowHub
+	// AllowJoin: the hub's, which is what is promoted: nothing that it carried before is that.
+	AllowJoin
 	// AllowCarried: what it carries. Another waits, and so does a new cluster.
 	AllowCarried
 	// AllowPromoted: what it carried before it was given the candidate.
@@ -59,7 +61,7 @@ func (s *Status) Grant(cluster string) Grant {
 	}
 	switch entry.State {
 	case StateJoining:
-		g.Allow, g.Contents = AllowHub, entry.Contents
+		g.Allow, g.Contents = AllowJoin, entry.Contents
 	case StatePending, StateUnavailable:
 		if back && len(entry.From) > 0 {
 			g.Allow, g.Contents = AllowPromoted, entry.From

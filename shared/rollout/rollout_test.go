@@ -110,7 +110,7 @@ func TestGrant(t *testing.T) {
 		"away at its turn":                   {Status{Phase: Progressing, Promoted: promoted, Candidate: candidate, Clusters: []Cluster{{Name: "x", State: StatePending}}}, "x", AllowCarried, []string{"p"}},
 		"an earlier candidate":               {Status{Phase: Progressing, Promoted: promoted, Candidate: candidate, Clusters: []Cluster{{Name: "x", State: StateSuperseded}}}, "x", AllowNothing, []string{"p"}},
 		"an earlier candidate goes back":     {Status{Phase: RollingBack, Promoted: promoted, Candidate: candidate, Clusters: []Cluster{{Name: "x", State: StateSuperseded}}}, "x", AllowPromoted, []string{"p"}},
-		"new, and nothing is on its way":     {Status{Phase: Idle, Promoted: promoted, Clusters: []Cluster{{Name: "x", State: StateJoining}}}, "x", AllowHub, []string{"p"}},
+		"new, and nothing is on its way":     {Status{Phase: Idle, Promoted: promoted, Clusters: []Cluster{{Name: "x", State: StateJoining}}}, "x", AllowJoin, []string{"p"}},
 		"before anything is promoted":        {Status{Phase: Idle}, "x", AllowCarried, nil},
 		"entries are found by binary search": {Status{Phase: Idle, Promoted: promoted, Clusters: []Cluster{{Name: "a", State: StateJoining}, {Name: "x", State: StateJoining}}}, "m", AllowCarried, []string{"p"}},
 	} {

@@ -241,14 +241,12 @@ func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Applica
 		e.Finalizers = payload.DeliveredFinalizers(app)
 	case e.Orphan && act == policy.Revoke:
 		e.WithoutAutomation = true
-	case e.Orphan && app != nil && work.Annotations[contract.PausedAnnotation] != "" && manifestcache.OmittedSpec(app.Spec) == 0:
+	case e.Orphan && app != nil && work.Annotations[contract.PausedAnnotation] != "":
 		pause, err := en.pauseOf(ctx, app)
-		if err != nil || pause.Word == policy.PauseSync {
+		if err != nil {
 			return e, "", err
 		}
-		if spec, err := payload.Redirect(app.Spec, app.Annotations); err == nil {
-			e.Spec = spec // automation that the pause took out; a spec that is none is refused elsewhere
-		}
+		e.Resume = pause.Word != policy.PauseSync
 	}
 	return e, "", nil
 }

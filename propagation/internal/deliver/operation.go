@@ -155,6 +155,11 @@ type step struct {
 	after time.Duration
 }
 
+// over reports whether the request in a work has been, so that a write must not apply it again.
+func (s *step) over(current *manifestcache.Work) bool {
+	return s.Step == request.StepFinish || s.Request.ID != current.Extra.Request
+}
+
 // mirrored reports whether the Application's status has the sync status and revision that
 // its work reports.
 func mirrored(w policy.Inputs, current *manifestcache.Work) bool {

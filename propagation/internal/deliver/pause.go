@@ -26,8 +26,7 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	}
 	res := result{silent: true, after: p.Left(r.now())}
 	if p.Word == policy.PauseSync && next.Step != request.StepHold && syncs(c.current) {
-		sent := c.current.Extra.Request
-		return res, r.pauseSync(ctx, c.current, next.Step == request.StepFinish || next.Request.ID != sent)
+		return res, r.pauseSync(ctx, c.current, next.over(c.current))
 	}
 	if next.Step == request.StepFinish && next.claim == "" {
 		return res, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
@@ -48,6 +47,24 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 		res.decision = p.Decision(fmt.Sprintf("%d changes wait", n))
 	}
 	return res, nil
+}
+
+// keep leaves a work as it is, and ends on it what has nothing to do with why: a request that has
+// been, and a pause of syncs that is over.
+func (r *Reconciler) keep(ctx context.Context, w policy.Inputs, current *manifestcache.Work, res result) (result, error) {
+	if current == nil {
+		return res, nil
+	}
+	next, err := r.plan(w, current)
+	switch {
+	case err != nil:
+	case next.Step == request.StepFinish || next.Step == request.StepDrop:
+		_, _, err = r.request(ctx, w, current)
+		return result{silent: true}, err // its event leads to the next step
+	case next.Step != request.StepHold && current.Annotations[contract.PausedAnnotation] != "":
+		err = r.resumeSync(ctx, current, next.over(current))
+	}
+	return res, err
 }
 
 // syncs reports whether a work delivers an Application from which no pause has taken the

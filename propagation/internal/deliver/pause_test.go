@@ -190,8 +190,8 @@ func TestPauseSync(t *testing.T) {
 		}
 		return nil
 	})
-	if works(t, app)[0].Annotations[contract.PausedAnnotation] != policy.PauseSync {
-		t.Error("the work does not say that it is paused")
+	if mark := works(t, app)[0].Annotations[contract.PausedAnnotation]; mark != policy.PauseSync+` {"prune":true}` {
+		t.Errorf("of the pause, and what it has taken out, the work says %q", mark)
 	}
 	late := p.deploy("late")
 	says(t, late, policy.WarningCondition, "paused (sync)")

@@ -145,7 +145,7 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 // write makes current, or a new work, the wanted one.
 func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Work, warnings []policy.Message) (result, error) {
 	if size := manifestcache.OmittedSpec(w.Application.Spec); size > 0 {
-		return r.tooLarge(size), nil
+		return r.keep(ctx, w, current, r.tooLarge(size))
 	}
 	if payload.Observes(w.Application) {
 		return r.observe(ctx, w, current, warnings)
@@ -155,7 +155,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 		return result{}, err
 	}
 	if held != nil {
-		return *held, nil
+		return r.keep(ctx, w, current, *held)
 	}
 	next, written, err := r.request(ctx, w, current)
 	if err != nil || written {
@@ -169,7 +169,7 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	}
 	bindToUID(w.Application, current, want)
 	if size := payload.Size(want); size > r.options.SizeLimit {
-		return r.tooLarge(size), nil
+		return r.keep(ctx, w, current, r.tooLarge(size))
 	}
 	put, err := r.applyWork(ctx, w.Application, current, want, next.Plan)
 	if err != nil {

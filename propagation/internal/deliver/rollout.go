@@ -31,7 +31,7 @@ func (r *Reconciler) rolled(ctx context.Context, w policy.Inputs, current *manif
 		return w, "", nil, err
 	}
 	if d.Act == policy.RolloutRestore {
-		was, content := payload.Promoted(w.Application, stored, d.Number, d.Stored)
+		was, content := payload.Promoted(w.Application, stored, d.Version, d.Stored)
 		if was == nil {
 			d.Waits += "; what the ManifestWork carried before is not noted on it, so it stays as it is"
 			return w, "", hold(d), nil
@@ -41,7 +41,7 @@ func (r *Reconciler) rolled(ctx context.Context, w policy.Inputs, current *manif
 		return w, "", nil, err
 	}
 	w.Carried = d.Carried
-	if snapshot, err = payload.Snapshot(stored, d.Number); err != nil {
+	if snapshot, err = payload.Snapshot(stored, d.Version); err != nil {
 		d.Waits = "not delivered under a rollout: " + err.Error()
 		return w, "", hold(d), nil //nolint:nilerr // the Application's author can mend it
 	}

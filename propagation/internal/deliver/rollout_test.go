@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
@@ -169,6 +170,18 @@ func TestRollout(t *testing.T) {
 	pause(t, next, "")
 	carriesOn(t, next, "two", "r3")
 
+	// what it was given as promoted is what it goes back to, not what it had before that
+	joined := content(next)
+	path(t, next, "three")
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Candidate = rollout.Progressing, &rollout.Version{Number: 4, Revisions: []string{"r4"}, Content: true, Time: metav1.Now()}
+		s.Clusters = []rollout.Cluster{{Name: second, State: rollout.StateProgressing, Since: metav1.Now(), Contents: content(next), From: joined}}
+	})
+	carriesOn(t, next, "three", "r4")
+	decides(t, r, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
+	carriesOn(t, next, "two", "r3")
+	path(t, next, "two")
+
 	// without the object every cluster gets what the hub says
 	remove(t, r)
 	for _, app := range []*argocd.Application{first, next} {
@@ -180,6 +193,25 @@ func TestRollout(t *testing.T) {
 			return nil
 		})
 	}
+
+	// one that is made again counts anew: what was noted for the former is not its own
+	again := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "again"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName(), OnFailure: rollout.Rollback}}
+	g.create(again)
+	path(t, next, "five")
+	carriesPath(t, next, "five")
+	decides(t, again, func(s *rollout.Status) {
+		s.Phase, s.Promoted = rollout.Idle, &rollout.Version{Number: 3, Revisions: []string{"r5"}, Time: metav1.Now()}
+	})
+	carriesOn(t, next, "five", "r5")
+	five := content(next)
+	path(t, next, "six")
+	decides(t, again, func(s *rollout.Status) {
+		s.Phase, s.Candidate = rollout.Progressing, &rollout.Version{Number: 4, Revisions: []string{"r6"}, Content: true, Time: metav1.Now()}
+		s.Clusters = []rollout.Cluster{{Name: second, State: rollout.StateProgressing, Since: metav1.Now(), Contents: content(next), From: five}}
+	})
+	carriesOn(t, next, "six", "r6")
+	decides(t, again, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
+	carriesOn(t, next, "five", "r5")
 }
 
 // A deletion, a revocation and a move of what a rollout holds do not wait for it; a new copy does,
@@ -253,4 +285,98 @@ func TestRollout_off(t *testing.T) {
 	})
 	change(t, g.apps[0], "another")
 	testkit.Eventually(t, "the change to be delivered", func() error { return carries(t, g.apps[0], "another") })
+}
+
+// A pause of syncs that ends while other content waits gives back the automation that it took out,
+// as it was, and what is noted to go back to has it, too.
+func TestRollout_pauseOfSyncsEnds(t *testing.T) {
+	start(t, withRollouts)
+	g := newSet(t)
+	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "guestbook"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName(), OnFailure: rollout.Rollback}}
+	g.create(r)
+	app := g.deploy("app", g.owned)
+	is := func(path, automated string) {
+		t.Helper()
+		edit(t, app, func(a *argocd.Application) {
+			a.Spec = json.RawMessage(fmt.Sprintf(`{"project":"default","destination":{"namespace":"guestbook"},"syncPolicy":{"automated":%s},"source":{"repoURL":"https://git.example/apps","path":%q}}`, automated, path))
+		})
+	}
+	runs := func(path, automated string) {
+		t.Helper()
+		testkit.Eventually(t, "the copy to be at "+path+" with automation "+automated, func() error {
+			if sent := sentSpec(t, app); !strings.Contains(sent, fmt.Sprintf(`"path":%q`, path)) || strings.Contains(sent, `"automated"`) != (automated != "") || !strings.Contains(sent, automated) {
+				return fmt.Errorf("it is %s, conditions %v", sent, said(t, app))
+			}
+			return nil
+		})
+	}
+	is("one", `{"selfHeal":true}`)
+	runs("one", `{"selfHeal":true}`)
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Promoted = rollout.Idle, &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()}
+	})
+	carriesOn(t, app, "one", "r0")
+	was := []string{rollout.Content(app)}
+	is("two", `{"prune":true}`)
+	waitsFor(t, app)
+
+	pause(t, app, "sync")
+	runs("one", "")
+	pause(t, app, "")
+	runs("one", `{"selfHeal":true}`)
+	waitsFor(t, app)
+
+	pause(t, app, "sync")
+	runs("one", "")
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Candidate = rollout.Progressing, &rollout.Version{Number: 2, Revisions: []string{"r2"}, Content: true, Time: metav1.Now()}
+		s.Clusters = []rollout.Cluster{{Name: g.cluster, State: rollout.StateProgressing, Since: metav1.Now(), Contents: []string{rollout.Content(app)}, From: was}}
+	})
+	says(t, app, policy.WarningCondition, "paused")
+	pause(t, app, "")
+	runs("two", `{"prune":true}`)
+	decides(t, r, func(s *rollout.Status) { s.Phase = rollout.RollingBack })
+	runs("one", `{"selfHeal":true}`)
+}
+
+// An operation that its cluster was given before other content began to wait ends on the hub as
+// soon as the cluster has run it.
+func TestRollout_operationEndsWhileContentWaits(t *testing.T) {
+	start(t, withRollouts)
+	g := newSet(t)
+	r := &rollout.ApplicationSetRollout{ObjectMeta: metav1.ObjectMeta{Namespace: g.namespace, Name: "guestbook"}, Spec: rollout.Spec{ApplicationSet: g.set.GetName()}}
+	g.create(r)
+	app := g.deploy("app", g.owned)
+	path(t, app, "one")
+	carriesPath(t, app, "one")
+	decides(t, r, func(s *rollout.Status) {
+		s.Phase, s.Promoted = rollout.Idle, &rollout.Version{Number: 1, Revisions: []string{"r0"}, Time: metav1.Now()}
+	})
+	carriesOn(t, app, "one", "r0")
+	m := deliveredTo(t, app, g.cluster)
+	ask(t, app)
+	sent(t, app, m)
+	m.report()
+	path(t, app, "two")
+	waitsFor(t, app)
+	m.begin()
+	m.report()
+	m.end()
+	m.report()
+	testkit.Eventually(t, "the operation to be gone from the hub", func() error {
+		stored := &argocd.Application{}
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+			return err
+		}
+		if len(stored.Operation) > 0 || said(t, app)[request.ClaimCondition] != "" {
+			return fmt.Errorf("operation %s, conditions %v", stored.Operation, said(t, app))
+		}
+		return nil
+	})
+	waitsFor(t, app)
+	carriesOn(t, app, "one", "r0")
+	m.begin()
+	if m.ran != 1 {
+		t.Errorf("the cluster ran %d operations", m.ran)
+	}
 }

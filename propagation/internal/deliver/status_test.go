@@ -92,13 +92,20 @@ func TestLocalClusterIsNoTarget(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	start(t, func(o *Options) { o.SizeLimit = 2000 })
 	p := newPlace(t)
-	app := p.deploy("guestbook")
+	app := p.deploy("guestbook", func(a *argocd.Application) {
+		a.Spec = json.RawMessage(strings.Replace(string(a.Spec), `"project"`, `"syncPolicy":{"automated":{"prune":true}},"project"`, 1))
+	})
 	work := delivered(t, app, p.cluster)
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/large"] = strings.Repeat("x", 2000) })
 	says(t, app, policy.ErrorCondition, "the limit is 2000")
 	if again := delivered(t, app, p.cluster); again.UID != work.UID || again.Generation != work.Generation {
 		t.Error("what was delivered before was touched")
 	}
+	pause(t, app, "sync")
+	says(t, app, policy.ErrorCondition, "")
+	pause(t, app, "") // it ends although nothing can be delivered
+	says(t, app, policy.ErrorCondition, "the limit is 2000")
+	testkit.Eventually(t, "the automation to be back", func() error { return carries(t, app, `"automated":{"prune":true}`) })
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, "example.com/large") })
 	says(t, app, policy.ErrorCondition, "")
 }

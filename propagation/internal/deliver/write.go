@@ -283,18 +283,31 @@ func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Work) e
 // goes on comparing and reporting, and does not act by itself. With over, the request in the
 // copy has been, and the write must not apply it again.
 func (wr *writer) pauseSync(ctx context.Context, current *manifestcache.Work, over bool) error {
+	return wr.setAutomation(ctx, current, over, "paused syncs", payload.WithoutAutomation)
+}
+
+// resumeSync puts the automation that [writer.pauseSync] took out back into a stored copy that
+// stays as it is otherwise.
+func (wr *writer) resumeSync(ctx context.Context, current *manifestcache.Work, over bool) error {
+	return wr.setAutomation(ctx, current, over, "resumed syncs", func(spec *workv1.ManifestWorkSpec) (string, error) {
+		return "", payload.WithAutomation(spec, current.Annotations[contract.PausedAnnotation])
+	})
+}
+
+// setAutomation changes the automation in the stored copy; set returns the mark of the work.
+func (wr *writer) setAutomation(ctx context.Context, current *manifestcache.Work, over bool, what string, set func(*workv1.ManifestWorkSpec) (string, error)) error {
 	stored, err := wr.storedWork(ctx, current)
 	if err != nil {
 		return err
 	}
-	err = payload.WithoutAutomation(&stored.Spec)
+	mark, err := set(&stored.Spec)
 	if err == nil && over {
 		err = payload.WithoutRequest(&stored.Spec)
 	}
 	if err != nil {
-		return fmt.Errorf("pause ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
+		return fmt.Errorf("change the automation in ManifestWork %s/%s: %w", current.Namespace, current.Name, err)
 	}
-	patch, err := payload.PausePatch(current, &stored.Spec)
+	patch, err := payload.PausePatch(current, &stored.Spec, mark)
 	if err != nil {
 		return err
 	}
@@ -302,7 +315,7 @@ func (wr *writer) pauseSync(ctx context.Context, current *manifestcache.Work, ov
 		return err
 	}
 	worksWritten.WithLabelValues("update").Inc()
-	ctrl.LoggerFrom(ctx).Info("paused syncs", "cluster", current.Namespace, "work", current.Name)
+	ctrl.LoggerFrom(ctx).Info(what, "cluster", current.Namespace, "work", current.Name)
 	return nil
 }
 
@@ -342,7 +355,7 @@ func (wr *writer) wouldChange(w policy.Inputs, current *manifestcache.Work, q re
 	bindToUID(w.Application, current, want)
 	if mark := current.Annotations[contract.PausedAnnotation]; mark != "" {
 		want.Annotations[contract.PausedAnnotation] = mark
-		if err := payload.WithoutAutomation(&want.Spec); err != nil {
+		if _, err := payload.WithoutAutomation(&want.Spec); err != nil {
 			return false, err
 		}
 	}

@@ -47,7 +47,7 @@ const (
 	// ManagementNoTakeover applies only what no other client has set otherwise.
 	ManagementNoTakeover = "no-takeover"
 	// ManagementObserve delivers nothing and reads what is there.
-	ManagementObserve = "observe"
+	ManagementObserve = contract.ManagementObserve
 )
 
 // Observes reports whether an Application is read on its managed cluster, not delivered.

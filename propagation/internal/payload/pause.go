@@ -6,6 +6,7 @@ package payload
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -14,9 +15,46 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
+// pauseMark is the value of [contract.PausedAnnotation] on a work whose Application was made not
+// to sync by itself; after a space comes the spec.syncPolicy.automated that was taken out.
+const pauseMark = "sync"
+
 // WithoutAutomation takes spec.syncPolicy.automated out of the Application that a work
-// delivers; everything else in it stays as it is.
-func WithoutAutomation(spec *workv1.ManifestWorkSpec) error {
+// delivers; everything else in it stays as it is. It returns the mark that the work is to have.
+func WithoutAutomation(spec *workv1.ManifestWorkSpec) (mark string, err error) {
+	mark = pauseMark
+	err = changeApplication(spec, func(raw json.RawMessage) (json.RawMessage, error) {
+		var app struct {
+			Spec struct {
+				SyncPolicy struct {
+					Automated json.RawMessage `json:"automated"`
+				} `json:"syncPolicy"`
+			} `json:"spec"`
+		}
+		if json.Unmarshal(raw, &app) == nil && len(app.Spec.SyncPolicy.Automated) > 0 {
+			mark = pauseMark + " " + string(app.Spec.SyncPolicy.Automated)
+		}
+		return withoutMember(raw, "automated", "spec", "syncPolicy")
+	})
+	return mark, err
+}
+
+// WithAutomation puts into the Application that a work delivers what [WithoutAutomation] took
+// out, by the mark of the work.
+func WithAutomation(spec *workv1.ManifestWorkSpec, mark string) error {
+	return changeApplication(spec, func(raw json.RawMessage) (json.RawMessage, error) {
+		app, err := members(raw)
+		if err != nil {
+			return nil, err
+		}
+		if app["spec"], err = automatedAgain(app["spec"], mark); err != nil {
+			return nil, err
+		}
+		return encode("Application", app)
+	})
+}
+
+func changeApplication(spec *workv1.ManifestWorkSpec, change func(json.RawMessage) (json.RawMessage, error)) error {
 	for i := range spec.Workload.Manifests {
 		m := &spec.Workload.Manifests[i]
 		id, err := idOf(m.Raw)
@@ -26,21 +64,46 @@ func WithoutAutomation(spec *workv1.ManifestWorkSpec) error {
 		if id.Kind != argocd.ApplicationKind {
 			continue
 		}
-		if m.Raw, err = withoutMember(m.Raw, "automated", "spec", "syncPolicy"); err != nil {
+		if m.Raw, err = change(m.Raw); err != nil {
 			return fmt.Errorf("delivered Application %s/%s: %w", id.Namespace, id.Name, err)
 		}
 	}
 	return nil
 }
 
-// PausePatch returns the JSON patch that gives a work the spec and marks it as one
-// whose Application does not sync by itself.
-func PausePatch(current *manifestcache.Work, spec *workv1.ManifestWorkSpec) (json.RawMessage, error) {
-	patch := []patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}
-	if !current.Stored.Annotated {
-		patch = append(patch, patchOperation{"add", "/metadata/annotations", struct{}{}})
+// automatedAgain returns the spec of a delivered Application with the automation that is in the
+// mark of its work, as it is when there is none.
+func automatedAgain(spec json.RawMessage, mark string) (json.RawMessage, error) {
+	taken, noted := strings.CutPrefix(mark, pauseMark+" ")
+	if !noted || !json.Valid([]byte(taken)) {
+		return spec, nil // an agent can write annotations
 	}
-	return encode("ManifestWork patch", append(patch,
-		patchOperation{"add", "/metadata/annotations/" + pointer.Replace(contract.PausedAnnotation), "sync"},
-		patchOperation{"replace", "/spec", spec}))
+	fields, err := members(spec)
+	if err != nil || fields == nil {
+		return spec, err
+	}
+	policy, err := members(fields["syncPolicy"])
+	if err != nil {
+		return nil, fmt.Errorf("spec.syncPolicy: %w", err)
+	}
+	if policy == nil {
+		policy = map[string]json.RawMessage{}
+	}
+	policy["automated"] = json.RawMessage(taken)
+	if fields["syncPolicy"], err = encode("syncPolicy", policy); err != nil {
+		return nil, err
+	}
+	return encode("spec", fields)
+}
+
+// PausePatch returns the JSON patch that gives a work the spec and the mark of one whose
+// Application does not sync by itself, or takes that away for "".
+func PausePatch(current *manifestcache.Work, spec *workv1.ManifestWorkSpec, mark string) (json.RawMessage, error) {
+	patch := []patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}
+	want := map[string]string{contract.PausedAnnotation: mark}
+	if mark == "" {
+		want = nil
+	}
+	patch = append(patch, changes("/metadata/annotations", current.Stored.Annotated, current.Annotations, want, []string{contract.PausedAnnotation})...)
+	return encode("ManifestWork patch", append(patch, patchOperation{"replace", "/spec", spec}))
 }

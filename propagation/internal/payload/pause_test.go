@@ -23,7 +23,8 @@ func TestWithoutAutomation(t *testing.T) {
 		for _, raw := range []string{project, c.application} {
 			spec.Workload.Manifests = append(spec.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(raw)}})
 		}
-		if err := WithoutAutomation(spec); err != nil {
+		mark, err := WithoutAutomation(spec)
+		if err != nil {
 			t.Errorf("%s: %v", c.reason, err)
 		}
 		if got := string(spec.Workload.Manifests[1].Raw); got != c.want {
@@ -31,6 +32,12 @@ func TestWithoutAutomation(t *testing.T) {
 		}
 		if got := string(spec.Workload.Manifests[0].Raw); got != project {
 			t.Errorf("%s: the project became %s", c.reason, got)
+		}
+		if err := WithAutomation(spec, mark); err != nil || string(spec.Workload.Manifests[1].Raw) != c.application {
+			t.Errorf("%s: with mark %q it becomes %s again, %v", c.reason, mark, spec.Workload.Manifests[1].Raw, err)
+		}
+		if err := WithAutomation(spec, pauseMark+" {"); err != nil || string(spec.Workload.Manifests[1].Raw) != c.application {
+			t.Errorf("%s: with a mark that is none it becomes %s, %v", c.reason, spec.Workload.Manifests[1].Raw, err)
 		}
 	}
 }

@@ -77,8 +77,8 @@ func Pin(spec json.RawMessage, revisions []string) (json.RawMessage, error) {
 
 // snapshot is an Application as a work carried it while it was promoted.
 type snapshot struct {
-	// Number is that of the promoted version.
-	Number      int64             `json:"number"`
+	// Version is the promoted one, of which rollout.
+	Version     string            `json:"version"`
 	Content     string            `json:"content"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
@@ -86,13 +86,13 @@ type snapshot struct {
 }
 
 // Snapshot returns what is to be noted on a stored work before it is given a candidate:
-// empty when what is promoted under that number is noted already.
-func Snapshot(stored *workv1.ManifestWork, number int64) (string, error) {
+// empty when what is promoted as that version, "" for none, is noted already.
+func Snapshot(stored *workv1.ManifestWork, version string) (string, error) {
 	var noted snapshot
-	if json.Unmarshal([]byte(stored.Annotations[contract.RolloutPromotedAnnotation]), &noted) == nil && noted.Number == number && number != 0 {
+	if json.Unmarshal([]byte(stored.Annotations[contract.RolloutPromotedAnnotation]), &noted) == nil && noted.Version == version && version != "" {
 		return "", nil
 	}
-	now, err := noteOf(stored, number)
+	now, err := noteOf(stored, version)
 	if err != nil || len(now.Spec) == 0 {
 		return "", err // another writer has emptied it: there is nothing to go back to
 	}
@@ -104,31 +104,35 @@ func Snapshot(stored *workv1.ManifestWork, number int64) (string, error) {
 }
 
 // noteOf returns the Application in a stored work.
-func noteOf(stored *workv1.ManifestWork, number int64) (snapshot, error) {
+func noteOf(stored *workv1.ManifestWork, version string) (snapshot, error) {
 	manifests := stored.Spec.Workload.Manifests
 	if len(manifests) == 0 {
 		return snapshot{}, nil
 	}
 	var app deliveredApplication
-	if err := json.Unmarshal(manifests[len(manifests)-1].Raw, &app); err != nil {
+	err := json.Unmarshal(manifests[len(manifests)-1].Raw, &app)
+	if err != nil {
 		return snapshot{}, fmt.Errorf("decode delivered Application: %w", err)
 	}
+	if app.Spec, err = automatedAgain(app.Spec, stored.Annotations[contract.PausedAnnotation]); err != nil {
+		return snapshot{}, err
+	}
 	return snapshot{
-		Number: number, Content: rollout.ParseCarried(stored.Annotations[contract.RolloutAnnotation]).Content,
+		Version: version, Content: rollout.ParseCarried(stored.Annotations[contract.RolloutAnnotation]).Content,
 		Labels: app.Metadata.Labels, Annotations: app.Metadata.Annotations, Spec: app.Spec,
 	}, nil
 }
 
-// Promoted returns app as its stored work carried it while it was promoted under that
-// number, with the hash of its content; nil when that is not noted. With is, the work carries
+// Promoted returns app as its stored work carried it while it was promoted as that
+// version, with the hash of its content; nil when that is not noted. With is, the work carries
 // the promoted content now.
-func Promoted(app *argocd.Application, stored *workv1.ManifestWork, number int64, is bool) (*argocd.Application, string) {
-	noted, err := noteOf(stored, number)
+func Promoted(app *argocd.Application, stored *workv1.ManifestWork, version string, is bool) (*argocd.Application, string) {
+	noted, err := noteOf(stored, version)
 	if !is {
 		noted = snapshot{}
 		err = json.Unmarshal([]byte(stored.Annotations[contract.RolloutPromotedAnnotation]), &noted)
 	}
-	if err != nil || noted.Number != number || len(noted.Spec) == 0 {
+	if err != nil || noted.Version != version || len(noted.Spec) == 0 {
 		return nil, ""
 	}
 	was := *app

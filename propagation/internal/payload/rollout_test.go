@@ -53,7 +53,7 @@ func TestSnapshot(t *testing.T) {
 	if value := stored.Annotations[contract.RolloutAnnotation]; value != "old@r1" {
 		t.Errorf("the work says %q", value)
 	}
-	note, err := Snapshot(stored, 3)
+	note, err := Snapshot(stored, "a/3")
 	if err != nil || !strings.Contains(note, `"path":"old"`) {
 		t.Fatalf("noted is %s, %v", note, err)
 	}
@@ -64,22 +64,24 @@ func TestSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Snapshot(given, 3); err != nil || again != "" {
+	if again, err := Snapshot(given, "a/3"); err != nil || again != "" {
 		t.Errorf("noted again: %s, %v", again, err)
 	}
-	was, content := Promoted(changed, given, 3, false)
+	was, content := Promoted(changed, given, "a/3", false)
 	if was == nil || content != "old" || !strings.Contains(string(was.Spec), `"path":"old"`) || was.Labels["stage"] != "old" || was.Annotations["note"] != "old" ||
 		was.Annotations["new"] != "" || was.Annotations[contract.PausedAnnotation] != "delivery" || was.Labels[contract.PullLabel] != "true" {
 		t.Errorf("comes back as %+v, %s", was, content)
 	}
-	if was, _ := Promoted(changed, given, 4, false); was != nil {
-		t.Errorf("of another version comes back %+v", was)
+	for _, version := range []string{"a/4", "b/3"} {
+		if was, _ := Promoted(changed, given, version, false); was != nil {
+			t.Errorf("of version %s comes back %+v", version, was)
+		}
 	}
 	app.Spec = json.RawMessage(`{"project":"default","source":{"path":"` + strings.Repeat("x", maxSnapshot) + `"},"destination":{}}`)
 	if stored, err = ManifestWork(Inputs{Application: app, Rollout: &rollout.Carried{Content: "big"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Snapshot(stored, 3); err == nil || !strings.Contains(err.Error(), "make it smaller") {
+	if _, err := Snapshot(stored, "a/3"); err == nil || !strings.Contains(err.Error(), "make it smaller") {
 		t.Errorf("one that is too large: %v", err)
 	}
 }

@@ -26,9 +26,8 @@ type Ending struct {
 	Finalizers []string
 	// WithoutAutomation: an orphan that its tenant may not have synced any more.
 	WithoutAutomation bool
-	// Spec of the delivered Application, where a pause of syncs has left another one in
-	// the work; empty to leave it as it is.
-	Spec json.RawMessage
+	// Resume: a pause of syncs is over, and the automation that it took out comes back.
+	Resume bool
 }
 
 // endRequest is the request of an Application that is to go without what it deployed.
@@ -88,7 +87,7 @@ func EndingOf(stored *workv1.ManifestWork, e Ending) (spec *workv1.ManifestWorkS
 		if id.Kind != argocd.ApplicationKind {
 			continue
 		}
-		raw, err := endingManifest(m.Raw, e)
+		raw, err := endingManifest(m.Raw, e, stored.Annotations[contract.PausedAnnotation])
 		if err != nil {
 			return nil, false, fmt.Errorf("delivered Application %s/%s: %w", id.Namespace, id.Name, err)
 		}
@@ -105,8 +104,9 @@ func EndingOf(stored *workv1.ManifestWork, e Ending) (spec *workv1.ManifestWorkS
 	return spec, same, nil
 }
 
-// endingManifest returns a delivered Application as it has to be at its end, nil when it is.
-func endingManifest(raw json.RawMessage, e Ending) (json.RawMessage, error) {
+// endingManifest returns a delivered Application as it has to be at its end, nil when it is. mark
+// is that of a pause.
+func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage, error) {
 	var app deliveredApplication
 	if err := json.Unmarshal(raw, &app); err != nil {
 		return nil, err
@@ -121,8 +121,14 @@ func endingManifest(raw json.RawMessage, e Ending) (json.RawMessage, error) {
 		}
 		app.Metadata.Annotations[contract.RequestAnnotation], changed = endRequest, true
 	}
-	if e.Orphan && len(e.Spec) > 0 && !bytes.Equal(app.Spec, e.Spec) {
-		app.Spec, changed = e.Spec, true
+	if e.Orphan && e.Resume {
+		spec, err := automatedAgain(app.Spec, mark)
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(spec, app.Spec) {
+			app.Spec, changed = spec, true
+		}
 	}
 	if e.WithoutAutomation {
 		spec, err := withoutMember(app.Spec, "automated", "syncPolicy")

@@ -70,7 +70,7 @@ func TestEndingOf(t *testing.T) {
 		"orphan already":       {"no second write", cascade, true, false, Ending{Orphan: true}, ""},
 		"from orphan to prune": {"it prunes again", cascade, true, false, Ending{Finalizers: cascade}, `"finalizers"`},
 		"orphan of a tenant whose binding is revoked": {"it runs on and does not follow its git any more", cascade, true, false, Ending{Orphan: true, WithoutAutomation: true}, `"syncPolicy":{}`},
-		"orphan after a pause of syncs":               {"what pause took out is back", cascade, true, false, Ending{Orphan: true, Spec: json.RawMessage(`{"project":"other"}`)}, `"spec":{"project":"other"}`},
+		"orphan after a pause of syncs":               {"what pause took out is back", cascade, true, false, Ending{Orphan: true, Resume: true}, `"syncPolicy":{"automated":{"prune":true}}`},
 		"with a request":                              {"an operation is not applied a second time by the last write", cascade, false, true, Ending{}, `request":"end-without-cascade"},"name":"shop"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +83,11 @@ func TestEndingOf(t *testing.T) {
 			stored, err := ManifestWork(in)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if c.ending.Resume {
+				if stored.Annotations[contract.PausedAnnotation], err = WithoutAutomation(&stored.Spec); err != nil {
+					t.Fatal(err)
+				}
 			}
 			before := stored.DeepCopy()
 			spec, same, err := EndingOf(stored, c.ending)

@@ -32,12 +32,13 @@ type RolloutDecision struct {
 	Act RolloutAct
 	// Carried is what the work carries then; nil for [RolloutHold] and where nothing is rolled out.
 	Carried *rollout.Carried
-	// Changes: it carries another content now, of which a note is to be made.
+	// Changes: it is given the candidate in the place of another content, of which a note is to be
+	// made.
 	Changes bool
 	// Stored: the work carries the promoted content now, pinned to other revisions.
 	Stored bool
-	// Number is that of the promoted version.
-	Number int64
+	// Version is the promoted one, of which rollout: numbers begin again with another. "" for none.
+	Version string
 	// Waits says why it is held.
 	Waits string
 }
@@ -58,9 +59,9 @@ func DecideRollout(in Inputs, current *manifestcache.Work) RolloutDecision {
 	if current != nil {
 		carried = payload.Carries(in.Application, current, content)
 	}
-	d := RolloutDecision{Act: RolloutHold, Number: g.Number, Waits: r.Waits(cluster)}
+	d := RolloutDecision{Act: RolloutHold, Version: version(r, g.Number), Waits: r.Waits(cluster)}
 	switch g.Allow {
-	case rollout.AllowHub:
+	case rollout.AllowHub, rollout.AllowJoin:
 		d.deliverIf(slices.Contains(g.Contents, content))
 	case rollout.AllowCarried:
 		// Before anything is promoted, what runs is not held: it was delivered without a rollout.
@@ -70,7 +71,7 @@ func DecideRollout(in Inputs, current *manifestcache.Work) RolloutDecision {
 	default:
 	}
 	if d.Act == RolloutDeliver {
-		d.Changes = current != nil && carried.Content != "" && carried.Content != content
+		d.Changes = g.Allow == rollout.AllowHub && carried.Content != "" && carried.Content != content
 		if why := unpinnable(in.Application.Spec, g.Revisions); why != "" {
 			d.Act, d.Waits = RolloutHold, "not delivered under rollout "+r.Name+": "+why
 		}
@@ -79,6 +80,13 @@ func DecideRollout(in Inputs, current *manifestcache.Work) RolloutDecision {
 		d.Carried = &rollout.Carried{Content: content, Revisions: g.Revisions}
 	}
 	return d
+}
+
+func version(r *rollout.ApplicationSetRollout, number int64) string {
+	if number == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s/%d", r.UID, number)
 }
 
 func (d *RolloutDecision) deliverIf(may bool) {

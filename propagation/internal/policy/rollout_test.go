@@ -50,6 +50,7 @@ func TestDecideRollout(t *testing.T) {
 		"a new Application waits":                  {in("", rollout.Idle, nil, nil), nil, RolloutHold, "", false},
 		"a work without a word of what it carries": {in("", rollout.Idle, nil, nil), work(""), RolloutHold, "", false},
 		"its turn":                                 {in(rollout.StateProgressing, rollout.Progressing, []string{hub}, nil), work("old@p"), RolloutDeliver, hub + "@c", true},
+		"what was promoted while it was away":      {in(rollout.StateJoining, rollout.Idle, []string{hub}, nil), work("old@p"), RolloutDeliver, hub + "@p", false},
 		"its turn was for content before":          {in(rollout.StateProgressing, rollout.Progressing, []string{"before"}, nil), work("old@p"), RolloutHold, "", false},
 		"its turn, and it is new":                  {in(rollout.StateProgressing, rollout.Progressing, []string{hub}, nil), nil, RolloutDeliver, hub + "@c", false},
 		"back, by revision alone":                  {in(rollout.StateFailed, rollout.RollingBack, []string{hub}, []string{hub}), work(hub + "@c"), RolloutDeliver, hub + "@p", false},

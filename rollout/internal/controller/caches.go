@@ -43,8 +43,9 @@ func Caches() map[client.Object]cache.ByObject {
 // an object that it lists by a watch twice.
 var trimmed = json.RawMessage(`{}`)
 
-// trimApplication keeps of an Application whose it is, where it goes, its sources and the hash of
-// its content, as annotation [contract.RolloutAnnotation]: each look reads those of all.
+// trimApplication keeps of an Application whose it is, where it goes and whether it is only
+// observed, its sources and the hash of its content, as annotation [contract.RolloutAnnotation]:
+// each look reads those of all.
 func trimApplication(in any) (any, error) {
 	app, ok := in.(*argocd.Application)
 	if !ok || len(app.Status) > 0 && &app.Status[0] == &trimmed[0] {
@@ -55,6 +56,9 @@ func trimApplication(in any) (any, error) {
 		return out, err
 	}
 	annotations := map[string]string{contract.ClusterAnnotation: app.Annotations[contract.ClusterAnnotation], contract.RolloutAnnotation: rollout.Content(app)}
+	if policy, there := app.Annotations[contract.ManagementPolicyAnnotation]; there {
+		annotations[contract.ManagementPolicyAnnotation] = policy
+	}
 	if sources, several, err := rollout.Sources(app.Spec); err == nil { // otherwise it is said why
 		kept := map[string]any{"source": sources[0]}
 		if several {

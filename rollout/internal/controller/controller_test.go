@@ -160,7 +160,13 @@ func TestRollout_clusterAway(t *testing.T) {
 	f.phase(rollout.Idle)
 	f.add(2)
 	f.becomes("a new cluster to get what is promoted", func(s *rollout.Status) bool {
-		return s.Phase == rollout.Idle && s.Grant(f.clusters[2]).Allow == rollout.AllowHub && slices.Equal(s.Grant(f.clusters[2]).Revisions, []string{"r0"})
+		return s.Phase == rollout.Idle && s.Grant(f.clusters[2]).Allow == rollout.AllowJoin && slices.Equal(s.Grant(f.clusters[2]).Revisions, []string{"r0"})
+	})
+	testkit.Edit(t, hub.client, f.app(2), func(a *argocd.Application) {
+		a.Annotations[contract.ManagementPolicyAnnotation] = contract.ManagementObserve
+	})
+	f.becomes("one that is only observed to have no part in it", func(s *rollout.Status) bool {
+		return s.Phase == rollout.Idle && s.Counts.Total == 2 && len(s.Clusters) == 0
 	})
 }
 

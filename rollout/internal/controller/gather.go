@@ -48,8 +48,9 @@ func (g *gatherer) clusters(ctx context.Context, r *rollout.ApplicationSetRollou
 	for i := range list.Items {
 		app := &list.Items[i]
 		name := app.Annotations[contract.ClusterAnnotation]
-		if app.OwningApplicationSet() != r.Spec.ApplicationSet || name == "" || !contract.IsPulled(app.Labels) || app.DeletionTimestamp != nil {
-			continue
+		if app.OwningApplicationSet() != r.Spec.ApplicationSet || name == "" || !contract.IsPulled(app.Labels) || app.DeletionTimestamp != nil ||
+			app.Annotations[contract.ManagementPolicyAnnotation] == contract.ManagementObserve {
+			continue // nothing is delivered to it
 		}
 		if first == nil || !bytes.Equal(app.Spec, first.Spec) { // the cache keeps of it the sources
 			sources, list, err := rollout.Sources(app.Spec)

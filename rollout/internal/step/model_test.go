@@ -123,7 +123,7 @@ func (f *fleet) deliver(c *sim) {
 	switch g.Allow {
 	case rollout.AllowAll:
 		next = rollout.Carried{Content: f.want}
-	case rollout.AllowHub:
+	case rollout.AllowHub, rollout.AllowJoin:
 		if slices.Contains(g.Contents, f.want) {
 			next = rollout.Carried{Content: f.want, Revisions: g.Revisions}
 		}

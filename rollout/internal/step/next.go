@@ -32,9 +32,11 @@ func Next(in Input) (rollout.Status, time.Duration, error) {
 	if err := p.follow(); err != nil {
 		return in.Status, 0, err
 	}
-	err := p.run()
-	if err != nil {
+	if err := p.run(); err != nil {
 		return in.Status, 0, err
+	}
+	if c := p.s.Candidate; c != nil && p.s.Promoted != nil && !c.Content && !p.anyDiffers() {
+		p.join()
 	}
 	p.describe()
 	return *p.s, p.again, nil
@@ -200,6 +202,10 @@ func (p *pass) first(differs bool) {
 // join lets new clusters have what is promoted. That is known of them only while no other
 // content is on its way.
 func (p *pass) join() {
+	p.s.Clusters = slices.DeleteFunc(p.s.Clusters, func(e rollout.Cluster) bool {
+		c := p.cluster(e.Name)
+		return e.State == rollout.StateJoining && (!c.isNew() && !c.differs() || !slices.Equal(e.Contents, c.want()))
+	})
 	for name, c := range p.Clusters {
 		if c.isNew() && p.s.Find(name) == nil {
 			set(p.s, rollout.Cluster{Name: name, State: rollout.StateJoining, Since: metav1.NewTime(p.Now), Contents: c.want()})
@@ -220,10 +226,12 @@ func (p *pass) begin(content bool, revisions []string) {
 	}
 	p.s.Candidate, p.s.Phase = v, rollout.Progressing
 	p.s.Clusters = slices.DeleteFunc(p.s.Clusters, func(e rollout.Cluster) bool {
-		return !given(e.State) && (len(e.From) == 0 || e.State == rollout.StateRestored)
+		return !given(e.State) && (len(e.From) == 0 || e.State == rollout.StateRestored) && (e.State != rollout.StateJoining || v.Content)
 	})
 	for i := range p.s.Clusters {
-		p.s.Clusters[i].State = rollout.StateSuperseded
+		if e := &p.s.Clusters[i]; e.State != rollout.StateJoining {
+			e.State = rollout.StateSuperseded
+		}
 	}
 }
 
@@ -254,6 +262,9 @@ func (p *pass) start(name string) {
 	old := p.s.Find(name)
 	if old != nil && len(old.From) > 0 {
 		e.From = old.From
+		if len(c.Apps) > len(e.From) { // an Application has joined since, which had nothing
+			e.From = append([]string{""}, e.From...)
+		}
 	}
 	e.Operation = c.began()
 	switch {
@@ -405,17 +416,17 @@ func (p *pass) promote() {
 func (p *pass) restore() {
 	done := true
 	p.s.Clusters = slices.DeleteFunc(p.s.Clusters, func(e rollout.Cluster) bool {
-		return !given(e.State) && len(e.From) == 0
+		return !given(e.State) && len(e.From) == 0 && e.State != rollout.StateJoining
 	})
 	for i := range p.s.Clusters {
 		e := &p.s.Clusters[i]
-		if e.State == rollout.StateRestored {
+		if e.State == rollout.StateRestored || e.State == rollout.StateJoining {
 			continue
 		}
 		c := p.cluster(e.Name)
 		fresh := slices.Contains(e.From, "") // it was new: there is nothing that it had
-		has := slices.Equal(c.carried(), e.From) && !slices.ContainsFunc(c.Apps, func(a App) bool {
-			return !slices.Equal(a.Carried.Revisions, p.s.Promoted.Revisions)
+		has := !slices.ContainsFunc(c.Apps, func(a App) bool {
+			return !slices.Contains(e.From, a.Carried.Content) || !slices.Equal(a.Carried.Revisions, p.s.Promoted.Revisions)
 		})
 		if !fresh && !has {
 			done = false
