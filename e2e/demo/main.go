@@ -61,7 +61,7 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) error {
 		}
 		say(invitation(fleet) + look)
 		<-ctx.Done()
-		return nil
+		return fleet.Err() // none when the user has ended it
 	})
 }
 

@@ -13,13 +13,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,29 +79,15 @@ func main() {
 	commits := flag.Int("commits", 6, "bad commits, of each kind a third")
 	lanes := flag.Int("parallel", 1, "how many of them at once, each on a branch and with ApplicationSets of its own")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(env.WithParent(ctx), *commits, *lanes); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
-	}
+	env.Main("the harness of rollouts failed", func(ctx context.Context) error {
+		return env.Use(ctx, env.Options{
+			Clusters: []string{"cluster1", "cluster2", "cluster3", "cluster4"}, Product: []string{env.Propagation}, Rollouts: true, SaveMemory: true,
+			Progress: func(line string) { fmt.Println(line) },
+		}, func(ctx context.Context, fleet *env.Fleet) error { return run(ctx, fleet, *commits, *lanes) })
+	})
 }
 
-func run(ctx context.Context, commits, lanes int) (err error) {
-	if err := env.Build(ctx); err != nil {
-		return err
-	}
-	fleet, err := env.Start(ctx, env.Options{
-		Clusters: []string{"cluster1", "cluster2", "cluster3", "cluster4"}, Product: []string{env.Propagation}, Rollouts: true, SaveMemory: true,
-		Progress: func(line string) { fmt.Println(line) },
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	context.AfterFunc(fleet.Context(), func() { cancel(context.Cause(fleet.Context())) }) //nolint:contextcheck // a part that ends by itself ends the fleet
+func run(ctx context.Context, fleet *env.Fleet, commits, lanes int) error {
 	h := &harness{fleet: fleet, counts: map[string]count{}}
 	if err := h.prepare(ctx); err != nil {
 		return err
@@ -153,15 +136,13 @@ type lane struct {
 func (h *harness) prepare(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	must.OK(scenario.StageLabels(ctx, h.fleet))
-	if h.revisions, err = scenario.WatchRevisions(h.fleet.Context(), h.fleet); err != nil { //nolint:contextcheck // it ends with the fleet
-		return err
-	}
+	h.revisions = must.Get(scenario.WatchRevisions(ctx, h.fleet))
 	must.OK(scenario.Prepare(ctx, h.fleet))
 	for _, c := range h.fleet.Managed {
 		if err := manage(ctx, c); err != nil {
 			return fmt.Errorf("prepare %s: %w", c.Name, err)
 		}
-		go h.crash(h.fleet.Context(), c) //nolint:contextcheck // it ends with the fleet
+		go h.crash(ctx, c)
 	}
 	return h.fleet.Hub.ApplyFiles(ctx, scenario.Examples("rollout/placement.yaml"))
 }
