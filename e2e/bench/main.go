@@ -27,6 +27,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/figure"
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/run"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -34,7 +35,8 @@ func main() {
 	env.Main("bench", func(ctx context.Context) error { return bench(ctx, os.Args[1:]) })
 }
 
-func bench(ctx context.Context, arguments []string) error {
+func bench(ctx context.Context, arguments []string) (err error) {
+	defer must.Return(&err)
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	name := flags.String("size", "quick", "quick, standard, large or xlarge (24 GiB of memory)")
 	only := flags.String("only", "", "phases to run once the fleet is there, such as latency,trickle,lone; empty: all")
@@ -47,13 +49,8 @@ func bench(ctx context.Context, arguments []string) error {
 		}
 		return err
 	}
-	size, err := run.FindSize(*name)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(*out, 0o755); err != nil {
-		return err
-	}
+	size := must.Get(run.FindSize(*name))
+	must.OK(os.MkdirAll(*out, 0o755))
 	var phases []string
 	if *only != "" {
 		phases = strings.Split(*only, ",")

@@ -14,6 +14,7 @@ import (
 	"os"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
@@ -60,18 +61,16 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) error {
 		}
 		say(invitation(fleet) + look)
 		<-ctx.Done()
-		return nil
+		return fleet.Err() // none when the user has ended it
 	})
 }
 
 // runScenario runs the scenario, with a line for every change of an Application.
-func runScenario(ctx context.Context, fleet *env.Fleet, rollouts bool, say func(string)) error {
+func runScenario(ctx context.Context, fleet *env.Fleet, rollouts bool, say func(string)) (err error) {
+	defer must.Return(&err)
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
-	view, err := scenario.Watch(watching, fleet)
-	if err != nil {
-		return err
-	}
+	view := must.Get(scenario.Watch(watching, fleet))
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
@@ -89,9 +88,7 @@ func runScenario(ctx context.Context, fleet *env.Fleet, rollouts bool, say func(
 	case rollouts:
 		s = scenario.NewRollout(fleet, view, say)
 	}
-	if err := scenario.Run(ctx, s.Steps(), say); err != nil {
-		return err
-	}
+	must.OK(scenario.Run(ctx, s.Steps(), say))
 	say(measured(s.Latencies()))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
@@ -73,19 +74,11 @@ func invitation(fleet *env.Fleet) string {
 const tokenLife = time.Hour
 
 // page returns where the page of the fleet is and how to see it.
-func page(ctx context.Context, fleet *env.Fleet) (string, error) {
-	address, err := fleet.Page(0)
-	if err != nil {
-		return "", err
-	}
-	token, err := fleet.PageToken(ctx, env.PageAccount, tokenLife)
-	if err != nil {
-		return "", err
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "", err
-	}
+func page(ctx context.Context, fleet *env.Fleet) (_ string, err error) {
+	defer must.Return(&err)
+	address := must.Get(fleet.Page(0))
+	token := must.Get(fleet.PageToken(ctx, env.PageAccount, tokenLife))
+	u := must.Get(url.Parse(address))
 	return fmt.Sprintf(`
 The page of the fleet, live while the fleet is up:
 

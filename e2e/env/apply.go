@@ -19,27 +19,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // fieldOwner is who applies files, as the API server sees it.
 const fieldOwner = "e2e"
 
 // ReadObjects returns the objects in YAML files. A folder stands for its *.yaml files.
-func ReadObjects(paths ...string) ([]*unstructured.Unstructured, error) {
+func ReadObjects(paths ...string) (_ []*unstructured.Unstructured, err error) {
+	defer must.Return(&err)
 	var objects []*unstructured.Unstructured
 	for _, path := range paths {
 		files := []string{path}
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			if files, err = filepath.Glob(filepath.Join(path, "*.yaml")); err != nil {
-				return nil, err
-			}
+			files = must.Get(filepath.Glob(filepath.Join(path, "*.yaml")))
 			slices.Sort(files)
 		}
 		for _, file := range files {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
+			content := must.Get(os.ReadFile(file))
 			read, err := parseObjects(content)
 			if err != nil {
 				return nil, fmt.Errorf("read %s: %w", file, err)
@@ -113,19 +111,14 @@ func (c *Cluster) patiently(ctx context.Context, verb string, o *unstructured.Un
 
 // install creates CRDs and waits until the API server serves them. They are
 // created, not applied: what apply would keep for later is as large as they are.
-func (c *Cluster) install(ctx context.Context, paths ...string) error {
-	crds, err := ReadObjects(paths...)
-	if err != nil {
-		return err
+func (c *Cluster) install(ctx context.Context, paths ...string) (err error) {
+	defer must.Return(&err)
+	crds := must.Get(ReadObjects(paths...))
+	for _, crd := range crds {
+		must.OK(c.patiently(ctx, "create", crd, func(ctx context.Context) error { return client.IgnoreAlreadyExists(c.Client.Create(ctx, crd)) }))
 	}
 	for _, crd := range crds {
-		err := c.patiently(ctx, "create", crd, func(ctx context.Context) error { return client.IgnoreAlreadyExists(c.Client.Create(ctx, crd)) })
-		if err != nil {
-			return err
-		}
-	}
-	for _, crd := range crds {
-		err := Wait(ctx, fmt.Sprintf("CRD %s on %s to be served", crd.GetName(), c.Name), func(ctx context.Context) (bool, string) {
+		must.OK(Wait(ctx, fmt.Sprintf("CRD %s on %s to be served", crd.GetName(), c.Name), func(ctx context.Context) (bool, string) {
 			if err := c.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
 				return false, err.Error()
 			}
@@ -139,10 +132,7 @@ func (c *Cluster) install(ctx context.Context, paths ...string) error {
 				}
 			}
 			return false, fmt.Sprint(conditions)
-		})
-		if err != nil {
-			return err
-		}
+		}))
 	}
 	return nil
 }

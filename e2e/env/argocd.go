@@ -8,6 +8,8 @@ import (
 	"context"
 	"crypto/tls"
 	"strconv"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // Argo CD is one binary that looks at the name it is called by.
@@ -25,15 +27,10 @@ const (
 
 // startRepoServer starts the repository server of a generation. It keeps no state
 // and needs no cluster.
-func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoServer) error {
-	binary, err := g.part("argocd")
-	if err != nil {
-		return err
-	}
-	ports, err := f.takePorts(2)
-	if err != nil {
-		return err
-	}
+func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoServer) (err error) {
+	defer must.Return(&err)
+	binary := must.Get(g.part("argocd"))
+	ports := must.Get(f.takePorts(2))
 	server.address = local(ports[0])
 	args := []string{
 		binary, "--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
@@ -42,50 +39,31 @@ func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoS
 	if !f.options.DefaultPoll {
 		args = append(args, "--revision-cache-expiration", revisionExpiration)
 	}
-	p, err := f.run(ctx, command{
+	p := must.Get(f.run(ctx, command{
 		name: "repo-server" + string(g),
 		env: []string{
 			argocdName("repo-server"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH=" + f.path("git-tls"),
 			"HTTPS_PROXY=" + f.gitProxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.plugins(),
 		},
 		args: args,
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	close(server.started)
 	return p.awaitHTTP(ctx, "http://"+local(ports[1])+"/healthz?full=true")
 }
 
 // serveRepository serves the repository under the address that the examples name,
 // for the repository servers that are to start.
-func (f *Fleet) serveRepository(ctx context.Context) error {
+func (f *Fleet) serveRepository(ctx context.Context) (err error) {
+	defer must.Return(&err)
 	for i, g := range f.generations() {
 		f.repoServers[g] = &repoServer{redis: f.redis[len(f.Managed)+i], started: make(chan struct{})}
 	}
-	authority, err := newAuthority("git")
-	if err != nil {
-		return err
-	}
-	signed, err := authority.server(gitHost)
-	if err != nil {
-		return err
-	}
-	certificate, err := tls.X509KeyPair(signed.certificate, signed.key)
-	if err != nil {
-		return err
-	}
-	if err := writeFiles(f.path("git-tls"), map[string][]byte{gitHost: authority.pem()}); err != nil {
-		return err
-	}
-	repositories, err := gitServer(ctx, f.path("git"))
-	if err != nil {
-		return err
-	}
-	port, err := f.FreePort()
-	if err != nil {
-		return err
-	}
+	authority := must.Get(newAuthority("git"))
+	signed := must.Get(authority.server(gitHost))
+	certificate := must.Get(tls.X509KeyPair(signed.certificate, signed.key))
+	must.OK(writeFiles(f.path("git-tls"), map[string][]byte{gitHost: authority.pem()}))
+	repositories := must.Get(gitServer(ctx, f.path("git")))
+	port := must.Get(f.FreePort())
 	f.gitProxy = "http://" + local(port)
 	return startGitFront(f.ctx, port, certificate, repositories) //nolint:contextcheck // it is served until the fleet ends
 }
@@ -108,10 +86,9 @@ type component struct {
 	health string
 }
 
-func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) error {
-	if err := c.applyInstall(ctx, a.install...); err != nil {
-		return err
-	}
+func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) (err error) {
+	defer must.Return(&err)
+	must.OK(c.applyInstall(ctx, a.install...))
 	binary, err := c.parts.part("argocd")
 	if a.binary != "" {
 		binary, err = a.binary, nil
@@ -120,14 +97,9 @@ func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) error {
 		return err
 	}
 	if a.identity == "" {
-		if a.identity, err = f.identity(ctx, c, ArgoCDNamespace, "argocd-"+a.role, fleetLife); err != nil {
-			return err
-		}
+		a.identity = must.Get(f.identity(ctx, c, ArgoCDNamespace, "argocd-"+a.role, fleetLife))
 	}
-	repoServer, err := f.repoServers[c.parts].await(ctx)
-	if err != nil {
-		return err
-	}
+	repoServer := must.Get(f.repoServers[c.parts].await(ctx))
 	p, err := f.run(ctx, command{
 		name: a.name, env: append([]string{argocdName(a.role), "KUBECONFIG=" + a.identity}, a.env...),
 		args: append([]string{binary, "--kubeconfig", a.identity, "--namespace", ArgoCDNamespace, cmp.Or(a.repoFlag, "--repo-server"), repoServer}, a.args...),

@@ -18,6 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // ArgoCDServer is the API server of the hub's Argo CD: what the UI, `argocd` and the
@@ -31,19 +33,12 @@ type ArgoCDServer struct {
 
 // StartArgoCDServer starts the API server of the hub's Argo CD with the webhook secrets
 // of forges, by their key in the Secret argocd-secret. It returns when it serves.
-func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string) (*ArgoCDServer, error) {
-	patch, err := json.Marshal(map[string]any{"stringData": secrets})
-	if err != nil {
-		return nil, err
-	}
+func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string) (_ *ArgoCDServer, err error) {
+	defer must.Return(&err)
+	patch := must.Get(json.Marshal(map[string]any{"stringData": secrets}))
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ArgoCDNamespace, Name: "argocd-secret"}}
-	if err := f.Hub.Client.Patch(ctx, secret, client.RawPatch("application/merge-patch+json", patch)); err != nil {
-		return nil, err
-	}
-	ports, err := f.takePorts(2)
-	if err != nil {
-		return nil, err
-	}
+	must.OK(f.Hub.Client.Patch(ctx, secret, client.RawPatch("application/merge-patch+json", patch)))
+	ports := must.Get(f.takePorts(2))
 	s := &ArgoCDServer{Address: local(ports[0]), fleet: f}
 	return s, f.runArgoCD(ctx, f.Hub, component{
 		name: "hub-argocd-server", role: "server", install: []string{"argocd-server.yaml"},
@@ -59,15 +54,11 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 }
 
 // CLI runs the command line of Argo CD against the server and returns what it prints.
-func (s *ArgoCDServer) CLI(ctx context.Context, args ...string) (string, error) {
-	binary, err := newest.part("argocd")
-	if err != nil {
-		return "", err
-	}
+func (s *ArgoCDServer) CLI(ctx context.Context, args ...string) (_ string, err error) {
+	defer must.Return(&err)
+	binary := must.Get(newest.part("argocd"))
 	home := s.fleet.path("home", "cli")
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return "", err
-	}
+	must.OK(os.MkdirAll(home, 0o700))
 	cmd := exec.CommandContext(ctx, binary, append(args, "--server", s.Address, "--plaintext")...)
 	cmd.Env = []string{"ARGOCD_BINARY_NAME=argocd", "HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}
 	out, err := cmd.CombinedOutput()
@@ -78,19 +69,15 @@ func (s *ArgoCDServer) CLI(ctx context.Context, args ...string) (string, error) 
 }
 
 // Request asks the server's REST API, as its page does.
-func (s *ArgoCDServer) Request(ctx context.Context, method, path, token string, body []byte) ([]byte, int, error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+s.Address+path, bytes.NewReader(body))
-	if err != nil {
-		return nil, 0, err
-	}
+func (s *ArgoCDServer) Request(ctx context.Context, method, path, token string, body []byte) (_ []byte, _ int, err error) {
+	defer must.Return(&err)
+	r := must.Get(http.NewRequestWithContext(ctx, method, "http://"+s.Address+path, bytes.NewReader(body)))
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := (&http.Client{Timeout: Patience}).Do(r)
-	if err != nil {
-		return nil, 0, err
-	}
+	must.OK(err)
 	defer response.Body.Close() // nothing was written
 	answer, err := io.ReadAll(response.Body)
 	return answer, response.StatusCode, err

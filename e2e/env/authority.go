@@ -19,6 +19,8 @@ import (
 
 	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // certificateLife is longer than any fleet lives.
@@ -87,14 +89,11 @@ func (a *authority) sign(t *x509.Certificate) (pair, error) {
 }
 
 // writeFiles writes files by name into a new folder.
-func writeFiles(folder string, files map[string][]byte) error {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
+func writeFiles(folder string, files map[string][]byte) (err error) {
+	defer must.Return(&err)
+	must.OK(os.MkdirAll(folder, 0o700))
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
-			return err
-		}
+		must.OK(os.WriteFile(filepath.Join(folder, name), content, 0o600))
 	}
 	return nil
 }

@@ -15,23 +15,20 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // startBacking starts what is behind the real parts: one etcd for every API server and, for a whole
 // fleet, a Redis for each Argo CD. Nothing in it is durable.
-func (f *Fleet) startBacking(ctx context.Context) error {
-	var err error
+func (f *Fleet) startBacking(ctx context.Context) (err error) {
+	defer must.Return(&err)
 	if f.etcd, err = f.startEtcd(ctx); err != nil || f.options.HubOnly {
 		return err
 	}
-	if f.Git, err = newRepository(ctx, f.path("git")); err != nil {
-		return err
-	}
+	f.Git = must.Get(newRepository(ctx, f.path("git")))
 	for range len(f.Managed) + len(f.generations()) {
-		address, err := f.startRedis()
-		if err != nil {
-			return err
-		}
+		address := must.Get(f.startRedis())
 		f.redis = append(f.redis, address)
 	}
 	for i, c := range append(slices.Clone(f.Managed), f.Hub) {
@@ -44,23 +41,15 @@ func (f *Fleet) startBacking(ctx context.Context) error {
 // disk, holds more than its default of 2 GiB, which is small for a benchmark, and does not wait for an
 // election that a lone member cannot lose.
 func (ps *processes) startEtcd(ctx context.Context) (url string, err error) {
-	binary, err := part("etcd")
-	if err != nil {
-		return "", err
-	}
-	ports, err := ps.takePorts(2)
-	if err != nil {
-		return "", err
-	}
+	defer must.Return(&err)
+	binary := must.Get(part("etcd"))
+	ports := must.Get(ps.takePorts(2))
 	client, peer := "http://"+local(ports[0]), "http://"+local(ports[1])
-	p, err := ps.run(ctx, command{name: "etcd", args: []string{
+	p := must.Get(ps.run(ctx, command{name: "etcd", args: []string{
 		binary, "--data-dir=" + ps.path("etcd"), "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
 		"--unsafe-no-fsync", fmt.Sprintf("--quota-backend-bytes=%d", 8<<30), "--heartbeat-interval=10", "--election-timeout=100", "--log-level=error",
-	}})
-	if err != nil {
-		return "", err
-	}
+	}}))
 	return client, p.awaitHTTP(ctx, client+"/health")
 }
 

@@ -19,6 +19,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
@@ -59,40 +60,19 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // newCluster makes a cluster's certificates, kubeconfig and client; nothing runs yet.
-func newCluster(name, folder string, port int) (*Cluster, error) {
-	a, err := newAuthority(name)
-	if err != nil {
-		return nil, err
-	}
+func newCluster(name, folder string, port int) (_ *Cluster, err error) {
+	defer must.Return(&err)
+	a := must.Get(newAuthority(name))
 	c := &Cluster{Name: name, folder: filepath.Join(folder, name), serving: make(chan struct{}), port: port, authority: a}
-	server, err := a.server("kube-apiserver", "localhost", "kubernetes.default.svc")
-	if err != nil {
-		return nil, err
-	}
-	tokenAuthority, err := newAuthority(name + "-tokens")
-	if err != nil {
-		return nil, err
-	}
-	tokenKey, err := keyutil.MarshalPrivateKeyToPEM(tokenAuthority.key)
-	if err != nil {
-		return nil, err
-	}
-	ownKey, err := keyutil.MarshalPrivateKeyToPEM(a.key)
-	if err != nil {
-		return nil, err
-	}
-	if err := writeFiles(c.folder, map[string][]byte{
+	server := must.Get(a.server("kube-apiserver", "localhost", "kubernetes.default.svc"))
+	tokenAuthority := must.Get(newAuthority(name + "-tokens"))
+	tokenKey := must.Get(keyutil.MarshalPrivateKeyToPEM(tokenAuthority.key))
+	ownKey := must.Get(keyutil.MarshalPrivateKeyToPEM(a.key))
+	must.OK(writeFiles(c.folder, map[string][]byte{
 		"ca.crt": a.pem(), "ca.key": ownKey, "server.crt": server.certificate, "server.key": server.key, "tokens.key": tokenKey,
-	}); err != nil {
-		return nil, err
-	}
-	if c.Kubeconfig, err = c.UserKubeconfig("admin", "system:masters"); err != nil {
-		return nil, err
-	}
-	c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
-	if err != nil {
-		return nil, err
-	}
+	}))
+	c.Kubeconfig = must.Get(c.UserKubeconfig("admin", "system:masters"))
+	c.Config = must.Get(clientcmd.BuildConfigFromFlags("", c.Kubeconfig))
 	c.Config.QPS = -1
 	return c, nil
 }

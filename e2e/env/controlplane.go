@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // Controllers that the clusters need; the others only cost memory.
@@ -46,11 +48,9 @@ func (f *Fleet) startControlPlane(ctx context.Context, c *Cluster, controllers [
 	return f.startControllers(ctx, c, controllers)
 }
 
-func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
-	binary, err := part("kube-apiserver")
-	if err != nil {
-		return err
-	}
+func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) (err error) {
+	defer must.Return(&err)
+	binary := must.Get(part("kube-apiserver"))
 	file := func(name string) string { return filepath.Join(c.folder, name) }
 	args := []string{
 		binary, "--etcd-servers=" + f.etcd, "--etcd-prefix=/" + c.Name,
@@ -72,17 +72,9 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
 	if c == f.Hub {
 		args, environment = append(args, f.options.APIServer...), f.options.APIServerEnvironment
 	}
-	p, err := f.run(ctx, command{name: c.Name + "-apiserver", args: args, env: environment})
-	if err != nil {
-		return err
-	}
-	if err := c.connect(); err != nil {
-		return err
-	}
-	answers, err := discovery.NewDiscoveryClientForConfig(c.Config)
-	if err != nil {
-		return err
-	}
+	p := must.Get(f.run(ctx, command{name: c.Name + "-apiserver", args: args, env: environment}))
+	must.OK(c.connect())
+	answers := must.Get(discovery.NewDiscoveryClientForConfig(c.Config))
 	return p.explain(Wait(ctx, "the API server of "+c.Name, func(ctx context.Context) (bool, string) {
 		body, err := answers.RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		if err != nil {
@@ -92,20 +84,15 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) error {
 	}))
 }
 
-func (ps *processes) startControllers(ctx context.Context, c *Cluster, controllers []string) error {
-	binary, err := part("kube-controller-manager")
-	if err != nil {
-		return err
-	}
+func (ps *processes) startControllers(ctx context.Context, c *Cluster, controllers []string) (err error) {
+	defer must.Return(&err)
+	binary := must.Get(part("kube-controller-manager"))
 	file := func(name string) string { return filepath.Join(c.folder, name) }
-	p, err := ps.run(ctx, command{name: c.Name + "-controllers", args: []string{
+	p := must.Get(ps.run(ctx, command{name: c.Name + "-controllers", args: []string{
 		binary, "--kubeconfig=" + c.Kubeconfig, "--secure-port=0", "--leader-elect=false", "--controllers=" + strings.Join(controllers, ","),
 		"--service-account-private-key-file=" + file("tokens.key"), "--root-ca-file=" + file("ca.crt"),
 		"--cluster-signing-cert-file=" + file("ca.crt"), "--cluster-signing-key-file=" + file("ca.key"), "--profiling=false",
-	}})
-	if err != nil {
-		return err
-	}
+	}}))
 	return p.explain(Wait(ctx, "the controllers of "+c.Name+" to make the first ServiceAccount", func(ctx context.Context) (bool, string) {
 		err := c.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "default"}, &corev1.ServiceAccount{})
 		return err == nil, fmt.Sprint(err)

@@ -12,13 +12,16 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // RunDelivered starts Argo CD's application controller of a cluster as the StatefulSet that
 // was delivered there says: with the rights of its ServiceAccount, its arguments, and its
 // environment as the cluster's ConfigMaps have it. What a pod would find by the cluster's DNS
 // is the fleet's: Redis and the repository server.
-func (c *Cluster) RunDelivered(ctx context.Context, f *Fleet, set *appsv1.StatefulSet) error {
+func (c *Cluster) RunDelivered(ctx context.Context, f *Fleet, set *appsv1.StatefulSet) (err error) {
+	defer must.Return(&err)
 	pod := set.Spec.Template.Spec
 	if len(pod.Containers) != 1 || len(pod.Containers[0].Args) == 0 {
 		return fmt.Errorf("StatefulSet %s has %d containers, or no arguments", set.Name, len(pod.Containers))
@@ -27,14 +30,8 @@ func (c *Cluster) RunDelivered(ctx context.Context, f *Fleet, set *appsv1.Statef
 	if name := filepath.Base(container.Args[0]); name != "argocd-application-controller" || len(container.Args) > 1 {
 		return fmt.Errorf("StatefulSet %s runs %q", set.Name, container.Args)
 	}
-	environment, err := c.environment(ctx, set.Namespace, container)
-	if err != nil {
-		return err
-	}
-	identity, err := f.identity(ctx, c, set.Namespace, pod.ServiceAccountName, fleetLife)
-	if err != nil {
-		return err
-	}
+	environment := must.Get(c.environment(ctx, set.Namespace, container))
+	identity := must.Get(f.identity(ctx, c, set.Namespace, pod.ServiceAccountName, fleetLife))
 	return c.runController(ctx, f, component{identity: identity, env: environment})
 }
 

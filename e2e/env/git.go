@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // RepositoryURL is the address that the examples name. Argo CD reaches the
@@ -26,30 +28,24 @@ type Repository struct {
 }
 
 // newRepository makes root/apps.git with two applications, guestbook and notes, in it.
-func newRepository(ctx context.Context, root string) (*Repository, error) {
+func newRepository(ctx context.Context, root string) (_ *Repository, err error) {
+	defer must.Return(&err)
 	r := &Repository{work: filepath.Join(root, "work")}
-	if err := os.MkdirAll(r.work, 0o700); err != nil {
-		return nil, err
-	}
+	must.OK(os.MkdirAll(r.work, 0o700))
 	origin := filepath.Join(root, "apps.git")
 	for _, args := range [][]string{
 		{"init", "--quiet", "--bare", "--initial-branch=main", origin},
 		{"init", "--quiet", "--initial-branch=main"},
 		{"remote", "add", "origin", origin},
 	} {
-		if _, err := r.git(ctx, args...); err != nil {
-			return nil, err
-		}
+		must.Get(r.git(ctx, args...))
 	}
 	files := map[string]string{}
 	for _, name := range []string{"guestbook", "notes"} {
-		content, err := installed.ReadFile("install/" + name + ".yaml")
-		if err != nil {
-			return nil, err
-		}
+		content := must.Get(installed.ReadFile("install/" + name + ".yaml"))
 		files[name+"/"+name+".yaml"] = string(content)
 	}
-	_, err := r.Commit(ctx, "Serve the guestbook", files)
+	_, err = r.Commit(ctx, "Serve the guestbook", files)
 	return r, err
 }
 
@@ -61,27 +57,20 @@ func (r *Repository) Commit(ctx context.Context, message string, files map[strin
 
 // CommitTo is [Repository.Commit] to another branch, which has all commits until then.
 func (r *Repository) CommitTo(ctx context.Context, branch, message string, files map[string]string) (revision string, err error) {
+	defer must.Return(&err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for path, content := range files {
 		path = filepath.Join(r.work, path)
 		if content == "" {
-			if err := os.Remove(path); err != nil {
-				return "", err
-			}
+			must.OK(os.Remove(path))
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			return "", err
-		}
+		must.OK(os.MkdirAll(filepath.Dir(path), 0o700))
+		must.OK(os.WriteFile(path, []byte(content), 0o600))
 	}
 	for _, args := range [][]string{{"add", "--all"}, {"commit", "--quiet", "--message", message}, {"push", "--quiet", "origin", "HEAD:refs/heads/" + branch}} {
-		if _, err := r.git(ctx, args...); err != nil {
-			return "", err
-		}
+		must.Get(r.git(ctx, args...))
 	}
 	return r.git(ctx, "rev-parse", "HEAD")
 }

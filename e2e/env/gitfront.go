@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // gitHost is the host of the repository that the examples name. Nothing on this
@@ -20,15 +22,10 @@ const gitHost = "git.example.com"
 // they are, until ctx ends: port is the HTTPS proxy of the repository server, which connects
 // that one host to git on this machine, under a certificate that the repository server was
 // told to trust, and nothing else to anything.
-func startGitFront(ctx context.Context, port int, certificate tls.Certificate, repositories http.Handler) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", local(port))
-	if err != nil {
-		return err
-	}
-	git, err := new(net.ListenConfig).Listen(ctx, "tcp", local(0))
-	if err != nil {
-		return err
-	}
+func startGitFront(ctx context.Context, port int, certificate tls.Certificate, repositories http.Handler) (err error) {
+	defer must.Return(&err)
+	listener := must.Get(new(net.ListenConfig).Listen(ctx, "tcp", local(port)))
+	git := must.Get(new(net.ListenConfig).Listen(ctx, "tcp", local(0)))
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	inner := &http.Server{Handler: repositories, ReadHeaderTimeout: 10 * time.Second}
 	proxy := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 const (
@@ -54,15 +56,11 @@ func (ps *processes) identity(ctx context.Context, c *Cluster, namespace, accoun
 // tokenFile returns the path of the token that [processes.identity] keeps current.
 func tokenFile(c *Cluster, account string) string { return filepath.Join(c.folder, account+".token") }
 
-func (c *Cluster) writeToken(ctx context.Context, namespace, account, path string, life time.Duration) error {
-	token, err := c.token(ctx, namespace, account, life)
-	if err != nil {
-		return err
-	}
+func (c *Cluster) writeToken(ctx context.Context, namespace, account, path string, life time.Duration) (err error) {
+	defer must.Return(&err)
+	token := must.Get(c.token(ctx, namespace, account, life))
 	next := path + ".next"
-	if err := os.WriteFile(next, []byte(token), 0o600); err != nil {
-		return err
-	}
+	must.OK(os.WriteFile(next, []byte(token), 0o600))
 	return os.Rename(next, path)
 }
 

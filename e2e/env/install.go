@@ -9,6 +9,8 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // installed is what installing Open Cluster Management and Argo CD would bring to
@@ -18,21 +20,16 @@ import (
 var installed embed.FS
 
 // applyInstall creates the objects of embedded files.
-func (c *Cluster) applyInstall(ctx context.Context, names ...string) error {
+func (c *Cluster) applyInstall(ctx context.Context, names ...string) (err error) {
+	defer must.Return(&err)
 	for _, name := range names {
-		content, err := installed.ReadFile("install/" + name)
-		if err != nil {
-			return err
-		}
+		content := must.Get(installed.ReadFile("install/" + name))
 		objects, err := parseObjects(content)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
 		for _, o := range objects {
-			err := c.patiently(ctx, "create", o, func(ctx context.Context) error { return client.IgnoreAlreadyExists(c.Client.Create(ctx, o)) })
-			if err != nil {
-				return err
-			}
+			must.OK(c.patiently(ctx, "create", o, func(ctx context.Context) error { return client.IgnoreAlreadyExists(c.Client.Create(ctx, o)) }))
 		}
 	}
 	return nil

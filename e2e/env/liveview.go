@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -48,60 +49,41 @@ func (v Views) Start(ctx context.Context, arguments ...string) error {
 	return parallel(ctx, stages...)
 }
 
-func (v Views) startViewer(ctx context.Context, arguments []string) error {
+func (v Views) startViewer(ctx context.Context, arguments []string) (err error) {
+	defer must.Return(&err)
 	component := filepath.Join(testkit.Root(), "deploy", "components", "liveview")
-	objects, err := ReadObjects(filepath.Join(component, "liveview.yaml"), filepath.Join(component, "bindings.yaml"), filepath.Join(component, "policy.yaml"))
-	if err != nil {
-		return err
-	}
-	if err := v.Fleet.Hub.Apply(ctx, objects...); err != nil {
-		return err
-	}
-	identity, err := v.Fleet.identity(ctx, v.Fleet.Hub, ProductNamespace, "multicluster-integrations-liveview", shortLife)
-	if err != nil {
-		return err
-	}
+	objects := must.Get(ReadObjects(filepath.Join(component, "liveview.yaml"), filepath.Join(component, "bindings.yaml"), filepath.Join(component, "policy.yaml")))
+	must.OK(v.Fleet.Hub.Apply(ctx, objects...))
+	identity := must.Get(v.Fleet.identity(ctx, v.Fleet.Hub, ProductNamespace, "multicluster-integrations-liveview", shortLife))
 	arguments = append([]string{"--leader-elect", "--leader-election-namespace=" + ProductNamespace}, arguments...)
 	return v.run(ctx, LiveView, LiveView, identity, v.HubRedis(), arguments)
 }
 
 // startObserver installs deploy/liveview/observer.yaml, but for its pod, which is a process here.
-func (v Views) startObserver(ctx context.Context, c *Cluster) error {
-	objects, err := ReadObjects(filepath.Join(testkit.Root(), "deploy", "liveview", "observer.yaml"))
-	if err != nil {
-		return err
-	}
+func (v Views) startObserver(ctx context.Context, c *Cluster) (err error) {
+	defer must.Return(&err)
+	objects := must.Get(ReadObjects(filepath.Join(testkit.Root(), "deploy", "liveview", "observer.yaml")))
 	var kept []*unstructured.Unstructured
 	for _, o := range objects {
 		if o.GetKind() != "Deployment" {
 			kept = append(kept, o)
 		}
 	}
-	if err := c.Apply(ctx, kept...); err != nil {
-		return err
-	}
-	identity, err := v.Fleet.identity(ctx, c, "multicluster-integrations-observer", observer, shortLife)
-	if err != nil {
-		return err
-	}
+	must.OK(c.Apply(ctx, kept...))
+	identity := must.Get(v.Fleet.identity(ctx, c, "multicluster-integrations-observer", observer, shortLife))
 	return v.run(ctx, c.Name+"-"+observer, observer, identity, v.ManagedRedis(c.Name), nil)
 }
 
-func (v Views) run(ctx context.Context, name, binary, identity, redis string, arguments []string) error {
+func (v Views) run(ctx context.Context, name, binary, identity, redis string, arguments []string) (err error) {
+	defer must.Return(&err)
 	path := filepath.Join(testkit.Root(), "bin", "product", binary)
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("%s is not built: %w", binary, err)
 	}
-	ports, err := v.Fleet.takePorts(2)
-	if err != nil {
-		return err
-	}
-	p, err := v.Fleet.run(ctx, command{name: name, args: append([]string{
+	ports := must.Get(v.Fleet.takePorts(2))
+	p := must.Get(v.Fleet.run(ctx, command{name: name, args: append([]string{
 		path, "--kubeconfig=" + identity, "--metrics-bind-address=" + local(ports[0]), "--health-probe-bind-address=" + local(ports[1]), "--redis=" + redis,
-	}, arguments...)})
-	if err != nil {
-		return err
-	}
+	}, arguments...)}))
 	p.health = "http://" + local(ports[1]) + "/readyz"
 	return p.AwaitReady(ctx)
 }

@@ -44,8 +44,9 @@ func WithParent(ctx context.Context) context.Context {
 	return ctx
 }
 
-// Use starts a fleet of freshly built binaries, hands it to use and stops it. The logs are
-// kept, and the error says where, when use fails and was not told to end.
+// Use starts a fleet of freshly built binaries, hands it to use and stops it. The context of
+// use also ends when a part of the fleet ends by itself. The logs are kept, and the error says
+// where, when use fails and was not told to end.
 func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error) (err error) {
 	if err := Build(ctx); err != nil {
 		return err
@@ -55,7 +56,9 @@ func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Stop()) }()
-	if err = use(ctx, f); err != nil && ctx.Err() == nil {
+	running, done := f.bind(ctx)
+	defer done()
+	if err = use(running, f); err != nil && ctx.Err() == nil {
 		kept, keepErr := f.KeepLogs()
 		err = errors.Join(fmt.Errorf("%w\nthe logs are kept in %s", err, kept), keepErr)
 	}

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // bootstrapUser may ask the hub to register a cluster; the hub approves at once.
@@ -23,20 +25,13 @@ const (
 
 // startOCMHub starts registration and placement on the hub, and closes open when
 // clusters may register.
-func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) error {
-	registration, err := f.runOCM(ctx, newest, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
-		"--namespace="+hubNamespace, "--feature-gates=ManagedClusterAutoApproval=true", "--auto-approved-csr-users="+bootstrapUser)
-	if err != nil {
-		return err
-	}
+func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) (err error) {
+	defer must.Return(&err)
+	registration := must.Get(f.runOCM(ctx, newest, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
+		"--namespace="+hubNamespace, "--feature-gates=ManagedClusterAutoApproval=true", "--auto-approved-csr-users="+bootstrapUser))
 	close(open)
-	placement, err := f.runOCM(ctx, newest, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace)
-	if err != nil {
-		return err
-	}
-	if err := registration.ready(ctx); err != nil {
-		return err
-	}
+	placement := must.Get(f.runOCM(ctx, newest, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace))
+	must.OK(registration.ready(ctx))
 	return placement.ready(ctx)
 }
 
@@ -54,11 +49,9 @@ const agentRestarts = 2
 // register runs the registration agent of a managed cluster until the hub has
 // signed its certificate and calls it available, then the work agent with that
 // certificate.
-func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) error {
-	identity, err := f.identity(ctx, c, agentNamespace, "klusterlet-registration", fleetLife)
-	if err != nil {
-		return err
-	}
+func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) (err error) {
+	defer must.Return(&err)
+	identity := must.Get(f.identity(ctx, c, agentNamespace, "klusterlet-registration", fleetLife))
 	select {
 	case <-hubOpen:
 	case <-ctx.Done():
@@ -70,16 +63,10 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	if err := f.Hub.Client.Create(ctx, accepted); err != nil {
 		return fmt.Errorf("accept %s on the hub: %w", c.Name, err)
 	}
-	bootstrap, err := f.Hub.userKubeconfig(bootstrapUser+"-"+c.Name, bootstrapUser, bootstrapGroup)
-	if err != nil {
-		return err
-	}
+	bootstrap := must.Get(f.Hub.userKubeconfig(bootstrapUser+"-"+c.Name, bootstrapUser, bootstrapGroup))
 	toHub := filepath.Join(c.folder, "hub")
-	agent, err := f.runOCM(ctx, c.parts, c.Name+"-registration-agent", "registration", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
-		"--spoke-cluster-name="+c.Name, "--bootstrap-kubeconfig="+bootstrap, "--hub-kubeconfig-dir="+toHub, "--cluster-healthcheck-period=10s")
-	if err != nil {
-		return err
-	}
+	agent := must.Get(f.runOCM(ctx, c.parts, c.Name+"-registration-agent", "registration", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
+		"--spoke-cluster-name="+c.Name, "--bootstrap-kubeconfig="+bootstrap, "--hub-kubeconfig-dir="+toHub, "--cluster-healthcheck-period=10s"))
 	kubeconfig := filepath.Join(toHub, "kubeconfig")
 	err = Wait(ctx, "the hub to sign the certificate of "+c.Name, func(context.Context) (bool, string) {
 		info, err := os.Stat(kubeconfig)
@@ -88,13 +75,8 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	if err != nil {
 		return agent.explain(err)
 	}
-	work, err := f.startWorkAgent(ctx, c, kubeconfig)
-	if err != nil {
-		return err
-	}
-	if err := agent.explain(f.AwaitAvailable(ctx, c.Name)); err != nil {
-		return err
-	}
+	work := must.Get(f.startWorkAgent(ctx, c, kubeconfig))
+	must.OK(agent.explain(f.AwaitAvailable(ctx, c.Name)))
 	return work.ready(ctx)
 }
 
@@ -121,15 +103,10 @@ func conditionsText(c *clusterv1.ManagedCluster) string {
 }
 
 // runOCM starts one of the binaries of Open Cluster Management on a port of its own.
-func (ps *processes) runOCM(ctx context.Context, parts generation, name string, args ...string) (listener, error) {
-	path, err := parts.part("ocm")
-	if err != nil {
-		return listener{}, err
-	}
-	port, err := ps.FreePort()
-	if err != nil {
-		return listener{}, err
-	}
+func (ps *processes) runOCM(ctx context.Context, parts generation, name string, args ...string) (_ listener, err error) {
+	defer must.Return(&err)
+	path := must.Get(parts.part("ocm"))
+	port := must.Get(ps.FreePort())
 	// A registration agent that reads the hub's kubeconfig while its other half writes it ends,
 	// and counts on the kubelet.
 	p, err := ps.run(ctx, command{name: name, args: append(append([]string{path}, args...), "--listen="+local(port), "--disable-leader-election"), restarts: agentRestarts})

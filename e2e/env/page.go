@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // PageAccount is a name for a ServiceAccount that may see all of the page.
@@ -28,14 +30,10 @@ func (pr *product) GrantPage(ctx context.Context) error {
 }
 
 // grant makes a role and binds an account to it.
-func grant(ctx context.Context, hub *Cluster, role *unstructured.Unstructured, account *corev1.ServiceAccount) error {
-	binding, err := bindingFor(role, account)
-	if err != nil {
-		return err
-	}
-	if err := hub.Apply(ctx, role); err != nil {
-		return err
-	}
+func grant(ctx context.Context, hub *Cluster, role *unstructured.Unstructured, account *corev1.ServiceAccount) (err error) {
+	defer must.Return(&err)
+	binding := must.Get(bindingFor(role, account))
+	must.OK(hub.Apply(ctx, role))
 	if err := hub.Client.Create(ctx, binding); client.IgnoreAlreadyExists(err) != nil {
 		return fmt.Errorf("bind %s to %s: %w", role.GetName(), account.Name, err)
 	}
@@ -58,17 +56,13 @@ func (pr *product) Page(replica int) (string, error) {
 
 // PageToken returns a token of a ServiceAccount in [ProductNamespace] that may see all of
 // the page; the account is made when it is not there.
-func (pr *product) PageToken(ctx context.Context, name string, life time.Duration) (string, error) {
+func (pr *product) PageToken(ctx context.Context, name string, life time.Duration) (_ string, err error) {
+	defer must.Return(&err)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
 	if err := pr.hub.Client.Create(ctx, account); client.IgnoreAlreadyExists(err) != nil {
 		return "", fmt.Errorf("make %s, who looks at the page: %w", name, err)
 	}
-	role, err := clusterRole(pageFile, pageViewer)
-	if err != nil {
-		return "", err
-	}
-	if err := grant(ctx, pr.hub, role, account); err != nil {
-		return "", err
-	}
+	role := must.Get(clusterRole(pageFile, pageViewer))
+	must.OK(grant(ctx, pr.hub, role, account))
 	return pr.hub.token(ctx, account.Namespace, name, life)
 }

@@ -20,24 +20,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // Build builds the product's binaries into bin/product by `make build`, unless make runs
 // us: it has built them already. Two builds at a time wait for each other.
-func Build(ctx context.Context) error {
+func Build(ctx context.Context) (err error) {
+	defer must.Return(&err)
 	if os.Getenv("MAKELEVEL") != "" {
 		return nil
 	}
 	target := filepath.Join(testkit.Root(), "bin", "product")
-	if err := os.MkdirAll(target, 0o755); err != nil {
-		return err
-	}
-	lock, err := os.Create(filepath.Join(target, ".lock"))
-	if err != nil {
-		return err
-	}
+	must.OK(os.MkdirAll(target, 0o755))
+	lock := must.Get(os.Create(filepath.Join(target, ".lock")))
 	defer lock.Close() // and with it the lock
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("lock %s: %w", target, err)
@@ -159,46 +156,33 @@ func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name strin
 // account makes a ServiceAccount on a hub with roles, which it makes as well, and returns
 // its kubeconfig.
 func (pr *product) account(ctx context.Context, hub *Cluster, name string, roles []*unstructured.Unstructured) (kubeconfig string, err error) {
+	defer must.Return(&err)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
-	if err := hub.Client.Create(ctx, account); err != nil {
-		return "", err
-	}
+	must.OK(hub.Client.Create(ctx, account))
 	for _, role := range roles {
-		if err := grant(ctx, hub, role, account); err != nil {
-			return "", err
-		}
+		must.OK(grant(ctx, hub, role, account))
 	}
 	return pr.identity(ctx, hub, ProductNamespace, name, shortLife)
 }
 
 // startReplica starts one replica of a binary of the checkout at sources. Replicas of
 // the same number share a pod's folder.
-func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig string, replica int, more ...string) error {
-	ports, err := pr.takePorts(2)
-	if err != nil {
-		return err
-	}
+func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig string, replica int, more ...string) (err error) {
+	defer must.Return(&err)
+	ports := must.Get(pr.takePorts(2))
 	binary := filepath.Join(sources, "bin", "product", name)
 	if _, err := os.Stat(binary); err != nil {
 		return fmt.Errorf("%s is not built: %w", name, err)
 	}
 	intermediate := pr.IntermediateDir(replica)
-	if err := os.MkdirAll(intermediate, 0o700); err != nil {
-		return err
-	}
+	must.OK(os.MkdirAll(intermediate, 0o700))
 	args := []string{
 		binary, "--kubeconfig=" + kubeconfig,
 		"--metrics-bind-address=" + local(ports[0]), "--health-probe-bind-address=" + local(ports[1]),
 	}
-	own, err := pr.arguments(name, intermediate)
-	if err != nil {
-		return err
-	}
+	own := must.Get(pr.arguments(name, intermediate))
 	args = append(append(append(args, own...), pr.options.Arguments[name]...), more...)
-	p, err := pr.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args})
-	if err != nil {
-		return err
-	}
+	p := must.Get(pr.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args}))
 	p.health = "http://" + local(ports[1]) + "/readyz"
 	return p.AwaitReady(ctx)
 }

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -24,25 +25,15 @@ func Rendered(elements ...string) string {
 // startRendered starts what rendered mode adds to the hub: the application controller
 // of the hub's own Argo CD, with the rights and the health check of deploy/rendered,
 // and the cmp-server with the plugin.
-func (f *Fleet) startRendered(ctx context.Context) error {
-	if err := f.Hub.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"); err != nil {
-		return err
-	}
-	if err := f.Hub.ApplyFiles(ctx, Rendered("hub", "rights.yaml")); err != nil {
-		return err
-	}
-	settings, err := ReadObjects(Rendered("argocd", "argocd-cm.yaml"))
-	if err != nil {
-		return err
-	}
+func (f *Fleet) startRendered(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	must.OK(f.Hub.applyInstall(ctx, "argocd.yaml", "argocd-managed.yaml"))
+	must.OK(f.Hub.ApplyFiles(ctx, Rendered("hub", "rights.yaml")))
+	settings := must.Get(ReadObjects(Rendered("argocd", "argocd-cm.yaml")))
 	settings[0].SetNamespace(ArgoCDNamespace)
 	// This Argo CD may list ManifestWorks only.
-	if err := unstructured.SetNestedField(settings[0].Object, "strict", "data", "resource.respectRBAC"); err != nil {
-		return err
-	}
-	if err := f.Hub.Apply(ctx, settings...); err != nil {
-		return err
-	}
+	must.OK(unstructured.SetNestedField(settings[0].Object, "strict", "data", "resource.respectRBAC"))
+	must.OK(f.Hub.Apply(ctx, settings...))
 	return parallel(ctx,
 		f.startPlugin,
 		func(ctx context.Context) error { return f.startApplications(ctx, f.Hub) },
@@ -50,38 +41,25 @@ func (f *Fleet) startRendered(ctx context.Context) error {
 }
 
 // startPlugin starts Argo CD's cmp-server as the sidecar of the repo-server does.
-func (f *Fleet) startPlugin(ctx context.Context) error {
-	binary, err := newest.part("argocd")
-	if err != nil {
-		return err
-	}
-	plugin, err := part(filepath.Join("product", "plugin"))
-	if err != nil {
-		return err
-	}
-	config, err := os.ReadFile(Rendered("argocd", "plugin.yaml"))
-	if err != nil {
-		return err
-	}
+func (f *Fleet) startPlugin(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	binary := must.Get(newest.part("argocd"))
+	plugin := must.Get(part(filepath.Join("product", "plugin")))
+	config := must.Get(os.ReadFile(Rendered("argocd", "plugin.yaml")))
 	const installed = "/plugin/plugin"
 	if !strings.Contains(string(config), installed) {
 		return fmt.Errorf("plugin.yaml does not run %s", installed)
 	}
 	text := strings.ReplaceAll(string(config), installed, strconv.Quote(plugin))
-	if err := writeFiles(f.path("plugin-config"), map[string][]byte{"plugin.yaml": []byte(text)}); err != nil {
-		return err
-	}
-	p, err := f.run(ctx, command{
+	must.OK(writeFiles(f.path("plugin-config"), map[string][]byte{"plugin.yaml": []byte(text)}))
+	p := must.Get(f.run(ctx, command{
 		name: "cmp-server",
 		env: []string{
 			argocdName("cmp-server"), "ARGOCD_PLUGINSOCKFILEPATH=" + f.plugins(), "ARGOCD_CMP_WORKDIR=" + f.path("plugin-work"),
 			"PATH=" + filepath.Join(testkit.Root(), "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
 		},
 		args: []string{binary, "--config-dir-path", f.path("plugin-config")},
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	return p.explain(Wait(ctx, "the plugin's socket", func(context.Context) (bool, string) {
 		_, err := os.Stat(filepath.Join(f.plugins(), "ocm.sock"))
 		return err == nil, fmt.Sprint(err)

@@ -7,22 +7,17 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // StartSecondHub starts the API server and controller manager of another hub, with the
 // kinds and namespaces that a hub has and nothing in them.
-func (f *Fleet) StartSecondHub(ctx context.Context, name string) (*Cluster, error) {
-	port, err := f.FreePort()
-	if err != nil {
-		return nil, err
-	}
-	hub, err := newCluster(name, f.folder, port)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.startControlPlane(ctx, hub, hubControllers); err != nil {
-		return nil, err
-	}
+func (f *Fleet) StartSecondHub(ctx context.Context, name string) (_ *Cluster, err error) {
+	defer must.Return(&err)
+	port := must.Get(f.FreePort())
+	hub := must.Get(newCluster(name, f.folder, port))
+	must.OK(f.startControlPlane(ctx, hub, hubControllers))
 	return hub, parallel(ctx,
 		func(ctx context.Context) error { return hub.install(ctx, newest.crds("ocm-hub")) },
 		func(ctx context.Context) error { return hub.install(ctx, f.options.ArgoCDCRDs) },
@@ -36,24 +31,14 @@ func (f *Fleet) StartSecondHub(ctx context.Context, name string) (*Cluster, erro
 // SwitchHub ends the agents of a managed cluster and starts a work agent that follows
 // another hub, with further arguments. Registration is not played: the agent gets a
 // certificate as it would have come of it.
-func (f *Fleet) SwitchHub(ctx context.Context, c, to *Cluster, arguments ...string) error {
+func (f *Fleet) SwitchHub(ctx context.Context, c, to *Cluster, arguments ...string) (err error) {
+	defer must.Return(&err)
 	for _, agent := range []string{"-registration-agent", "-work-agent"} {
-		p, err := f.Process(c.Name + agent)
-		if err != nil {
-			return err
-		}
-		if err := p.Stop(ctx); err != nil {
-			return err
-		}
+		p := must.Get(f.Process(c.Name + agent))
+		must.OK(p.Stop(ctx))
 	}
-	kubeconfig, err := to.UserKubeconfig("agent-of-"+c.Name, "system:masters")
-	if err != nil {
-		return err
-	}
-	agent, err := f.runOCM(ctx, c.parts, fmt.Sprintf("%s-work-agent-of-%s", c.Name, to.Name),
-		append(c.workAgent(kubeconfigFile(c, "klusterlet-work"), kubeconfig, f.options), arguments...)...)
-	if err != nil {
-		return err
-	}
+	kubeconfig := must.Get(to.UserKubeconfig("agent-of-"+c.Name, "system:masters"))
+	agent := must.Get(f.runOCM(ctx, c.parts, fmt.Sprintf("%s-work-agent-of-%s", c.Name, to.Name),
+		append(c.workAgent(kubeconfigFile(c, "klusterlet-work"), kubeconfig, f.options), arguments...)...))
 	return agent.ready(ctx)
 }

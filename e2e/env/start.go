@@ -14,22 +14,18 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/supervisor"
 )
 
 // Start starts a fleet and returns when all of it is ready. On failure nothing is
 // left but the logs, whose place the error tells. The caller must call Stop; if
 // the program ends without it, the fleet ends as well.
-func Start(ctx context.Context, options Options) (*Fleet, error) {
-	options, err := options.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
+	defer must.Return(&err)
+	options = must.Get(options.withDefaults())
 	log.SetLogger(logr.Discard()) // what clients would log, errors tell
-	w, err := supervisor.Start("", folderPrefix)
-	if err != nil {
-		return nil, err
-	}
+	w := must.Get(supervisor.Start("", folderPrefix))
 	all := &processes{options: options, folder: w.Folder(), supervisor: w, began: time.Now(), processes: map[string]*Process{}}
 	f := &Fleet{processes: all, product: &product{processes: all}, repoServers: map[generation]*repoServer{}}
 	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -51,16 +47,11 @@ func Start(ctx context.Context, options Options) (*Fleet, error) {
 
 // start brings everything up: etcd first, then every cluster at the same
 // time. Managed clusters wait for the hub only where they register.
-func (f *Fleet) start(ctx context.Context) error {
-	if err := f.makeFolders(); err != nil {
-		return err
-	}
-	if err := f.makeClusters(); err != nil {
-		return err
-	}
-	if err := f.startBacking(ctx); err != nil {
-		return err
-	}
+func (f *Fleet) start(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	must.OK(f.makeFolders())
+	must.OK(f.makeClusters())
+	must.OK(f.startBacking(ctx))
 	if !f.options.HubOnly {
 		if err := f.serveRepository(ctx); err != nil {
 			return fmt.Errorf("serve %s: %w", RepositoryURL, err)
@@ -78,16 +69,11 @@ func (f *Fleet) start(ctx context.Context) error {
 	return parallel(ctx, stages...)
 }
 
-func (f *Fleet) makeClusters() error {
+func (f *Fleet) makeClusters() (err error) {
+	defer must.Return(&err)
 	for _, name := range append([]string{"hub"}, f.options.Clusters...) {
-		port, err := f.FreePort()
-		if err != nil {
-			return err
-		}
-		c, err := newCluster(name, f.folder, port)
-		if err != nil {
-			return err
-		}
+		port := must.Get(f.FreePort())
+		c := must.Get(newCluster(name, f.folder, port))
 		if slices.Contains(f.options.Old, name) {
 			c.parts = oldest
 		}
@@ -101,14 +87,13 @@ func (f *Fleet) makeClusters() error {
 }
 
 // startHub closes open once managed clusters may register.
-func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
+func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) (err error) {
+	defer must.Return(&err)
 	controllers := hubControllers
 	if f.options.Node {
 		controllers = slices.Concat(hubControllers, nodeControllers)
 	}
-	if err := f.startControlPlane(ctx, f.Hub, controllers); err != nil {
-		return err
-	}
+	must.OK(f.startControlPlane(ctx, f.Hub, controllers))
 	ours := []string{filepath.Join(f.options.Sources, "deploy", "base", "crd")}
 	if f.options.GitOpsClusters {
 		ours = append(ours, GitOpsClusters(f.options.Sources, "apps.open-cluster-management.io_gitopsclusters.yaml"))
@@ -116,15 +101,12 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 	if f.options.Rollouts {
 		ours = append(ours, Rollouts(f.options.Sources, "apps.open-cluster-management.io_applicationsetrollouts.yaml"))
 	}
-	err := parallel(ctx,
+	must.OK(parallel(ctx,
 		func(ctx context.Context) error { return f.Hub.install(ctx, newest.crds("ocm-hub")) },
 		func(ctx context.Context) error { return f.Hub.install(ctx, f.options.ArgoCDCRDs) },
 		func(ctx context.Context) error { return f.Hub.install(ctx, ours...) },
 		func(ctx context.Context) error { return f.Hub.applyInstall(ctx, "namespaces-hub.yaml", "ocm-hub.yaml") },
-	)
-	if err != nil {
-		return err
-	}
+	))
 	f.progress("hub: CRDs are served")
 	if f.options.HubOnly {
 		return f.startProduct(ctx)
@@ -147,11 +129,10 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) error {
 	)
 }
 
-func (f *Fleet) startManaged(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) error {
-	if err := f.startControlPlane(ctx, c, managedControllers); err != nil {
-		return err
-	}
-	err := parallel(ctx,
+func (f *Fleet) startManaged(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) (err error) {
+	defer must.Return(&err)
+	must.OK(f.startControlPlane(ctx, c, managedControllers))
+	must.OK(parallel(ctx,
 		func(ctx context.Context) error { return c.install(ctx, c.parts.crds("ocm-managed")) },
 		func(ctx context.Context) error {
 			if f.options.Rendered || f.options.NoArgoCD {
@@ -162,11 +143,8 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, hubOpen <-chan str
 		func(ctx context.Context) error {
 			return c.applyInstall(ctx, "namespaces-managed.yaml", "ocm-managed.yaml")
 		},
-	)
-	if err != nil {
-		return err
-	}
-	err = parallel(ctx,
+	))
+	must.OK(parallel(ctx,
 		func(ctx context.Context) error { return f.startNode(ctx, c) },
 		func(ctx context.Context) error {
 			if f.options.Rendered || f.options.NoArgoCD {
@@ -175,10 +153,7 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, hubOpen <-chan str
 			return f.startApplications(ctx, c)
 		},
 		func(ctx context.Context) error { return f.register(ctx, c, hubOpen) },
-	)
-	if err != nil {
-		return err
-	}
+	))
 	f.progress("%s: registered, and all that runs on it is up", c.Name)
 	return nil
 }

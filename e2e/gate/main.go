@@ -23,6 +23,8 @@ import (
 	"unicode"
 
 	"golang.org/x/tools/go/packages"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 const (
@@ -108,15 +110,13 @@ func exceptions(path string) (map[string]int, error) {
 }
 
 // look returns what is over its limit in a module.
-func look(module string) ([]finding, error) {
+func look(module string) (_ []finding, err error) {
+	defer must.Return(&err)
 	list, err := packages.Load(&packages.Config{Dir: module, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile}, "./...")
 	if err != nil {
 		return nil, fmt.Errorf("load %s: %w", module, err)
 	}
-	root, err := filepath.Abs(module)
-	if err != nil {
-		return nil, err
-	}
+	root := must.Get(filepath.Abs(module))
 	var found []finding
 	for _, p := range list {
 		if len(p.Errors) > 0 {
@@ -125,10 +125,7 @@ func look(module string) ([]finding, error) {
 		if len(p.GoFiles) == 0 {
 			continue
 		}
-		folder, err := filepath.Rel(filepath.Dir(root), filepath.Dir(p.GoFiles[0]))
-		if err != nil {
-			return nil, err
-		}
+		folder := must.Get(filepath.Rel(filepath.Dir(root), filepath.Dir(p.GoFiles[0])))
 		found = append(found, ofPackage(p, filepath.ToSlash(folder))...)
 	}
 	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.what, b.what) })

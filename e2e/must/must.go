@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package must is for programs that measure or show something step by step and are over at the
-// first failure: a step says what is to succeed, and [Try] returns the error of what did not.
+// first failure: a step says what is to succeed, and [Try], or a function that defers [Return],
+// returns the error of what did not.
 package must
 
 type failure struct{ error }
 
-// OK ends the step when err is one. Only the goroutine of [Try] may call it.
+// OK ends the step when err is one. Only the goroutine of [Try] or [Return] may call it.
 func OK(err error) {
 	if err != nil {
-		panic(failure{err}) //nolint:forbidigo // [Try] returns it
+		panic(failure{err}) //nolint:forbidigo // [Return] returns it
 	}
 }
 
@@ -20,17 +21,20 @@ func Get[T any](value T, err error) T {
 	return value
 }
 
+// Return is deferred by a function that returns the error which ended it.
+func Return(err *error) {
+	switch ended := recover().(type) {
+	case nil:
+	case failure:
+		*err = ended.error
+	default:
+		panic(ended) //nolint:forbidigo // it is another one's
+	}
+}
+
 // Try runs a step and returns the error that ended it.
 func Try(step func()) (err error) {
-	defer func() {
-		switch ended := recover().(type) {
-		case nil:
-		case failure:
-			err = ended.error
-		default:
-			panic(ended) //nolint:forbidigo // it is another one's
-		}
-	}()
+	defer Return(&err)
 	step()
 	return nil
 }

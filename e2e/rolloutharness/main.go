@@ -13,13 +13,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
@@ -82,29 +80,15 @@ func main() {
 	commits := flag.Int("commits", 6, "bad commits, of each kind a third")
 	lanes := flag.Int("parallel", 1, "how many of them at once, each on a branch and with ApplicationSets of its own")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(env.WithParent(ctx), *commits, *lanes); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
-	}
+	env.Main("the harness of rollouts failed", func(ctx context.Context) error {
+		return env.Use(ctx, env.Options{
+			Clusters: []string{"cluster1", "cluster2", "cluster3", "cluster4"}, Product: []string{env.Propagation}, Rollouts: true, SaveMemory: true,
+			Progress: func(line string) { fmt.Println(line) },
+		}, func(ctx context.Context, fleet *env.Fleet) error { return run(ctx, fleet, *commits, *lanes) })
+	})
 }
 
-func run(ctx context.Context, commits, lanes int) (err error) {
-	if err := env.Build(ctx); err != nil {
-		return err
-	}
-	fleet, err := env.Start(ctx, env.Options{
-		Clusters: []string{"cluster1", "cluster2", "cluster3", "cluster4"}, Product: []string{env.Propagation}, Rollouts: true, SaveMemory: true,
-		Progress: func(line string) { fmt.Println(line) },
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, fleet.Stop()) }()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	context.AfterFunc(fleet.Context(), func() { cancel(context.Cause(fleet.Context())) }) //nolint:contextcheck // a part that ends by itself ends the fleet
+func run(ctx context.Context, fleet *env.Fleet, commits, lanes int) error {
 	h := &harness{fleet: fleet, counts: map[string]count{}}
 	if err := h.prepare(ctx); err != nil {
 		return err
@@ -151,57 +135,41 @@ type lane struct {
 }
 
 func (h *harness) prepare(ctx context.Context) (err error) {
-	if err := scenario.StageLabels(ctx, h.fleet); err != nil {
-		return err
-	}
-	if h.revisions, err = scenario.WatchRevisions(h.fleet.Context(), h.fleet); err != nil { //nolint:contextcheck // it ends with the fleet
-		return err
-	}
-	if err := scenario.Prepare(ctx, h.fleet); err != nil {
-		return err
-	}
+	defer must.Return(&err)
+	must.OK(scenario.StageLabels(ctx, h.fleet))
+	h.revisions = must.Get(scenario.WatchRevisions(ctx, h.fleet))
+	must.OK(scenario.Prepare(ctx, h.fleet))
 	for _, c := range h.fleet.Managed {
 		if err := manage(ctx, c); err != nil {
 			return fmt.Errorf("prepare %s: %w", c.Name, err)
 		}
-		go h.crash(h.fleet.Context(), c) //nolint:contextcheck // it ends with the fleet
+		go h.crash(ctx, c)
 	}
 	return h.fleet.Hub.ApplyFiles(ctx, scenario.Examples("rollout/placement.yaml"))
 }
 
 // prepare delivers a good commit with every method.
-func (l *lane) prepare(ctx context.Context) error {
-	revision, err := l.commit(ctx, "", "")
-	if err != nil {
-		return err
-	}
+func (l *lane) prepare(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	revision := must.Get(l.commit(ctx, "", ""))
 	for _, method := range methods {
 		set := &unstructured.Unstructured{}
 		text := strings.NewReplacer("METHOD", method, "LANE", l.name).Replace(setTemplate)
-		if err := yaml.Unmarshal([]byte(text), &set.Object); err != nil {
-			return err
-		}
+		must.OK(yaml.Unmarshal([]byte(text), &set.Object))
 		if method != rolling {
 			unstructured.RemoveNestedField(set.Object, "spec", "strategy")
 		}
-		if err := l.fleet.Hub.Apply(ctx, set); err != nil {
-			return err
-		}
+		must.OK(l.fleet.Hub.Apply(ctx, set))
 	}
-	r, err := env.ReadObjects(scenario.Examples("rollout/rollout.yaml"))
-	if err != nil {
-		return err
-	}
+	r := must.Get(env.ReadObjects(scenario.Examples("rollout/rollout.yaml")))
 	r[0].SetName(l.rollout())
-	if err := errors.Join(
+	must.OK(errors.Join(
 		unstructured.SetNestedField(r[0].Object, l.rollout(), "spec", "applicationSet"),
 		unstructured.SetNestedField(r[0].Object, minSuccessTime, "spec", "strategy", "progressivePerGroup", "minSuccessTime"),
 		unstructured.SetNestedField(r[0].Object, progressDeadline, "spec", "strategy", "progressivePerGroup", "progressDeadline"),
 		l.settled(ctx, 2*env.Patience, revision, methods...),
 		l.fleet.Hub.Apply(ctx, r...),
-	); err != nil {
-		return err
-	}
+	))
 	_, err = scenario.AwaitRollout(ctx, l.fleet, l.rollout(), "what runs to be promoted and pinned", func(s *rollout.Status) bool {
 		return s.Phase == rollout.Idle && meta.IsStatusConditionTrue(s.Conditions, "Ready") && len(s.Following) == 1
 	})
@@ -213,16 +181,13 @@ func (l *lane) rollout() string { return ours + "-" + l.name }
 
 // manage has the Argo CD of a cluster deploy into a namespace for each method: that of the
 // examples has rights to that of the guestbook, and looks at no other.
-func manage(ctx context.Context, c *env.Cluster) error {
+func manage(ctx context.Context, c *env.Cluster) (err error) {
+	defer must.Return(&err)
 	for _, method := range methods {
 		for document := range strings.SplitSeq(managed, "---\n") {
 			o := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(strings.ReplaceAll(document, "METHOD", method)), &o.Object); err != nil {
-				return err
-			}
-			if err := c.Apply(ctx, o); err != nil {
-				return err
-			}
+			must.OK(yaml.Unmarshal([]byte(strings.ReplaceAll(document, "METHOD", method)), &o.Object))
+			must.OK(c.Apply(ctx, o))
 		}
 	}
 	patch := fmt.Sprintf(`{"stringData":{"namespaces":%q}}`, strings.Join(methods, ","))
@@ -268,12 +233,10 @@ func (l *lane) settled(ctx context.Context, patience time.Duration, revision str
 }
 
 // one pushes bad commit n, waits until the rollout has taken it back, counts, and mends it.
-func (l *lane) one(ctx context.Context, n int) error {
+func (l *lane) one(ctx context.Context, n int) (err error) {
+	defer must.Return(&err)
 	began, kind := time.Now(), kinds[n%len(kinds)]
-	bad, err := l.commit(ctx, kind.old, kind.replacement)
-	if err != nil {
-		return err
-	}
+	bad := must.Get(l.commit(ctx, kind.old, kind.replacement))
 	status, err := scenario.AwaitRollout(ctx, l.fleet, l.rollout(), "it to be taken back", func(s *rollout.Status) bool { return s.Phase == rollout.RolledBack })
 	if err != nil {
 		return fmt.Errorf("%s, commit %d, %s, %s: %w", l.name, n, kind.name, bad, err)
@@ -285,23 +248,16 @@ func (l *lane) one(ctx context.Context, n int) error {
 	}
 	fmt.Printf("%s %s, commit %d, %s, taken back after %s: %s\n", time.Now().Format(time.TimeOnly), l.name, n, kind.name, took.Round(time.Second), status.Message)
 	l.count(kind.name, bad, took)
-	mended, err := l.commit(ctx, "", "")
-	if err != nil {
-		return err
-	}
+	mended := must.Get(l.commit(ctx, "", ""))
 	wait(ctx, 2*time.Second) // the other methods' Applications have Argo CD cache the branch for so long
-	if err := scenario.Approve(ctx, l.fleet, l.rollout()); err != nil {
-		return err
-	}
+	must.OK(scenario.Approve(ctx, l.fleet, l.rollout()))
 	_, err = scenario.AwaitRollout(ctx, l.fleet, l.rollout(), "what mends it to be promoted", func(s *rollout.Status) bool {
 		return s.Phase == rollout.Idle && slices.Equal(s.Promoted.Revisions, []string{mended})
 	})
 	if err != nil {
 		return fmt.Errorf("%s, after commit %d, %s: %w", l.name, n, mended, err)
 	}
-	if err := l.settled(ctx, time.Minute, mended, ours); err != nil {
-		return err
-	}
+	must.OK(l.settled(ctx, time.Minute, mended, ours))
 	if err := l.settled(ctx, 30*time.Second, mended, rolling, plain); err != nil {
 		fmt.Printf("%s: the other methods have not settled after commit %d, which is theirs\n", l.name, n)
 	}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -21,29 +22,20 @@ const principalSource = "https://github.com/argoproj-labs/argocd-agent//install/
 
 // RenderAgents returns what kustomize makes of the example of argocd-agent with the principal's
 // installation in a folder, and of a kustomization with that example, "agent", as a resource.
-func RenderAgents(ctx context.Context, principal fs.FS, kustomization string) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "agents-")
-	if err != nil {
-		return nil, err
-	}
+func RenderAgents(ctx context.Context, principal fs.FS, kustomization string) (_ []byte, err error) {
+	defer must.Return(&err)
+	dir := must.Get(os.MkdirTemp("", "agents-"))
 	defer os.RemoveAll(dir)
 	example := filepath.Join(dir, "agent", "kustomization.yaml")
-	if err := errors.Join(os.CopyFS(filepath.Dir(example), os.DirFS(Examples("agent"))), os.CopyFS(filepath.Join(dir, "principal"), principal)); err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(example)
-	if err != nil {
-		return nil, err
-	}
+	must.OK(errors.Join(os.CopyFS(filepath.Dir(example), os.DirFS(Examples("agent"))), os.CopyFS(filepath.Join(dir, "principal"), principal)))
+	text := must.Get(os.ReadFile(example))
 	_, after, found := strings.Cut(string(text), principalSource)
 	version, _, _ := strings.Cut(after, "\n")
 	if !found {
 		return nil, fmt.Errorf("the example has no resource %s", principalSource)
 	}
 	local := strings.Replace(string(text), principalSource+version, "../principal", 1)
-	if err := errors.Join(os.WriteFile(example, []byte(local), 0o600), os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o600)); err != nil {
-		return nil, err
-	}
+	must.OK(errors.Join(os.WriteFile(example, []byte(local), 0o600), os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o600)))
 	out, err := exec.CommandContext(ctx, filepath.Join(testkit.Root(), "bin", "kustomize"), "build", dir).Output()
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {

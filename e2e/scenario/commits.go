@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
 )
 
@@ -33,37 +34,24 @@ func (s *Scenario) Change(ctx context.Context) error {
 
 // pushColor pushes content with another colour and waits until it has passed all stages on
 // every managed cluster.
-func (s *Scenario) pushColor(ctx context.Context, content, from, to, title string, stages func(revision string) func(cluster string) []mark) error {
-	painted, err := replaceAll(content, map[string]string{"color: " + from: "color: " + to})
-	if err != nil {
-		return err
-	}
+func (s *Scenario) pushColor(ctx context.Context, content, from, to, title string, stages func(revision string) func(cluster string) []mark) (err error) {
+	defer must.Return(&err)
+	painted := must.Get(replaceAll(content, map[string]string{"color: " + from: "color: " + to}))
 	began := time.Now()
-	revision, err := s.push(ctx, painted, "Paint it "+to)
-	if err != nil {
-		return err
-	}
+	revision := must.Get(s.push(ctx, painted, "Paint it "+to))
 	return s.measure(ctx, title, began, stages(revision))
 }
 
 // Break pushes a commit that changes what a Deployment may not change, and waits
 // until the API server's reason is on every hub Application and in the report.
-func (s *Scenario) Break(ctx context.Context) error {
-	content, err := s.fleet.Git.Read(guestbookPath)
-	if err != nil {
-		return err
-	}
+func (s *Scenario) Break(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	content := must.Get(s.fleet.Git.Read(guestbookPath))
 	s.original = content
-	broken, err := replaceAll(content, CannotSync)
-	if err != nil {
-		return err
-	}
+	broken := must.Get(replaceAll(content, CannotSync))
 	began := time.Now()
-	revision, err := s.push(ctx, broken, "Change the selector of a Deployment, which no API server accepts")
-	if err != nil {
-		return err
-	}
-	err = s.measure(ctx, "from a commit that cannot sync to its error in the report", began, func(cluster string) []mark {
+	revision := must.Get(s.push(ctx, broken, "Change the selector of a Deployment, which no API server accepts"))
+	must.OK(s.measure(ctx, "from a commit that cannot sync to its error in the report", began, func(cluster string) []mark {
 		name := application(cluster)
 		return []mark{
 			{"Argo CD on the managed cluster fails", s.fails(cluster, name, revision)},
@@ -78,10 +66,7 @@ func (s *Scenario) Break(ctx context.Context) error {
 				return false, row.String()
 			}},
 		}
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	for _, c := range s.fleet.Managed {
 		row, _ := s.view.ReportRow(ApplicationSet, application(c.Name))
 		s.logf("%s, in the report: %s", c.Name, row.Message())

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -27,19 +28,14 @@ func Examples(name string) string { return filepath.Join(testkit.Root(), "deploy
 // Prepare applies the examples but the ApplicationSet, and waits until the
 // placement has decided and Argo CD knows every cluster: the ApplicationSet
 // controller reconciles one that comes before either again only after three minutes.
-func Prepare(ctx context.Context, fleet *env.Fleet) error {
+func Prepare(ctx context.Context, fleet *env.Fleet) (err error) {
+	defer must.Return(&err)
 	for _, c := range fleet.Managed {
-		if err := c.ApplyFiles(ctx, Examples("managed")); err != nil {
-			return err
-		}
+		must.OK(c.ApplyFiles(ctx, Examples("managed")))
 	}
-	if err := fleet.Hub.ApplyFiles(ctx, Examples(hub)); err != nil {
-		return err
-	}
+	must.OK(fleet.Hub.ApplyFiles(ctx, Examples(hub)))
 	if fleet.GitOpsClusters() {
-		if err := fleet.Hub.ApplyFiles(ctx, Examples("gitopscluster/v1beta1.yaml")); err != nil {
-			return err
-		}
+		must.OK(fleet.Hub.ApplyFiles(ctx, Examples("gitopscluster/v1beta1.yaml")))
 	}
 	return env.Wait(ctx, "the placement to decide, and Argo CD to know every cluster", func(ctx context.Context) (bool, string) {
 		var secrets corev1.SecretList
@@ -62,14 +58,11 @@ func decisions(ctx context.Context, fleet *env.Fleet) (decided int, err error) {
 
 // Deliver applies the examples as they are and waits until the guestbook is
 // synced and healthy on every managed cluster, on the hub and in the report.
-func (s *Scenario) Deliver(ctx context.Context) error {
-	if err := Prepare(ctx, s.fleet); err != nil {
-		return err
-	}
+func (s *Scenario) Deliver(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	must.OK(Prepare(ctx, s.fleet))
 	began := time.Now()
-	if err := s.fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")); err != nil {
-		return err
-	}
+	must.OK(s.fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")))
 	return s.measure(ctx, "from the ApplicationSet to the report", began, s.deliveryStages)
 }
 

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -37,28 +38,21 @@ func gitopsCluster(name string) *unstructured.Unstructured {
 
 // Register applies the examples of GitOpsClusters, in both versions, and waits until each
 // is ready with every cluster, for which there is one Secret.
-func (s *Scenario) Register(ctx context.Context) error {
+func (s *Scenario) Register(ctx context.Context) (err error) {
+	defer must.Return(&err)
 	for _, file := range append([]string{hub}, gitopsExamples...) {
-		if err := s.fleet.Hub.ApplyFiles(ctx, Examples(file)); err != nil {
-			return err
-		}
+		must.OK(s.fleet.Hub.ApplyFiles(ctx, Examples(file)))
 	}
 	for name := range gitopsClusters {
 		began := time.Now()
 		var message string
-		err := env.Wait(ctx, "GitOpsCluster "+name+" to be ready", func(ctx context.Context) (ok bool, saw string) {
+		must.OK(env.Wait(ctx, "GitOpsCluster "+name+" to be ready", func(ctx context.Context) (ok bool, saw string) {
 			ok, message = s.registered(ctx, name)
 			return ok, message
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		s.logf("%s (%s): %s [%s]", name, gitopsClusters[name], message, time.Since(began).Round(time.Millisecond))
 	}
-	secrets, err := s.clusterSecrets(ctx)
-	if err != nil {
-		return err
-	}
+	secrets := must.Get(s.clusterSecrets(ctx))
 	if len(secrets) != len(s.fleet.Managed) {
 		return fmt.Errorf("two GitOpsClusters want %d clusters, and there are %d Secrets", len(s.fleet.Managed), len(secrets))
 	}

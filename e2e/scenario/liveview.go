@@ -100,7 +100,8 @@ func (l *LiveView) login(ctx context.Context, account string) (token string, err
 }
 
 // SetAway has a cluster's agents stop, so that the hub calls it unavailable, or start again.
-func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) error {
+func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) (err error) {
+	defer must.Return(&err)
 	seconds := 60
 	if away {
 		seconds = 1
@@ -108,21 +109,14 @@ func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) error
 	lease := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"leaseDurationSeconds":%d}}`, seconds))
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster"}}
 	o.SetName(cluster)
-	if err := l.Fleet.Hub.Client.Patch(ctx, o, lease); err != nil {
-		return err
-	}
+	must.OK(l.Fleet.Hub.Client.Patch(ctx, o, lease))
 	for _, agent := range []string{"-registration-agent", "-work-agent"} {
-		process, err := l.Fleet.Process(cluster + agent)
-		if err != nil {
-			return err
-		}
+		process := must.Get(l.Fleet.Process(cluster + agent))
 		do := process.Start
 		if away {
 			do = process.Stop
 		}
-		if err := do(ctx); err != nil {
-			return err
-		}
+		must.OK(do(ctx))
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -35,32 +36,22 @@ const (
 // Move delivers a standalone Application to the first managed cluster, points it
 // at the second, and waits until it is synced and healthy there and gone from the first, its
 // ConfigMap included.
-func (s *Scenario) Move(ctx context.Context) error {
+func (s *Scenario) Move(ctx context.Context) (err error) {
+	defer must.Return(&err)
 	from, to := s.fleet.Managed[0], s.fleet.Managed[1]
-	if err := s.point(ctx, from.Name); err != nil {
-		return err
-	}
+	must.OK(s.point(ctx, from.Name))
 	s.logf("the Application %s goes to %s", notesName, from.Name)
-	if err := s.arrived(ctx, from); err != nil {
-		return err
-	}
+	must.OK(s.arrived(ctx, from))
 	began := time.Now()
-	if err := s.point(ctx, to.Name); err != nil {
-		return err
-	}
+	must.OK(s.point(ctx, to.Name))
 	s.logf("now it goes to %s", to.Name)
-	if err := s.arrived(ctx, to); err != nil {
-		return err
-	}
-	_, err := s.view.Await(ctx, notesName+" to leave "+from.Name, func() (bool, string) {
+	must.OK(s.arrived(ctx, to))
+	must.Get(s.view.Await(ctx, notesName+" to leave "+from.Name, func() (bool, string) {
 		_, stays := s.view.Application(from.Name, notesName)
 		work, _ := s.workOf(notesName, from.Name)
 		_, gone, saw := configMap(ctx, from)
 		return !stays && !work && gone, fmt.Sprintf("%s; work: %t; %s", s.view.everywhere(notesName, from.Name), work, saw)
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	s.logf("moved in %s, and nothing of it is left on %s", time.Since(began).Round(time.Millisecond), from.Name)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -46,15 +47,12 @@ func (s *Rendered) Steps() []Step {
 
 // PrepareRendered applies what a platform sets up once for rendered mode, and waits
 // for the placement.
-func PrepareRendered(ctx context.Context, fleet *env.Fleet) error {
+func PrepareRendered(ctx context.Context, fleet *env.Fleet) (err error) {
+	defer must.Return(&err)
 	for _, c := range fleet.Managed {
-		if err := c.ApplyFiles(ctx, env.Rendered("managed")); err != nil {
-			return err
-		}
+		must.OK(c.ApplyFiles(ctx, env.Rendered("managed")))
 	}
-	if err := fleet.Hub.ApplyFiles(ctx, Examples(hub), env.Rendered(hub)); err != nil {
-		return err
-	}
+	must.OK(fleet.Hub.ApplyFiles(ctx, Examples(hub), env.Rendered(hub)))
 	return env.Wait(ctx, "the placement to decide", func(ctx context.Context) (bool, string) {
 		decided, err := decisions(ctx, fleet)
 		return err == nil && decided == len(fleet.Managed), fmt.Sprint(decided, " decisions, ", err)
@@ -63,14 +61,11 @@ func PrepareRendered(ctx context.Context, fleet *env.Fleet) error {
 
 // Deliver applies the example as it is and waits until the guestbook is well on every
 // managed cluster, on the hub and in the report.
-func (s *Rendered) Deliver(ctx context.Context) error {
-	if err := PrepareRendered(ctx, s.fleet); err != nil {
-		return err
-	}
+func (s *Rendered) Deliver(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	must.OK(PrepareRendered(ctx, s.fleet))
 	began := time.Now()
-	if err := s.fleet.Hub.ApplyFiles(ctx, env.Rendered("app-set.yaml")); err != nil {
-		return err
-	}
+	must.OK(s.fleet.Hub.ApplyFiles(ctx, env.Rendered("app-set.yaml")))
 	return s.measure(ctx, "from the ApplicationSet to the report", began, func(cluster string) []mark {
 		name := renderedApplication(cluster)
 		generated := mark{"a hub Application is generated", func() (bool, string) {
@@ -112,36 +107,24 @@ func (s *Rendered) Change(ctx context.Context) error {
 
 // Refuse pushes a Secret, waits until hub Applications and report say why it is not
 // delivered, and takes it back.
-func (s *Rendered) Refuse(ctx context.Context) error {
-	content, err := s.fleet.Git.Read(guestbookPath)
-	if err != nil {
-		return err
-	}
-	if _, err := s.push(ctx, content+"---\n{apiVersion: v1, kind: Secret, metadata: {name: password}, stringData: {x: hunter2}}\n", "Add a password"); err != nil {
-		return err
-	}
+func (s *Rendered) Refuse(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	content := must.Get(s.fleet.Git.Read(guestbookPath))
+	must.Get(s.push(ctx, content+"---\n{apiVersion: v1, kind: Secret, metadata: {name: password}, stringData: {x: hunter2}}\n", "Add a password"))
 	for _, c := range s.fleet.Managed {
 		name := renderedApplication(c.Name)
-		_, err := s.view.Await(ctx, "the refusal of "+name, func() (bool, string) {
+		must.Get(s.view.Await(ctx, "the refusal of "+name, func() (bool, string) {
 			row, _ := s.view.ReportRow(s.set, name)
 			refused := strings.Contains(row.Message(), "would stand unencrypted in the hub's ManifestWork")
 			return refused && row.Health == argocd.HealthHealthy, row.String()
-		})
-		if err != nil {
-			return err
-		}
+		}))
 		row, _ := s.view.ReportRow(s.set, name)
 		s.logf("%s, in the report: %s, %s, %s", c.Name, row.Health, row.Sync, row.Message())
 	}
-	revision, err := s.push(ctx, content, "Take the password back")
-	if err != nil {
-		return err
-	}
+	revision := must.Get(s.push(ctx, content, "Take the password back"))
 	for _, c := range s.fleet.Managed {
 		for _, m := range s.said(c.Name, revision) {
-			if _, err := s.view.Await(ctx, c.Name+": "+m.name, m.holds); err != nil {
-				return err
-			}
+			must.Get(s.view.Await(ctx, c.Name+": "+m.name, m.holds))
 		}
 	}
 	return nil

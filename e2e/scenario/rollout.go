@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -64,18 +65,13 @@ func StageLabels(ctx context.Context, fleet *env.Fleet) error {
 }
 
 func (s *RolloutScenario) deliver(ctx context.Context) (err error) {
-	if err := StageLabels(ctx, s.fleet); err != nil {
-		return err
-	}
+	defer must.Return(&err)
+	must.OK(StageLabels(ctx, s.fleet))
 	if s.revisions, err = WatchRevisions(s.fleet.Context(), s.fleet); err != nil { //nolint:contextcheck // it ends with the fleet
 		return err
 	}
-	if err := s.Deliver(ctx); err != nil {
-		return err
-	}
-	if err := s.fleet.Hub.ApplyFiles(ctx, Examples("rollout/placement.yaml"), Examples("rollout/rollout.yaml")); err != nil {
-		return err
-	}
+	must.OK(s.Deliver(ctx))
+	must.OK(s.fleet.Hub.ApplyFiles(ctx, Examples("rollout/placement.yaml"), Examples("rollout/rollout.yaml")))
 	status, err := AwaitRollout(ctx, s.fleet, ApplicationSet, "what runs to be promoted and pinned", func(r *rollout.Status) bool {
 		return r.Phase == rollout.Idle && meta.IsStatusConditionTrue(r.Conditions, "Ready") && len(r.Following) == 1
 	})
@@ -85,22 +81,13 @@ func (s *RolloutScenario) deliver(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *RolloutScenario) rollOut(ctx context.Context) error {
-	content, err := s.fleet.Git.Read(guestbookPath)
-	if err != nil {
-		return err
-	}
-	painted, err := replaceAll(content, map[string]string{"color: blue": "color: green"})
-	if err != nil {
-		return err
-	}
+func (s *RolloutScenario) rollOut(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	content := must.Get(s.fleet.Git.Read(guestbookPath))
+	painted := must.Get(replaceAll(content, map[string]string{"color: blue": "color: green"}))
 	began := time.Now()
-	if s.promoted, err = s.fleet.Git.Commit(ctx, "Paint it green", map[string]string{guestbookPath: painted}); err != nil {
-		return err
-	}
-	if err := s.awaitPromoted(ctx); err != nil {
-		return err
-	}
+	s.promoted = must.Get(s.fleet.Git.Commit(ctx, "Paint it green", map[string]string{guestbookPath: painted}))
+	must.OK(s.awaitPromoted(ctx))
 	s.logf("%s is promoted to every cluster, %s after the push", Short(s.promoted), time.Since(began).Round(100*time.Millisecond))
 	return nil
 }
@@ -112,34 +99,20 @@ func (s *RolloutScenario) awaitPromoted(ctx context.Context) error {
 	return err
 }
 
-func (s *RolloutScenario) takeBack(ctx context.Context) error {
-	content, err := s.fleet.Git.Read(guestbookPath)
-	if err != nil {
-		return err
-	}
+func (s *RolloutScenario) takeBack(ctx context.Context) (err error) {
+	defer must.Return(&err)
+	content := must.Get(s.fleet.Git.Read(guestbookPath))
 	s.original = content
-	broken, err := replaceAll(content, CannotSync)
-	if err != nil {
-		return err
-	}
+	broken := must.Get(replaceAll(content, CannotSync))
 	began := time.Now()
-	bad, err := s.fleet.Git.Commit(ctx, "Rename the label", map[string]string{guestbookPath: broken})
-	if err != nil {
-		return err
-	}
+	bad := must.Get(s.fleet.Git.Commit(ctx, "Rename the label", map[string]string{guestbookPath: broken}))
 	s.logf("pushed %s: it changes the selector of a Deployment, which no API server accepts", Short(bad))
-	stop, err := AwaitRollout(ctx, s.fleet, ApplicationSet, "it to be taken back", func(r *rollout.Status) bool {
+	stop := must.Get(AwaitRollout(ctx, s.fleet, ApplicationSet, "it to be taken back", func(r *rollout.Status) bool {
 		return r.Phase == rollout.RollingBack || r.Phase == rollout.RolledBack
-	})
-	if err != nil {
-		return err
-	}
+	}))
 	s.logf("stopped after %s: %s", time.Since(began).Round(100*time.Millisecond), stop.Message)
 	canary := s.fleet.Managed[0].Name
-	_, err = s.view.Await(ctx, "the first group to be as before", s.syncedAndHealthy(canary, application(canary), s.promoted))
-	if err != nil {
-		return err
-	}
+	must.Get(s.view.Await(ctx, "the first group to be as before", s.syncedAndHealthy(canary, application(canary), s.promoted)))
 	s.logf("%s runs %s again, synced and healthy, %s after the push", canary, Short(s.promoted), time.Since(began).Round(100*time.Millisecond))
 	for _, c := range s.fleet.Managed[1:] {
 		if s.revisions.Compared(c.Name, application(c.Name))[bad] {
@@ -151,16 +124,11 @@ func (s *RolloutScenario) takeBack(ctx context.Context) error {
 }
 
 func (s *RolloutScenario) mend(ctx context.Context) (err error) {
+	defer must.Return(&err)
 	began := time.Now()
-	if s.promoted, err = s.fleet.Git.Commit(ctx, "Mend it", map[string]string{guestbookPath: s.original}); err != nil {
-		return err
-	}
-	if err := Approve(ctx, s.fleet, ApplicationSet); err != nil {
-		return err
-	}
-	if err := s.awaitPromoted(ctx); err != nil {
-		return err
-	}
+	s.promoted = must.Get(s.fleet.Git.Commit(ctx, "Mend it", map[string]string{guestbookPath: s.original}))
+	must.OK(Approve(ctx, s.fleet, ApplicationSet))
+	must.OK(s.awaitPromoted(ctx))
 	s.logf("%s is promoted to every cluster, %s after the push", Short(s.promoted), time.Since(began).Round(100*time.Millisecond))
 	return nil
 }
@@ -205,28 +173,18 @@ type Revisions struct {
 }
 
 // WatchRevisions notes them until ctx ends.
-func WatchRevisions(ctx context.Context, fleet *env.Fleet) (*Revisions, error) {
+func WatchRevisions(ctx context.Context, fleet *env.Fleet) (_ *Revisions, err error) {
+	defer must.Return(&err)
 	r := &Revisions{compared: map[string]map[string]bool{}, synced: map[string]map[string]bool{}}
-	scheme, err := env.Scheme()
-	if err != nil {
-		return nil, err
-	}
+	scheme := must.Get(env.Scheme())
 	for _, c := range fleet.Managed {
-		watching, err := cache.New(c.Config, cache.Options{Scheme: scheme})
-		if err != nil {
-			return nil, err
-		}
+		watching := must.Get(cache.New(c.Config, cache.Options{Scheme: scheme}))
 		go func() { _ = watching.Start(ctx) }() // it ends with ctx, and only then
-		informer, err := watching.GetInformer(ctx, &argocd.Application{})
-		if err != nil {
-			return nil, err
-		}
-		if _, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		informer := must.Get(watching.GetInformer(ctx, &argocd.Application{}))
+		must.Get(informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { r.note(c.Name, o) },
 			UpdateFunc: func(_, o any) { r.note(c.Name, o) },
-		}); err != nil {
-			return nil, err
-		}
+		}))
 	}
 	return r, nil
 }

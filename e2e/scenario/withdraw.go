@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
@@ -54,19 +55,14 @@ func (s *Scenario) withdraw(ctx context.Context, what string, remaining func(con
 }
 
 // Remaining lists what the scenario has put on the clusters and not withdrawn yet.
-func (s *Scenario) Remaining(ctx context.Context) ([]string, error) {
+func (s *Scenario) Remaining(ctx context.Context) (_ []string, err error) {
+	defer must.Return(&err)
 	left := s.view.remaining(ApplicationSet, contract.PullLabel)
 	for _, c := range s.fleet.Managed {
-		more, err := s.remainingOn(ctx, c)
-		if err != nil {
-			return nil, err
-		}
+		more := must.Get(s.remainingOn(ctx, c))
 		left = append(left, more...)
 	}
-	reports, err := intermediate.NewStore(s.fleet.IntermediateDir(0)).List()
-	if err != nil {
-		return nil, err
-	}
+	reports := must.Get(intermediate.NewStore(s.fleet.IntermediateDir(0)).List())
 	for _, report := range reports {
 		left = append(left, "intermediate report "+report.String())
 	}

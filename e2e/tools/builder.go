@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // builder builds parts from the tool modules below root into the folder bin.
@@ -130,10 +132,9 @@ func (b *builder) lock(ctx context.Context) (release func(), err error) {
 
 // make makes p in the scratch folder, moves it to its place in one step and stamps it. It returns what was done.
 func (b *builder) make(ctx context.Context, p part, print string, line *progress) (outcome string, err error) {
+	defer must.Return(&err)
 	began, unfinished, output := time.Now(), filepath.Join(b.scratch(), p.name), filepath.Join(b.bin, p.name)
-	if err := os.MkdirAll(b.scratch(), 0o755); err != nil {
-		return "", err
-	}
+	must.OK(os.MkdirAll(b.scratch(), 0o755))
 	given := b.given(p)
 	switch {
 	case given != "":
@@ -152,9 +153,7 @@ func (b *builder) make(ctx context.Context, p part, print string, line *progress
 	if p.pkg == "" { // a folder cannot be renamed over one that has files
 		err = errors.Join(err, os.RemoveAll(output))
 	}
-	if err = errors.Join(err, os.Rename(unfinished, output)); err != nil {
-		return "", err
-	}
+	must.OK(errors.Join(err, os.Rename(unfinished, output)))
 	text, bytes, err := describe(print, output)
 	if err == nil {
 		err = os.WriteFile(unfinished+".stamp", []byte(text), 0o644)
@@ -169,22 +168,14 @@ func (b *builder) make(ctx context.Context, p part, print string, line *progress
 }
 
 // compile builds p into the file target.
-func (b *builder) compile(ctx context.Context, p part, target string, line *progress) error {
+func (b *builder) compile(ctx context.Context, p part, target string, line *progress) (err error) {
+	defer must.Return(&err)
 	module := filepath.Join(b.root, p.module)
-	goMod, err := os.ReadFile(filepath.Join(module, "go.mod"))
-	if err != nil {
-		return err
-	}
-	ldflags, err := linkerFlags(p, string(goMod))
-	if err != nil {
-		return err
-	}
+	goMod := must.Get(os.ReadFile(filepath.Join(module, "go.mod")))
+	ldflags := must.Get(linkerFlags(p, string(goMod)))
 	flags := append(p.flags(), "-ldflags="+ldflags)
 	if p.edit.module != "" {
-		modfile, err := b.edited(ctx, p, string(goMod))
-		if err != nil {
-			return err
-		}
+		modfile := must.Get(b.edited(ctx, p, string(goMod)))
 		flags = append(flags, "-modfile="+modfile)
 	}
 	_, err = b.goCommand(ctx, p.module, line, slices.Concat([]string{"build", "-o", target}, flags, []string{p.pkg})...)
@@ -192,31 +183,22 @@ func (b *builder) compile(ctx context.Context, p part, target string, line *prog
 }
 
 // copyFiles follows the rules of p into the folder target, which it creates.
-func (b *builder) copyFiles(ctx context.Context, p part, target string) error {
+func (b *builder) copyFiles(ctx context.Context, p part, target string) (err error) {
+	defer must.Return(&err)
 	for _, rule := range p.copies {
-		dir, err := b.moduleDir(ctx, rule.toolModule, rule.module)
-		if err != nil {
-			return err
-		}
+		dir := must.Get(b.moduleDir(ctx, rule.toolModule, rule.module))
 		matches, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(rule.glob)))
 		if err != nil || len(matches) == 0 {
 			return errors.Join(err, fmt.Errorf("%s has no file %s", rule.module, rule.glob))
 		}
 		to := filepath.Join(target, rule.to)
-		if err := os.MkdirAll(to, 0o755); err != nil {
-			return err
-		}
+		must.OK(os.MkdirAll(to, 0o755))
 		for _, match := range matches {
-			content, err := os.ReadFile(match)
-			if err != nil {
-				return err
-			}
+			content := must.Get(os.ReadFile(match))
 			if !rule.templates && bytes.Contains(content, []byte("{{ ")) {
 				continue
 			}
-			if err := os.WriteFile(filepath.Join(to, filepath.Base(match)), content, 0o644); err != nil {
-				return err
-			}
+			must.OK(os.WriteFile(filepath.Join(to, filepath.Base(match)), content, 0o644))
 		}
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // edit is one change to the source of a pinned module: in one file, a text that occurs exactly once gives way to another.
@@ -29,36 +31,19 @@ func (e edit) apply(source string) (string, error) {
 // edited copies the module that p.edit changes, makes the change, and returns a go.mod for -modfile that takes the module from
 // the copy. The go command would do this with -overlay, but refuses that for files in the module cache.
 func (b *builder) edited(ctx context.Context, p part, goMod string) (modfile string, err error) {
-	original, err := b.moduleDir(ctx, p.module, p.edit.module)
-	if err != nil {
-		return "", err
-	}
+	defer must.Return(&err)
+	original := must.Get(b.moduleDir(ctx, p.module, p.edit.module))
 	dir := filepath.Join(b.scratch(), "src", p.name)
-	if err := os.CopyFS(dir, os.DirFS(original)); err != nil {
-		return "", err
-	}
+	must.OK(os.CopyFS(dir, os.DirFS(original)))
 	file := filepath.Join(dir, filepath.FromSlash(p.edit.file))
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	changed, err := p.edit.apply(string(source))
-	if err != nil {
-		return "", err
-	}
-	goSum, err := os.ReadFile(filepath.Join(b.root, p.module, "go.sum"))
-	if err != nil {
-		return "", err
-	}
+	source := must.Get(os.ReadFile(file))
+	changed := must.Get(p.edit.apply(string(source)))
+	goSum := must.Get(os.ReadFile(filepath.Join(b.root, p.module, "go.sum")))
 	goMod += fmt.Sprintf("\nreplace %s => %q\n", p.edit.module, filepath.ToSlash(dir))
 	for path, content := range map[string]string{file: changed, dir + ".mod": goMod, dir + ".sum": string(goSum)} {
 		// In the module cache, and so in the copy, files are for reading only.
-		if err := os.RemoveAll(path); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			return "", err
-		}
+		must.OK(os.RemoveAll(path))
+		must.OK(os.WriteFile(path, []byte(content), 0o644))
 	}
 	return dir + ".mod", nil
 }

@@ -12,25 +12,22 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // fingerprint stands for everything that decides what a part looks like: how it is built, with which compiler, and the content
 // of the tool modules that pin it. Time stamps have no say: a fresh checkout of the same content has the same one. That of a
 // binary that the user has is of its file.
-func (b *builder) fingerprint(ctx context.Context, p part) (string, error) {
+func (b *builder) fingerprint(ctx context.Context, p part) (_ string, err error) {
+	defer must.Return(&err)
 	if path := b.given(p); path != "" {
-		info, err := os.Stat(path)
-		if err != nil {
-			return "", err
-		}
+		info := must.Get(os.Stat(path))
 		return fmt.Sprintf("given %s %d %s", path, info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)), nil
 	}
 	toolchain := ""
 	for _, module := range p.modules() {
-		about, err := b.toolchain(ctx, module)
-		if err != nil {
-			return "", err
-		}
+		about := must.Get(b.toolchain(ctx, module))
 		toolchain += about
 	}
 	return hash(b.root, p, toolchain)
@@ -50,21 +47,16 @@ func (b *builder) toolchain(ctx context.Context, module string) (string, error) 
 
 // hash is that of a part's recipe and of the content of its tool modules: go.mod and go.sum, without which a module pins
 // nothing, and Go files, tests left out.
-func hash(root string, p part, toolchain string) (string, error) {
+func hash(root string, p part, toolchain string) (_ string, err error) {
+	defer must.Return(&err)
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%+v %q %q\n", p, p.flags(), toolchain) // a hash never fails to write
 	for _, module := range p.modules() {
 		dir := filepath.Join(root, module)
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			return "", err
-		}
+		files := must.Get(filepath.Glob(filepath.Join(dir, "*.go")))
 		files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 		for _, file := range append(files, filepath.Join(dir, "go.mod"), filepath.Join(dir, "go.sum")) {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				return "", err
-			}
+			content := must.Get(os.ReadFile(file))
 			_, _ = fmt.Fprintf(sum, "%q %q\n", filepath.Base(file), content) // as above
 		}
 	}

@@ -31,20 +31,14 @@ func run(ctx context.Context) error {
 	if os.Getenv("ARGOCD_WITH_UI") == "" {
 		return errors.New("ARGOCD_WITH_UI names no argocd that was built with its page: see e2e/ui/argocd.sh")
 	}
-	return env.Use(ctx, env.Options{Product: []string{env.Propagation}, ArgoCDAccounts: true, SaveMemory: true}, func(ctx context.Context, fleet *env.Fleet) error {
-		live, err := scenario.StartLiveView(ctx, fleet, "--keep=10s")
-		if err != nil {
-			return err
-		}
-		if err := json.NewEncoder(os.Stdout).Encode(map[string]string{"url": "http://" + live.Server.Address, "admin": live.Admin, "tenant": live.Tenant}); err != nil {
-			return err
-		}
+	return env.Use(ctx, env.Options{Product: []string{env.Propagation}, ArgoCDAccounts: true, SaveMemory: true}, func(ctx context.Context, fleet *env.Fleet) (err error) {
+		defer must.Return(&err)
+		live := must.Get(scenario.StartLiveView(ctx, fleet, "--keep=10s"))
+		must.OK(json.NewEncoder(os.Stdout).Encode(map[string]string{"url": "http://" + live.Server.Address, "admin": live.Admin, "tenant": live.Tenant}))
 		lines := bufio.NewScanner(os.Stdin)
 		for lines.Scan() {
 			command, cluster, _ := strings.Cut(lines.Text(), " ")
-			if err := obey(ctx, live, command, cluster); err != nil {
-				return err
-			}
+			must.OK(obey(ctx, live, command, cluster))
 			fmt.Println("done")
 		}
 		return lines.Err()

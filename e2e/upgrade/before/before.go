@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -136,13 +137,9 @@ func archive(ctx context.Context, root, commit, folder string) error {
 // lock waits for other programs that use the folder, which it makes, and keeps them out
 // until release.
 func lock(folder string) (release func(), err error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, err
-	}
-	file, err := os.Create(filepath.Join(folder, ".lock"))
-	if err != nil {
-		return nil, err
-	}
+	defer must.Return(&err)
+	must.OK(os.MkdirAll(folder, 0o755))
+	file := must.Get(os.Create(filepath.Join(folder, ".lock")))
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", folder, err), file.Close())
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // Usage is what a process has used since it started, and its memory.
@@ -19,15 +21,10 @@ type Usage struct {
 }
 
 // Of reads the usage of a process.
-func Of(pid int) (Usage, error) {
-	p, err := procfs.NewProc(pid)
-	if err != nil {
-		return Usage{}, err
-	}
-	stat, err := p.Stat()
-	if err != nil {
-		return Usage{}, err
-	}
+func Of(pid int) (_ Usage, err error) {
+	defer must.Return(&err)
+	p := must.Get(procfs.NewProc(pid))
+	stat := must.Get(p.Stat())
 	status, err := p.NewStatus()
 	return Usage{
 		CPU: time.Duration(stat.CPUTime() * float64(time.Second)), Resident: int64(status.VmRSS), Peak: int64(status.VmHWM),

@@ -171,20 +171,13 @@ func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error
 	}
 	pulled := []any{filter("kind_plural", "applications"), filter("apigroup", "argoproj.io"), filter("label", "apps.open-cluster-management.io/application-set=true")}
 	var total atomic.Int64
-	ask := func(ctx context.Context, query string, variables map[string]any) error {
-		body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
-		if err != nil {
-			return err
-		}
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, b.search.URL(), bytes.NewReader(body))
-		if err != nil {
-			return err
-		}
+	ask := func(ctx context.Context, query string, variables map[string]any) (err error) {
+		defer must.Return(&err)
+		body := must.Get(json.Marshal(map[string]any{"query": query, "variables": variables}))
+		r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, b.search.URL(), bytes.NewReader(body)))
 		r.Header.Set("Content-Type", "application/json")
 		response, err := authorized(caller, r, searchToken)
-		if err != nil {
-			return err
-		}
+		must.OK(err)
 		defer func() { _ = response.Body.Close() }()
 		size, err := io.Copy(io.Discard, response.Body)
 		total.Add(size)

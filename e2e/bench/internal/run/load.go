@@ -78,27 +78,21 @@ func (l *load) addSet(ctx context.Context, name string) error {
 
 // addClusters creates managed clusters that are available.
 func (l *load) addClusters(ctx context.Context, names []string) error {
-	return hub.Parallel(ctx, len(names), func(ctx context.Context, i int) error {
-		if err := l.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(names[i])); err != nil {
-			return err
-		}
-		if err := l.hub.Create(ctx, simulate.ManagedClusters, simulate.ManagedCluster(names[i])); err != nil {
-			return err
-		}
+	return hub.Parallel(ctx, len(names), func(ctx context.Context, i int) (err error) {
+		defer must.Return(&err)
+		must.OK(l.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(names[i])))
+		must.OK(l.hub.Create(ctx, simulate.ManagedClusters, simulate.ManagedCluster(names[i])))
 		return l.hub.Merge(ctx, simulate.ManagedClusters+"/"+names[i]+"/status", simulate.Available())
 	})
 }
 
 // addApplications creates, for the clusters from first to last, what OCM's placement
 // and the ApplicationSet controller would create.
-func (l *load) addApplications(ctx context.Context, first, last int) error {
+func (l *load) addApplications(ctx context.Context, first, last int) (err error) {
+	defer must.Return(&err)
 	clusters := clusterNames(first, last)
-	if err := l.addClusters(ctx, clusters); err != nil {
-		return err
-	}
-	if err := l.decide(ctx, last); err != nil {
-		return err
-	}
+	must.OK(l.addClusters(ctx, clusters))
+	must.OK(l.decide(ctx, last))
 	for _, cluster := range clusters {
 		for s := range l.size.Sets {
 			l.apps = append(l.apps, &application{set: memory.SetName(s), cluster: cluster})
