@@ -6,7 +6,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,7 +43,7 @@ func clientSubject(ctx context.Context, c *env.Cluster) string {
 
 // access is what a cluster Secret gives the hub's Argo CD.
 type access struct {
-	server string
+	server               string
 	rest.TLSClientConfig `json:"tlsClientConfig"`
 }
 
@@ -97,7 +99,7 @@ func (p *pair) resourceProxy(ctx context.Context) string {
 		{"GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles/admin", "", 403}, // not in role admin
 	} {
 		if status, answer, err := own.do(ctx, try.method, try.path, "", try.body); status != try.want {
-			must.OK(fmt.Errorf("%s %s: %d, want %d: %.300s, %v", try.method, try.path, status, try.want, answer, err))
+			must.OK(fmt.Errorf("%s %s: %d, want %d: %.300s, %w", try.method, try.path, status, try.want, answer, err))
 		}
 	}
 	// Each certificate leads to its own cluster, whatever the query says.
@@ -188,7 +190,7 @@ func (p *pair) newCA(ctx context.Context) string {
 	took := time.Since(began)
 	stop()
 	running.Wait()
-	report := []string{}
+	report := make([]string, 0, len(seen))
 	for _, what := range slices.Sorted(maps.Keys(seen)) {
 		report = append(report, fmt.Sprintf("%d x %s", seen[what], what))
 	}
@@ -201,10 +203,9 @@ func (p *pair) newCA(ctx context.Context) string {
 
 // selfSigned returns a certificate, and its key, that says what a cluster's would.
 func selfSigned(cluster string) (certificate, key []byte) {
-	key = must.Get(keyutil.MakeEllipticPrivateKeyPEM())
-	signer := must.Get(keyutil.ParsePrivateKeyPEM(key)).(crypto.Signer)
-	own := must.Get(cert.NewSelfSignedCACert(cert.Config{CommonName: cluster, Organization: []string{"g1"}}, signer))
-	return must.Get(cert.EncodeCertificates(own)), key
+	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	own := must.Get(cert.NewSelfSignedCACert(cert.Config{CommonName: cluster, Organization: []string{"g1"}}, private))
+	return must.Get(cert.EncodeCertificates(own)), must.Get(keyutil.MarshalPrivateKeyToPEM(private))
 }
 
 // impostors are agents with certificates that are not theirs: a real agent with each is not
@@ -213,10 +214,11 @@ func (p *pair) impostors(ctx context.Context) string {
 	c := p.fleet.Managed[0]
 	own, server := p.access(ctx, c.Name), secret(ctx, p.hub, "argocd-agent-principal-tls").Data
 	nobodys, nobodysKey := selfSigned(c.Name)
-	var refusals []string
-	for name, pair := range map[string][2][]byte{
+	impostors := map[string][2][]byte{
 		"of nobody": {nobodys, nobodysKey}, "of the principal": {server["tls.crt"], server["tls.key"]}, "of the cluster Secret": {own.CertData, own.KeyData},
-	} {
+	}
+	refusals := make([]string, 0, len(impostors))
+	for name, pair := range impostors {
 		refusals = append(refusals, name+": "+p.impostor(ctx, c, name, pair))
 	}
 	slices.Sort(refusals)

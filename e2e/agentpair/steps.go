@@ -56,7 +56,7 @@ func (p *pair) register(ctx context.Context) string {
 func (p *pair) argocd(ctx context.Context, c *env.Cluster, delivered bool) {
 	err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: env.ArgoCDController}, &appsv1.StatefulSet{})
 	if apierrors.IsNotFound(err) == delivered {
-		must.OK(fmt.Errorf("StatefulSet %s on %s, which is to be there %t: %v", env.ArgoCDController, c.Name, delivered, err))
+		must.OK(fmt.Errorf("StatefulSet %s on %s, which is to be there %t: %w", env.ArgoCDController, c.Name, delivered, err))
 	}
 }
 
@@ -187,7 +187,7 @@ func (p *pair) leave(ctx context.Context) string {
 		for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}} {
 			for _, name := range []string{agentName, "argocd-agent-params", "argocd-agent-ca", clientSecret, "mci-argocd-agent", "mci-argocd-agent-live-view-admin"} {
 				if err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, o); !apierrors.IsNotFound(err) {
-					must.OK(fmt.Errorf("%T %s is still on %s: %v", o, name, c.Name, err))
+					must.OK(fmt.Errorf("%T %s is still on %s: %w", o, name, c.Name, err))
 				}
 			}
 		}

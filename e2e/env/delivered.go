@@ -47,7 +47,7 @@ func (c *Cluster) Bind(ctx context.Context, pods client.MatchingLabels) {
 // playArgoCD plays, until the fleet ends, what runs an Argo CD that gitopscluster delivers: the
 // scheduler, and the StatefulSet controller and kubelet of its application controller, which it
 // calls ready when its probe answers.
-func (f *Fleet) playArgoCD(c *Cluster) {
+func (c *Cluster) playArgoCD(f *Fleet) {
 	for _, name := range []string{"argocd-redis", "argocd-repo-server"} {
 		go c.Bind(f.ctx, client.MatchingLabels{"app.kubernetes.io/name": name})
 	}

@@ -171,7 +171,7 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, hubOpen <-chan str
 		return err
 	}
 	if f.options.NoArgoCD {
-		f.playArgoCD(c) //nolint:contextcheck // it plays until the fleet ends
+		c.playArgoCD(f)
 	}
 	err = parallel(ctx,
 		func(ctx context.Context) error { return f.startNode(ctx, c) },
