@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command agentpair runs argocd-agent's real principal and agents on a fleet of real parts:
-// gitopscluster with its shipped roles brings the agents, and each runs with exactly what the
-// delivered Deployment gives it. It prints what it checks and measures, and ends with an
-// error at the first thing that is not so.
+// gitopscluster with its shipped roles brings the agents, and with -bring-argocd the clusters'
+// Argo CD as well, and each runs with exactly what was delivered. It prints what it checks and
+// measures, and ends with an error at the first thing that is not so.
 package main
 
 import (
@@ -13,132 +13,98 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"strconv"
-	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
 func main() {
 	binary := flag.String("binary", "", "path of an argocd-agent in its source, see docs/gitopscluster.md")
 	rest := flag.Duration("rest", time.Minute, "how long writes are counted while nothing happens")
+	bring := flag.Bool("bring-argocd", false, "start with clusters without Argo CD, which the same apply brings")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	if err := run(env.WithParent(ctx), *binary, *rest); err != nil {
-		fmt.Fprintf(os.Stderr, "\nagentpair: %v\n", err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
-	}
+	env.Main("agentpair", func(ctx context.Context) error { return run(ctx, *binary, *rest, *bring) })
 }
 
-func run(ctx context.Context, binary string, rest time.Duration) (err error) {
+func run(ctx context.Context, binary string, rest time.Duration, bring bool) error {
 	if binary == "" {
 		return errors.New("-binary is empty: say where argocd-agent is, as ARGOCD_AGENT=… make agent")
-	}
-	if binary, err = filepath.Abs(binary); err != nil {
-		return err
 	}
 	if _, err := os.Stat(binary); err != nil {
 		return err
 	}
-	if err := env.Build(ctx); err != nil {
-		return err
-	}
-	audit, err := os.MkdirTemp("", "agentpair-")
+	folder, err := os.MkdirTemp("", "agentpair-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(audit)
-	if err := os.WriteFile(filepath.Join(audit, "policy.yaml"), []byte(auditPolicy), 0o600); err != nil {
-		return err
-	}
-	fleet, err := env.Start(ctx, env.Options{
-		Product: []string{env.Propagation}, Agents: true, Progress: func(line string) { fmt.Println(line) },
+	defer os.RemoveAll(folder)
+	p := &pair{binary: binary, audit: filepath.Join(folder, "audit.log"), bring: bring, agents: map[string]*node{}}
+	return env.Use(ctx, env.Options{
+		Product: []string{env.Propagation}, Agents: true, NoArgoCD: bring, Progress: say,
 		Arguments: map[string][]string{env.GitOpsCluster: {"--binding-grace=1s"}, env.Propagation: {"--binding-grace=1s"}},
-		APIServer: []string{"--audit-policy-file=" + filepath.Join(audit, "policy.yaml"), "--audit-log-path=" + filepath.Join(audit, "log")},
-	})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			logs, _ := fleet.KeepLogs() // else there are none to look at
-			err = fmt.Errorf("%w\nlogs: %s", err, logs)
+		APIServer: []string{"--audit-policy-file=" + file("audit.yaml"), "--audit-log-path=" + p.audit},
+	}, func(ctx context.Context, fleet *env.Fleet) error {
+		p.fleet, p.hub = fleet, fleet.Hub.Client
+		if err := must.Try(func() { p.prepare(ctx) }); err != nil {
+			return err
 		}
-		err = errors.Join(err, fleet.Stop())
-	}()
-	p := &pair{fleet: fleet, hub: fleet.Hub.Client, binary: binary, audit: filepath.Join(audit, "log"), agents: map[string]*node{}}
-	if err := p.prepare(ctx); err != nil {
-		return err
-	}
-	return p.check(ctx, rest)
+		return scenario.Run(ctx, p.steps(rest), say)
+	})
 }
 
-// check runs every step. Each builds on those before it.
-func (p *pair) check(ctx context.Context, rest time.Duration) error {
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) (string, error)
-	}{
-		{"registration: from apply to every agent connected", p.register},
-		{"managed: an Application of Argo CD's namespace", p.managed},
-		{"managed: an Application of another namespace, whose namespace is made", p.otherNamespace},
-		{"resource and Redis proxy: what is read and changed, and by whom", p.resourceProxy},
-		{"wrong certificates: none is let in", p.impostors},
-		{"at rest: writes of gitopscluster", func(ctx context.Context) (string, error) { return p.atRest(ctx, rest) }},
-		{"rotation: certificates of another generation", p.generation},
-		{"rotation: a new CA, under requests through the resource proxy", p.newCA},
-		{"an agent that hangs", p.hangs},
-		{"autonomous: shown on the hub, synced from the hub", p.autonomous},
-		{"leaving: one cluster, then both GitOpsClusters", p.leave},
-	} {
-		began := time.Now()
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-		measured, err := step.do(ctx)
-		cancel()
-		if err == nil {
-			err = p.fleet.Err()
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
-		}
-		fmt.Printf("%s ok   %-74s %5.1fs  %s\n", time.Now().Format(time.TimeOnly), step.name, time.Since(began).Seconds(), measured)
+func say(line string) { fmt.Println(line) }
+
+// steps are in their order: each builds on those before it, and returns what it measured.
+func (p *pair) steps(rest time.Duration) (steps []scenario.Step) {
+	add := func(title string, do func(context.Context) string) {
+		steps = append(steps, scenario.Step{Title: title, Run: func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+			defer cancel()
+			began := time.Now()
+			return errors.Join(must.Try(func() {
+				measured := do(ctx)
+				say(fmt.Sprintf("%s ok, %.1f s  %s", time.Now().Format(time.TimeOnly), time.Since(began).Seconds(), measured))
+			}), p.fleet.Err())
+		}})
 	}
-	return nil
+	add("registration: from apply to every agent connected", p.register)
+	add("managed: an Application of Argo CD's namespace", p.managed)
+	add("managed: an Application of another namespace, whose namespace is made", p.otherNamespace)
+	add("resource and Redis proxy: what is read and changed, and by whom", p.resourceProxy)
+	add("wrong certificates: none is let in", p.impostors)
+	add("at rest: writes of gitopscluster", func(ctx context.Context) string { return p.atRest(ctx, rest) })
+	add("rotation: certificates of another generation", p.generation)
+	add("rotation: a new CA, under requests through the resource proxy", p.newCA)
+	add("an agent that hangs", p.hangs)
+	add("autonomous: shown on the hub, synced from the hub", p.autonomous)
+	add("leaving: one cluster, then both GitOpsClusters", p.leave)
+	return steps
 }
 
 // prepare makes what is there before, and starts what plays the kubelets of the principal and
 // of the agents.
-func (p *pair) prepare(ctx context.Context) error {
+func (p *pair) prepare(ctx context.Context) {
 	for _, c := range p.fleet.Managed {
-		if err := c.ApplyFiles(ctx, scenario.Examples("managed"), file("e2e/gitopscluster/testdata/klusterlet.yaml")); err != nil {
-			return err
+		if p.bring {
+			must.OK(c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: workload}}))
+		} else {
+			must.OK(c.ApplyFiles(ctx, scenario.Examples("managed")))
 		}
-		health, err := p.fleet.FreePort()
-		if err != nil {
-			return err
+		n := &node{fleet: p.fleet, cluster: c, binary: p.binary, health: fmt.Sprint(must.Get(p.fleet.FreePort()))}
+		n.variables = map[string]string{
+			"REDIS_ADDR": c.Redis, "ARGOCD_AGENT_HEALTH_CHECK_PORT": n.health, "ARGOCD_AGENT_METRICS_PORT": fmt.Sprint(must.Get(p.fleet.FreePort())),
 		}
-		metrics, err := p.fleet.FreePort()
-		if err != nil {
-			return err
-		}
-		n := &node{fleet: p.fleet, cluster: c, binary: p.binary, variables: map[string]string{
-			"REDIS_ADDR": c.Redis, "ARGOCD_AGENT_HEALTH_CHECK_PORT": strconv.Itoa(health), "ARGOCD_AGENT_METRICS_PORT": strconv.Itoa(metrics),
-		}}
 		p.agents[c.Name] = n
-		if err := label(ctx, p.hub, c, "managed"); err != nil {
-			return err
-		}
-		p.play(n.playAgents) //nolint:contextcheck // it plays until the fleet ends
+		p.label(ctx, c, managed)
+		go n.play(p.fleet.Context(), n.agent) //nolint:contextcheck // it plays until the fleet ends
 	}
-	if err := p.fleet.Hub.ApplyFiles(ctx, file("e2e/agentpair/testdata/hub.yaml")); err != nil {
-		return err
-	}
-	n := &node{fleet: p.fleet, cluster: p.fleet.Hub, binary: p.binary, variables: map[string]string{"LISTENS": fmt.Sprintf("127.0.0.1:%d", principalPort)}}
-	p.play(n.playPrincipal) //nolint:contextcheck // it plays until the fleet ends
-	return nil
+	must.OK(p.fleet.Hub.ApplyFiles(ctx, file("hub.yaml")))
+	n := &node{fleet: p.fleet, cluster: p.fleet.Hub, binary: p.binary}
+	go n.play(p.fleet.Context(), n.principal) //nolint:contextcheck // it plays until the fleet ends
 }

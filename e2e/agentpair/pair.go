@@ -12,124 +12,167 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// principalPort is where the principal listens and what its Service's node port is.
-const principalPort = 30443
-
-// managed is the GitOpsCluster of the example.
-const managed = "agents"
+const (
+	// principalPort is where the principal listens and what its Service's node port is.
+	principalPort = 30443
+	// The GitOpsCluster of the example, and the other one; each has the Placement, and the
+	// clusters that it selects a label, of its mode's name.
+	agents, managed, autonomous = "agents", "managed", "autonomous"
+	// workload is the namespace on the clusters that their Argo CD may write to.
+	workload = "guestbook"
+)
 
 // pair is a fleet with a principal and the agents that come to it.
 type pair struct {
 	fleet  *env.Fleet
 	hub    client.Client
 	binary string
-	audit  string
+	audit  string // the log of what gitopscluster writes
+	bring  bool   // Argo CD
 	agents map[string]*node
 }
 
-// play runs what plays a kubelet until the fleet ends.
-func (p *pair) play(kubelet func(context.Context) error) {
-	go func() {
-		if err := kubelet(p.fleet.Context()); err != nil {
-			fmt.Fprintln(os.Stderr, "kubelet:", err)
-		}
-	}()
+func file(name string) string {
+	return filepath.Join(testkit.Root(), "e2e", "agentpair", "testdata", name)
 }
-
-func file(path string) string { return filepath.Join(testkit.Root(), path) }
 
 // example returns deploy/examples/agent as this fleet needs it, with the principal's
 // installation of the binary's source.
-func (p *pair) example(ctx context.Context) (path string, err error) {
-	overlay, err := os.ReadFile(file("e2e/agentpair/testdata/kustomization.yaml"))
-	if err != nil {
-		return "", err
-	}
-	text := strings.NewReplacer("PORT", strconv.Itoa(principalPort), "REDIS", p.fleet.Hub.Redis).Replace(string(overlay))
-	out, err := scenario.RenderAgents(ctx, os.DirFS(filepath.Join(filepath.Dir(p.binary), "install", "kubernetes", "principal")), text)
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(p.fleet.Folder(), "agents.yaml")
-	return path, os.WriteFile(path, out, 0o600)
+func (p *pair) example(ctx context.Context) []*unstructured.Unstructured {
+	text := strings.NewReplacer("PORT", strconv.Itoa(principalPort), "REDIS", p.fleet.Hub.Redis).Replace(string(must.Get(os.ReadFile(file("kustomization.yaml")))))
+	out := must.Get(scenario.RenderAgents(ctx, os.DirFS(filepath.Join(filepath.Dir(p.binary), "install", "kubernetes", "principal")), text))
+	path := filepath.Join(p.fleet.Folder(), "agents.yaml")
+	must.OK(os.WriteFile(path, out, 0o600))
+	return must.Get(env.ReadObjects(path))
 }
 
-// ignoreRace drops the error of a write that another one, or a deletion, came before.
-func ignoreRace(err error) error {
-	if apierrors.IsConflict(err) {
-		return nil
-	}
-	return client.IgnoreNotFound(err)
-}
-
-// auditPolicy records what gitopscluster writes, but for its lease.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-  - level: None
-    resources: [{group: coordination.k8s.io}]
-  - level: Metadata
-    users: ["system:serviceaccount:multicluster-integrations:gitopscluster"]
-    verbs: [create, update, patch, delete]
-  - level: None
-`
-
-// writes returns what gitopscluster has written so far, as verb and URL.
-func (p *pair) writes() ([]string, error) {
-	content, err := os.ReadFile(p.audit)
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for line := range strings.Lines(string(content)) {
-		if e, ok := parseEvent(line); ok {
-			all = append(all, e)
+// apply applies objects, GitOpsClusters with an Argo CD to bring only if there is none.
+func (p *pair) apply(ctx context.Context, objects ...*unstructured.Unstructured) {
+	for _, o := range objects {
+		if o.GetKind() == "GitOpsCluster" && !p.bring {
+			unstructured.RemoveNestedField(o.Object, "spec", "argoCD")
 		}
 	}
-	return all, nil
+	must.OK(p.fleet.Hub.Apply(ctx, objects...))
 }
 
-// said is the status of a GitOpsCluster.
-type said struct {
-	Clusters   struct{ Selected, Registered, Deployed, Connected, Leaving int }
-	Principal  struct{ Address, Source, Version string }
+func object(version, kind, namespace, name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": version, "kind": kind, "metadata": map[string]any{"namespace": namespace, "name": name},
+	}}
+}
+
+func gitopsCluster(name string) *unstructured.Unstructured {
+	return object("apps.open-cluster-management.io/v1beta1", "GitOpsCluster", env.ArgoCDNamespace, name)
+}
+
+// application makes an Application of the guestbook.
+func application(namespace, name, project string, destination map[string]any) *unstructured.Unstructured {
+	o := object("argoproj.io/v1alpha1", "Application", namespace, name)
+	o.Object["spec"] = map[string]any{
+		"project": project, "destination": destination,
+		"source": map[string]any{"repoURL": env.RepositoryURL, "path": "guestbook", "targetRevision": "main"},
+	}
+	return o
+}
+
+func (p *pair) patch(ctx context.Context, o client.Object, format string, arguments ...any) {
+	must.OK(p.hub.Patch(ctx, o, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, arguments...))))
+}
+
+// label has a Placement select a cluster.
+func (p *pair) label(ctx context.Context, c *env.Cluster, placement string) {
+	p.patch(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}, `{"metadata":{"labels":{"placement":%q}}}`, placement)
+}
+
+func (p *pair) annotate(ctx context.Context, name, key, value string) {
+	p.patch(ctx, gitopsCluster(name), `{"metadata":{"annotations":{"apps.open-cluster-management.io/%s":%q}}}`, key, value)
+}
+
+// secret returns a Secret of Argo CD's namespace.
+func secret(ctx context.Context, c client.Client, name string) *corev1.Secret {
+	s := &corev1.Secret{}
+	must.OK(c.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, s))
+	return s
+}
+
+// status is that of a GitOpsCluster.
+type status struct {
+	Clusters  struct{ Selected, Registered, Deployed, Connected, Leaving int }
+	Principal struct {
+		Address, Source, Version string
+		Port                     int64
+	}
 	Conditions []metav1.Condition
-	port       int64
+}
+
+// await waits until probe says yes. What fails in it is tried again.
+func await(ctx context.Context, what string, probe func(context.Context) (done bool, saw string)) {
+	must.OK(env.Wait(ctx, what, func(ctx context.Context) (done bool, saw string) {
+		if err := must.Try(func() { done, saw = probe(ctx) }); err != nil {
+			return false, err.Error()
+		}
+		return done, saw
+	}))
 }
 
 // await waits until the status of a GitOpsCluster passes.
-func (p *pair) await(ctx context.Context, what, name string, check func(said) bool) (last said, err error) {
-	err = env.Wait(ctx, fmt.Sprintf("%s of GitOpsCluster %s", what, name), func(ctx context.Context) (bool, string) {
+func (p *pair) await(ctx context.Context, what, name string, check func(status) bool) (last status) {
+	await(ctx, fmt.Sprintf("%s of GitOpsCluster %s", what, name), func(ctx context.Context) (bool, string) {
 		o := gitopsCluster(name)
-		if err := p.hub.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
-			return false, err.Error()
-		}
-		content, err := json.Marshal(o.Object["status"])
-		last = said{}
-		if err != nil || json.Unmarshal(content, &last) != nil {
-			return false, "a status that cannot be read"
-		}
-		last.port, _, _ = unstructured.NestedInt64(o.Object, "status", "principal", "port")
+		must.OK(p.hub.Get(ctx, client.ObjectKeyFromObject(o), o))
+		content := must.Get(json.Marshal(o.Object["status"]))
+		last = status{}
+		must.OK(json.Unmarshal(content, &last))
 		return check(last), string(content)
 	})
-	return last, err
+	return last
 }
 
-// ready waits until n clusters have an agent and there is nothing else to do.
-func (p *pair) ready(ctx context.Context, name string, n int) (said, error) {
-	return p.await(ctx, "every agent", name, func(s said) bool {
+// connected reports whether n clusters have an agent and there is nothing else to do.
+func connected(n int) func(status) bool {
+	return func(s status) bool {
 		return meta.IsStatusConditionTrue(s.Conditions, "Ready") && s.Clusters.Selected == n && s.Clusters.Connected == n && s.Clusters.Leaving == 0
+	}
+}
+
+// ready waits until every cluster has an agent of the example's GitOpsCluster.
+func (p *pair) ready(ctx context.Context) status {
+	return p.await(ctx, "every agent", agents, connected(len(p.fleet.Managed)))
+}
+
+// awaitApplication waits until the status of an Application passes.
+func awaitApplication(ctx context.Context, c *env.Cluster, namespace, name string, check func(sync, health string) bool) {
+	await(ctx, fmt.Sprintf("Application %s/%s on %s", namespace, name, c.Name), func(ctx context.Context) (bool, string) {
+		o := application(namespace, name, "", nil)
+		must.OK(c.Client.Get(ctx, client.ObjectKeyFromObject(o), o))
+		sync, _, _ := unstructured.NestedString(o.Object, "status", "sync", "status")
+		health, _, _ := unstructured.NestedString(o.Object, "status", "health", "status")
+		return check(sync, health), fmt.Sprint(o.Object["status"])
+	})
+}
+
+func well(sync, health string) bool { return sync == "Synced" && health == "Healthy" }
+
+// gone waits for the end of an object.
+func gone(ctx context.Context, c *env.Cluster, o client.Object) {
+	await(ctx, fmt.Sprintf("the end of %T %s on %s", o, o.GetName(), c.Name), func(ctx context.Context) (bool, string) {
+		err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
+		return apierrors.IsNotFound(err), fmt.Sprint(err)
 	})
 }

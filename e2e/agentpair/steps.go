@@ -4,8 +4,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -19,315 +19,180 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
-// workload is the namespace on the clusters that their Argo CD may write to.
-const workload = "guestbook"
-
-func gitopsCluster(name string) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{}
-	o.SetAPIVersion("apps.open-cluster-management.io/v1beta1")
-	o.SetKind("GitOpsCluster")
-	o.SetNamespace(env.ArgoCDNamespace)
-	o.SetName(name)
-	return o
-}
-
-// label has a Placement select a cluster.
-func label(ctx context.Context, hub client.Client, c *env.Cluster, placement string) error {
-	patch := fmt.Sprintf(`{"metadata":{"labels":{"placement":%q}}}`, placement)
-	return hub.Patch(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}, client.RawPatch(types.MergePatchType, []byte(patch)))
-}
-
-func (p *pair) annotate(ctx context.Context, name, key, value string) error {
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{"apps.open-cluster-management.io/%s":%q}}}`, key, value)
-	return p.hub.Patch(ctx, gitopsCluster(name), client.RawPatch(types.MergePatchType, []byte(patch)))
-}
-
-func (p *pair) register(ctx context.Context) (string, error) {
-	example, err := p.example(ctx)
-	if err != nil {
-		return "", err
+func (p *pair) register(ctx context.Context) string {
+	example, limit := p.example(ctx), 20*time.Second
+	if p.bring {
+		limit = 90 * time.Second
 	}
 	began := time.Now()
-	if err := p.fleet.Hub.ApplyFiles(ctx, example); err != nil {
-		return "", err
-	}
-	s, err := p.ready(ctx, managed, len(p.fleet.Managed))
-	if err != nil {
-		return "", err
-	}
+	p.apply(ctx, example...)
+	s := p.ready(ctx)
 	took := time.Since(began)
-	if s.Principal.Address != "127.0.0.1" || s.port != principalPort || s.Principal.Version != "0.9.0" {
-		return "", fmt.Errorf("the principal is %+v at port %d", s.Principal, s.port)
+	if s.Principal.Address != "127.0.0.1" || s.Principal.Port != principalPort || s.Principal.Version != "0.9.0" {
+		must.OK(fmt.Errorf("the principal is %+v", s.Principal))
 	}
 	for _, condition := range s.Conditions {
 		if condition.Status == metav1.ConditionTrue && condition.Reason != "AsExpected" {
-			return "", fmt.Errorf("condition %s says %s: %s", condition.Type, condition.Reason, condition.Message)
+			must.OK(fmt.Errorf("condition %s says %s: %s", condition.Type, condition.Reason, condition.Message))
 		}
-	}
-	if took > 20*time.Second {
-		return "", fmt.Errorf("it took %s", took)
-	}
-	return fmt.Sprintf("%d clusters connected after %.1f s", len(p.fleet.Managed), took.Seconds()), nil
-}
-
-// application makes an Application of the guestbook.
-func application(namespace, name, project string, destination map[string]any) *unstructured.Unstructured {
-	spec := map[string]any{
-		"project": project, "destination": destination,
-		"source": map[string]any{"repoURL": env.RepositoryURL, "path": "guestbook", "targetRevision": "main"},
-	}
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"namespace": namespace, "name": name}, "spec": spec,
-	}}
-}
-
-// awaitApplication waits until the status of an Application passes.
-func awaitApplication(ctx context.Context, c *env.Cluster, namespace, name string, check func(sync, health string) bool) error {
-	return env.Wait(ctx, fmt.Sprintf("Application %s/%s on %s", namespace, name, c.Name), func(ctx context.Context) (bool, string) {
-		o := application(namespace, name, "", nil)
-		if err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
-			return false, err.Error()
-		}
-		sync, _, _ := unstructured.NestedString(o.Object, "status", "sync", "status")
-		health, _, _ := unstructured.NestedString(o.Object, "status", "health", "status")
-		return check(sync, health), fmt.Sprint(o.Object["status"])
-	})
-}
-
-func well(sync, health string) bool { return sync == "Synced" && health == "Healthy" }
-
-func (p *pair) managed(ctx context.Context) (string, error) {
-	if err := p.fleet.Hub.ApplyFiles(ctx, scenario.Examples("agent/guestbook.yaml")); err != nil {
-		return "", err
 	}
 	for _, c := range p.fleet.Managed {
-		if err := awaitApplication(ctx, p.fleet.Hub, env.ArgoCDNamespace, "guestbook-"+c.Name, well); err != nil {
-			return "", err
-		}
-		if err := c.Client.Get(ctx, client.ObjectKey{Namespace: workload, Name: "guestbook-ui"}, &appsv1.Deployment{}); err != nil {
-			return "", err
-		}
+		p.argocd(ctx, c, p.bring)
 	}
-	return "Synced and Healthy on the hub", nil
+	if took > limit {
+		must.OK(fmt.Errorf("it took %s, not %s", took, limit))
+	}
+	return fmt.Sprintf("%d clusters connected after %.1f s", len(p.fleet.Managed), took.Seconds())
 }
 
-func (p *pair) otherNamespace(ctx context.Context) (string, error) {
-	c := p.fleet.Managed[0]
-	if err := p.fleet.Hub.Apply(ctx, application("team-a", "theirs", "agents", map[string]any{"name": c.Name, "namespace": "team-a"})); err != nil {
-		return "", err
+// argocd checks whether a cluster has an Argo CD that was delivered.
+func (p *pair) argocd(ctx context.Context, c *env.Cluster, delivered bool) {
+	err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: env.ArgoCDController}, &appsv1.StatefulSet{})
+	if apierrors.IsNotFound(err) == delivered {
+		must.OK(fmt.Errorf("StatefulSet %s on %s, which is to be there %t: %w", env.ArgoCDController, c.Name, delivered, err))
 	}
+}
+
+func (p *pair) managed(ctx context.Context) string {
+	must.OK(p.fleet.Hub.ApplyFiles(ctx, scenario.Examples("agent/guestbook.yaml")))
+	for _, c := range p.fleet.Managed {
+		awaitApplication(ctx, p.fleet.Hub, env.ArgoCDNamespace, "guestbook-"+c.Name, well)
+		runs(ctx, c)
+	}
+	return "Synced and Healthy on the hub"
+}
+
+// runs checks that a cluster has what Argo CD has deployed.
+func runs(ctx context.Context, c *env.Cluster) {
+	must.OK(c.Client.Get(ctx, client.ObjectKey{Namespace: workload, Name: "guestbook-ui"}, &appsv1.Deployment{}))
+}
+
+func (p *pair) otherNamespace(ctx context.Context) string {
+	c := p.fleet.Managed[0]
+	p.apply(ctx, application("team-a", "theirs", "agents", map[string]any{"name": c.Name, "namespace": "team-a"}))
 	// The cluster's Argo CD looks at its own namespace only: what counts is that it arrives.
-	return "", awaitApplication(ctx, c, "team-a", "theirs", func(string, string) bool { return true })
+	awaitApplication(ctx, c, "team-a", "theirs", func(string, string) bool { return true })
+	return ""
 }
 
 // atRest counts what gitopscluster writes while nothing happens.
-func (p *pair) atRest(ctx context.Context, lasts time.Duration) (string, error) {
-	if err := env.Wait(ctx, "the last write", func(context.Context) (bool, string) {
-		info, err := os.Stat(p.audit)
-		return err == nil && time.Since(info.ModTime()) > 5*time.Second, fmt.Sprint(err)
-	}); err != nil {
-		return "", err
-	}
-	before, err := p.writes()
-	if err != nil {
-		return "", err
-	}
+func (p *pair) atRest(ctx context.Context, lasts time.Duration) string {
+	await(ctx, "the last write", func(context.Context) (bool, string) {
+		info := must.Get(os.Stat(p.audit))
+		return time.Since(info.ModTime()) > 5*time.Second, info.ModTime().String()
+	})
+	before := must.Get(os.ReadFile(p.audit))
 	select {
 	case <-ctx.Done():
-		return "", ctx.Err()
+		must.OK(ctx.Err())
 	case <-time.After(lasts):
 	}
-	after, err := p.writes()
-	if err != nil {
-		return "", err
+	if more := must.Get(os.ReadFile(p.audit))[len(before):]; len(more) > 0 {
+		must.OK(fmt.Errorf("writes in %s: %s", lasts, more))
 	}
-	if more := after[len(before):]; len(more) > 0 {
-		return "", fmt.Errorf("%d writes in %s: %q", len(more), lasts, more)
-	}
-	return fmt.Sprintf("none in %s; %d since the start", lasts, len(before)), nil
+	return fmt.Sprintf("none in %s; %d since the start", lasts, bytes.Count(before, []byte("\n")))
 }
 
-func parseEvent(line string) (string, bool) {
-	var e struct{ Verb, RequestURI string }
-	return e.Verb + " " + e.RequestURI, json.Unmarshal([]byte(line), &e) == nil
-}
-
-func (p *pair) generation(ctx context.Context) (string, error) {
-	if err := p.annotate(ctx, managed, "certificate-generation", "2"); err != nil {
-		return "", err
-	}
+func (p *pair) generation(ctx context.Context) string {
+	p.annotate(ctx, agents, "certificate-generation", "2")
 	for _, c := range p.fleet.Managed {
-		if err := env.Wait(ctx, "a certificate of generation 2 on "+c.Name, func(ctx context.Context) (bool, string) {
-			subject, err := p.subject(ctx, c)
-			return err == nil && subject == "CN="+c.Name+",O=g2", fmt.Sprint(subject, err)
-		}); err != nil {
-			return "", err
-		}
+		await(ctx, "a certificate of generation 2 on "+c.Name, func(ctx context.Context) (bool, string) {
+			subject := clientSubject(ctx, c)
+			return subject == "CN="+c.Name+",O=g2", subject
+		})
 	}
-	_, err := p.ready(ctx, managed, len(p.fleet.Managed))
-	return "", err
+	p.ready(ctx)
+	return ""
 }
 
 // hangs stops an agent, which then is not connected, and lets it go on.
-func (p *pair) hangs(ctx context.Context) (string, error) {
+func (p *pair) hangs(ctx context.Context) string {
+	name := p.fleet.Managed[0].Name
 	pid, since := 0, time.Now()
-	if err := env.Wait(ctx, "the agent to stay connected after the restarts of the step before", func(ctx context.Context) (bool, string) {
+	await(ctx, "the agent to stay connected after the restarts of the step before", func(ctx context.Context) (bool, string) {
 		running, connected := 0, false
-		if process := p.agents[p.fleet.Managed[0].Name].process.Load(); process != nil {
+		if process := p.agents[name].process.Load(); process != nil {
 			running = process.PID()
 			looked := time.Now()
-			_, err := p.ready(ctx, managed, len(p.fleet.Managed))
-			connected = err == nil && time.Since(looked) < time.Second // it was so already
+			p.ready(ctx)
+			connected = time.Since(looked) < time.Second // it was so already
 		}
 		if !connected || running != pid {
 			pid, since = running, time.Now()
 		}
 		return connected && time.Since(since) > 15*time.Second, fmt.Sprintf("process %d, connected %v", running, connected)
-	}); err != nil {
-		return "", err
-	}
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		return "", err
-	}
+	})
+	must.OK(syscall.Kill(pid, syscall.SIGSTOP))
 	began := time.Now()
-	_, err := p.await(ctx, "NotConnected", managed, func(s said) bool {
+	p.await(ctx, "NotConnected", agents, func(s status) bool {
 		c := meta.FindStatusCondition(s.Conditions, "AgentsConnected")
-		return c != nil && c.Status != metav1.ConditionTrue && strings.Contains(c.Message, p.fleet.Managed[0].Name)
+		return c != nil && c.Status != metav1.ConditionTrue && strings.Contains(c.Message, name)
 	})
 	took := time.Since(began)
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-		return "", err
-	}
-	if err != nil {
-		return "", err
-	}
-	_, err = p.ready(ctx, managed, len(p.fleet.Managed))
-	return fmt.Sprintf("NotConnected after %.1f s", took.Seconds()), err
+	must.OK(syscall.Kill(pid, syscall.SIGCONT))
+	p.ready(ctx)
+	return fmt.Sprintf("NotConnected after %.1f s", took.Seconds())
 }
 
 // autonomous has the second cluster change its GitOpsCluster, and with it the mode.
-func (p *pair) autonomous(ctx context.Context) (string, error) {
+func (p *pair) autonomous(ctx context.Context) string {
 	c := p.fleet.Managed[1]
-	objects, err := env.ReadObjects(file("e2e/agentpair/testdata/autonomous.yaml"))
-	if err != nil {
-		return "", err
-	}
-	if err := unstructured.SetNestedField(objects[0].Object, c.Redis, "spec", "agent", "redis", "address"); err != nil {
-		return "", err
-	}
+	objects := must.Get(env.ReadObjects(file("autonomous.yaml")))
+	must.OK(unstructured.SetNestedField(objects[0].Object, c.Redis, "spec", "agent", "redis", "address"))
 	// Its Application goes first: the finalizer of a managed one needs a managed agent.
-	set := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": map[string]any{"namespace": env.ArgoCDNamespace, "name": "guestbook-agents"},
-	}}
-	if err := p.hub.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)); err != nil {
-		return "", err
+	set := object("argoproj.io/v1alpha1", "ApplicationSet", env.ArgoCDNamespace, "guestbook-agents")
+	must.OK(p.hub.Delete(ctx, set, client.PropagationPolicy(metav1.DeletePropagationOrphan)))
+	gone(ctx, p.fleet.Hub, set)
+	o := application(env.ArgoCDNamespace, "guestbook-"+c.Name, "", nil)
+	must.OK(p.hub.Delete(ctx, o))
+	gone(ctx, p.fleet.Hub, o)
+	gone(ctx, c, o)
+	p.label(ctx, c, autonomous)
+	p.apply(ctx, objects...)
+	if s := p.await(ctx, "every agent", autonomous, connected(1)); s.Principal.Address != "localhost" {
+		must.OK(fmt.Errorf("the principal is %+v", s.Principal))
 	}
-	if err := gone(ctx, p.fleet.Hub, set); err != nil {
-		return "", err
-	}
-	if err := p.remove(ctx, "guestbook-"+c.Name); err != nil {
-		return "", err
-	}
-	if err := label(ctx, p.hub, c, "autonomous"); err != nil {
-		return "", err
-	}
-	if err := p.fleet.Hub.Apply(ctx, objects...); err != nil {
-		return "", err
-	}
-	s, err := p.ready(ctx, "autonomous", 1)
-	if err != nil {
-		return "", err
-	}
-	if s.Principal.Address != "localhost" {
-		return "", fmt.Errorf("the principal is %+v", s.Principal)
-	}
-	if err := c.Apply(ctx, application(env.ArgoCDNamespace, "own", "default", map[string]any{"server": "https://kubernetes.default.svc", "namespace": workload})); err != nil {
-		return "", err
-	}
-	if err := awaitApplication(ctx, p.fleet.Hub, c.Name, "own", func(sync, _ string) bool { return sync == "OutOfSync" }); err != nil {
-		return "", err
-	}
-	operation := `{"operation":{"sync":{"revision":"main"},"initiatedBy":{"username":"admin"}}}`
-	if err := p.hub.Patch(ctx, application(c.Name, "own", "", nil), client.RawPatch(types.MergePatchType, []byte(operation))); err != nil {
-		return "", err
-	}
-	if err := awaitApplication(ctx, p.fleet.Hub, c.Name, "own", well); err != nil {
-		return "", err
-	}
-	return "", p.tree(ctx, c, "own", c.Name+"_own")
-}
-
-// remove deletes an Application of the hub and waits until it is gone from everywhere.
-func (p *pair) remove(ctx context.Context, name string) error {
-	for _, c := range append([]*env.Cluster{p.fleet.Hub}, p.fleet.Managed...) {
-		o := application(env.ArgoCDNamespace, name, "", nil)
-		if c == p.fleet.Hub {
-			if err := c.Client.Delete(ctx, o); err != nil {
-				return err
-			}
-		}
-		if err := gone(ctx, c, o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func gone(ctx context.Context, c *env.Cluster, o client.Object) error {
-	return env.Wait(ctx, fmt.Sprintf("the end of %T %s on %s", o, o.GetName(), c.Name), func(ctx context.Context) (bool, string) {
-		err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), o)
-		return apierrors.IsNotFound(err), fmt.Sprint(err)
-	})
+	must.OK(c.Apply(ctx, application(env.ArgoCDNamespace, "own", "default", map[string]any{"server": "https://kubernetes.default.svc", "namespace": workload})))
+	awaitApplication(ctx, p.fleet.Hub, c.Name, "own", func(sync, _ string) bool { return sync == "OutOfSync" })
+	p.patch(ctx, application(c.Name, "own", "", nil), `{"operation":{"sync":{"revision":"main"},"initiatedBy":{"username":"admin"}}}`)
+	awaitApplication(ctx, p.fleet.Hub, c.Name, "own", well)
+	p.tree(ctx, c, "own", c.Name+"_own")
+	return ""
 }
 
 // leave takes the agent off one cluster by its Placement, then off the other by its
-// GitOpsCluster. What runs there stays, and nothing of the agent does.
-func (p *pair) leave(ctx context.Context) (string, error) {
+// GitOpsCluster. What runs there stays, and nothing of the agent, or of an Argo CD that was
+// brought, does.
+func (p *pair) leave(ctx context.Context) string {
 	first := p.fleet.Managed[0]
-	if err := label(ctx, p.hub, first, "none"); err != nil {
-		return "", err
+	of := metav1.ObjectMeta{Namespace: env.ArgoCDNamespace}
+	p.label(ctx, first, "none")
+	of.Name = first.Name + "-cluster-secret"
+	gone(ctx, p.fleet.Hub, &corev1.Secret{ObjectMeta: of})
+	for _, name := range []string{agents, autonomous} {
+		must.OK(p.hub.Delete(ctx, gitopsCluster(name)))
+		gone(ctx, p.fleet.Hub, gitopsCluster(name))
 	}
-	secret := func(name string) *corev1.Secret {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: name}}
-	}
-	if err := gone(ctx, p.fleet.Hub, secret(first.Name+"-cluster-secret")); err != nil {
-		return "", err
-	}
-	for _, name := range []string{managed, "autonomous"} {
-		if err := p.hub.Delete(ctx, gitopsCluster(name)); err != nil {
-			return "", err
-		}
-		if err := gone(ctx, p.fleet.Hub, gitopsCluster(name)); err != nil {
-			return "", err
-		}
-	}
-	for _, name := range []string{"argocd-agent-ca", "argocd-agent-principal-tls", "argocd-agent-resource-proxy-tls", "argocd-agent-jwt"} {
-		if err := gone(ctx, p.fleet.Hub, secret(name)); err != nil {
-			return "", err
-		}
+	for _, of.Name = range principalSecrets {
+		gone(ctx, p.fleet.Hub, &corev1.Secret{ObjectMeta: of})
 	}
 	for _, c := range p.fleet.Managed {
 		for _, o := range []client.Object{&appsv1.Deployment{}, &corev1.Secret{}, &corev1.ConfigMap{}, &corev1.ServiceAccount{}, &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}} {
-			list := []string{"argocd-agent-agent", "argocd-agent-params", "argocd-agent-ca", clientSecret, "mci-argocd-agent", "mci-argocd-agent-live-view-admin"}
-			for _, name := range list {
-				if err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, o); err == nil {
-					return "", fmt.Errorf("%T %s is still on %s", o, name, c.Name)
-				} else if !apierrors.IsNotFound(err) {
-					return "", err
+			for _, name := range []string{agentName, "argocd-agent-params", "argocd-agent-ca", clientSecret, "mci-argocd-agent", "mci-argocd-agent-live-view-admin"} {
+				if err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: name}, o); !apierrors.IsNotFound(err) {
+					must.OK(fmt.Errorf("%T %s is still on %s: %w", o, name, c.Name, err))
 				}
 			}
 		}
-		if err := c.Client.Get(ctx, client.ObjectKey{Namespace: workload, Name: "guestbook-ui"}, &appsv1.Deployment{}); err != nil {
-			return "", fmt.Errorf("what ran on %s: %w", c.Name, err)
-		}
+		p.argocd(ctx, c, false)
+		runs(ctx, c)
 	}
-	return "", nil
+	return ""
 }

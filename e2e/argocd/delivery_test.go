@@ -147,7 +147,7 @@ func withdraw(t *testing.T) {
 		if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKey{Namespace: c.Name, Name: workName}, &workv1.ManifestWork{}); !apierrors.IsNotFound(err) {
 			t.Errorf("%s: the work that delivers Argo CD: %v", c.Name, err)
 		}
-		if err := c.Client.Get(t.Context(), client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: controller}, &appsv1.StatefulSet{}); !apierrors.IsNotFound(err) {
+		if err := c.Client.Get(t.Context(), client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: env.ArgoCDController}, &appsv1.StatefulSet{}); !apierrors.IsNotFound(err) {
 			t.Errorf("%s: Argo CD's controller: %v", c.Name, err)
 		}
 		must(t, c.Client.Get(t.Context(), client.ObjectKeyFromObject(application(c.Name+"-guestbook")), application(c.Name+"-guestbook")))
@@ -171,7 +171,7 @@ func definition() client.Object {
 func TestArgoCDOfTheClusters_isNotTakenOver(t *testing.T) {
 	there := fleet.Managed[0]
 	labels := map[string]string{"app": "argocd"}
-	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: controller}}
+	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: env.ArgoCDNamespace, Name: env.ArgoCDController}}
 	zero := int32(0)
 	set.Spec = appsv1.StatefulSetSpec{Replicas: &zero, ServiceName: "x", Selector: &metav1.LabelSelector{MatchLabels: labels}}
 	set.Spec.Template.Labels = labels

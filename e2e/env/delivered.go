@@ -5,58 +5,137 @@ package env
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// RunDelivered starts Argo CD's application controller of a cluster as the StatefulSet that
+const (
+	// ArgoCDController is the StatefulSet that is Argo CD, and its program.
+	ArgoCDController = "argocd-application-controller"
+	// argocdDigest is on a StatefulSet that gitopscluster has delivered.
+	argocdDigest = "apps.open-cluster-management.io/argocd-digest"
+	// kubeletPeriod is how often what plays a kubelet or a scheduler looks.
+	kubeletPeriod = 100 * time.Millisecond
+)
+
+// Bind plays the scheduler for a cluster's pods with these labels until ctx ends: the fleet has
+// none, and kwok runs the pods of its node. Pods of other Deployments name that node themselves.
+func (c *Cluster) Bind(ctx context.Context, pods client.MatchingLabels) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		var list corev1.PodList
+		if err := c.Client.List(ctx, &list, pods); err != nil {
+			return
+		}
+		for i := range list.Items {
+			if p := &list.Items[i]; p.Spec.NodeName == "" && p.DeletionTimestamp.IsZero() {
+				// One that is gone meanwhile needs no node.
+				_ = c.Client.SubResource("binding").Create(ctx, p, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: NodeName}})
+			}
+		}
+	}, kubeletPeriod)
+}
+
+// playArgoCD plays, until the fleet ends, what runs an Argo CD that gitopscluster delivers: the
+// scheduler, and the StatefulSet controller and kubelet of its application controller, which it
+// calls ready when its probe answers.
+func (c *Cluster) playArgoCD(f *Fleet) {
+	for _, name := range []string{"argocd-redis", "argocd-repo-server"} {
+		go c.Bind(f.ctx, client.MatchingLabels{"app.kubernetes.io/name": name})
+	}
+	var running *Process
+	go wait.UntilWithContext(f.ctx, func(ctx context.Context) {
+		set := &appsv1.StatefulSet{}
+		err := c.Client.Get(ctx, client.ObjectKey{Namespace: ArgoCDNamespace, Name: ArgoCDController}, set)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return
+		case err != nil && running != nil:
+			_ = running.Stop(ctx)
+			running = nil
+			return
+		case err != nil || set.Annotations[argocdDigest] == "":
+			return // nothing that was delivered
+		case running == nil:
+			if err := c.runDelivered(ctx, f, set); err != nil {
+				f.fail(fmt.Errorf("run the Argo CD that was delivered to %s: %w", c.Name, err))
+				return
+			}
+			running, _ = f.Process(c.Name + "-argocd")
+		}
+		if set.Status.ObservedGeneration == set.Generation {
+			return
+		}
+		set.Status = appsv1.StatefulSetStatus{ObservedGeneration: set.Generation, Replicas: 1, ReadyReplicas: 1, AvailableReplicas: 1, CurrentReplicas: 1, UpdatedReplicas: 1}
+		_ = c.Client.Status().Update(ctx, set) // again at the next look
+	}, kubeletPeriod)
+}
+
+// runDelivered starts Argo CD's application controller of a cluster as the StatefulSet that
 // was delivered there says: with the rights of its ServiceAccount, its arguments, and its
 // environment as the cluster's ConfigMaps have it. What a pod would find by the cluster's DNS
 // is the fleet's: Redis and the repository server.
-func (c *Cluster) RunDelivered(ctx context.Context, f *Fleet, set *appsv1.StatefulSet) (err error) {
+func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.StatefulSet) (err error) {
 	defer must.Return(&err)
 	pod := set.Spec.Template.Spec
 	if len(pod.Containers) != 1 || len(pod.Containers[0].Args) == 0 {
 		return fmt.Errorf("StatefulSet %s has %d containers, or no arguments", set.Name, len(pod.Containers))
 	}
 	container := pod.Containers[0]
-	if name := filepath.Base(container.Args[0]); name != "argocd-application-controller" || len(container.Args) > 1 {
+	if name := filepath.Base(container.Args[0]); name != ArgoCDController || len(container.Args) > 1 {
 		return fmt.Errorf("StatefulSet %s runs %q", set.Name, container.Args)
 	}
-	environment := must.Get(c.environment(ctx, set.Namespace, container))
+	// Redis and its password are the fleet's, and the folder is one of the image.
+	variables := must.Get(c.Environment(ctx, set.Namespace, container, "REDIS", "KUBECACHEDIR"))
 	identity := must.Get(f.identity(ctx, c, set.Namespace, pod.ServiceAccountName, fleetLife))
+	var environment []string
+	for name, value := range variables {
+		environment = append(environment, name+"="+value)
+	}
 	return c.runController(ctx, f, component{identity: identity, env: environment})
 }
 
-// environment returns a container's variables, but for Redis, whose address and password are
-// the fleet's, and for a folder of the image.
-func (c *Cluster) environment(ctx context.Context, namespace string, container corev1.Container) ([]string, error) {
-	var all []string
+// Environment returns the variables of a pod's container by name, as its ConfigMaps and Secrets
+// have them, but for those that begin as one of without.
+func (c *Cluster) Environment(ctx context.Context, namespace string, container corev1.Container, without ...string) (map[string]string, error) {
+	all := map[string]string{}
 	for _, v := range container.Env {
-		value := v.Value
-		if strings.HasPrefix(v.Name, "REDIS") || v.Name == "KUBECACHEDIR" {
+		if slices.ContainsFunc(without, func(prefix string) bool { return strings.HasPrefix(v.Name, prefix) }) {
 			continue
 		}
-		if from := v.ValueFrom; from != nil {
-			if from.ConfigMapKeyRef == nil {
-				return nil, fmt.Errorf("variable %s is from no ConfigMap", v.Name)
-			}
+		value, found, err := v.Value, true, error(nil)
+		if from := v.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
 			config := &corev1.ConfigMap{}
-			if err := c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: from.ConfigMapKeyRef.Name}, config); err != nil {
-				return nil, fmt.Errorf("variable %s: %w", v.Name, err)
+			err = c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: from.ConfigMapKeyRef.Name}, config)
+			value, found = config.Data[from.ConfigMapKeyRef.Key]
+		} else if from != nil && from.SecretKeyRef != nil {
+			secret := &corev1.Secret{}
+			err = c.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: from.SecretKeyRef.Name}, secret)
+			if from.SecretKeyRef.Optional != nil && *from.SecretKeyRef.Optional {
+				err = client.IgnoreNotFound(err)
 			}
-			if value = config.Data[from.ConfigMapKeyRef.Key]; value == "" {
-				continue
-			}
+			var content []byte
+			content, found = secret.Data[from.SecretKeyRef.Key]
+			value = string(content)
+		} else if from != nil {
+			err = errors.New("is from neither ConfigMap nor Secret")
 		}
-		all = append(all, v.Name+"="+value)
+		if err != nil {
+			return nil, fmt.Errorf("variable %s: %w", v.Name, err)
+		}
+		if found {
+			all[v.Name] = value
+		}
 	}
 	return all, nil
 }

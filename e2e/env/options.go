@@ -82,10 +82,10 @@ type Options struct {
 	// deploy/components/gitopsclusters.
 	GitOpsClusters bool
 	// Agents also brings argocd-agent to the clusters of GitOpsClusters that ask for it, with
-	// deploy/components/gitopsclusters-agent.
+	// deploy/components/gitopsclusters-agent. Its pods are the caller's to run, see [Cluster.Bind].
 	Agents bool
 	// NoArgoCD leaves the managed clusters without Argo CD, and has gitopscluster deliver it
-	// with deploy/components/gitopsclusters-argocd; see [Cluster.RunDelivered].
+	// with deploy/components/gitopsclusters-argocd. What is delivered runs, but for its images.
 	NoArgoCD bool
 	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
 	// admission plugin, the authorizer of nodes, the controllers that Deployments need.

@@ -141,9 +141,16 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, hubOpen <-chan str
 			return c.install(ctx, c.parts.crds("argocd", "application-crd.yaml"), c.parts.crds("argocd", "appproject-crd.yaml"))
 		},
 		func(ctx context.Context) error {
-			return c.applyInstall(ctx, "namespaces-managed.yaml", "ocm-managed.yaml")
+			files := []string{"namespaces-managed.yaml", "ocm-managed.yaml"}
+			if f.options.Agents || f.options.NoArgoCD {
+				files = append(files, "klusterlet.yaml")
+			}
+			return c.applyInstall(ctx, files...)
 		},
 	))
+	if f.options.NoArgoCD {
+		c.playArgoCD(f)
+	}
 	must.OK(parallel(ctx,
 		func(ctx context.Context) error { return f.startNode(ctx, c) },
 		func(ctx context.Context) error {

@@ -4,11 +4,9 @@
 package gitopscluster
 
 import (
-	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -32,29 +30,6 @@ var agentPods = client.MatchingLabels{"app.kubernetes.io/name": "argocd-agent-ag
 
 // clusterSecret is the Secret by which the hub's Argo CD knows a cluster.
 func clusterSecret(c *env.Cluster) string { return c.Name + "-cluster-secret" }
-
-// bind plays the scheduler for argocd-agent's pods: the fleet has none, and its other
-// pods name their node themselves.
-func bind(ctx context.Context, c *env.Cluster) {
-	ticks := time.NewTicker(tick)
-	defer ticks.Stop()
-	for {
-		var pods corev1.PodList
-		if err := c.Client.List(ctx, &pods, agentPods); err == nil {
-			for i := range pods.Items {
-				if p := &pods.Items[i]; p.Spec.NodeName == "" && p.DeletionTimestamp.IsZero() {
-					// One that is gone meanwhile needs no node.
-					_ = c.Client.SubResource("binding").Create(ctx, p, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: env.NodeName}})
-				}
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		}
-	}
-}
 
 // read reads an object that has to be there.
 func read[T client.Object](t *testing.T, c client.Client, namespace, name string, o T) T {

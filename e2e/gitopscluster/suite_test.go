@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	}, prepare))
 }
 
-// prepare gives the hub a principal and Placements, and each managed cluster what a real
-// one has: OCM's rights for its work agent, and somebody who binds pods.
+// prepare gives the hub a principal and Placements, and each managed cluster what binds the
+// pods of agents.
 func prepare(ctx context.Context, f *env.Fleet) error {
 	fleet = f
 	scheme, err := env.Scheme()
@@ -44,10 +44,7 @@ func prepare(ctx context.Context, f *env.Fleet) error {
 		return err
 	}
 	for _, c := range fleet.Managed {
-		if err := c.ApplyFiles(ctx, "testdata/klusterlet.yaml"); err != nil {
-			return err
-		}
-		go bind(fleet.Context(), c)
+		go c.Bind(fleet.Context(), agentPods)
 	}
 	if err := fleet.Hub.ApplyFiles(ctx, "testdata/hub.yaml"); err != nil {
 		return err

@@ -73,6 +73,8 @@ func TestMain(m *testing.M) {
 }
 
 func withHub(tests func() int) (code int, err error) {
+	// First: what logs 30 seconds after the start, as on a busy machine, else sets one for good.
+	ctrl.SetLogger(logr.New(&logs))
 	c, stop, err := testkit.Start(func(e *envtest.Environment) {
 		e.CRDDirectoryPaths = append(e.CRDDirectoryPaths, filepath.Join(testkit.Root(), crdFile))
 	})
@@ -80,7 +82,6 @@ func withHub(tests func() int) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	ctrl.SetLogger(logr.New(&logs))
 	hub.config, hub.scheme = c, runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(hub.scheme), rbacv1.AddToScheme(hub.scheme), clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme),
 		v1beta1.AddToScheme(hub.scheme), v1alpha1.AddToScheme(hub.scheme), appsv1.AddToScheme(hub.scheme), certificatesv1.AddToScheme(hub.scheme), addonv1alpha1.Install(hub.scheme), workv1.Install(hub.scheme), argocd.AddToScheme(hub.scheme)); err != nil {

@@ -5,6 +5,7 @@ package principal
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -217,6 +218,7 @@ func TestSettings(t *testing.T) {
 	}{
 		"as documented": {reason: "nothing is wrong"},
 		"two words":     {reason: "a flag and its value", change: args("--auth", AuthValue, "--destination-based-mapping")},
+		"flag twice":    {reason: "the last one counts", change: args("--auth=userpass:x", "--auth="+AuthValue, "--destination-based-mapping")},
 		"variables": {reason: "the manifests fill variables from a ConfigMap", change: env(from("ARGOCD_PRINCIPAL_AUTH", ParamsName, "principal.auth"), from("ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", ParamsName, "principal.destination-based-mapping")),
 			params: map[string]string{"principal.auth": AuthValue, "principal.destination-based-mapping": "true"}},
 		"chart": {reason: "Helm's chart has another ConfigMap", config: "p-params", change: env(from("ARGOCD_PRINCIPAL_AUTH", "p-params", "principal.auth"), from("ARGOCD_PRINCIPAL_DESTINATION_BASED_MAPPING", "p-params", "principal.destination-based-mapping")),
@@ -282,6 +284,9 @@ func TestDeployment(t *testing.T) {
 			t.Errorf("%s: image %s, version %s", image, found.Image, found.Version)
 		}
 	}
+	if found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{other(strings.Repeat("a", 10_000) + ":v0.9.0")}}); found.Image != "" || found.Version != "" {
+		t.Errorf("an image of 10,000 letters is taken: version %s", found.Version)
+	}
 	for title, c := range map[string]struct {
 		change func(*appsv1.Deployment)
 		want   bool
@@ -305,6 +310,19 @@ func TestDeployment(t *testing.T) {
 	})
 	if found, _ := Find(Wanted{Namespace: "a"}, Seen{Deployments: []appsv1.Deployment{marked}}); found.Certificates != "x" || found.Deployment != name {
 		t.Errorf("%+v", found)
+	}
+}
+
+// How many ConfigMaps are read is bounded, however many a Deployment names.
+func TestParamsOf_namesAFew(t *testing.T) {
+	d := deployment()
+	for i := range 100 {
+		ref := &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: fmt.Sprintf("config-%d", i/2)}}
+		d.Spec.Template.Spec.Containers[0].Env = append(d.Spec.Template.Spec.Containers[0].Env,
+			corev1.EnvVar{Name: fmt.Sprintf("ARGOCD_PRINCIPAL_%d", i), ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: ref}})
+	}
+	if got := ParamsOf([]appsv1.Deployment{d}); !slices.Equal(got, []string{"config-0", "config-1", "config-2", "config-3"}) {
+		t.Errorf("it reads %q", got)
 	}
 }
 
