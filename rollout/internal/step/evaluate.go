@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,7 +60,8 @@ func transition(e *rollout.Cluster, v verdict, message string, t *timer) {
 		e.State = rollout.StateProgressing
 	}
 	if e.State != was {
-		e.Since = metav1.NewTime(t.now)
+		// The status has whole seconds: those that have begun would make a success last less.
+		e.Since = metav1.NewTime(t.now.Add(time.Second - 1).Truncate(time.Second))
 	}
 	if e.State == rollout.StateProgressing && t.late(e) {
 		e.State, e.Message = rollout.StateTimedOut, "not healthy and synced within "+t.deadline.String()

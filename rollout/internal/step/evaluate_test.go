@@ -4,8 +4,10 @@
 package step
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
@@ -49,6 +51,25 @@ func TestUnpinned(t *testing.T) {
 	for applied, want := range map[bool][]string{true: {"branch"}, false: {"branch", "on way"}} {
 		if got := Unpinned(clusters, s, applied); !slices.Equal(got, want) {
 			t.Errorf("applied before: %t: %q follow the branch, want %q", applied, got, want)
+		}
+	}
+}
+
+// A success that begins late in a second does not last less for it once it has been stored.
+func TestTransition_successLastsInFull(t *testing.T) {
+	began := time.Date(2026, 11, 23, 10, 0, 0, 900_000_000, time.UTC)
+	e, stored := rollout.Cluster{State: rollout.StateProgressing}, rollout.Cluster{}
+	transition(&e, good, "", &timer{now: began, soak: 6 * time.Second})
+	raw, err := json.Marshal(e)
+	if err == nil {
+		err = json.Unmarshal(raw, &stored)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range map[time.Duration]bool{5900 * time.Millisecond: false, 6100 * time.Millisecond: true} {
+		if got := (&timer{now: began.Add(after), soak: 6 * time.Second}).soaked(&stored); got != want {
+			t.Errorf("%s after a success began it has lasted six: %t, want %t", after, got, want)
 		}
 	}
 }
