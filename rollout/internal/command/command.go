@@ -54,9 +54,13 @@ func (*Command) Run(ctx context.Context, env *boot.Env) error {
 	for object := range watched {
 		warm = append(warm, object)
 	}
+	informers, err := controller.Informers(env.Config)
+	if err != nil {
+		return err
+	}
 	mgr, err := boot.NewManager(ctx, env, boot.Kinds{
 		Scheme: scheme,
-		Cache:  cache.Options{ByObject: watched, DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:  cache.Options{ByObject: watched, DefaultTransform: cache.TransformStripManagedFields(), NewInformer: informers},
 		Warm:   warm,
 	})
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -19,6 +21,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
+	"open-cluster-management.io/multicluster-integrations/shared/slim"
 	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
@@ -26,9 +29,37 @@ import (
 // delivers none that is larger.
 const maxSpec = 500 * 1024
 
+// generated selects the ManifestWorks of Applications that an ApplicationSet made.
+var generated = labels.SelectorFromSet(labels.Set{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"})
+
+// Informers returns what makes the informers of a cache with [Caches], for its NewInformer: the
+// kinds of which there is one for each Application are decoded as far as they are read.
+func Informers(config *rest.Config) (slim.Constructor, error) {
+	type slimWork struct {
+		Metadata slim.Meta                 `json:"metadata"`
+		Status   workv1.ManifestWorkStatus `json:"status"`
+	}
+	type slimApplication struct {
+		Metadata slim.Meta       `json:"metadata"`
+		Spec     json.RawMessage `json:"spec"`
+	}
+	works, err := slim.NewSource(config, schema.GroupVersionResource{Group: workv1.GroupName, Version: "v1", Resource: "manifestworks"}, generated, func(w *slimWork) *workv1.ManifestWork {
+		return &workv1.ManifestWork{ObjectMeta: w.Metadata.ObjectMeta, Status: w.Status}
+	})
+	if err != nil {
+		return nil, err
+	}
+	applications, err := slim.NewSource(config, argocd.GroupVersion.WithResource(argocd.ApplicationPlural), nil, func(a *slimApplication) *argocd.Application {
+		return &argocd.Application{ObjectMeta: a.Metadata.ObjectMeta, Spec: a.Spec}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slim.Informers(works, applications), nil
+}
+
 // Caches returns what [Setup] watches, for the options of the manager's cache.
 func Caches() map[client.Object]cache.ByObject {
-	generated := labels.SelectorFromSet(labels.Set{contract.PullLabel: "true", contract.ApplicationSetLabel: "true"})
 	return map[client.Object]cache.ByObject{
 		&rollout.ApplicationSetRollout{}:    {},
 		&argocd.Application{}:               {Transform: trimApplication},

@@ -52,7 +52,7 @@ type Reconciler struct {
 // Reconcile takes the next step of one rollout.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	ro := &rollout.ApplicationSetRollout{}
-	if err := r.client.Get(ctx, req.NamespacedName, ro); err != nil {
+	if err := r.client.Get(ctx, req.NamespacedName, ro, client.UnsafeDisableDeepCopy); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(req.NamespacedName)
 			return ctrl.Result{}, nil
@@ -70,8 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if equality.Semantic.DeepEqual(ro.Status, next) {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	written := ro.DeepCopy()
-	written.Status = next
+	written := &rollout.ApplicationSetRollout{TypeMeta: ro.TypeMeta, ObjectMeta: *ro.ObjectMeta.DeepCopy(), Spec: *ro.Spec.DeepCopy(), Status: next}
 	if err := r.client.Status().Update(ctx, written); err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
@@ -175,7 +174,7 @@ func (r *Reconciler) refuses(ctx context.Context, ro *rollout.ApplicationSetRoll
 		return &problem{"InvalidSpec", err.Error()}, nil //nolint:nilerr // its author can mend it, and the status says so
 	}
 	var list rollout.ApplicationSetRolloutList
-	if err := r.client.List(ctx, &list, client.InNamespace(ro.Namespace)); err != nil {
+	if err := r.client.List(ctx, &list, client.InNamespace(ro.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ApplicationSetRollouts in %s: %w", ro.Namespace, err)
 	}
 	if other := rollout.Governing(list.Items, ro.Namespace, ro.Spec.ApplicationSet); other != nil && other.UID != ro.UID {

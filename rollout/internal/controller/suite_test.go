@@ -69,9 +69,13 @@ func start(t testing.TB) (writes *atomic.Int64, stop func()) {
 	counted, writes := testkit.CountWrites(hub.config)
 	counted.Wrap(func(next http.RoundTripper) http.RoundTripper { return liveReads{t, next} })
 	skipNames := true
+	informers, err := Informers(counted)
+	if err != nil {
+		t.Fatal(err)
+	}
 	mgr, err := ctrl.NewManager(counted, ctrl.Options{
 		Scheme: hub.scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: &skipNames}, Cache: cache.Options{ByObject: Caches()},
+		Controller: config.Controller{SkipNameValidation: &skipNames}, Cache: cache.Options{ByObject: Caches(), NewInformer: informers},
 	})
 	if err != nil {
 		t.Fatal(err)
