@@ -54,7 +54,7 @@ for file in aggregation rendered bindings; do
 	cp "$deploy/components/rendered/$file.yaml" "$deploy/chart/files/rendered/"
 done
 mkdir -p "$deploy/chart/files/rollouts"
-for file in apps.open-cluster-management.io_applicationsetrollouts propagation rollout bindings; do
+for file in apps.open-cluster-management.io_applicationsetrollouts readers rollout bindings; do
 	cp "$deploy/components/rollouts/$file.yaml" "$deploy/chart/files/rollouts/"
 done
 mkdir -p "$deploy/chart/files/liveview"

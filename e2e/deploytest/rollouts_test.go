@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the component adds to an overlay is what the chart adds: a flag of propagation and one
-// right of its account, and the controller, whose only write is a status.
+// What the component adds to an overlay is what the chart adds: a flag of propagation and aggregation and
+// one right of their accounts, and the controller, whose only write is a status.
 func TestRolloutsSwitch(t *testing.T) {
 	const crd = "CustomResourceDefinition /applicationsetrollouts.apps.open-cluster-management.io"
 	for _, v := range variants {
@@ -34,7 +34,7 @@ func TestRolloutsSwitch(t *testing.T) {
 	objects := component(t, "ocm", "rollouts")
 	for _, container := range containers(t, named(t, objects, "Deployment", namespace)) {
 		has := slices.Contains(container["args"].([]any), any("--rollouts"))
-		if name := container["name"]; has != (name == "propagation") {
+		if name := container["name"]; has == (name == "resourcesync") {
 			t.Errorf("%s has --rollouts: %t", name, has)
 		}
 	}

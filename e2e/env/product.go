@@ -138,7 +138,7 @@ func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name strin
 		wanted     bool
 		file, role string
 	}{
-		{name == Propagation && pr.options.Rollouts, "rollouts/propagation.yaml", ""},
+		{(name == Propagation || name == Aggregation) && pr.options.Rollouts, "rollouts/readers.yaml", ""},
 		{name == Aggregation && pr.options.Rendered, "rendered/aggregation.yaml", ""},
 		{name == Aggregation && pr.options.Page, pageFile, pageReader},
 	} {
@@ -190,6 +190,9 @@ func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig s
 // arguments returns what the binary called name is started with by the fleet's options.
 func (pr *product) arguments(name, intermediate string) ([]string, error) {
 	var args []string
+	if pr.options.Rollouts && (name == Propagation || name == Aggregation) {
+		args = append(args, "--rollouts")
+	}
 	if name != ResourceSync {
 		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
 	}
@@ -197,9 +200,6 @@ func (pr *product) arguments(name, intermediate string) ([]string, error) {
 	case Propagation:
 		if pr.options.GitOpsClusters {
 			args = append(args, "--register=false")
-		}
-		if pr.options.Rollouts {
-			args = append(args, "--rollouts")
 		}
 	case ResourceSync:
 		args = append(append(args, "--intermediate-dir="+intermediate), pr.searchArguments(tokenFile(pr.hub, name))...)

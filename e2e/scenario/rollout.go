@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -111,6 +113,13 @@ func (s *RolloutScenario) takeBack(ctx context.Context) (err error) {
 		return r.Phase == rollout.RollingBack || r.Phase == rollout.RolledBack
 	}))
 	s.logf("stopped after %s: %s", time.Since(began).Round(100*time.Millisecond), stop.Message)
+	must.Get(s.view.Await(ctx, "the report to say so", func() (bool, string) {
+		state := ""
+		if report := s.view.Report(s.set); report != nil {
+			state = report.Annotations[contract.RolloutStateAnnotation]
+		}
+		return strings.Contains(state, fmt.Sprintf(`"phase":"RolledBack","promoted":[%q],"candidate":[%q]`, s.promoted, bad)), state
+	}))
 	canary := s.fleet.Managed[0].Name
 	must.Get(s.view.Await(ctx, "the first group to be as before", s.syncedAndHealthy(canary, application(canary), s.promoted)))
 	s.logf("%s runs %s again, synced and healthy, %s after the push", canary, Short(s.promoted), time.Since(began).Round(100*time.Millisecond))

@@ -124,6 +124,9 @@ const (
 	RowsLeftOutAnnotation = group + "rows-left-out"
 	// ResourcesLeftOutAnnotation is the same for resources.
 	ResourcesLeftOutAnnotation = group + "resources-left-out"
+	// RolloutStateAnnotation on a report says as JSON where the rollout of its ApplicationSet
+	// stands.
+	RolloutStateAnnotation = group + "rollout-state"
 	// RegisteredLabel is "true" on an Argo CD cluster Secret that we write.
 	RegisteredLabel = group + "acm-cluster"
 	// RegisteredNameLabel holds the ManagedCluster's name on that Secret.
