@@ -24,6 +24,12 @@ import (
 // and deletes it when the test ends. source is what it has beside the repository.
 func deploy(t *testing.T, name, cluster, source string) *unstructured.Unstructured {
 	t.Helper()
+	return deployFrom(t, "main", name, cluster, source)
+}
+
+// deployFrom is [deploy] from another branch, which no other test changes.
+func deployFrom(t *testing.T, branch, name, cluster, source string) *unstructured.Unstructured {
+	t.Helper()
 	o := &unstructured.Unstructured{}
 	must(t, yaml.Unmarshal(fmt.Appendf(nil, `
 apiVersion: argoproj.io/v1alpha1
@@ -31,10 +37,10 @@ kind: Application
 metadata: {namespace: argocd, name: %s, labels: {apps.open-cluster-management.io/rendered: "true"}, finalizers: [resources-finalizer.argocd.argoproj.io]}
 spec:
   project: guestbook-rendered
-  source: {repoURL: %q, targetRevision: main, %s}
+  source: {repoURL: %q, targetRevision: %s, %s}
   destination: {server: https://kubernetes.default.svc, namespace: %s}
   syncPolicy: {automated: {prune: true, selfHeal: true}, retry: {limit: 2, backoff: {duration: 1s, factor: 2, maxDuration: 2s}}}
-`, name, env.RepositoryURL, source, cluster), &o.Object))
+`, name, env.RepositoryURL, branch, source, cluster), &o.Object))
 	must(t, fleet.Hub.Client.Create(t.Context(), o))
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())

@@ -61,11 +61,12 @@ func TestSources(t *testing.T) {
 }
 
 // TestWavesAndHooks: a hook holds the first wave back until it is complete on the
-// managed cluster, and the first wave the second until it is healthy there.
+// managed cluster, and the first wave the second until it is healthy there. It has a branch of
+// its own: another commit would begin the hook anew, which is completed once.
 func TestWavesAndHooks(t *testing.T) {
 	t.Parallel()
-	const namespace, lateNode = "waves", "late"
-	commitFiles(t, map[string]string{
+	const namespace, lateNode, branch = "waves", "late", "waves"
+	_, err := fleet.Git.CommitTo(t.Context(), branch, "Waves and a hook", map[string]string{
 		"waves/hook.yaml": `
 apiVersion: batch/v1
 kind: Job
@@ -75,8 +76,9 @@ spec: {template: {spec: {nodeName: fake-1, restartPolicy: Never, containers: [{n
 		"waves/backend.yaml":  strings.Replace(fmt.Sprintf(backend, "backend", "1"), "fake-1", lateNode, 1),
 		"waves/frontend.yaml": `{apiVersion: v1, kind: ConfigMap, metadata: {name: frontend, annotations: {argocd.argoproj.io/sync-wave: "1"}}}`,
 	})
+	must(t, err)
 	cluster := fleet.Managed[0]
-	a := deploy(t, "waves", cluster.Name, plugin("waves", "namespace", namespace, "create-namespace", "true"))
+	a := deployFrom(t, branch, "waves", cluster.Name, plugin("waves", "namespace", namespace, "create-namespace", "true"))
 
 	awaitOperation(t, a, "Running", "waiting for completion of hook work.open-cluster-management.io/ManifestWork/"+contract.RenderedWorkName("waves", "-presync"))
 	for _, name := range []string{"waves", contract.RenderedWorkName("waves", "-w1")} {
