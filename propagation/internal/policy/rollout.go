@@ -98,9 +98,9 @@ func (d *RolloutDecision) deliverIf(may bool) {
 // goBack decides about a work that is to carry what is promoted, which the hub may say or not.
 func (d *RolloutDecision) goBack(g rollout.Grant, content string, carried rollout.Carried, there bool) {
 	switch {
-	case !there:
 	case slices.Contains(g.Contents, content):
 		d.Act = RolloutDeliver
+	case !there:
 	case !slices.Contains(g.Contents, carried.Content):
 		d.Act = RolloutRestore
 	case !slices.Equal(carried.Revisions, g.Revisions):

@@ -57,6 +57,8 @@ func TestDecideRollout(t *testing.T) {
 		"back, by content":                         {in(rollout.StateFailed, rollout.RollingBack, []string{hub}, []string{"old"}), work(hub + "@c"), RolloutRestore, hub + "@p", false},
 		"is back":                                  {in(rollout.StateRestored, rollout.RolledBack, []string{hub}, []string{"old"}), work("old@p"), RolloutHold, "", false},
 		"back, it still carries what was promoted": {in(rollout.StateFailed, rollout.RollingBack, []string{hub}, []string{"old"}), work("old@c"), RolloutRestore, hub + "@p", false},
+		"back, it came since":                      {in(rollout.StateRestored, rollout.RolledBack, []string{hub}, []string{hub}), nil, RolloutDeliver, hub + "@p", false},
+		"back, it came with what was bad":          {in(rollout.StateRestored, rollout.RolledBack, []string{hub}, []string{"old"}), nil, RolloutHold, "", false},
 		"halted, other content":                    {in("", rollout.Halted, nil, nil), work("old@p"), RolloutHold, "", false},
 	} {
 		d := DecideRollout(Inputs{Application: app, Rollout: c.rollout}, c.work)

@@ -5,6 +5,7 @@ package step
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -88,5 +89,56 @@ func TestNext_rollbackEndsWithOtherApplications(t *testing.T) {
 		if s, _, err = Next(in); err != nil || s.Phase != rollout.RolledBack {
 			t.Errorf("%s: what it had is there again, and the phase is %s: %+v, %v", name, s.Phase, s.Clusters, err)
 		}
+	}
+}
+
+// An Application that leaves a cluster or comes to it does not begin another candidate, which would
+// be what was stopped: the others stay as they are, and it gets their revision.
+func TestNext_applicationsComeAndGo(t *testing.T) {
+	const promoted, candidate = "p", "c"
+	app := func(name, want, carried, revision string) App {
+		return App{Name: name, Want: want, HasWork: carried != "", Applied: true, Known: true, Carried: rollout.Carried{Content: carried, Revisions: []string{revision}}}
+	}
+	for name, c := range map[string]struct {
+		phase   rollout.Phase
+		state   rollout.State
+		content bool // not only the revision is another
+		apps    []App
+		begins  bool
+		gives   []string // the revision that a new Application on x gets, nil when it waits
+	}{
+		"back, one has gone":                      {rollout.RolledBack, rollout.StateRestored, false, []App{app("a", "a", "a", promoted)}, false, nil},
+		"back from other content, one has gone":   {rollout.RolledBack, rollout.StateRestored, true, []App{app("a", "a2", "a", promoted)}, false, nil},
+		"halted, one has gone":                    {rollout.Halted, rollout.StateFailed, false, []App{app("a", "a", "a", candidate)}, false, nil},
+		"halted with other content, one has gone": {rollout.Halted, rollout.StateFailed, true, []App{app("a", "a2", "a2", candidate)}, false, nil},
+		"back, one has come":                      {rollout.RolledBack, rollout.StateRestored, false, []App{app("a", "a", "a", promoted), app("b", "b", "b", promoted), app("n", "n", "", "")}, false, []string{promoted}},
+		"back, one for another":                   {rollout.RolledBack, rollout.StateRestored, false, []App{app("a", "a", "a", promoted), app("n", "n", "", "")}, false, []string{promoted}},
+		"halted, one has come":                    {rollout.Halted, rollout.StateFailed, false, []App{app("a", "a", "a", candidate), app("b", "b", "b", candidate), app("n", "n", "", "")}, false, []string{candidate}},
+		"back from other content, one has come":   {rollout.RolledBack, rollout.StateRestored, true, []App{app("a", "a2", "a", promoted), app("b", "b2", "b", promoted), app("n", "n", "", "")}, true, nil},
+		"back, and the hub says something else":   {rollout.RolledBack, rollout.StateRestored, false, []App{app("a", "a3", "a", promoted), app("b", "b", "b", promoted)}, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := rollout.Cluster{Name: "x", State: c.state, Contents: []string{"a", "b"}, From: []string{"a", "b"}}
+			if c.content {
+				x.Contents = []string{"a2", "b2"}
+			}
+			in := Input{Spec: perGroup(0, rollout.Rollback), Now: time.Now(), Groups: []Group{{Clusters: []string{"first"}}, {Clusters: []string{"x"}}}, Clusters: map[string]Cluster{
+				"first": {Available: true, Apps: []App{app("f", "f", "f", promoted)}}, "x": {Available: true, Apps: c.apps},
+			}, Status: rollout.Status{
+				Phase: c.phase, Following: []string{"first"}, Promoted: &rollout.Version{Number: 1, Revisions: []string{promoted}},
+				Candidate: &rollout.Version{Number: 2, Revisions: []string{candidate}, Content: c.content},
+				Clusters:  []rollout.Cluster{{Name: "first", State: c.state, Contents: []string{"f"}, From: []string{"f"}}, x},
+			}}
+			s, _, err := Next(in)
+			if err != nil || s.Candidate == nil || (s.Candidate.Number != 2) != c.begins {
+				t.Fatalf("another candidate begins: %t; want %t: %+v, %v", s.Candidate.Number != 2, c.begins, s, err)
+			}
+			if c.gives == nil {
+				return
+			}
+			if g := s.Grant("x"); !slices.Contains(g.Contents, "n") || !slices.Equal(g.Revisions, c.gives) {
+				t.Errorf("the Application that has come gets %+v, want its content at %v", g, c.gives)
+			}
+		})
 	}
 }

@@ -29,6 +29,7 @@ func Next(in Input) (rollout.Status, time.Duration, error) {
 	if p.s.Phase == "" {
 		p.s.Phase = rollout.Idle
 	}
+	members(p.s, p.Clusters, p.anyDiffers())
 	if err := p.follow(); err != nil {
 		return in.Status, 0, err
 	}
@@ -70,6 +71,25 @@ func (p *pass) run() error {
 		return p.progress()
 	}
 	return nil
+}
+
+// members notes which Applications the clusters with entries have: one that is gone is not waited
+// for, and one that has come gets the revision that those beside it have, unless other content is
+// on its way.
+func members(s *rollout.Status, clusters map[string]Cluster, differs bool) {
+	onlyRevision := s.Candidate != nil && !s.Candidate.Content && !differs
+	for i := range s.Clusters {
+		e := &s.Clusters[i]
+		c := clusters[e.Name]
+		want := c.want()
+		switch {
+		case e.State == rollout.StateJoining || len(e.Contents) == 0:
+		case onlyRevision && slices.Equal(e.Contents, e.From):
+			e.Contents, e.From = want, want
+		case len(want) < len(e.Contents) && !slices.ContainsFunc(want, func(content string) bool { return !slices.Contains(e.Contents, content) }):
+			e.Contents = want
+		}
+	}
 }
 
 // groupsOf returns the groups with the clusters that there are Applications for, each once, and
