@@ -53,7 +53,7 @@ const (
 var methods = []string{ours, rolling, plain}
 
 // How long a success must last and how long it may take. What degrades does so three seconds after
-// it is healthy, and a busy cluster takes its time to say so: with 6s, 4 of 99 clusters had it.
+// it is healthy, and a busy cluster takes its time to say so.
 const (
 	minSuccessTime   = "20s"
 	progressDeadline = "60s" // which all that is good must keep, on whatever machine

@@ -6,6 +6,7 @@ package publish
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,4 +117,10 @@ func TestReportLeavesRoomForMetadata(t *testing.T) {
 	b.cacheCatchesUp()
 	b.reconcile()
 	fits("with a large annotation", 20)
+
+	state := &rollouts.State{Promoted: slices.Repeat([]string{"r"}, 1000)} // each quote is escaped
+	if err := b.create(t.Context(), guestbook, b.index.View(guestbook), state, pace.Batch{}); err != nil {
+		t.Fatal(err)
+	}
+	fits("with a rollout", 10)
 }

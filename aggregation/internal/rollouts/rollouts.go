@@ -54,38 +54,55 @@ func (s *State) String() string {
 type Rollouts struct{ cache client.Reader }
 
 // Cache returns how the informer of ApplicationSetRollouts has to be trimmed: without the clusters,
-// which are most of one and change most often.
+// which are most of one and change most often, and bounded: revisions are what a managed cluster
+// calls them.
 func Cache() cache.ByObject {
 	return cache.ByObject{Transform: func(in any) (any, error) {
 		full, ok := in.(*rollout.ApplicationSetRollout)
 		if !ok {
 			return in, nil
 		}
-		was := &full.Status
+		was, rejected := &full.Status, &contract.Rejected{}
 		return &rollout.ApplicationSetRollout{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: full.Namespace, Name: full.Name, UID: full.UID, ResourceVersion: full.ResourceVersion, CreationTimestamp: full.CreationTimestamp,
 			},
 			Spec: rollout.Spec{ApplicationSet: full.Spec.ApplicationSet},
 			Status: rollout.Status{
-				Phase: was.Phase, Group: was.Group, Message: contract.Message(was.Message, &contract.Rejected{}),
-				Promoted: revisionsOf(was.Promoted), Candidate: revisionsOf(was.Candidate),
+				Phase: was.Phase, Group: contract.Token(was.Group, rejected), Message: contract.Message(was.Message, rejected),
+				Promoted: bounded(was.Promoted, rejected), Candidate: bounded(was.Candidate, rejected),
 			},
 		}, nil
 	}}
 }
 
-func revisionsOf(v *rollout.Version) *rollout.Version {
+func bounded(v *rollout.Version, rejected *contract.Rejected) *rollout.Version {
 	if v == nil {
 		return nil
 	}
-	return &rollout.Version{Revisions: v.Revisions}
+	kept := &rollout.Version{}
+	for _, revision := range contract.Clip(v.Revisions, rollout.MaxSources, rejected) {
+		kept.Revisions = append(kept.Revisions, contract.Token(revision, rejected))
+	}
+	return kept
 }
+
+// bySet is the index of rollouts by the name of their ApplicationSet.
+const bySet = "spec.applicationSet"
 
 // Follow returns the rollouts of a cache that trims them as [Cache] says, and what waits until all
 // that were there are known. Changed is called for every ApplicationSet whose rollout stands
 // elsewhere.
 func Follow(ctx context.Context, c cache.Cache, changed func(types.NamespacedName)) (r *Rollouts, waitForSync func(context.Context) error, err error) {
+	err = c.IndexField(ctx, &rollout.ApplicationSetRollout{}, bySet, func(o client.Object) []string {
+		if ro, ok := o.(*rollout.ApplicationSetRollout); ok {
+			return []string{ro.Spec.ApplicationSet}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("index ApplicationSetRollouts: %w", err)
+	}
 	informer, err := c.GetInformer(ctx, &rollout.ApplicationSetRollout{}, cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, nil, fmt.Errorf("watch ApplicationSetRollouts: %w", err)
@@ -125,7 +142,7 @@ func (r *Rollouts) Of(ctx context.Context, set types.NamespacedName) (*State, er
 		return nil, nil
 	}
 	var list rollout.ApplicationSetRolloutList
-	if err := r.cache.List(ctx, &list, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cache.List(ctx, &list, client.InNamespace(set.Namespace), client.MatchingFields{bySet: set.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list ApplicationSetRollouts in %s: %w", set.Namespace, err)
 	}
 	ro := rollout.Governing(list.Items, set.Namespace, set.Name)

@@ -130,7 +130,9 @@ func (a *api) sets(v *visit) (any, error) {
 			c.Sync[name] = set.Counts.Sync[i]
 		}
 		state, err := a.pages.rollout(v, set)
-		unread = errors.Join(unread, err)
+		if err != nil {
+			unread = err // one of them is enough
+		}
 		return apiSet{set.Key.Namespace, set.Key.Name, set.Clusters, c, state}
 	})
 	return list, unread
