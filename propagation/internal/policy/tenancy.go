@@ -65,7 +65,8 @@ func (l *AppNamespaces) Set(value string) error {
 	return nil
 }
 
-func (l AppNamespaces) allow(hub, target string) bool {
+// Allow reports whether Applications of a hub namespace may be delivered to a target namespace.
+func (l AppNamespaces) Allow(hub, target string) bool {
 	for _, n := range l {
 		if n.Target == target && pattern.Glob(n.Hub, hub) {
 			return true
@@ -77,7 +78,7 @@ func (l AppNamespaces) allow(hub, target string) bool {
 // namespaceAllowed: the Application may be in the namespace that it asks for.
 func namespaceAllowed(in Inputs) *Decision {
 	target := payload.DeliveredNamespace(in.Application)
-	if in.inArgoCDNamespace() || target == in.Application.Namespace || in.AppNamespaces.allow(in.Application.Namespace, target) {
+	if in.inArgoCDNamespace() || target == in.Application.Namespace || in.AppNamespaces.Allow(in.Application.Namespace, target) {
 		return nil
 	}
 	if len(validation.IsDNS1123Label(target)) > 0 {

@@ -1,0 +1,152 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+)
+
+// Plan is what is to be done about one Application. What is delayed is in it, too.
+type Plan struct {
+	Key types.NamespacedName
+	// Write creates or updates the ManifestWork on the target, nil for neither.
+	Write *Write
+	// Fates has one for each work of the facts, in their order.
+	Fates []Fate
+	// Request is the next step of the Application's one-time request. It is carried out
+	// unless Requests is false.
+	Request  request.Plan
+	Requests bool
+	Release  Release
+	// Report is what the Application's conditions say, without what the budget holds. It is
+	// nil when the conditions stay as they are.
+	Report *policy.Decision
+	// Waits is how many changes a pause holds.
+	Waits int
+	// GoneSince is since when the Application is gone, for the ledger; zero while it is there.
+	GoneSince time.Time
+	// Group is the Application's owner. Deliveries is 0 or 1: one for an Application, however
+	// many works name it.
+	Group      Group
+	Deliveries int
+	// After is when to decide again, 0 for not by the clock.
+	After time.Duration
+}
+
+// Write is the wanted ManifestWork.
+type Write struct {
+	// Current is the work that is updated, nil for a new one.
+	Current *Work
+	Want    *workv1.ManifestWork
+	// Request is the one in Want. Replaced: the request that the stored work carries stays.
+	Request request.Plan
+}
+
+// Fate is what becomes of one ManifestWork.
+type Fate struct {
+	UID types.UID
+	Act Act
+	// Why it ends, or would end once its grace is over; "" for neither.
+	Why Why
+	How payload.Ending
+	// Lane is whose limit counts it, the zero Lane for none.
+	Lane Lane
+	// Ruling is the word of those who may decide about it.
+	Ruling Ruling
+	// Due: it ends now. Otherwise its grace goes on, and it is counted as upcoming.
+	Due bool
+	// Delayed is who delays it; the zero Delay is nobody.
+	Delayed Delay
+	Next    ending.Step
+	// Clocks is since when something is missing, for the ledger.
+	Clocks map[Why]time.Time
+	// Project and Automation: both are brought up to date beside what else is done with it.
+	Project    bool
+	Automation Automation
+}
+
+// Act is what is done with a ManifestWork.
+type Act int
+
+// Acts.
+const (
+	Keep    Act = iota // as it is
+	Leave              // it is terminating
+	Refresh            // as it is, but for its AppProject or the automation
+	Rewrite            // it is made the wanted one
+	End                // it goes
+)
+
+// Automation is what becomes of the delivered Application's syncPolicy.automated.
+type Automation int
+
+// What becomes of the automation.
+const (
+	AutomationStays Automation = iota
+	AutomationOut              // a pause takes it out
+	AutomationBack             // the pause is over
+)
+
+// Why is the reason for the end of a ManifestWork, as in metrics.
+type Why string
+
+// Reasons. The first four revoke; see [ChangeOf].
+const (
+	NotBound            Why = policy.ReasonNotBound
+	ProjectNotAllowed   Why = policy.ReasonProjectDenied
+	NamespaceNotAllowed Why = policy.ReasonNamespaceDenied
+	LocalCluster        Why = policy.ReasonLocalCluster
+	ClusterLeaving      Why = policy.ReasonClusterLeaving
+	ApplicationGone     Why = "ApplicationGone"
+	Deleting            Why = policy.ReasonDeleting
+	TurnedOff           Why = policy.ReasonTurnedOff
+	Retargeted          Why = "Retargeted"
+	Renamed             Why = "Renamed"
+	Replaced            Why = "Replaced"
+	NeverApplied        Why = "NeverApplied"
+	Taken               Why = policy.ReasonTaken
+	Observed            Why = policy.ReasonObserved
+)
+
+// Delay is who delays something, and until when.
+type Delay struct {
+	// By names the annotation or claim and its object, "" for nobody.
+	By string
+	// Until is when it ends by itself, zero for never.
+	Until time.Time
+	// Problem says what is wrong with a value that cannot be followed.
+	Problem string
+}
+
+// Release says when Argo CD's finalizers leave a deleted Application.
+type Release int
+
+// Releases.
+const (
+	NoRelease  Release = iota
+	AfterProof         // the API server, too, has no own work of it
+	Undone             // an operator has taken the deletion back
+	Abandoned          // its owner does not wait for the clusters
+)
+
+// Verdict is what the budget says about a plan.
+type Verdict struct {
+	// Allowed are the works whose end may go on.
+	Allowed map[types.UID]bool
+	// Held says what holds the others, "" for nothing.
+	Held string
+}
+
+// May reports whether a fate is an end that may be carried out.
+func (v Verdict) May(f Fate) bool {
+	return f.Act == End && f.Due && f.Delayed.By == "" && (f.Lane.Kind == Uncounted || v.Allowed[f.UID])
+}
