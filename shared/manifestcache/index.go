@@ -32,6 +32,9 @@ const (
 	// byDelivered has the works only that deliver to another namespace than the hub
 	// Application's; of the others byApplication has it already.
 	byDelivered = "manifestcache.delivered"
+	// byProject has all works by the AppProject that their Application names: a few values
+	// with many works each, which costs some 30 bytes a work.
+	byProject = "manifestcache.project"
 	// byNamespace is client-go's own.
 	byNamespace = "namespace"
 
@@ -61,6 +64,12 @@ func IndexFuncs() map[string]func(object any) ([]string, error) {
 				return nil, nil
 			}
 			return []string{deliveredKey(w.Namespace, app)}, nil
+		},
+		byProject: func(object any) ([]string, error) {
+			if w, ok := object.(*Work); ok && w.Stored.Project != "" {
+				return []string{w.Stored.Project}, nil
+			}
+			return nil, nil
 		},
 	}
 }
@@ -124,6 +133,15 @@ func (x *Index) Delivering(cluster string, app types.NamespacedName) ([]*Work, e
 	same = slices.DeleteFunc(same, func(w *Work) bool { return w.Namespace != cluster || w.Stored.Delivers != nil })
 	others, err := x.find(byDelivered, deliveredKey(cluster, app), func(*Work) bool { return true })
 	return append(same, others...), err
+}
+
+// Carrying returns the works whose delivered Application names an AppProject, whichever hub
+// Application they are of.
+func (x *Index) Carrying(project string) ([]*Work, error) {
+	return x.find(byProject, project, func(w *Work) bool {
+		_, ours := w.Application()
+		return ours
+	})
 }
 
 // On returns the Applications that works in a cluster's namespace carry.
