@@ -16,6 +16,7 @@ import (
 type Store interface {
 	List() []any
 	ByIndex(name, value string) ([]any, error)
+	GetByKey(key string) (object any, exists bool, err error)
 }
 
 // Index finds the works in an informer's store by the Application that they carry. The
@@ -107,6 +108,16 @@ func (x *Index) All() []*Work {
 		}
 	}
 	return list
+}
+
+// Named returns the work of that name in a cluster's namespace, nil for none.
+func (x *Index) Named(cluster, name string) (*Work, error) {
+	object, _, err := x.store.GetByKey(cluster + "/" + name)
+	if err != nil {
+		return nil, fmt.Errorf("look up ManifestWork %s/%s: %w", cluster, name, err)
+	}
+	w, _ := object.(*Work)
+	return w, nil
 }
 
 // Of returns the works that carry an Application, on all clusters.
