@@ -96,6 +96,19 @@ func trimDecisions(in any) (any, error) {
 	return o, nil
 }
 
+// TrimCluster returns a ManagedCluster that was read from the API server as the cache has it.
+func TrimCluster(live *clusterv1.ManagedCluster) *clusterv1.ManagedCluster {
+	_, _ = trimCluster(live) // it fails for nothing
+	return live
+}
+
+// TrimDecisions returns an ApplicationSet or Namespace that was read from the API server as the
+// cache has it.
+func TrimDecisions(live *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	_, _ = trimDecisions(live) // it fails for nothing
+	return live
+}
+
 // Compact returns a live work as the cache would have it.
 func Compact(live *workv1.ManifestWork) *manifestcache.Work {
 	stored := payload.StoredOf(live)

@@ -50,6 +50,12 @@ type Facts struct {
 	// refresh [request.Known.Refreshing] was first seen to be done, zero for not yet.
 	Request     request.Known
 	RefreshDone time.Time
+	// StatusProblem is what is malformed in the Application's status, empty for nothing. Its
+	// request is unknown then, so that nothing may be written for it.
+	StatusProblem string
+	// Again is when the facts have to be gathered anew, 0 for not by the clock: a
+	// PlacementDecision without status is unread for a time, and what it may bind is permitted.
+	Again time.Duration
 	// Works are all ManifestWorks that name the Application, and own ones that lost that name.
 	Works []Work
 }

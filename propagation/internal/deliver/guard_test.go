@@ -164,16 +164,16 @@ func another(t *testing.T) {
 	withdrawn(t, app)
 }
 
-func (g *generated) decide(o client.Object, word string) {
+func (g *generated) setOverride(o client.Object, word string) {
 	g.t.Helper()
 	value := any(nil)
 	if word != "" {
 		value = word + " until " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	}
-	decide(g.t, o, value)
+	setOverride(g.t, o, value)
 }
 
-func decide(t *testing.T, o client.Object, value any) {
+func setOverride(t *testing.T, o client.Object, value any) {
 	t.Helper()
 	text := "null"
 	if value != nil {
@@ -249,9 +249,9 @@ func TestGuardHolds(t *testing.T) {
 				t.Errorf("the metric says %v", n)
 			}
 			if c.on == "Namespace" || name == "unbound" { // of a revocation the ApplicationSet has no say
-				g.decide(namespace(g.namespace), "approve")
+				g.setOverride(namespace(g.namespace), "approve")
 			} else {
-				g.decide(g.set, "approve")
+				g.setOverride(g.set, "approve")
 			}
 			if name == "retargeted" {
 				g.awaitLeft(many)

@@ -42,8 +42,8 @@ func TestBudget_wordsOutliveApplicationSet(t *testing.T) {
 		left      int
 		condition string
 	}{
-		"approve": {say: func(g *generated) { g.decide(g.set, "approve") }},
-		"hold":    {say: func(g *generated) { g.decide(g.set, "hold") }, left: many, condition: "of ApplicationSet %s/guestbook, which is gone: hold until"},
+		"approve": {say: func(g *generated) { g.setOverride(g.set, "approve") }},
+		"hold":    {say: func(g *generated) { g.setOverride(g.set, "hold") }, left: many, condition: "of ApplicationSet %s/guestbook, which is gone: hold until"},
 		"pause": {say: func(g *generated) {
 			patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"delivery"}}}`, contract.PausedAnnotation)
 			if err := hub.client.Patch(context.Background(), g.set.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
@@ -67,7 +67,7 @@ func TestBudget_wordsOutliveApplicationSet(t *testing.T) {
 					says(t, app, policy.WarningCondition, fmt.Sprintf(c.condition, g.namespace))
 				}
 				g.kept()
-				g.decide(namespace(g.namespace), "approve") // which overrides what cannot be changed any more
+				g.setOverride(namespace(g.namespace), "approve") // which overrides what cannot be changed any more
 			}
 			g.awaitLeft(0)
 		})
@@ -79,7 +79,7 @@ func TestBudget_revocationIgnoresApplicationSet(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	start(t, guarded(hubNamespace))
 	g := generate(t)
-	g.decide(g.set, "hold")
+	g.setOverride(g.set, "hold")
 	remove(t, g.apps[0])
 	testkit.Eventually(t, "the hold", func() error {
 		if n := gauge(t, g.namespace); n != 1 {
@@ -88,7 +88,7 @@ func TestBudget_revocationIgnoresApplicationSet(t *testing.T) {
 		return nil
 	})
 	g.kept()
-	g.decide(namespace(hubNamespace), "approve")
+	g.setOverride(namespace(hubNamespace), "approve")
 	g.bind()       // to no cluster
 	g.awaitLeft(1) // but what the tenant has deleted
 }
