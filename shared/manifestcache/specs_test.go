@@ -22,7 +22,7 @@ import (
 func withSpec(namespace, name, text string, size int) *argocd.Application {
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(namespace + "/" + name), Labels: map[string]string{contract.PullLabel: "true"}},
-		Spec:       fmt.Appendf(nil, `{"destination":{"namespace":"shop"},"project":"team","text":%q,"values":%q}`, text, strings.Repeat("x", size)),
+		Spec:       json.RawMessage(`{"destination":{"namespace":"shop"},"project":"team","text":"` + text + `","values":"` + strings.Repeat("x", size) + `"}`),
 	}
 }
 

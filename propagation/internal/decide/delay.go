@@ -3,6 +3,11 @@
 
 package decide
 
+import (
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
 // Speaker is a kind of object that delays what is done about a delivery.
 type Speaker int
 
@@ -41,4 +46,56 @@ func ChangeOf(why Why) Change {
 		return Revoke
 	}
 	return Withdraw
+}
+
+// pauseOn returns what pauses a change on a cluster. Where that is leaving nothing is paused.
+func pauseOn(f *Facts, cluster Cluster, set *Words, change Change) policy.Pause {
+	if cluster.Leaving {
+		return policy.Pause{}
+	}
+	var pauses []policy.Pause
+	add := func(speaker Speaker, p policy.Pause) {
+		if delays[change][speaker] {
+			pauses = append(pauses, p)
+		}
+	}
+	if f.Application != nil {
+		by := "annotation " + contract.PausedAnnotation + " of Application " + f.Key.String()
+		add(OnApplication, policy.ParsePause(f.Application.Annotations[contract.PausedAnnotation], by, f.Now))
+	}
+	if set != nil {
+		add(OnApplicationSet, set.Pause)
+	}
+	add(OnNamespace, f.Namespace.Pause)
+	add(OnNamespace, f.Hub.Pause)
+	add(OnCluster, cluster.Pause)
+	return policy.StrongestPause(pauses...)
+}
+
+// paused returns what pauses a change of this work.
+func (s *subject) paused(change Change) policy.Pause {
+	return pauseOn(s.facts, s.work.Cluster, s.set(), change)
+}
+
+// delay returns who delays the end of a work.
+func (s *subject) delay() Delay {
+	if s.shared {
+		return Delay{}
+	}
+	change := ChangeOf(s.fate.Why)
+	if p := s.paused(change); p.Word != "" {
+		s.plan.again(p.Left(s.facts.Now))
+		return Delay{By: p.By, Pause: p}
+	}
+	if r := s.fate.Ruling; r.Word.Keeps() {
+		if !r.Until.IsZero() {
+			s.plan.again(r.Until.Sub(s.facts.Now))
+		}
+		return Delay{By: r.On}
+	}
+	problem := policyOf(s.facts, s.set()).Problem
+	if problem != "" && delays[change][OnApplication] && !s.observes() && !s.abandoned() {
+		return Delay{By: contract.DeletionPolicyAnnotation, Problem: problem}
+	}
+	return Delay{}
 }

@@ -14,6 +14,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // Facts are what a decision about one Application rests on. Whoever gathers them returns an
@@ -45,8 +46,10 @@ type Facts struct {
 	// Rivals are the other Applications that want, or deliver, what this one wants to be on
 	// its target.
 	Rivals []Rival
-	// Request is what is known of the Application's one-time request.
-	Request request.Known
+	// Request is what is known of the Application's one-time request. RefreshDone is when the
+	// refresh [request.Known.Refreshing] was first seen to be done, zero for not yet.
+	Request     request.Known
+	RefreshDone time.Time
 	// StatusProblem is what is malformed in the Application's status, empty for nothing. Its
 	// request is unknown then, so that nothing may be written for it.
 	StatusProblem string
@@ -78,6 +81,8 @@ type Cluster struct {
 	There, Leaving, Hub bool
 	// Pause is that of its annotation or of its ClusterClaim.
 	Pause policy.Pause
+	// State is what statuses of its works are observed with.
+	State status.Cluster
 }
 
 // Permission is what a hub namespace may: use a cluster, use an AppProject, and deliver to a

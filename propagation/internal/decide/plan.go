@@ -22,11 +22,12 @@ type Plan struct {
 	Write *Write
 	// Fates has one for each work of the facts, in their order.
 	Fates []Fate
-	// Request is the next step of the Application's one-time request. It is carried out
-	// unless Requests is false.
-	Request  request.Plan
-	Requests bool
-	Release  Release
+	// Request is the next step of the Application's one-time request when that is a write of
+	// the Application: claim, finish or drop. The event of that write leads to the next step.
+	Request *request.Plan
+	// RefreshDone is the refresh that is done while the hub's status has not said so yet.
+	RefreshDone string
+	Release     Release
 	// Report is what the Application's conditions say, without what the budget holds. It is
 	// nil when the conditions stay as they are.
 	Report *policy.Decision
@@ -46,6 +47,7 @@ type Plan struct {
 type Write struct {
 	// Current is the work that is updated, nil for a new one.
 	Current *Work
+	Inputs  payload.Inputs
 	Want    *workv1.ManifestWork
 	// Request is the one in Want. Replaced: the request that the stored work carries stays.
 	Request request.Plan
@@ -55,6 +57,8 @@ type Write struct {
 type Fate struct {
 	UID types.UID
 	Act Act
+	// Own: it is proven to be the Application's, so that [Plan.Group] is its owner.
+	Own bool
 	// Why it ends, or would end once its grace is over; "" for neither.
 	Why Why
 	How payload.Ending
@@ -67,6 +71,7 @@ type Fate struct {
 	// Delayed is who delays it; the zero Delay is nobody.
 	Delayed Delay
 	Next    ending.Step
+	Wait    Wait
 	// Clocks is since when something is missing, for the ledger.
 	Clocks map[Why]time.Time
 	// Project and Automation: both are brought up to date beside what else is done with it.
@@ -117,15 +122,31 @@ const (
 	Observed            Why = policy.ReasonObserved
 )
 
-// Delay is who delays something, and until when.
+// Delay is who delays something.
 type Delay struct {
 	// By names the annotation or claim and its object, "" for nobody.
 	By string
-	// Until is when it ends by itself, zero for never.
-	Until time.Time
-	// Problem says what is wrong with a value that cannot be followed.
+	// Pause is the pause that it is, the zero one for none.
+	Pause policy.Pause
+	// Problem says what is wrong with a deletion policy that cannot be followed.
 	Problem string
 }
+
+// Wait is what an end waits for that nobody delays.
+type Wait struct {
+	// For is a label of metrics, "" for nothing.
+	For string
+	// Text says more.
+	Text string
+}
+
+// What an end waits for.
+const (
+	WaitsForAgent     = "agent"     // to apply how the work ends
+	WaitsForRefusal   = "refusal"   // the agent cannot apply that
+	WaitsForFinalizer = "finalizer" // of another field manager on the cluster
+	WaitsForSpec      = "spec"      // it cannot be decoded
+)
 
 // Release says when Argo CD's finalizers leave a deleted Application.
 type Release int

@@ -26,6 +26,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // reader reads the objects that facts rest on. There is one over the caches and their indexes,
@@ -204,6 +205,9 @@ func gatherRequest(ctx context.Context, p *lookups, name string) error {
 	claim, made := request.ClaimOf(conditions)
 	f.Request = request.Known{Claim: claim, Unseen: request.NeverSeen(cluster, made)}
 	f.Request.Refreshing, f.Request.Refreshed = p.sources.refreshes.of(f.Application)
+	if sent := p.sources.refreshes.get(f.Key); sent.id == f.Request.Refreshing {
+		f.RefreshDone = sent.done
+	}
 	return nil
 }
 
@@ -263,24 +267,13 @@ func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool
 	if err := gatherTarget(ctx, theirs); err != nil {
 		return false, err
 	}
-	word := policy.ParseDeletionPolicy(app.Annotations[contract.DeletionPolicyAnnotation], "Application "+f.Key.String(), false)
-	if set := app.OwningApplicationSet(); set != "" && word.Word == "" && word.Problem == "" {
-		owner, err := theirs.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set})
-		if err != nil {
+	if set := app.OwningApplicationSet(); set != "" {
+		var err error
+		if f.Owner, err = theirs.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set}); err != nil {
 			return false, err
 		}
-		if owner != nil {
-			word.Problem = owner.Policy.Problem
-		}
 	}
-	cluster, err := p.from.Cluster(ctx, f.Target.Name)
-	if err != nil {
-		return false, err
-	}
-	return policy.Decide(policy.Inputs{
-		Application: app, Cluster: cluster, Bound: f.May.Bound, HubProject: f.Project, DeletionPolicy: word,
-		ByAgent: f.ByAgent, ArgoCDNamespace: f.Settings.ArgoCDNamespace, AppNamespaces: f.Settings.AppNamespaces,
-	}).Deliver, nil
+	return decide.Deliverable(f), nil
 }
 
 // waitsOn returns the Application whose copy has what another Application wants to be, empty for
@@ -366,6 +359,7 @@ func (p *lookups) cluster(ctx context.Context, name string) (decide.Cluster, err
 		return c, err
 	}
 	if cluster != nil {
+		c.State = status.ClusterOf(name, cluster)
 		c.There, c.Leaving, c.Hub = true, cluster.DeletionTimestamp != nil, contract.IsHub(cluster.Name, cluster.Labels)
 		c.Pause = policy.StrongestPause(
 			policy.ParsePause(cluster.Annotations[contract.PausedAnnotation], pausedOn("ManagedCluster "+name), p.facts.Now),

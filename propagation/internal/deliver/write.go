@@ -178,7 +178,7 @@ func (wr *writer) release(ctx context.Context, app *argocd.Application, kept []s
 
 // writeEnding writes into a work how it ends.
 func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e payload.Ending) error {
-	patch, err := payload.EndPatch(live, spec, e.Orphan)
+	patch, err := payload.EndPatch(live, spec, e)
 	if err != nil {
 		return err
 	}

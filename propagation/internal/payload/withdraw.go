@@ -21,6 +21,8 @@ import (
 type Ending struct {
 	// Orphan: everything that is delivered stays.
 	Orphan bool
+	// BySet: it is the ApplicationSet that said so.
+	BySet bool
 	// Finalizers of the delivered Application, which decide whether Argo CD prunes what it
 	// deployed. An end that orphans leaves them as they are.
 	Finalizers []string
@@ -174,18 +176,17 @@ func withoutRequestIn(raw json.RawMessage) (json.RawMessage, error) {
 	return encode("Application", app)
 }
 
-// EndPatch returns the JSON patch that gives a stored work the spec of [EndingOf] and
-// marks one that orphans.
-func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, orphan bool) (json.RawMessage, error) {
+// EndPatch returns the JSON patch that gives a stored work the spec of [EndingOf] and marks one
+// that orphans. Of a work that does already the mark stays as it is.
+func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e Ending) (json.RawMessage, error) {
 	patch := []patchOperation{{"replace", "/metadata/resourceVersion", stored.ResourceVersion}}
-	if len(stored.Annotations) == 0 {
-		patch = append(patch, patchOperation{"add", "/metadata/annotations", struct{}{}})
+	want := map[string]string{}
+	if e.Orphan {
+		want[contract.OnWithdrawAnnotation] = DeletionOrphan
+		if e.BySet {
+			want[contract.OnWithdrawByAnnotation] = string(BySet)
+		}
 	}
-	path := "/metadata/annotations/" + pointer.Replace(contract.OnWithdrawAnnotation)
-	if orphan {
-		patch = append(patch, patchOperation{"add", path, DeletionOrphan})
-	} else if _, there := stored.Annotations[contract.OnWithdrawAnnotation]; there {
-		patch = append(patch, patchOperation{"remove", path, nil})
-	}
+	patch = append(patch, changes("/metadata/annotations", len(stored.Annotations) > 0, stored.Annotations, want, []string{contract.OnWithdrawAnnotation, contract.OnWithdrawByAnnotation})...)
 	return encode("ManifestWork patch", append(patch, patchOperation{"replace", "/spec", spec}))
 }

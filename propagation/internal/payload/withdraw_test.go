@@ -123,7 +123,7 @@ func TestEndPatch(t *testing.T) {
 		if c.marked {
 			work.Annotations = map[string]string{contract.OnWithdrawAnnotation: DeletionOrphan}
 		}
-		got, err := EndPatch(work, &workv1.ManifestWorkSpec{}, c.orphan)
+		got, err := EndPatch(work, &workv1.ManifestWorkSpec{}, Ending{Orphan: c.orphan})
 		if err != nil || !strings.HasPrefix(string(got), c.want) {
 			t.Errorf("%s: got %s, %v", c.reason, got, err)
 		}

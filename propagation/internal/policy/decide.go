@@ -154,7 +154,7 @@ func warnings(in Inputs) []Message {
 		found = append(found, Message{ReasonSkipReconcile, fmt.Sprintf(
 			"delivered, but the hub's own Argo CD may deploy it too: set annotation %s to \"true\"", argocd.SkipReconcileAnnotation)})
 	}
-	if in.Project != nil && !projectAllows(in.Project.Spec, in.Application.Spec, in.Application.Annotations) {
+	if in.Project != nil && !ProjectAllows(in.Project.Spec, in.Application.Spec, in.Application.Annotations) {
 		name, server := payload.Destination(in.Application.Annotations)
 		found = append(found, Message{ReasonProjectForbids, fmt.Sprintf(
 			"delivered, but AppProject %q does not allow destination %s on the managed cluster: add it to spec.destinations of the project", in.Project.Name, name+server)})

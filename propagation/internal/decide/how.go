@@ -1,0 +1,149 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// ownPolicy returns what a living Application itself says of the end of its delivery.
+func ownPolicy(f *Facts) policy.DeletionPolicy {
+	if f.Application == nil {
+		return policy.DeletionPolicy{}
+	}
+	return policy.ParseDeletionPolicy(f.Application.Annotations[contract.DeletionPolicyAnnotation], "Application "+f.Key.String(), false)
+}
+
+// policyOf returns what counts of the end of a delivery: the Application's own word, else its set's.
+func policyOf(f *Facts, set *Words) policy.DeletionPolicy {
+	own := ownPolicy(f)
+	if own.Word != "" || own.Problem != "" || set == nil {
+		return own
+	}
+	p := set.Policy
+	p.Abandon = own.Abandon
+	return p
+}
+
+// markOf returns who says that what is delivered stays; was is what the work says. A mark by the
+// Application outlives it. One by a set stays while the Application has no set. What cannot be
+// followed changes no mark.
+func markOf(f *Facts, set *Words, was payload.Mark) payload.Mark {
+	own, living := ownPolicy(f), set != nil && !set.Gone
+	switch {
+	case policyOf(f, set).Problem != "":
+		return was
+	case own.Word == payload.DeletionOrphan:
+		return payload.ByApplication
+	case own.Word != "":
+		return payload.NoMark
+	case f.Application == nil && was == payload.ByApplication:
+		return was
+	case living && set.Policy.Word == payload.DeletionOrphan:
+		return payload.BySet
+	case living:
+		return payload.NoMark
+	case f.Application == nil || was == payload.BySet:
+		return was
+	}
+	return payload.NoMark
+}
+
+// set returns what the ApplicationSet says that has a say in this work.
+func (s *subject) set() *Words {
+	if s.facts.Application != nil {
+		return s.facts.Owner
+	}
+	return s.work.Set
+}
+
+func (s *subject) mark() payload.Mark {
+	return markOf(s.facts, s.set(), payload.MarkOf(s.work.Annotations))
+}
+
+// how returns how the work has to end.
+func (s *subject) how() payload.Ending {
+	app, why := s.facts.Application, s.fate.Why
+	mark := s.mark()
+	switch {
+	case why == Renamed: // both copies track the same resources: neither orphan nor cascade
+		return payload.Ending{}
+	case mark.Orphans():
+		e := payload.Ending{Orphan: true, BySet: mark == payload.BySet, WithoutAutomation: ChangeOf(why) == Revoke}
+		paused := s.work.Annotations[contract.PausedAnnotation] != ""
+		e.Resume = paused && !e.WithoutAutomation && app != nil && s.paused(Deliver).Word != policy.PauseSync
+		return e
+	case app != nil:
+		return payload.Ending{Finalizers: payload.DeliveredFinalizers(app)}
+	}
+	return payload.Ending{}
+}
+
+// next returns the next step of the end, and what it waits for. Facts of the cache have no
+// spec: how the work ends counts as not yet in it.
+func (s *subject) next() (ending.Step, Wait) {
+	w, e := s.work, s.fate.How
+	if s.shared {
+		return ending.Delete, Wait{}
+	}
+	f := ending.Facts{
+		ClusterLeaving: !w.Cluster.There || w.Cluster.Leaving, Observes: s.observes(), Finalized: w.Finalized, Missing: w.Missing,
+		Leaves: e.Orphan || !slices.ContainsFunc(e.Finalizers, isResourcesFinalizer), Abandoned: s.abandoned(), Applied: w.Applied,
+	}
+	finalizer := ""
+	if w.Live != nil {
+		_, says, err := payload.EndingOf(w.Live, e)
+		if err != nil && ending.Next(f) != ending.Delete {
+			return ending.Wait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct or delete it", err)}
+		}
+		known := false
+		finalizer, known = payload.Cascades(w.Live, e)
+		f.Says, f.Proven = says, known && finalizer == ""
+	}
+	step := ending.Next(f)
+	if step == ending.Delete {
+		return step, Wait{}
+	}
+	return step, s.waitsFor(f, finalizer)
+}
+
+// waitsFor returns what keeps the agent from ending a work as it has to.
+func (s *subject) waitsFor(f ending.Facts, finalizer string) Wait {
+	switch {
+	case f.Says && f.Applied == metav1.ConditionFalse:
+		wait := Wait{For: WaitsForRefusal}
+		if c := meta.FindStatusCondition(s.work.Live.Status.Conditions, workv1.WorkApplied); c != nil {
+			wait.Text = c.Message
+		}
+		return wait
+	case f.Says && f.Applied == metav1.ConditionTrue && finalizer != "":
+		return Wait{For: WaitsForFinalizer, Text: fmt.Sprintf(
+			"Application %s on cluster %q has finalizer %s of another field manager, with which Argo CD would prune what is to stay: remove it there, and the ManifestWork goes",
+			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, finalizer)}
+	}
+	return Wait{For: WaitsForAgent}
+}
+
+// abandoned reports whether the owner of a deleted Application does not wait for its clusters.
+func (s *subject) abandoned() bool {
+	app := s.facts.Application
+	return app != nil && app.DeletionTimestamp != nil && s.fate.Why == Deleting && ownPolicy(s.facts).Abandon
+}
+
+// isResourcesFinalizer reports whether Argo CD prunes what it deployed for a finalizer.
+func isResourcesFinalizer(f string) bool {
+	return f == argocd.ResourcesFinalizer || f == argocd.ForegroundFinalizer || f == argocd.BackgroundFinalizer
+}
