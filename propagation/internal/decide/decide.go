@@ -61,7 +61,7 @@ type subject struct {
 }
 
 func newDecision(f Facts) *decision {
-	d := &decision{facts: f, plan: Plan{Key: f.Key, Group: Group{Namespace: f.Key.Namespace}}}
+	d := &decision{facts: f, plan: Plan{Key: f.Key, Group: Group{Namespace: f.Key.Namespace}, After: f.Again}}
 	if f.Application != nil {
 		d.plan.Group.Set = f.Application.OwningApplicationSet()
 	}
