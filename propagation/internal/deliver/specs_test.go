@@ -41,7 +41,9 @@ func TestDeliver_specsThatTheCacheLeavesOut(t *testing.T) {
 			if err := hub.client.Get(t.Context(), client.ObjectKey{Namespace: p.cluster, Name: payload.WorkNames(app)[0]}, work); err != nil {
 				return err
 			}
-			var spec struct{ Source struct{ Helm struct{ Values string } } }
+			var spec struct {
+				Source struct{ Helm struct{ Values string } }
+			}
 			if err := json.Unmarshal(content(t, work).Spec, &spec); err != nil || !strings.HasPrefix(spec.Source.Helm.Values, text+"x") || len(spec.Source.Helm.Values) != size+len(text) {
 				return fmt.Errorf("it has %d bytes of values, which begin with %.20q: %v", len(spec.Source.Helm.Values), spec.Source.Helm.Values, err)
 			}
