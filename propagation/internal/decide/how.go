@@ -103,25 +103,24 @@ func (s *subject) next() (ending.Step, Wait) {
 		ClusterLeaving: !w.Cluster.There || w.Cluster.Leaving, Observes: s.observes(), Finalized: w.Finalized, Missing: w.Missing,
 		Leaves: e.Orphan || !slices.ContainsFunc(e.Finalizers, isResourcesFinalizer), Abandoned: s.abandoned(), Applied: w.Applied,
 	}
-	finalizer := ""
+	var proof payload.Proof
 	if w.Live != nil {
 		_, says, err := payload.EndingOf(w.Live, e)
 		if err != nil && ending.Next(f) != ending.Delete {
 			return ending.Wait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct or delete it", err)}
 		}
-		known := false
-		finalizer, known = payload.Cascades(w.Live, e)
-		f.Says, f.Proven = says, known && finalizer == ""
+		proof = payload.ProofOf(w.Live, e)
+		f.Says, f.Proven = says, proof.Done()
 	}
 	step := ending.Next(f)
 	if step == ending.Delete {
 		return step, Wait{}
 	}
-	return step, s.waitsFor(f, finalizer)
+	return step, s.waitsFor(f, proof)
 }
 
 // waitsFor returns what keeps the agent from ending a work as it has to.
-func (s *subject) waitsFor(f ending.Facts, finalizer string) Wait {
+func (s *subject) waitsFor(f ending.Facts, proof payload.Proof) Wait {
 	switch {
 	case f.Says && f.Applied == metav1.ConditionFalse:
 		wait := Wait{For: WaitsForRefusal}
@@ -129,10 +128,14 @@ func (s *subject) waitsFor(f ending.Facts, finalizer string) Wait {
 			wait.Text = c.Message
 		}
 		return wait
-	case f.Says && f.Applied == metav1.ConditionTrue && finalizer != "":
+	case f.Says && f.Applied == metav1.ConditionTrue && proof.Finalizer != "":
 		return Wait{For: WaitsForFinalizer, Text: fmt.Sprintf(
 			"Application %s on cluster %q has finalizer %s of another field manager, with which Argo CD would prune what is to stay: remove it there, and the ManifestWork goes",
-			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, finalizer)}
+			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Finalizer)}
+	case f.Says && f.Applied == metav1.ConditionTrue && proof.Manager != "":
+		return Wait{For: WaitsForAutomation, Text: fmt.Sprintf(
+			"Application %s on cluster %q has spec.syncPolicy.automated of field manager %s, with which it would go on syncing: remove it there, and the ManifestWork goes",
+			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Manager)}
 	}
 	return Wait{For: WaitsForAgent}
 }

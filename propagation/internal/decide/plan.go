@@ -142,10 +142,11 @@ type Wait struct {
 
 // What an end waits for.
 const (
-	WaitsForAgent     = "agent"     // to apply how the work ends
-	WaitsForRefusal   = "refusal"   // the agent cannot apply that
-	WaitsForFinalizer = "finalizer" // of another field manager on the cluster
-	WaitsForSpec      = "spec"      // it cannot be decoded
+	WaitsForAgent      = "agent"      // to apply how the work ends
+	WaitsForRefusal    = "refusal"    // the agent cannot apply that
+	WaitsForFinalizer  = "finalizer"  // of another field manager on the cluster
+	WaitsForAutomation = "automation" // of another field manager on the cluster
+	WaitsForSpec       = "spec"       // it cannot be decoded
 )
 
 // Release says when Argo CD's finalizers leave a deleted Application.

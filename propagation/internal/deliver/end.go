@@ -188,8 +188,8 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 		return fmt.Errorf("end ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 	}
 	facts.Finalized, facts.Says, facts.Applied = slices.Contains(live.Finalizers, workv1.ManifestWorkFinalizer), says, appliedAt(live)
-	finalizer, known := payload.Cascades(live, e)
-	facts.Proven = known && finalizer == ""
+	proof := payload.ProofOf(live, e)
+	facts.Proven = proof.Done()
 	switch ending.Next(facts) {
 	case ending.Delete:
 		return en.deleteWork(ctx, work, w.reason, facts.Leaves)
@@ -198,7 +198,7 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 			return err
 		}
 	case ending.Wait:
-		o.refusal = cmp.Or(o.refusal, en.refusalOf(ctx, live, facts, finalizer))
+		o.refusal = cmp.Or(o.refusal, en.refusalOf(ctx, live, facts, proof.Finalizer))
 	}
 	o.pending = append(o.pending, work)
 	return nil

@@ -205,9 +205,7 @@ func gatherRequest(ctx context.Context, p *lookups, name string) error {
 	claim, made := request.ClaimOf(conditions)
 	f.Request = request.Known{Claim: claim, Unseen: request.NeverSeen(cluster, made)}
 	f.Request.Refreshing, f.Request.Refreshed = p.sources.refreshes.of(f.Application)
-	if sent := p.sources.refreshes.get(f.Key); sent.id == f.Request.Refreshing {
-		f.RefreshDone = sent.done
-	}
+	f.RefreshDone = p.sources.refreshes.get(f.Key).done
 	return nil
 }
 
@@ -268,10 +266,11 @@ func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool
 		return false, err
 	}
 	if set := app.OwningApplicationSet(); set != "" {
-		var err error
-		if f.Owner, err = theirs.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set}); err != nil {
+		owner, err := theirs.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set})
+		if err != nil {
 			return false, err
 		}
+		f.Owner = owner
 	}
 	return decide.Deliverable(f), nil
 }
@@ -358,8 +357,8 @@ func (p *lookups) cluster(ctx context.Context, name string) (decide.Cluster, err
 	if err != nil {
 		return c, err
 	}
+	c.State = status.ClusterOf(name, cluster)
 	if cluster != nil {
-		c.State = status.ClusterOf(name, cluster)
 		c.There, c.Leaving, c.Hub = true, cluster.DeletionTimestamp != nil, contract.IsHub(cluster.Name, cluster.Labels)
 		c.Pause = policy.StrongestPause(
 			policy.ParsePause(cluster.Annotations[contract.PausedAnnotation], pausedOn("ManagedCluster "+name), p.facts.Now),
