@@ -134,6 +134,9 @@ func deliveredOnce(f Facts) *policy.Decision {
 
 // wellFormed: what else the Application says can be followed.
 func wellFormed(f Facts) *policy.Decision {
+	if f.StatusProblem != "" {
+		return refuse(policy.ReasonInvalidSpec, "not delivered: %s; correct it", f.StatusProblem)
+	}
 	if p := policyOf(&f, f.Owner); p.Problem != "" {
 		return refuse(policy.ReasonInvalidTarget, "not delivered: %s", p.Problem)
 	}

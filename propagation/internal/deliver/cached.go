@@ -36,7 +36,11 @@ type cacheReader struct {
 
 // Application implements [reader].
 func (c *cacheReader) Application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error) {
-	return readObject(ctx, c.cache, key, &argocd.Application{})
+	app, err := readObject(ctx, c.cache, key, &argocd.Application{})
+	if app == nil || err != nil {
+		return nil, err
+	}
+	return appcache.Whole(ctx, c.direct, app, c.options.SizeLimit)
 }
 
 // Set implements [reader].

@@ -28,7 +28,7 @@ import (
 
 func (f *fleet) create() {
 	f.next++
-	name := fmt.Sprintf("app-%d", f.r.IntN(25)) // so that names come again
+	name := fmt.Sprintf("app-%d", f.r.IntN(names))
 	if f.apps[name] != nil {
 		return
 	}

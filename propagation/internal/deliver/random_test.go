@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +24,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
+
+// names is how many Applications there may be at a time: their names come again.
+const names = 25
 
 // fleet is what the user did, and with it the model.
 type fleet struct {
@@ -85,8 +89,19 @@ func TestRandomSteps(t *testing.T) {
 			f.rest()
 			f.restore()
 		}
+		if i%3 == 0 {
+			sameFacts(t, f.running, f.anyKey())
+		}
 	}
 	f.rest()
+	for i := range names {
+		sameFacts(t, f.running, types.NamespacedName{Namespace: f.place.namespace, Name: fmt.Sprintf("app-%d", i)})
+	}
+}
+
+// anyKey is that of an Application, be it one that is gone or was never there.
+func (f *fleet) anyKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: f.place.namespace, Name: fmt.Sprintf("app-%d", f.r.IntN(names))}
 }
 
 func (f *fleet) step() {

@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -81,6 +82,10 @@ func (r *Reconciler) complete(ctx context.Context, app *argocd.Application, res 
 
 // reconcilePresent delivers, or withdraws, an Application that is there to stay.
 func (r *Reconciler) reconcilePresent(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) (result, error) {
+	app, err := appcache.Whole(ctx, r.live, app, r.options.SizeLimit)
+	if err != nil {
+		return result{}, err
+	}
 	w, err := r.readInputs(ctx, cached(r.client), app)
 	if err != nil {
 		return result{}, err
@@ -144,7 +149,7 @@ func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warni
 
 // write makes current, or a new work, the wanted one.
 func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Work, warnings []policy.Message) (result, error) {
-	if size := manifestcache.OmittedSpec(w.Application.Spec); size > 0 {
+	if size := manifestcache.OmittedSpec(w.Application.Spec); size > r.options.SizeLimit {
 		return r.keep(ctx, w, current, r.tooLarge(size))
 	}
 	if payload.Observes(w.Application) {

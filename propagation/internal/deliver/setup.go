@@ -11,6 +11,7 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
@@ -31,7 +32,8 @@ func newWatcher(r *Reconciler) *watcher {
 
 // Setup adds delivery to mgr, of whose cache index is.
 func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
-	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options)); err != nil {
+	err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options), appcache.ReleaseSpecs(ctx, mgr.GetCache()))
+	if err != nil {
 		return err
 	}
 	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}

@@ -60,6 +60,9 @@ func TestMain(m *testing.M) {
 type propagation struct {
 	requests *requests
 	stop     func()
+	// cached and live read what it reads, from its caches and from the API server.
+	cached *cacheReader
+	live   *liveReader
 }
 
 // start runs delivery until the test ends or stop is called.
@@ -162,6 +165,8 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 		cancel()
 		t.Fatalf("set up delivery: %v", err)
 	}
+	p.cached = &cacheReader{cache: mgr.GetClient(), index: index, direct: mgr.GetAPIReader(), options: options}
+	p.live = &liveReader{api: mgr.GetAPIReader(), cache: p.cached, unlabelled: (&gatherer{live: mgr.GetAPIReader()}).unlabelled}
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	p.stop = sync.OnceFunc(func() {
