@@ -55,6 +55,8 @@ type Write struct {
 type Fate struct {
 	UID types.UID
 	Act Act
+	// Own: it is proven to be the Application's, so that [Plan.Group] is its owner.
+	Own bool
 	// Why it ends, or would end once its grace is over; "" for neither.
 	Why Why
 	How payload.Ending
