@@ -79,17 +79,38 @@ func newLedger(settings Settings) *ledger {
 }
 
 // restore takes up what is stored. A clock counts for at most half a grace: what was missing
-// while nobody looked may have been back. Works that a plan has named keep their clocks.
+// while nobody looked may have been back.
 func (l *ledger) restore(records laneRecords, notes workNotes, now time.Time, grace time.Duration) {
 	l.records = records
 	for uid, note := range notes {
 		for why, at := range note.Since {
 			note.Since[why] = later(at, now.Add(-grace/2))
 		}
-		if l.works[uid] == nil {
+		if w := l.works[uid]; w != nil {
+			w.restore(note)
+		} else {
 			l.restored[uid] = note
 		}
 	}
+}
+
+// restore takes up a stored note of a work that a plan has named already, with clocks that
+// began anew.
+func (w *work) restore(note decide.Note) {
+	if !w.known && note.Known {
+		w.known, w.group = true, note.Group
+	}
+	if w.end == nil {
+		return
+	}
+	w.end.allowed = w.end.allowed || note.Allowed && w.end.judged() && w.end.due && sameLane(w.end.lane, note.Lane)
+	since := maps.Clone(w.end.since)
+	for why, at := range since {
+		if before, ran := note.Since[why]; ran && before.Before(at) {
+			since[why] = before
+		}
+	}
+	w.end.since = since
 }
 
 // note returns what the ledger has of a work.
