@@ -50,7 +50,7 @@ func (w *wish) follow() {
 		w.d.end(TurnedOff)
 		return
 	}
-	if w.d.told.refusal = refused(w.d.facts); w.d.told.refusal != nil || w.d.facts.StatusProblem != "" {
+	if w.d.told.refusal = refused(w.d.facts); w.d.told.refusal != nil {
 		return
 	}
 	w.mend()

@@ -138,7 +138,7 @@ func TestDecide_wish(t *testing.T) {
 		"malformed status": {reason: "its request is unknown: nothing is written", change: func(s *scene) {
 			s.delivered("w")
 			s.StatusProblem = "no object"
-		}, want: "w keep"},
+		}, want: "w keep; InvalidSpec"},
 		"an operation": {reason: "it gets an identity first", change: func(s *scene) {
 			s.delivered("w")
 			s.app.Operation = json.RawMessage(`{"sync":{}}`)

@@ -6,7 +6,6 @@ package decide
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -179,7 +178,7 @@ func (w *Write) Build() (*workv1.ManifestWork, error) {
 	if err != nil {
 		return nil, err
 	}
-	if app := w.Inputs.Application; w.Current != nil && !slices.Contains(payload.WorkNames(app), w.Current.Name) {
+	if app := w.Inputs.Application; w.Current != nil && !payload.ProvenByName(app, w.Current.Name) {
 		want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
 	}
 	return want, nil

@@ -37,6 +37,9 @@ type writer struct {
 func (wr *writer) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork) (string, error) {
 	for _, name := range payload.WorkNames(app) {
 		want.Name = name
+		if !payload.ProvenByName(app, name) {
+			want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
+		}
 		written := want.DeepCopy()
 		err := wr.client.Create(ctx, written)
 		if err == nil {
@@ -382,7 +385,7 @@ func (e *existingWorkError) Error() string {
 // bindToUID marks the wanted work with the Application's UID when the name that it
 // keeps does not prove whose it is.
 func bindToUID(app *argocd.Application, current *manifestcache.Work, want *workv1.ManifestWork) {
-	if current != nil && !slices.Contains(payload.WorkNames(app), current.Name) {
+	if current != nil && !payload.ProvenByName(app, current.Name) {
 		want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
 	}
 }
