@@ -7,20 +7,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
 // By what withdrawals are held, as in metrics.
 const (
-	heldByLimit    = "limit"
-	heldByHub      = "hub"
-	heldByDecision = "annotation"
+	heldByLimit  = "limit"
+	heldByHub    = "hub"
+	heldByRuling = "annotation"
 )
 
 var (
 	withdrawalsHeld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_deletion_budget_held",
-		Help: "Deliveries of an ApplicationSet (or, with that empty, of a namespace's other Applications) that would be withdrawn and are held; by is limit (of the group), hub (the limit of all) or annotation (an operator's word).",
+		Help: "Deliveries of an ApplicationSet (or, with that empty, of a namespace's other Applications) that would be withdrawn and are held; by is limit (of the group, or of the cluster that caused it), hub (the limit of all) or annotation (an operator's word).",
 	}, []string{"namespace", "applicationset", "by"})
 	withdrawalsLimit = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_deletion_budget_limit",
@@ -40,22 +40,22 @@ func init() {
 type series struct{ namespace, set, by string }
 
 // show sets the metrics to what is held.
-func (r *reporter) show(holds []guard.HeldIn) {
+func (r *reporter) show(holds []heldIn) {
 	counts := map[series]int{}
 	for _, h := range holds {
-		if h.Works == 0 {
+		if h.works == 0 {
 			continue
 		}
-		one := series{h.Group.Namespace, h.Group.Set, heldByLimit}
+		one := series{h.group.Namespace, h.group.Set, heldByLimit}
 		switch {
-		case h.Decision.Word != guard.None:
-			one.by = heldByDecision
-		case h.Hub:
+		case h.Ruling.Word != decide.None:
+			one.by = heldByRuling
+		case h.ofHub():
 			one.by = heldByHub
 		default:
 			withdrawalsLimit.WithLabelValues(one.namespace, one.set).Set(float64(h.Limit))
 		}
-		counts[one] += h.Works
+		counts[one] += h.works
 	}
 	shown := map[series]bool{}
 	for one, n := range counts {

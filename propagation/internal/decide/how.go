@@ -79,7 +79,7 @@ func (s *subject) how() payload.Ending {
 	app, why := s.facts.Application, s.fate.Why
 	mark := s.mark()
 	switch {
-	case why == Renamed: // both copies track the same resources: neither orphan nor cascade
+	case s.shared, why == Renamed: // another copy tracks the same resources: neither orphan nor cascade
 		return payload.Ending{}
 	case mark.Orphans():
 		e := payload.Ending{Orphan: true, BySet: mark == payload.BySet, WithoutAutomation: ChangeOf(why) == Revoke}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -43,9 +43,15 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, app *argocd.Applicatio
 	if len(kept) == len(app.Finalizers) {
 		return res, nil // nothing of Argo CD's holds it
 	}
-	if why, held := r.budget.Held(key); held && why.Decision.Word == guard.Undo {
-		ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it", "decision", why.Decision.On)
-		return res, r.release(ctx, app, kept)
+	if _, held := r.budget.Held(key); held {
+		d, err := r.decisionOn(ctx, ownerOf(app, nil), false)
+		if err != nil {
+			return result{}, err
+		}
+		if d.Word == decide.Undo {
+			ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it", "decision", d.On)
+			return res, r.release(ctx, app, kept)
+		}
 	}
 	switch {
 	case abandon && !o.done() && !o.held && o.problem == "": // only agents are waited for

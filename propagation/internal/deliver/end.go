@@ -23,9 +23,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -92,7 +90,7 @@ func (en *ender) withdraw(ctx context.Context, w withdrawal) (o outcome, err err
 		if work.DeletionTimestamp != nil {
 			continue
 		}
-		pause, err := en.pauseOn(ctx, app, budget.GroupOf(work), work.Namespace, policy.ActOf(w.reason))
+		pause, err := en.pauseOn(ctx, app, groupOf(work), work.Namespace, policy.ActOf(w.reason))
 		if err != nil {
 			return o, err
 		}
@@ -100,8 +98,9 @@ func (en *ender) withdraw(ctx context.Context, w withdrawal) (o outcome, err err
 			o.held, o.pause, o.after = true, policy.StrongestPause(o.pause, pause), sooner(o.after, pause.Left(en.now()))
 			continue
 		}
-		if may, err := en.allowed(ctx, w, app, work); err != nil || !may {
-			o.held = true
+		may, after, err := en.allowed(ctx, w, app, work)
+		if err != nil || !may {
+			o.held, o.after = true, sooner(o.after, after)
 			if err != nil {
 				return o, err
 			}
@@ -130,26 +129,27 @@ func (en *ender) withdraw(ctx context.Context, w withdrawal) (o outcome, err err
 
 // allowed reports whether the limit on withdrawals lets a work go. It is not asked when
 // nothing is lost, or when OCM removes the works of a leaving cluster whatever we do. A
-// cluster that is not there at all may only have not been restored yet.
-func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Work) (bool, error) {
+// cluster that is not there at all may only have not been restored yet. It returns when to look
+// again, 0 for not by the clock.
+func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Work) (may bool, after time.Duration, err error) {
 	if w.shared || w.abandoned {
-		return true, nil
+		return true, 0, nil
 	}
 	stays, err := en.stays(ctx, app, work)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	if stays {
-		d, err := en.decisionOn(ctx, budget.GroupOf(work), revokes(w.reason))
-		if err != nil || d.Word != guard.Hold && d.Word != guard.Undo {
-			return err == nil, err
+		d, err := en.decisionOn(ctx, groupOf(work), revokes(w.reason))
+		if err != nil || !d.Word.Keeps() {
+			return err == nil, 0, err
 		}
 	}
 	cluster, err := getCluster(ctx, en.client, work.Namespace)
 	if err != nil || cluster != nil && cluster.DeletionTimestamp != nil {
-		return err == nil, err
+		return err == nil, 0, err
 	}
-	return en.budget.Note(w.app, work.UID, budget.GroupOf(work), true, revokes(w.reason), en.now()), nil
+	return en.note(ctx, w.app, app, work, w.reason, true)
 }
 
 // end does the next step of the end of a work that may go, and adds to o what it waits for.
@@ -225,7 +225,7 @@ func (en *ender) refusalOf(ctx context.Context, live *workv1.ManifestWork, facts
 // they said last has it. problem names an annotation that cannot be followed.
 func (en *ender) endingOf(ctx context.Context, w withdrawal, app *argocd.Application, work *manifestcache.Work) (e payload.Ending, problem string, err error) {
 	act := policy.ActOf(w.reason)
-	wish, err := en.deletionPolicy(ctx, app, budget.GroupOf(work))
+	wish, err := en.deletionPolicy(ctx, app, groupOf(work))
 	if err != nil {
 		return e, "", err
 	}
@@ -270,12 +270,16 @@ func (o outcome) decision() policy.Decision {
 
 // noteUpcoming notes works that will have to be withdrawn unless something comes back in time,
 // so that the guard counts the whole damage when the first has to.
-func (en *ender) noteUpcoming(app types.NamespacedName, works []*manifestcache.Work, reason string) {
+func (en *ender) noteUpcoming(ctx context.Context, key types.NamespacedName, app *argocd.Application, works []*manifestcache.Work, reason string) error {
 	for _, work := range works {
-		if work.DeletionTimestamp == nil && work.Annotations[contract.OnWithdrawAnnotation] == "" {
-			en.budget.Note(app, work.UID, budget.GroupOf(work), false, revokes(reason), en.now())
+		if work.DeletionTimestamp != nil || work.Annotations[contract.OnWithdrawAnnotation] != "" {
+			continue
+		}
+		if _, _, err := en.note(ctx, key, app, work, reason, false); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // ender ends ManifestWorks, see [ender.withdraw].
@@ -319,7 +323,9 @@ func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c cop
 		case lost:
 			unbound = append(unbound, work)
 		case left > 0:
-			en.noteUpcoming(client.ObjectKeyFromObject(app), []*manifestcache.Work{work}, policy.ReasonNotBound)
+			if err := en.noteUpcoming(ctx, client.ObjectKeyFromObject(app), app, []*manifestcache.Work{work}, policy.ReasonNotBound); err != nil {
+				return 0, err
+			}
 		}
 		wait = sooner(wait, left)
 	}

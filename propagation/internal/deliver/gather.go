@@ -18,8 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -40,7 +39,7 @@ type gatherer struct {
 	now     func() time.Time
 	// budget limits how many works are withdrawn at a time, and keeps the annotations of
 	// ApplicationSets that are gone.
-	budget *budget.Budget
+	budget *noted
 }
 
 // liveWork returns a work from the API server, nil when there positively is none.
@@ -91,7 +90,7 @@ func (f *gatherer) hasAgent(ctx context.Context, from inputReader, name string) 
 
 // deletionPolicy returns what an Application, which is nil when it is gone, or else its
 // ApplicationSet says about the end of its delivery.
-func (f *gatherer) deletionPolicy(ctx context.Context, app *argocd.Application, g guard.Group) (own policy.DeletionPolicy, err error) {
+func (f *gatherer) deletionPolicy(ctx context.Context, app *argocd.Application, g decide.Group) (own policy.DeletionPolicy, err error) {
 	if app != nil {
 		own = policy.ParseDeletionPolicy(app.Annotations[contract.DeletionPolicyAnnotation], "Application "+app.Namespace+"/"+app.Name, false)
 	}
@@ -117,27 +116,41 @@ func (f *gatherer) stays(ctx context.Context, app *argocd.Application, work *man
 	if work.Annotations[contract.ObservedAnnotation] != "" {
 		return true, nil
 	}
-	wish, err := f.deletionPolicy(ctx, app, budget.GroupOf(work))
+	wish, err := f.deletionPolicy(ctx, app, groupOf(work))
 	return wish.Problem == "" && cmp.Or(wish.Word, work.Annotations[contract.OnWithdrawAnnotation]) == payload.DeletionOrphan, err
 }
 
-// decisionOn returns what operators have decided about a group.
-func (f *gatherer) decisionOn(ctx context.Context, g guard.Group, revocation bool) (guard.Decision, error) {
-	return f.budget.Decision(ctx, g, revocation)
-}
-
-// wordsOfSet returns the annotations of an ApplicationSet. When it is gone they are those
-// that outlive it, unless an administrator has approved that its deliveries go.
-func (f *gatherer) wordsOfSet(ctx context.Context, namespace, set string) (annotations map[string]string, gone bool, err error) {
-	annotations, gone, err = f.budget.SetAnnotations(ctx, namespace, set)
-	if err != nil || !gone || len(annotations) == 0 {
-		return annotations, gone, err
+// decisionOn returns what operators have decided about a group: on its ApplicationSet, on its
+// Namespace, or on propagation's for the whole hub. revocation: about what may not be there any
+// more; the ApplicationSet, which tenants write, has no say.
+func (f *gatherer) decisionOn(ctx context.Context, g decide.Group, revocation bool) (best decide.Ruling, err error) {
+	for _, name := range []string{g.Namespace, f.options.HubNamespace} {
+		if name == "" {
+			continue
+		}
+		namespace := appcache.NamespaceMetadata()
+		if err := f.decisionObject(ctx, namespace, client.ObjectKey{Name: name}); err != nil {
+			return best, err
+		}
+		r, _ := decide.ParseRuling(namespace.Annotations[contract.DeletionBudgetAnnotation], "Namespace "+name, f.now()) // an invalid value holds, and was reported when it was seen
+		best = decide.Strongest(best, r)
 	}
-	d, err := f.decisionOn(ctx, guard.Group{Namespace: namespace}, false)
-	if d.Word == guard.Approve {
-		annotations = nil
+	if g.Set == "" || revocation {
+		return best, nil
 	}
-	return annotations, gone, err
+	set, key := argocd.ApplicationSetMetadata(), client.ObjectKey{Namespace: g.Namespace, Name: g.Set}
+	if err := f.decisionObject(ctx, set, key); err != nil {
+		return best, err
+	}
+	if set.UID != "" {
+		r, _ := decide.ParseRuling(set.Annotations[contract.DeletionBudgetAnnotation], argocd.ApplicationSetKind+" "+key.String(), f.now())
+		return decide.Strongest(best, r), nil
+	}
+	if best.Word == decide.Approve { // what cannot be changed any more yields to that
+		return best, nil
+	}
+	r, err := f.budget.Outlives(key)
+	return decide.Strongest(best, r), err
 }
 
 // decisionObject reads an ApplicationSet or Namespace from the cache; one that is not
@@ -250,7 +263,7 @@ func (f *gatherer) unowned(ctx context.Context, works []*manifestcache.Work) ([]
 // pauseOn returns what pauses an act on the ManifestWorks of an Application, which is nil
 // when it is gone, on a cluster: an annotation or claim of one who may delay that, see
 // [policy.MayDelay]. When the ManagedCluster is leaving nothing is paused.
-func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g guard.Group, name string, act policy.Act) (policy.Pause, error) {
+func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g decide.Group, name string, act policy.Act) (policy.Pause, error) {
 	var pauses []policy.Pause
 	add := func(speaker policy.Speaker, o client.Object, kind string) {
 		if !policy.MayDelay(speaker, act) {
@@ -278,15 +291,11 @@ func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g guard
 		add(policy.OnApplication, app, "Application")
 	}
 	if g.Set != "" {
-		words, gone, err := f.wordsOfSet(ctx, g.Namespace, g.Set)
-		if err != nil {
+		set := argocd.ApplicationSetMetadata()
+		if err := f.decisionObject(ctx, set, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}); err != nil {
 			return policy.Pause{}, err
 		}
-		set := argocd.ApplicationSetMetadata()
-		set.Namespace, set.Name, set.Annotations = g.Namespace, g.Set, words
-		if gone {
-			set.Name += " (which is gone)"
-		}
+		set.Namespace, set.Name = g.Namespace, g.Set
 		add(policy.OnApplicationSet, set, argocd.ApplicationSetKind)
 	}
 	for name, speaker := range map[string]policy.Speaker{g.Namespace: policy.OnNamespace, f.options.HubNamespace: policy.OnHubNamespace} {
@@ -305,7 +314,7 @@ func (f *gatherer) pauseOn(ctx context.Context, app *argocd.Application, g guard
 
 // pauseOf returns what pauses an Application on its target.
 func (f *gatherer) pauseOf(ctx context.Context, app *argocd.Application) (policy.Pause, error) {
-	return f.pauseOn(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}, app.Annotations[contract.ClusterAnnotation], policy.Deliver)
+	return f.pauseOn(ctx, app, decide.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}, app.Annotations[contract.ClusterAnnotation], policy.Deliver)
 }
 
 // application returns the cached Application, nil when the cache has none. It is
@@ -334,7 +343,7 @@ func (f *gatherer) readInputs(ctx context.Context, from inputReader, app *argocd
 		return w, err
 	}
 	w.Cluster = cluster
-	if w.DeletionPolicy, err = f.deletionPolicy(ctx, app, guard.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}); err != nil {
+	if w.DeletionPolicy, err = f.deletionPolicy(ctx, app, decide.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}); err != nil {
 		return w, err
 	}
 	if !w.Bound {

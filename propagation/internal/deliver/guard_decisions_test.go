@@ -33,7 +33,7 @@ func TestGuardUndo(t *testing.T) {
 	generation := works(t, g.apps[0])[0].Generation
 	g.each(many, func(a *argocd.Application) { remove(t, a) })
 	g.awaitHeld("ApplicationSet")
-	g.setOverride(namespace(g.namespace), "undo")
+	g.decide(namespace(g.namespace), "undo")
 	for i, app := range g.apps {
 		testkit.Eventually(t, app.Name+" to be gone", func() error { return gone(app) })
 		g.apps[i] = g.deploy(app.Name, g.owned, func(a *argocd.Application) { a.Finalizers = app.Finalizers })
@@ -138,7 +138,7 @@ func TestGuardDecisions(t *testing.T) {
 	start(t, guarded(hubNamespace))
 	t.Run("ahead", func(t *testing.T) {
 		g := generate(t)
-		g.setOverride(g.set, "approve")
+		g.decide(g.set, "approve")
 		g.each(many, func(a *argocd.Application) { remove(t, a) })
 		g.awaitLeft(0)
 		if n, _ := heldEvents(t, "ApplicationSet", g.namespace, policy.ReasonWithdrawalHeld); n > 0 {
@@ -147,7 +147,7 @@ func TestGuardDecisions(t *testing.T) {
 	})
 	t.Run("badValue", func(t *testing.T) {
 		g := generate(t, argocd.ResourcesFinalizer)
-		setOverride(t, namespace(g.namespace), "yes, please")
+		annotate(t, namespace(g.namespace), "yes, please")
 		testkit.Eventually(t, "the Event", func() error {
 			if _, note := heldEvents(t, "Namespace", g.namespace, policy.ReasonInvalidTarget); !strings.Contains(note, `want "approve until <time>"`) {
 				return fmt.Errorf("it says %q", note)
@@ -157,17 +157,17 @@ func TestGuardDecisions(t *testing.T) {
 		remove(t, g.apps[0])
 		says(t, g.apps[0], policy.WarningCondition, "has an invalid value")
 		g.kept()
-		setOverride(t, namespace(g.namespace), nil)
+		annotate(t, namespace(g.namespace), nil)
 		g.awaitLeft(many - 1)
 	})
 	t.Run("wholeHub", func(t *testing.T) { // last, since it holds everything
 		g := generate(t, argocd.ResourcesFinalizer)
-		g.setOverride(g.set, "approve")
-		g.setOverride(namespace(hubNamespace), "hold")
+		g.decide(g.set, "approve")
+		g.decide(namespace(hubNamespace), "hold")
 		remove(t, g.apps[0])
 		says(t, g.apps[0], policy.WarningCondition, "of Namespace "+hubNamespace+": hold until")
 		g.kept()
-		g.setOverride(namespace(hubNamespace), "")
+		g.decide(namespace(hubNamespace), "")
 		g.awaitLeft(many - 1)
 	})
 }

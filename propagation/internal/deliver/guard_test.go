@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -31,7 +31,7 @@ import (
 func guarded(namespace string) func(*Options) {
 	return func(o *Options) {
 		o.HubNamespace = namespace
-		o.Withdrawals = guard.Settings{Group: limit.Limit{Percent: 25, Least: 2}, Hub: limit.Limit{Percent: 100}, Window: 10 * time.Minute}
+		o.Withdrawals = budget.Settings{Group: limit.Limit{Percent: 25, Least: 2}, Hub: limit.Limit{Percent: 100}, Window: 10 * time.Minute}
 	}
 }
 
@@ -164,16 +164,16 @@ func another(t *testing.T) {
 	withdrawn(t, app)
 }
 
-func (g *generated) setOverride(o client.Object, word string) {
+func (g *generated) decide(o client.Object, word string) {
 	g.t.Helper()
 	value := any(nil)
 	if word != "" {
 		value = word + " until " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	}
-	setOverride(g.t, o, value)
+	annotate(g.t, o, value)
 }
 
-func setOverride(t *testing.T, o client.Object, value any) {
+func annotate(t *testing.T, o client.Object, value any) {
 	t.Helper()
 	text := "null"
 	if value != nil {
@@ -249,9 +249,9 @@ func TestGuardHolds(t *testing.T) {
 				t.Errorf("the metric says %v", n)
 			}
 			if c.on == "Namespace" || name == "unbound" { // of a revocation the ApplicationSet has no say
-				g.setOverride(namespace(g.namespace), "approve")
+				g.decide(namespace(g.namespace), "approve")
 			} else {
-				g.setOverride(g.set, "approve")
+				g.decide(g.set, "approve")
 			}
 			if name == "retargeted" {
 				g.awaitLeft(many)

@@ -148,5 +148,5 @@ func (f *fleet) approve(yes bool) {
 	if yes {
 		value = "approve until " + time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339)
 	}
-	setOverride(f.t, &corev1.Namespace{ObjectMeta: namespace(f.place.namespace).ObjectMeta}, value)
+	annotate(f.t, &corev1.Namespace{ObjectMeta: namespace(f.place.namespace).ObjectMeta}, value)
 }

@@ -81,7 +81,7 @@ func TestRandomSteps(t *testing.T) {
 	f.bind()
 	// Each withdrawal passes the guard, which an approval lets all of them do.
 	f.hubNamespace = newHubNamespace(t)
-	setOverride(t, namespace(f.place.namespace), "approve until "+time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339))
+	annotate(t, namespace(f.place.namespace), "approve until "+time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339))
 	f.restart()
 	for i := range n {
 		f.step()

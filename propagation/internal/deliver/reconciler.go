@@ -28,7 +28,9 @@ import (
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	r.budget.Begin(req.NamespacedName)
 	after, err := r.reconcile(ctx, req)
-	r.budget.End(req.NamespacedName, err)
+	group, deliveries, unread := r.deliveriesOf(ctx, req.NamespacedName)
+	err = errors.Join(err, unread)
+	r.budget.End(req.NamespacedName, group, deliveries, err)
 	if err != nil {
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
 	}

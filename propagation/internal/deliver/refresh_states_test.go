@@ -75,7 +75,7 @@ func TestRefreshOfAWithdrawnApplication(t *testing.T) {
 	m := &managed{t: t, work: client.ObjectKeyFromObject(delivered(t, app, g.cluster))}
 	inWork(t, app, "normal")
 	compared(t, app, m)
-	g.setOverride(g.set, "approve")
+	g.decide(g.set, "approve")
 	edit(t, app, func(a *argocd.Application) { a.Labels[contract.PullLabel] = "false" })
 	withdrawn(t, app)
 	refresh(t, app, "normal")

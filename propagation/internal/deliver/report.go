@@ -22,7 +22,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -103,11 +103,11 @@ func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Appli
 
 // withHeld adds to a decision that what it withdraws is held.
 func (rep *reporter) withHeld(app *argocd.Application, v policy.Decision) policy.Decision {
-	why, held := rep.budget.Held(client.ObjectKeyFromObject(app))
+	text, held := rep.budget.Held(client.ObjectKeyFromObject(app))
 	if !held {
 		return v
 	}
-	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: rep.budget.HeldText(why)}
+	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: text}
 	switch {
 	case v.Deliver:
 		v.Warnings = append(slices.Clip(v.Warnings), m)
@@ -130,7 +130,7 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 		rep.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
 	}
 	if changed(contract.DeletionBudgetAnnotation) {
-		if _, err := guard.Parse(m.Annotations[contract.DeletionBudgetAnnotation], "", rep.now()); err != nil {
+		if _, err := decide.ParseRuling(m.Annotations[contract.DeletionBudgetAnnotation], "", rep.now()); err != nil {
 			record("nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error())
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
@@ -39,7 +41,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
 	recorder := mgr.GetEventRecorder("propagation")
 	r := newReconciler(g, recorder)
-	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace, Uncached: r.lostApplications})
+	g.budget = &noted{index: index, uncached: r.lostApplications, now: time.Now, plans: map[types.NamespacedName]*notedPlan{}, failing: map[types.NamespacedName]time.Time{}}
+	g.budget.Budget = budget.New(g.client, g.live, recorder, budget.Options{
+		Settings: options.Withdrawals, Grace: options.BindingGrace, Namespace: options.HubNamespace, Prepare: g.budget.unreconciled, OnCluster: g.budget.onCluster,
+	})
 	if err := newWatcher(r).watch(ctx, mgr, r); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
@@ -104,7 +104,7 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 	t.Helper()
 	begin(t)
 	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024,
-		Withdrawals: guard.Settings{Group: limit.Limit{Percent: 100}, Hub: limit.Limit{Percent: 100}, Window: time.Minute}}
+		Withdrawals: budget.Settings{Group: limit.Limit{Percent: 100}, Hub: limit.Limit{Percent: 100}, Window: time.Minute}}
 	for _, c := range change {
 		c(&options)
 	}

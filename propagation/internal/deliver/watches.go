@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -207,7 +206,9 @@ func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
 			wa.decided(ctx, e.ObjectOld, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.observeSet(e.Object)
+			if set, ok := e.Object.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
+				wa.budget.Gone(ctx, set)
+			}
 			wa.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
 		},
 	}
@@ -232,8 +233,7 @@ func (wa *watcher) decided(ctx context.Context, before, after client.Object, q w
 		wa.recordInvalid(m, changed)
 	}
 	switch {
-	case changed(contract.PausedAnnotation), ofSet && changed(contract.DeletionPolicyAnnotation):
-	case !ofSet && changed(contract.DeletionBudgetAnnotation): // an approval ends the pause of an ApplicationSet that is gone
+	case changed(contract.PausedAnnotation), changed(contract.DeletionBudgetAnnotation), ofSet && changed(contract.DeletionPolicyAnnotation):
 	default:
 		return
 	}
@@ -260,7 +260,7 @@ func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q wo
 		}
 	}
 	for _, work := range wa.index.All() {
-		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || budget.GroupOf(work).Set == set) {
+		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || groupOf(work).Set == set) {
 			q.Add(reconcile.Request{NamespacedName: app})
 		}
 	}

@@ -6,6 +6,7 @@ package deliver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -107,7 +108,7 @@ func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application,
 func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, false)
 	if standing := c.standing(); standing != nil {
-		r.noteUpcoming(client.ObjectKeyFromObject(app), append([]*manifestcache.Work{standing}, c.surplus...), v.Refusal.Reason)
+		err = errors.Join(err, r.noteUpcoming(ctx, client.ObjectKeyFromObject(app), app, append([]*manifestcache.Work{standing}, c.surplus...), v.Refusal.Reason))
 	}
 	if quiet := bindingQuiet - missing; quiet > 0 {
 		return result{standing: c.all, after: sooner(wait, min(quiet, left)), silent: true}, err
@@ -130,8 +131,7 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		return result{silent: true}, nil
 	}
 	if left := r.options.RecreateGrace - r.gracePeriods.missing(key, applicationGone, r.now()); left > 0 {
-		r.noteUpcoming(key, works, withdrawnGone)
-		return result{silent: true, after: left}, nil
+		return result{silent: true, after: left}, r.noteUpcoming(ctx, key, nil, works, withdrawnGone)
 	}
 	o, err := r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
 		app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}

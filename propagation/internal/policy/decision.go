@@ -36,6 +36,7 @@ const (
 	ReasonWaitingForOld  = "WaitingForWithdrawal"
 	ReasonDeleting       = "Deleting"
 	ReasonWithdrawalHeld = "WithdrawalHeld"
+	ReasonEndedWithSet   = "EndedWithApplicationSet"
 	ReasonPaused         = "Paused"
 	ReasonSkipReconcile  = "SkipReconcileMissing"
 	ReasonProjectForbids = "ProjectForbidsDestination"

@@ -1,0 +1,94 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+)
+
+// heldBack is why ends are held. The zero one is none.
+type heldBack struct {
+	// Lane is over its limit, unless Ruling holds it; with the zero Group it is all lanes of
+	// the kind together.
+	Lane decide.Lane
+	holding
+	Ruling decide.Ruling
+	// Problem, when not empty, is why nothing can be decided at all.
+	Problem string
+}
+
+// ofHub reports whether the limit of the hub holds.
+func (h heldBack) ofHub() bool {
+	return h.Lane.Group == (decide.Group{}) && h.Ruling.Word == decide.None
+}
+
+// held returns why an end is held.
+func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
+	hub := decide.Lane{Kind: e.lane.Kind}
+	switch record := l.records[e.lane]; {
+	case e.allowed:
+		return heldBack{}, false
+	case e.ruling.Word.Keeps():
+		return heldBack{Lane: e.lane, Ruling: e.ruling}, true
+	case record.Held != nil && e.ruling.Word != decide.Approve:
+		return heldBack{Lane: e.lane, holding: *record.Held}, true
+	case e.lane.Kind != decide.Uncounted && slices.Contains(l.records[hub].Together, e.lane.Group):
+		return heldBack{Lane: hub, holding: *l.records[hub].Held}, true
+	}
+	return heldBack{}, false
+}
+
+// heldIn is how many works of a group are held, and why.
+type heldIn struct {
+	group decide.Group
+	heldBack
+	works int
+}
+
+// heldOf returns why works of an Application are held: of the first by UID.
+func (l *ledger) heldOf(app types.NamespacedName) (why heldBack, ok bool) {
+	first := types.UID("")
+	for _, uid := range l.plans[app].works {
+		w := l.works[uid]
+		if w == nil || w.app != app || !w.end.waits() || ok && first < uid {
+			continue
+		}
+		if h, held := l.held(w.end); held {
+			why, ok, first = h, true, uid
+		}
+	}
+	return why, ok
+}
+
+// allHolds returns all that is held; a hold of which nothing is due now has no works.
+func (l *ledger) allHolds() []heldIn {
+	counts := map[heldIn]int{}
+	for lane, record := range l.records {
+		if record.Held != nil {
+			counts[heldIn{group: lane.Group, heldBack: heldBack{Lane: lane, holding: *record.Held}}] = 0
+		}
+	}
+	for _, w := range l.works {
+		if !w.end.waits() {
+			continue
+		}
+		if why, held := l.held(w.end); held {
+			counts[heldIn{group: w.group, heldBack: why}]++
+		}
+	}
+	list := make([]heldIn, 0, len(counts))
+	for h, n := range counts {
+		h.works = n
+		list = append(list, h)
+	}
+	slices.SortFunc(list, func(a, b heldIn) int {
+		return cmp.Or(compareGroups(a.group, b.group), cmp.Compare(a.Lane.Kind, b.Lane.Kind))
+	})
+	return list
+}
