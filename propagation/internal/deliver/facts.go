@@ -41,11 +41,8 @@ func gather(ctx context.Context, s *sources, from reader, key types.NamespacedNa
 		}
 	}
 	if f.Application == nil {
-		f.GoneSince, err = s.ledger.GoneSince(key)
-	} else {
-		err = gatherDesired(ctx, p)
-	}
-	if err != nil {
+		f.GoneSince = s.ledger.GoneSince(key)
+	} else if err := gatherDesired(ctx, p); err != nil {
 		return f, err
 	}
 	f.Works, err = gatherWorks(ctx, p)
@@ -238,7 +235,7 @@ func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
 	for _, w := range found {
 		work := decide.Work{
 			Work: w.Work, Live: w.Live, Relation: w.Relation, Project: w.Stored.Project,
-			Finalized: w.Stored.Finalized, Missing: w.Extra.Missing, Applied: w.Applied(),
+			Finalized: w.Stored.Finalized, Missing: w.Extra.Missing, Applied: w.Applied(), Note: p.sources.ledger.Note(w.UID),
 		}
 		if work.Cluster, err = p.cluster(ctx, w.Namespace); err != nil {
 			return nil, err
@@ -247,9 +244,6 @@ func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
 			return nil, err
 		}
 		if work.Stale, err = p.stale(ctx, w.Work); err != nil {
-			return nil, err
-		}
-		if work.Note, err = p.sources.ledger.Note(w.UID); err != nil {
 			return nil, err
 		}
 		if set, named := setOf(w.Work); named && p.facts.Application == nil {

@@ -155,7 +155,7 @@ func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*deci
 		return nil, err
 	}
 	if set == nil {
-		if w.Ruling, err = p.sources.ledger.Outlived(key); err != nil {
+		if w.Ruling, err = p.sources.ledger.Outlives(key); err != nil {
 			return nil, fmt.Errorf("read what %s said: %w", w.On, err)
 		}
 		w.Gone, w.Ruling.Gone = true, true

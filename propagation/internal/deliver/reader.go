@@ -61,11 +61,11 @@ type foundRivals struct {
 
 // ledger is what the deletion budget remembers. Neither an agent nor a tenant can write it.
 type ledger interface {
-	Note(work types.UID) (decide.Note, error)
+	Note(work types.UID) decide.Note
 	// GoneSince returns since when an Application is gone, zero for not known to be.
-	GoneSince(app types.NamespacedName) (time.Time, error)
-	// Outlived returns the hold or undo of an ApplicationSet that is gone, the zero Ruling for none.
-	Outlived(set types.NamespacedName) (decide.Ruling, error)
+	GoneSince(app types.NamespacedName) time.Time
+	// Outlives returns the hold or undo of an ApplicationSet that is gone, the zero Ruling for none.
+	Outlives(set types.NamespacedName) (decide.Ruling, error)
 }
 
 // sources are what facts rest on beside the objects that a [reader] reads.

@@ -196,16 +196,16 @@ func TestGather_readersAgree(t *testing.T) {
 			answer(t, client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil)
 		}, func(f decide.Facts) bool { return f.Works[0].Finalized && f.Works[0].Applied == metav1.ConditionTrue }},
 		{"the ManagedCluster is paused", func() {
-			annotate(t, cluster, contract.PausedAnnotation, "sync until "+later)
+			setAnnotation(t, cluster, contract.PausedAnnotation, "sync until "+later)
 		}, func(f decide.Facts) bool { return f.Target.Pause.Word != "" && f.Works[0].Cluster.Pause.Word != "" }},
 		{"a long invalid value", func() {
-			annotate(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.namespace}}, contract.PausedAnnotation, strings.Repeat("no ", 100))
+			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.namespace}}, contract.PausedAnnotation, strings.Repeat("no ", 100))
 		}, func(f decide.Facts) bool { return f.Namespace.Pause.Problem != "" }},
 		{"the hub holds", func() {
-			annotate(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}, contract.DeletionBudgetAnnotation, "hold until "+later)
+			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}, contract.DeletionBudgetAnnotation, "hold until "+later)
 		}, func(f decide.Facts) bool { return f.Hub.Ruling.Word == decide.Hold }},
 		{"the ApplicationSet orphans", func() {
-			annotate(t, g.set, contract.DeletionPolicyAnnotation, payload.DeletionOrphan)
+			setAnnotation(t, g.set, contract.DeletionPolicyAnnotation, payload.DeletionOrphan)
 		}, func(f decide.Facts) bool { return f.Owner.Policy.Word == payload.DeletionOrphan }},
 		{"the AppProject is narrowed", func() {
 			edit(t, team, func(p *argocd.AppProject) { p.Spec = project("team", "other", "narrow").Spec })
@@ -239,8 +239,8 @@ func TestGather_readersAgree(t *testing.T) {
 	}
 }
 
-// annotate sets an annotation of an object.
-func annotate(t *testing.T, o client.Object, key, value string) {
+// setAnnotation sets an annotation of an object.
+func setAnnotation(t *testing.T, o client.Object, key, value string) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
 	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
