@@ -57,13 +57,17 @@ func settingsOf(o *Options) decide.Settings {
 	}
 }
 
-// gatherDesired adds the facts about what the Application asks for.
+// gatherDesired adds the facts about what the Application asks for. One that is being deleted asks
+// for nothing, and its place is not looked at.
 func gatherDesired(ctx context.Context, p *lookups) (err error) {
 	f, app := p.facts, p.facts.Application
 	if set := app.OwningApplicationSet(); set != "" {
 		if f.Owner, err = p.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set}); err != nil {
 			return err
 		}
+	}
+	if app.DeletionTimestamp != nil {
+		return nil
 	}
 	if err := gatherTarget(ctx, p); err != nil {
 		return err

@@ -389,6 +389,20 @@ func TestGather_ledger(t *testing.T) {
 	}
 }
 
+// The deletion of an Application waits for nothing that only a delivery rests on.
+func TestGather_deleted(t *testing.T) {
+	for _, what := range []string{"Agent", "Rivals"} {
+		h := settled(t)
+		h.fail = what
+		deleted := metav1.NewTime(gatherNow)
+		h.app.DeletionTimestamp = &deleted
+		f, err := h.gather()
+		if err != nil || len(f.Works) != 2 || !f.Works[0].May.All() || f.Owner == nil {
+			t.Errorf("%s cannot be read: %+v, %v", what, f, err)
+		}
+	}
+}
+
 // A tenant's malformed status stops no revocation: it is a fact.
 func TestGather_malformedStatus(t *testing.T) {
 	h := settled(t)
