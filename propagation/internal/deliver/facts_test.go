@@ -92,16 +92,12 @@ func (h *hubObjects) Agent(_ context.Context, name string) (bool, error) {
 	return h.agents[name], h.failing("Agent")
 }
 
-func (h *hubObjects) Note(work types.UID) (decide.Note, error) {
-	return h.notes[work], h.failing("Note")
-}
+func (h *hubObjects) Note(work types.UID) decide.Note { return h.notes[work] }
 
-func (h *hubObjects) GoneSince(types.NamespacedName) (time.Time, error) {
-	return h.gone, h.failing("GoneSince")
-}
+func (h *hubObjects) GoneSince(types.NamespacedName) time.Time { return h.gone }
 
-func (h *hubObjects) Outlived(set types.NamespacedName) (decide.Ruling, error) {
-	return h.outlived[set], h.failing("Outlived")
+func (h *hubObjects) Outlives(set types.NamespacedName) (decide.Ruling, error) {
+	return h.outlived[set], h.failing("Outlives")
 }
 
 var (
@@ -178,9 +174,7 @@ func TestGather_whatCannotBeRead(t *testing.T) {
 		"Works":       func(*hubObjects) {},
 		"Rivals":      func(*hubObjects) {},
 		"Agent":       func(*hubObjects) {},
-		"Note":        func(*hubObjects) {},
-		"Outlived":    func(h *hubObjects) { h.sets = nil },
-		"GoneSince":   func(h *hubObjects) { h.app = nil },
+		"Outlives":    func(h *hubObjects) { h.sets = nil },
 		"naming":      func(h *hubObjects) { h.projects["wide"] = project("wide", "other", "narrow") },
 	} {
 		h := settled(t)
@@ -381,6 +375,31 @@ func TestGather_words(t *testing.T) {
 			t.Errorf("%s: %s, for a work whose Application is gone: %v (-want +got)\n%s", name, c.reason, err, diff)
 		}
 		h.app = app
+	}
+}
+
+// What the ledger has of a work and of an Application that is gone is a fact as any other.
+func TestGather_ledger(t *testing.T) {
+	h := settled(t)
+	note := decide.Note{Known: true, Group: decide.Group{Namespace: "team", Set: "set"}, Allowed: true}
+	h.app, h.gone, h.notes = nil, gatherNow.Add(-time.Minute), map[types.UID]decide.Note{"uid-of-cluster2": note}
+	f, err := h.gather()
+	if diff := cmp.Diff([]decide.Note{{}, note}, []decide.Note{f.Works[0].Note, f.Works[1].Note}); err != nil || !f.GoneSince.Equal(h.gone) || diff != "" {
+		t.Errorf("gone since %s, %v, notes (-want +got)\n%s", f.GoneSince, err, diff)
+	}
+}
+
+// The deletion of an Application waits for nothing that only a delivery rests on.
+func TestGather_deleted(t *testing.T) {
+	for _, what := range []string{"Agent", "Rivals"} {
+		h := settled(t)
+		h.fail = what
+		deleted := metav1.NewTime(gatherNow)
+		h.app.DeletionTimestamp = &deleted
+		f, err := h.gather()
+		if err != nil || len(f.Works) != 2 || !f.Works[0].May.All() || f.Owner == nil {
+			t.Errorf("%s cannot be read: %+v, %v", what, f, err)
+		}
 	}
 }
 

@@ -5,23 +5,28 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -34,8 +39,7 @@ import (
 func sameFacts(t *testing.T, p *propagation, key types.NamespacedName) {
 	t.Helper()
 	testkit.Eventually(t, "facts of the cache and of the API server to be the same", func() error {
-		now := time.Now()
-		s := &sources{options: p.cached.options, now: func() time.Time { return now }, ledger: &hubObjects{}, refreshes: &refreshes{}, naming: namespacesNaming(p.cached.cache)}
+		s := p.sources()
 		fromCache, err := gather(context.Background(), s, p.cached, key)
 		if err != nil {
 			return err
@@ -158,4 +162,94 @@ func TestReaders_whatIsNotThere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Whatever is said, paused, moved, narrowed or deleted: both readers find it.
+func TestGather_readersAgree(t *testing.T) {
+	g := newSet(t)
+	argo := anywhere(t, g.namespace)
+	hubNamespace := newHubNamespace(t)
+	narrow, later := newCluster(t), time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	g.bind(g.cluster, narrow)
+	options := Options{}
+	argo(&options)
+	team := project("team", "*", "*")
+	team.Namespace = options.ArgoCDNamespace
+	g.create(team)
+	running := start(t, argo, guarded(hubNamespace))
+	app := g.deploy("guestbook", g.owned, func(a *argocd.Application) {
+		a.Spec = json.RawMessage(`{"project":"team","source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook"},"destination":{"namespace":"guestbook"}}`)
+	})
+	key := client.ObjectKeyFromObject(app)
+	work := delivered(t, app, g.cluster)
+	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: g.cluster}}
+	for _, step := range []struct {
+		what   string
+		change func()
+		found  func(decide.Facts) bool
+	}{
+		{"delivered", func() {}, func(f decide.Facts) bool {
+			return f.May.All() && f.Works[0].May.All() && f.Works[0].Relation == decide.Own && f.Project != nil && f.Works[0].Project == "team" && f.Owner != nil
+		}},
+		{"applied", func() {
+			finalized(t, work)
+			answer(t, client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil)
+		}, func(f decide.Facts) bool { return f.Works[0].Finalized && f.Works[0].Applied == metav1.ConditionTrue }},
+		{"the ManagedCluster is paused", func() {
+			setAnnotation(t, cluster, contract.PausedAnnotation, "sync until "+later)
+		}, func(f decide.Facts) bool { return f.Target.Pause.Word != "" && f.Works[0].Cluster.Pause.Word != "" }},
+		{"a long invalid value", func() {
+			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.namespace}}, contract.PausedAnnotation, strings.Repeat("no ", 100))
+		}, func(f decide.Facts) bool { return f.Namespace.Pause.Problem != "" }},
+		{"the hub holds", func() {
+			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}, contract.DeletionBudgetAnnotation, "hold until "+later)
+		}, func(f decide.Facts) bool { return f.Hub.Ruling.Word == decide.Hold }},
+		{"the ApplicationSet orphans", func() {
+			setAnnotation(t, g.set, contract.DeletionPolicyAnnotation, payload.DeletionOrphan)
+		}, func(f decide.Facts) bool { return f.Owner.Policy.Word == payload.DeletionOrphan }},
+		{"the AppProject is narrowed", func() {
+			edit(t, team, func(p *argocd.AppProject) { p.Spec = project("team", "other", "narrow").Spec })
+		}, func(f decide.Facts) bool { return !f.May.Project && !f.Works[0].May.Project }},
+		{"the binding is lost", func() { g.bind(narrow) }, func(f decide.Facts) bool { return !f.May.Bound && !f.Works[0].May.Bound }},
+		{"it moves", func() {
+			edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = narrow })
+		}, func(f decide.Facts) bool { return f.May.Bound && !f.Works[0].May.Bound }},
+		{"another wants what it is", func() {
+			other := newPlace(t)
+			other.bind(narrow)
+			other.deploy(app.Name, func(a *argocd.Application) {
+				a.Annotations[contract.ClusterAnnotation], a.Annotations[contract.AppNamespaceAnnotation] = narrow, g.namespace
+			})
+		}, func(f decide.Facts) bool { return len(f.Rivals) == 1 && f.Rivals[0].Wants && f.Rivals[0].Copy != "" }},
+		{"it is gone", func() { remove(t, app) }, func(f decide.Facts) bool {
+			return f.Application == nil && len(f.Works) == 1 && f.Works[0].Set != nil && f.Works[0].Relation == decide.Leftover
+		}},
+		{"and so is its ApplicationSet", func() { remove(t, g.set) }, func(f decide.Facts) bool { return f.Works[0].Set == nil }},
+	} {
+		step.change()
+		sameFacts(t, running, key)
+		testkit.Eventually(t, step.what+" to be found", func() error {
+			f, err := gather(t.Context(), running.sources(), running.cached, key)
+			if err == nil && !step.found(f) {
+				err = fmt.Errorf("the facts are %+v", f)
+			}
+			return err
+		})
+		sameFacts(t, running, key)
+	}
+}
+
+// setAnnotation sets an annotation of an object.
+func setAnnotation(t *testing.T, o client.Object, key, value string) {
+	t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
+	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sources are those of a propagation whose ledger is empty.
+func (p *propagation) sources() *sources {
+	now := time.Now()
+	return &sources{options: p.cached.options, now: func() time.Time { return now }, ledger: &hubObjects{}, refreshes: &refreshes{}, naming: namespacesNaming(p.cached.cache)}
 }

@@ -68,4 +68,13 @@ func TestDeliver_specsThatTheCacheLeavesOut(t *testing.T) {
 		edit(t, apps[i], values(fmt.Sprint("other-", i)))
 		has(apps[i], fmt.Sprint("other-", i))
 	}
+	for _, app := range apps {
+		remove(t, app)
+	}
+	testkit.Eventually(t, "what is gone to be counted no more", func() error {
+		if n := sum(t, "propagation_specs_omitted"); n > 0 {
+			return fmt.Errorf("%v are", n)
+		}
+		return nil
+	})
 }

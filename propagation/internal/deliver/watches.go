@@ -92,11 +92,12 @@ func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Requ
 	return wa.claimantRequests(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
 }
 
-// ofProject maps an AppProject to its Applications. Those of the default project in the
-// Argo CD namespace, which it may only have to say something of its sync windows, are
-// looked for: an index of them would cost more.
+// ofProject maps an AppProject to its Applications, and to those of the works that carry it: an
+// Application that is gone, or names another project by now, may have left some. Those of the
+// default project in the Argo CD namespace, which it may only have to say something of its sync
+// windows, are looked for: an index of them would cost more.
 func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.Request {
-	requests := wa.applications(ctx, applicationsByProject, "", o.GetName())
+	requests := append(wa.applications(ctx, applicationsByProject, "", o.GetName()), wa.carrying(ctx, o.GetName())...)
 	if o.GetName() != argocd.DefaultProject || !wa.options.Project {
 		return requests
 	}
@@ -108,6 +109,21 @@ func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.R
 	for i := range list.Items {
 		if contract.IsPulled(list.Items[i].Labels) && payload.ProjectName(&list.Items[i]) == argocd.DefaultProject {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// carrying returns the Applications of the works that carry an AppProject. "default" does not
+// travel, and says nothing about Applications in the Argo CD namespace.
+func (wa *watcher) carrying(ctx context.Context, project string) (requests []reconcile.Request) {
+	works, err := wa.index.Carrying(project)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list ManifestWorks from the cache", "project", project)
+	}
+	for _, work := range works {
+		if app, ours := work.Application(); ours && (project != argocd.DefaultProject || app.Namespace != wa.options.ArgoCDNamespace) {
+			requests = append(requests, reconcile.Request{NamespacedName: app})
 		}
 	}
 	return requests
