@@ -43,21 +43,6 @@ const (
 // errNotRestored: what ApplicationSets that are gone hold is not read yet.
 var errNotRestored = errors.New("the records of withdrawals are not read yet")
 
-// Options are the settings of a budget.
-type Options struct {
-	Settings
-	// Grace is how long a permission may be missing; restored clocks count for half of it.
-	Grace time.Duration
-	// Namespace is where propagation runs: the annotation of that Namespace decides for the
-	// whole hub, and the ledger is stored there. Without it nothing is stored.
-	Namespace string
-	// Prepare has every Application planned once, so that the whole damage is known before
-	// anything is judged. It returns how long to wait for the rest, 0 when that is done.
-	Prepare func(ctx context.Context, started time.Time) (wait time.Duration, err error)
-	// OnCluster counts the ManifestWorks on a cluster.
-	OnCluster func(cluster string) int
-}
-
 // Budget says which works may end.
 type Budget struct {
 	client   client.Client
@@ -116,13 +101,7 @@ func (b *Budget) Set(p decide.Plan) decide.Verdict {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ledger.set(p, b.now())
-	if b.ledger.unsaved && b.dirty.IsZero() {
-		b.dirty = b.now()
-	}
-	if b.ledger.news || b.ledger.unsaved {
-		b.Wake()
-	}
-	b.ledger.news, b.ledger.unsaved = false, false
+	b.takeNews()
 	v := decide.Verdict{Allowed: map[types.UID]bool{}}
 	waits := false
 	for i := range p.Fates {
@@ -139,6 +118,17 @@ func (b *Budget) Set(p decide.Plan) decide.Verdict {
 		v.Held = b.reporter.text(why, p.Key.Namespace)
 	}
 	return v
+}
+
+// takeNews wakes the worker when the ledger has news.
+func (b *Budget) takeNews() {
+	if b.ledger.unsaved && b.dirty.IsZero() {
+		b.dirty = b.now()
+	}
+	if b.ledger.news || b.ledger.unsaved {
+		b.Wake()
+	}
+	b.ledger.news, b.ledger.unsaved = false, false
 }
 
 // Note returns what the ledger has of a work.
@@ -282,6 +272,7 @@ func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, af
 	}
 	b.mu.Lock()
 	b.ledger.forget(b.now(), b.started)
+	b.takeNews()
 	j := judge(b.ledger.state(unlimited, b.options.OnCluster, b.now()))
 	b.mu.Unlock()
 	later, err := b.save(ctx, &j)
@@ -335,11 +326,12 @@ func (b *Budget) restore(ctx context.Context) error {
 		}
 	}
 	b.restored = true
+	holds := b.ledger.allHolds()
 	b.mu.Unlock()
 	if !first {
 		return nil
 	}
-	b.reporter.assume(b.ledger.allHolds())
+	b.reporter.assume(holds)
 	for g := range m.sets {
 		set := argocd.ApplicationSetMetadata()
 		err := b.client.Get(ctx, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}, set, client.UnsafeDisableDeepCopy)

@@ -245,32 +245,6 @@ func (l *ledger) state(unlimited bool, onCluster func(string) int, now time.Time
 	return s
 }
 
-// apply carries a judgement out and returns the Applications that have to be reconciled: what
-// holds them has changed, or they may go on.
-func (l *ledger) apply(j judgement) []types.NamespacedName {
-	before := map[types.UID]heldBack{}
-	for uid, w := range l.works {
-		if w.end.waits() {
-			before[uid], _ = l.held(w.end)
-		}
-	}
-	for _, uid := range j.allow {
-		if w := l.works[uid]; w != nil && w.end.judged() {
-			w.end.allowed = true
-		}
-	}
-	l.records = j.records
-	maps.DeleteFunc(l.left, func(lane decide.Lane, _ time.Time) bool { return l.records[lane].Held == nil })
-	concerned := map[types.NamespacedName]bool{}
-	for uid, hold := range before {
-		e := l.works[uid].end
-		if after, _ := l.held(e); e.allowed || after != hold {
-			concerned[l.works[uid].app] = true
-		}
-	}
-	return slices.Collect(maps.Keys(concerned))
-}
-
 // stored returns what is to be remembered of works: essential is what a judgement rests on,
 // and all what is in its grace besides.
 func (l *ledger) stored() (all, essential workNotes) {
@@ -313,15 +287,4 @@ func (l *ledger) deliveries(g decide.Group) (n int) {
 		}
 	}
 	return n
-}
-
-// waiting returns the Applications that have ends which are due and held.
-func (l *ledger) waiting() []types.NamespacedName {
-	apps := map[types.NamespacedName]bool{}
-	for _, w := range l.works {
-		if w.end.waits() {
-			apps[w.app] = true
-		}
-	}
-	return slices.Collect(maps.Keys(apps))
 }

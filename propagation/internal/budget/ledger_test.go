@@ -161,7 +161,11 @@ func TestLedger_allowed(t *testing.T) {
 			}
 			if restart {
 				all, _ := l.stored()
-				notes, err := decodeNotes(encodeNotes(all))
+				stored, err := encodeNotes(all)
+				if err != nil {
+					t.Fatal(err)
+				}
+				notes, err := decodeNotes(stored)
 				if err != nil {
 					t.Fatal(err)
 				}

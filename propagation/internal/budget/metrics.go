@@ -39,8 +39,11 @@ func init() {
 // series are the labels of a held group in metrics.
 type series struct{ namespace, set, by string }
 
+// gauges are the metrics of what is held.
+type gauges struct{ shown map[series]bool }
+
 // show sets the metrics to what is held.
-func (r *reporter) show(holds []heldIn) {
+func (g *gauges) show(holds []heldIn) {
 	counts := map[series]int{}
 	for _, h := range holds {
 		if h.works == 0 {
@@ -52,7 +55,7 @@ func (r *reporter) show(holds []heldIn) {
 			one.by = heldByRuling
 		case h.ofHub():
 			one.by = heldByHub
-		default:
+		case !h.Lane.Kind.OfCluster():
 			withdrawalsLimit.WithLabelValues(one.namespace, one.set).Set(float64(h.Limit))
 		}
 		counts[one] += h.works
@@ -62,7 +65,7 @@ func (r *reporter) show(holds []heldIn) {
 		withdrawalsHeld.WithLabelValues(one.namespace, one.set, one.by).Set(float64(n))
 		shown[one] = true
 	}
-	for old := range r.shown {
+	for old := range g.shown {
 		if shown[old] {
 			continue
 		}
@@ -71,5 +74,5 @@ func (r *reporter) show(holds []heldIn) {
 			withdrawalsLimit.DeleteLabelValues(old.namespace, old.set)
 		}
 	}
-	r.shown = shown
+	g.shown = shown
 }

@@ -30,8 +30,7 @@ type reporter struct {
 	options Options
 	// reported are the holds of which a log line and an Event were written.
 	reported map[heldBack]bool
-	// shown are the series of the metrics.
-	shown map[series]bool
+	gauges   gauges
 	// failure is the error that was logged last.
 	failure string
 }
@@ -90,7 +89,7 @@ func (r *reporter) assume(holds []heldIn) {
 
 // report reports the beginning and the end of each hold once, and keeps the metrics.
 func (r *reporter) report(ctx context.Context, holds []heldIn) {
-	r.show(holds)
+	r.gauges.show(holds)
 	log := ctrl.LoggerFrom(ctx).WithName("budget")
 	now := map[heldBack]bool{}
 	for _, h := range holds {

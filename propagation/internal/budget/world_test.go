@@ -198,7 +198,10 @@ func (w *world) store(j judgement) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.stored.records, w.stored.notes = []byte(text), encodeNotes(m.notes)
+	w.stored.records = []byte(text)
+	if w.stored.notes, err = encodeNotes(m.notes); err != nil {
+		w.t.Fatal(err)
+	}
 	w.writes++
 }
 
