@@ -32,9 +32,9 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 
 const (
-	// debounce is how long news are gathered: each judgement counts the fleet.
+	// debounce is how long news are gathered: each evaluation counts the fleet.
 	debounce = 100 * time.Millisecond
-	// firstRetry and lastRetry are when a judgement that could not be stored is made again.
+	// firstRetry and lastRetry are when a evaluation that could not be stored is made again.
 	firstRetry, lastRetry = time.Second, 10 * time.Second
 	// saveEvery is how often is stored, at most, what tenants and permissions change.
 	saveEvery = 10 * time.Second
@@ -87,7 +87,7 @@ func (b *Budget) Source() source.Source {
 	})
 }
 
-// Wake has the worker judge again, since something has changed.
+// Wake has the worker evaluate again, since something has changed.
 func (b *Budget) Wake() {
 	select {
 	case b.news <- struct{}{}:
@@ -181,10 +181,10 @@ func (b *Budget) Outlives(set types.NamespacedName) (decide.Ruling, error) {
 	if !b.restored {
 		return decide.Ruling{}, errNotRestored
 	}
-	return b.sets.ruling(decide.Group{Namespace: set.Namespace, Set: set.Name}, b.now()), nil
+	return b.sets.override(decide.Group{Namespace: set.Namespace, Set: set.Name}, b.now()), nil
 }
 
-// Start judges until ctx ends.
+// Start evaluates until ctx ends.
 func (b *Budget) Start(ctx context.Context) error {
 	var queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	select {
@@ -248,8 +248,8 @@ func (b *Budget) report(ctx context.Context, err error, again bool) []types.Name
 	return b.ledger.waiting()
 }
 
-// step takes up what is stored, judges, and stores what is to be remembered before it counts.
-// It returns the Applications that are concerned, and when to judge again, 0 for when
+// step takes up what is stored, evaluates, and stores what is to be remembered before it counts.
+// It returns the Applications that are concerned, and when to evaluate again, 0 for when
 // something has changed.
 func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, after time.Duration, err error) {
 	if err := b.restoreOnce(ctx); err != nil {
@@ -273,7 +273,7 @@ func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, af
 	b.mu.Lock()
 	b.ledger.forget(b.now(), b.started)
 	b.takeNews()
-	j := judge(b.ledger.state(unlimited, b.options.OnCluster, b.now()))
+	j := evaluate(b.ledger.state(unlimited, b.options.OnCluster, b.now()))
 	b.mu.Unlock()
 	later, err := b.save(ctx, &j)
 	if err != nil {
@@ -344,9 +344,9 @@ func (b *Budget) restore(ctx context.Context) error {
 	return nil
 }
 
-// save stores a judgement before it counts, and else what has been said and noted, every ten
+// save stores a evaluation before it counts, and else what has been said and noted, every ten
 // seconds at most. It returns when to store the rest, 0 for when something has changed.
-func (b *Budget) save(ctx context.Context, j *judgement) (time.Duration, error) {
+func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error) {
 	now := b.now()
 	b.mu.Lock()
 	due, waits := b.due()

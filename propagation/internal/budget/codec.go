@@ -39,13 +39,16 @@ type storedRecord struct {
 	Together  []decide.Group `json:"together,omitempty"`
 }
 
+// seconds rounds a time up: after a restart nothing counts for less, and no grace is shorter.
+func seconds(at time.Time) int64 { return at.Add(time.Second - time.Nanosecond).Unix() }
+
 // encodeRecords returns records as they are stored, by lanes as "tenant/namespace/set".
 func encodeRecords(r laneRecords) (string, error) {
 	stored := map[string]storedRecord{}
 	for lane, record := range r {
 		s := storedRecord{Held: record.Held, Together: record.Together}
 		for _, c := range record.Withdrawn {
-			s.Withdrawn = append(s.Withdrawn, [3]int64{c.at.Unix(), int64(c.n), int64(c.of)})
+			s.Withdrawn = append(s.Withdrawn, [3]int64{seconds(c.at), int64(c.n), int64(c.of)})
 		}
 		stored[lane.Kind.String()+"/"+lane.Group.Namespace+"/"+lane.Group.Set] = s
 	}
@@ -131,10 +134,10 @@ func (s *storedGroup) add(uid types.UID, note decide.Note) {
 	for i, why := range clocks {
 		if at, runs := note.Since[why]; runs {
 			if s.Base == 0 {
-				s.Base = at.Unix()
+				s.Base = seconds(at)
 			}
 			running |= 1 << i
-			s.Since = append(s.Since, at.Unix()-s.Base)
+			s.Since = append(s.Since, seconds(at)-s.Base)
 		}
 	}
 	s.UIDs, s.States = append(s.UIDs, id[:]...), append(s.States, state, running)

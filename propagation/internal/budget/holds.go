@@ -36,9 +36,9 @@ func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
 	switch record := l.records[e.lane]; {
 	case e.allowed:
 		return heldBack{}, false
-	case e.ruling.Word.Keeps():
-		return heldBack{Lane: e.lane, Ruling: e.ruling}, true
-	case record.Held != nil && e.ruling.Word != decide.Approve:
+	case e.override.Word.Keeps():
+		return heldBack{Lane: e.lane, Ruling: e.override}, true
+	case record.Held != nil && e.override.Word != decide.Approve:
 		return heldBack{Lane: e.lane, holding: *record.Held}, true
 	case e.lane.Kind != decide.Uncounted && slices.Contains(l.records[hub].Together, e.lane.Group):
 		return heldBack{Lane: hub, holding: *l.records[hub].Held}, true
@@ -95,9 +95,9 @@ func (l *ledger) allHolds() []heldIn {
 	return list
 }
 
-// apply carries a judgement out and returns the Applications that have to be reconciled: what
+// apply carries a evaluation out and returns the Applications that have to be reconciled: what
 // holds them has changed, or they may go on.
-func (l *ledger) apply(j judgement) []types.NamespacedName {
+func (l *ledger) apply(j evaluation) []types.NamespacedName {
 	before := map[types.UID]heldBack{}
 	for uid, w := range l.works {
 		if w.end.waits() {
@@ -105,7 +105,7 @@ func (l *ledger) apply(j judgement) []types.NamespacedName {
 		}
 	}
 	for _, uid := range j.allow {
-		if w := l.works[uid]; w != nil && w.end.judged() {
+		if w := l.works[uid]; w != nil && w.end.counts() {
 			w.end.allowed = true
 		}
 	}

@@ -155,7 +155,7 @@ func TestLedger_allowed(t *testing.T) {
 		for _, restart := range []bool{false, true} {
 			l := newLedger(defaults)
 			l.set(planOf("app", c.before), start)
-			l.apply(judgement{records: laneRecords{}, allow: []types.UID{one}})
+			l.apply(evaluation{records: laneRecords{}, allow: []types.UID{one}})
 			if !l.note(one).Allowed {
 				t.Fatalf("%s: it was not allowed", c.reason)
 			}

@@ -12,9 +12,9 @@ import (
 
 // By what withdrawals are held, as in metrics.
 const (
-	heldByLimit  = "limit"
-	heldByHub    = "hub"
-	heldByRuling = "annotation"
+	heldByLimit    = "limit"
+	heldByHub      = "hub"
+	heldByOverride = "annotation"
 )
 
 var (
@@ -52,7 +52,7 @@ func (g *gauges) show(holds []heldIn) {
 		one := series{h.group.Namespace, h.group.Set, heldByLimit}
 		switch {
 		case h.Ruling.Word != decide.None:
-			one.by = heldByRuling
+			one.by = heldByOverride
 		case h.ofHub():
 			one.by = heldByHub
 		case !h.Lane.Kind.OfCluster():

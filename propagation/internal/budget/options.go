@@ -17,7 +17,7 @@ type Options struct {
 	// whole hub, and the ledger is stored there. Without it nothing is stored.
 	Namespace string
 	// Prepare has every Application planned once, so that the whole damage is known before
-	// anything is judged. It returns how long to wait for the rest, 0 when that is done.
+	// anything is evaluated. It returns how long to wait for the rest, 0 when that is done.
 	Prepare func(ctx context.Context, started time.Time) (wait time.Duration, err error)
 	// OnCluster counts the ManifestWorks on a cluster.
 	OnCluster func(cluster string) int

@@ -169,17 +169,17 @@ func (w *world) expire() {
 	}
 }
 
-// judge judges, stores and carries out, and returns the judgement.
-func (w *world) judge() judgement {
+// judge judges, stores and carries out, and returns the evaluation.
+func (w *world) evaluate() evaluation {
 	w.t.Helper()
 	w.expire()
-	j := judge(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now))
+	j := evaluate(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now))
 	if j.changed {
 		w.store(j)
 	}
 	for _, uid := range j.allow {
 		e := w.ledger.works[uid].end
-		w.allowed = append(w.allowed, allowance{lane: e.lane, at: w.now, approved: e.ruling.Word == decide.Approve, unlimited: w.words[hub].Word == decide.Approve})
+		w.allowed = append(w.allowed, allowance{lane: e.lane, at: w.now, approved: e.override.Word == decide.Approve, unlimited: w.words[hub].Word == decide.Approve})
 	}
 	for _, app := range w.ledger.apply(j) {
 		w.look(types.UID(app.Name))
@@ -187,7 +187,7 @@ func (w *world) judge() judgement {
 	return j
 }
 
-func (w *world) store(j judgement) {
+func (w *world) store(j evaluation) {
 	w.t.Helper()
 	m := memory{records: j.records}
 	m.notes, m.essential = w.ledger.stored()
@@ -209,9 +209,9 @@ func (w *world) store(j judgement) {
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	for end := w.now.Add(d); w.now.Before(end); w.now = w.now.Add(time.Second) {
-		w.judge()
+		w.evaluate()
 	}
-	w.judge()
+	w.evaluate()
 }
 
 // restart forgets all but what is stored.

@@ -12,7 +12,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
 
-func TestJudge(t *testing.T) {
+func TestEvaluate(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
 		play   func(w *world)
@@ -20,7 +20,7 @@ func TestJudge(t *testing.T) {
 		held   bool
 	}{
 		"few":     {reason: "as few as any lane may lose go after a second", play: func(w *world) { w.doom(set, 10, true); w.pass(time.Second) }, gone: 10},
-		"atOnce":  {reason: "but not before it", play: func(w *world) { w.doom(set, 10, true); w.judge() }},
+		"atOnce":  {reason: "but not before it", play: func(w *world) { w.doom(set, 10, true); w.evaluate() }},
 		"share":   {reason: "a quarter goes once no more join", play: func(w *world) { w.doom(set, 25, true); w.pass(6 * time.Second) }, gone: 25},
 		"gathers": {reason: "which takes five seconds", play: func(w *world) { w.doom(set, 25, true); w.pass(4 * time.Second) }},
 		"more":    {reason: "one more than a quarter, and none goes", play: func(w *world) { w.doom(set, 26, true); w.pass(time.Hour) }, held: true},
@@ -77,7 +77,7 @@ func TestJudge(t *testing.T) {
 			w.doom(set, 50, true)
 			w.pass(time.Minute)
 			w.decide(set, decide.Approve, time.Hour)
-			w.judge()
+			w.evaluate()
 		}, gone: 50},
 		"expired": {reason: "an approval ends by itself", play: func(w *world) {
 			w.decide(set, decide.Approve, time.Minute)
@@ -100,7 +100,7 @@ func TestJudge(t *testing.T) {
 		"tookBack": {reason: "a hold takes back what was let go a moment ago", play: func(w *world) {
 			w.doom(set, 1, true)
 			w.slow, w.now = true, w.now.Add(2*time.Second)
-			w.judge()
+			w.evaluate()
 			w.decide(set, decide.Hold, time.Hour)
 			w.slow = false
 			w.pass(time.Minute)
@@ -153,7 +153,7 @@ func TestJudge(t *testing.T) {
 }
 
 // Withdrawals and revocations of a group have a limit and a hold each.
-func TestJudge_revocations(t *testing.T) {
+func TestEvaluate_revocations(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason       string
 		play         func(w *world)
@@ -174,7 +174,7 @@ func TestJudge_revocations(t *testing.T) {
 			w.decide(set, decide.Hold, time.Hour)
 			w.decide(hub, decide.Approve, time.Hour)
 			w.revoke(set, 30)
-			w.judge()
+			w.evaluate()
 		}, gone: 30},
 		"beside": {reason: "what the tenant removes does not hold it", play: func(w *world) {
 			w.doom(set, 50, true)
@@ -217,7 +217,7 @@ func TestJudge_revocations(t *testing.T) {
 }
 
 // What one cluster brings about is held with that cluster, and keeps nothing elsewhere.
-func TestJudge_clusters(t *testing.T) {
+func TestEvaluate_clusters(t *testing.T) {
 	cluster := decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: "hostile"}}
 	w := newWorld(t, defaults)
 	w.add(set, 100)
@@ -268,7 +268,7 @@ func TestWholeHubIsHeld(t *testing.T) {
 	w.pass(time.Minute)
 	w.want("an approval of one of them lifts its own limit only", 0, true, one)
 	w.decide(hub, decide.Approve, time.Hour)
-	w.judge()
+	w.evaluate()
 	w.want("that of the whole hub lifts the hub's", 160, false, one)
 	w.unsay()
 	w.add(groups[0], 8)
@@ -314,14 +314,20 @@ func TestApprovedGroupsCountForTheHub(t *testing.T) {
 	w.pass(time.Minute)
 	w.want("one more than the hub may lose", 0, true, tenant(set))
 	w.spare(set, 51)
-	w.judge()
+	w.evaluate()
 	w.doom(set, 45, true)
 	w.pass(2 * time.Second)
 	w.want("within the hub's limit", 45, false, tenant(set))
 	w.doom(other, 6, true)
 	w.pass(time.Minute)
 	w.want("which it has used up for others", 45, true, tenant(other))
-	w.pass(11 * time.Minute)
+	before := w.writes
+	w.pass(8 * time.Minute)
+	w.want("for as long as the window lasts", 45, true, tenant(other))
+	if w.writes != before {
+		t.Errorf("a hold that goes on was stored %d times", w.writes-before)
+	}
+	w.pass(3 * time.Minute)
 	w.want("until that has slid out", 51, false, tenant(other))
 }
 
@@ -382,7 +388,7 @@ func TestNoLimitDoesNotWait(t *testing.T) {
 	w := newWorld(t, Settings{Group: limit.Limit{Percent: 100, Least: 0}, Hub: limit.Limit{Percent: 100, Least: 0}, Window: time.Minute})
 	w.add(set, 100)
 	w.doom(set, 100, true)
-	w.judge()
+	w.evaluate()
 	w.want("limits are off", 100, false, tenant(set))
 	if w.writes > 0 {
 		t.Errorf("it was stored: %s", w.stored.records)
@@ -406,7 +412,7 @@ func TestHoldReportsTheSame(t *testing.T) {
 	w.pass(time.Minute)
 	before, _ := w.held(tenant(set))
 	w.doom(set, 20, true)
-	j := judge(w.ledger.state(false, nil, w.now))
+	j := evaluate(w.ledger.state(false, nil, w.now))
 	concerned := w.ledger.apply(j)
 	after, held := w.held(tenant(set))
 	if !held || j.changed || len(concerned) > 0 || after != before {

@@ -21,13 +21,13 @@ type Settings struct {
 	Window time.Duration
 }
 
-// How long ends are gathered before they are judged. The ApplicationSet controller deletes
+// How long ends are gathered before they are evaluated. The ApplicationSet controller deletes
 // some twenty Applications a second, so that a fixed wait would let the first part of a mass
 // deletion go as if it were all.
 const (
 	// gather: as few as every lane may lose go together after this.
 	gather = time.Second
-	// settle: more are judged once no other has joined them for so long,
+	// settle: more are evaluated once no other has joined them for so long,
 	settle = 5 * time.Second
 	// longest: or once the first has waited for so long.
 	longest = time.Minute
@@ -39,15 +39,15 @@ func (s Settings) quiet() time.Duration { return min(longest, s.Window/10) }
 
 // end is the planned end of a ManifestWork that a lane counts.
 type end struct {
-	uid    types.UID
-	lane   decide.Lane
-	ruling decide.Ruling
-	joined time.Time
+	uid      types.UID
+	lane     decide.Lane
+	override decide.Ruling
+	joined   time.Time
 	// due: it would go now; otherwise once a grace period has passed.
 	due bool
 }
 
-// state is what a judgement rests on.
+// state is what an evaluation rests on.
 type state struct {
 	settings Settings
 	records  laneRecords
@@ -63,13 +63,13 @@ type state struct {
 	now       time.Time
 }
 
-// judgement is what becomes of the ends.
-type judgement struct {
+// evaluation is what becomes of the ends.
+type evaluation struct {
 	// records are stored before anything goes, when changed.
 	records laneRecords
 	changed bool
 	allow   []types.UID
-	// after is when to judge again unless something happens, 0 for never.
+	// after is when to evaluate again unless something happens, 0 for never.
 	after time.Duration
 }
 
@@ -106,17 +106,17 @@ func (t *tallies) all() (sum tally) {
 	return sum
 }
 
-// bench is a judgement that is being made.
-type bench struct {
+// evaluator is an evaluation that is being made.
+type evaluator struct {
 	state
-	out      judgement
+	out      evaluation
 	lanes    map[decide.Lane]*tallies
 	verdicts map[decide.Lane]verdict
 }
 
-// judge decides which ends may go. It is a function of the state and changes nothing.
-func judge(s state) judgement {
-	b := bench{state: s, lanes: map[decide.Lane]*tallies{}, verdicts: map[decide.Lane]verdict{}}
+// evaluate decides which ends may go. It is a function of the state and changes nothing.
+func evaluate(s state) evaluation {
+	b := evaluator{state: s, lanes: map[decide.Lane]*tallies{}, verdicts: map[decide.Lane]verdict{}}
 	b.out.records = s.records.current(s.settings.Window, s.now)
 	b.tally()
 	kinds := map[decide.LaneKind]bool{}
@@ -136,12 +136,12 @@ func judge(s state) judgement {
 
 // approved reports whether a word lifts the limit of an end. A plan may be older than the
 // end of its word.
-func (b *bench) approved(e end) bool {
-	return e.ruling.Word == decide.Approve && e.ruling.Until.After(b.now)
+func (b *evaluator) approved(e end) bool {
+	return e.override.Word == decide.Approve && e.override.Until.After(b.now)
 }
 
 // tally sums up the ends of each lane, and has a lane for each hold.
-func (b *bench) tally() {
+func (b *evaluator) tally() {
 	for lane, record := range b.out.records {
 		if record.Held == nil {
 			continue
@@ -165,7 +165,7 @@ func (b *bench) tally() {
 		case !b.unlimited:
 			t.approved.add(one)
 		}
-		b.again(e.ruling.Until.Sub(b.now))
+		b.again(e.override.Until.Sub(b.now))
 	}
 	for lane, at := range b.left {
 		if t := b.lanes[lane]; t != nil {
@@ -174,34 +174,34 @@ func (b *bench) tally() {
 	}
 }
 
-func (b *bench) lane(lane decide.Lane) *tallies {
+func (b *evaluator) lane(lane decide.Lane) *tallies {
 	if b.lanes[lane] == nil {
 		b.lanes[lane] = &tallies{}
 	}
 	return b.lanes[lane]
 }
 
-// again has ends judged again after some time.
-func (b *bench) again(after time.Duration) {
+// again has ends evaluated again after some time.
+func (b *evaluator) again(after time.Duration) {
 	b.out.after = sooner(b.out.after, max(after, time.Millisecond))
 }
 
 // record notes what is remembered of a lane from now on.
-func (b *bench) record(lane decide.Lane, record laneRecord) {
+func (b *evaluator) record(lane decide.Lane, record laneRecord) {
 	b.out.records[lane], b.out.changed = record, true
 }
 
 // ofLane decides whether a lane keeps its limit.
-func (b *bench) ofLane(lane decide.Lane, t *tallies) verdict {
+func (b *evaluator) ofLane(lane decide.Lane, t *tallies) verdict {
 	record := b.out.records[lane]
 	if record.Held != nil {
-		if !b.over(lane, t) {
+		if !b.over(b.settings.Group, lane, t.limited) {
 			return denied
 		}
 		record.Held = nil
 		b.record(lane, record)
 	}
-	v, hold := b.evaluate(b.settings.Group, lane, t.limited)
+	v, hold := b.check(b.settings.Group, lane, t.limited)
 	if v == denied {
 		record.Held = hold
 		b.record(lane, record)
@@ -209,25 +209,19 @@ func (b *bench) ofLane(lane decide.Lane, t *tallies) verdict {
 	return v
 }
 
-// over reports whether the hold of a lane ends by itself: nothing is to go any more, or what
-// is keeps the limit, with what went in the window, and all is quiet.
-func (b *bench) over(lane decide.Lane, t *tallies) bool {
-	of, pending := b.settings.Group, t.limited.pending
-	if of.Off() || pending == 0 {
+// over reports whether a hold ends by itself: nothing is to go any more, or what is keeps the
+// limit, with what went in the window, and nothing has joined or left for some time.
+func (b *evaluator) over(of limit.Limit, lane decide.Lane, t tally) bool {
+	if of.Off() || t.pending == 0 {
 		return true
 	}
 	withdrawn, most := b.withdrawn(of, lane)
-	if withdrawn+pending > most {
-		if pending <= most { // once enough has slid out of the window
+	if withdrawn+t.pending > most {
+		if t.pending <= most { // once enough has slid out of the window
 			b.again(b.settings.Window / perWindow)
 		}
 		return false
 	}
-	return b.isQuiet(t.limited)
-}
-
-// isQuiet reports whether nothing has joined or left for some time.
-func (b *bench) isQuiet(t tally) bool {
 	left := t.changed.Add(b.settings.quiet()).Sub(b.now)
 	if left > 0 {
 		b.again(left)
@@ -238,7 +232,7 @@ func (b *bench) isQuiet(t tally) bool {
 // ofHub decides whether what the lanes of a kind let pass keeps the hub's limit. What does
 // not is held together: lanes that are held already do not count, so that they do not hold
 // the others.
-func (b *bench) ofHub(kind decide.LaneKind) {
+func (b *evaluator) ofHub(kind decide.LaneKind) {
 	if b.unlimited {
 		b.free(kind)
 		return
@@ -259,7 +253,7 @@ func (b *bench) ofHub(kind decide.LaneKind) {
 			groups = append(groups, lane.Group)
 		}
 	}
-	v, hold := b.evaluate(b.settings.Hub, hub, passing)
+	v, hold := b.check(b.settings.Hub, hub, passing)
 	if v == denied {
 		if record.Held == nil {
 			record.Held = hold
@@ -271,7 +265,7 @@ func (b *bench) ofHub(kind decide.LaneKind) {
 }
 
 // free ends the hold of the hub.
-func (b *bench) free(kind decide.LaneKind) {
+func (b *evaluator) free(kind decide.LaneKind) {
 	hub := decide.Lane{Kind: kind}
 	if record := b.out.records[hub]; record.Held != nil {
 		record.Held, record.Together = nil, nil
@@ -281,8 +275,9 @@ func (b *bench) free(kind decide.LaneKind) {
 }
 
 // held returns the record of the hub without the lanes of which nothing is to go any more.
-// Its hold ends once what is left in it is no more than any group may lose, and all is quiet.
-func (b *bench) held(hub decide.Lane) laneRecord {
+// Its hold ends once what is left in it is no more than any group may lose, keeps the limit
+// with what went in the window, and all is quiet.
+func (b *evaluator) held(hub decide.Lane) laneRecord {
 	record := b.out.records[hub]
 	if record.Held == nil {
 		return record
@@ -295,7 +290,7 @@ func (b *bench) held(hub decide.Lane) laneRecord {
 			together = append(together, group)
 		}
 	}
-	over := b.settings.Hub.Off() || left.pending == 0 || left.pending <= b.settings.Group.Least && b.isQuiet(left)
+	over := b.settings.Hub.Off() || left.pending <= b.settings.Group.Least && b.over(b.settings.Hub, hub, left)
 	if !over && len(together) == len(record.Together) {
 		return record
 	}
@@ -307,8 +302,8 @@ func (b *bench) held(hub decide.Lane) laneRecord {
 	return record
 }
 
-// evaluate decides whether a limit is kept; a hold says why it is not.
-func (b *bench) evaluate(of limit.Limit, lane decide.Lane, t tally) (verdict, *holding) {
+// check decides whether a limit is kept; a hold says why it is not.
+func (b *evaluator) check(of limit.Limit, lane decide.Lane, t tally) (verdict, *holding) {
 	if of.Off() {
 		return allowed, nil
 	}
@@ -333,18 +328,18 @@ func (b *bench) evaluate(of limit.Limit, lane decide.Lane, t tally) (verdict, *h
 }
 
 // withdrawn returns how many went in the window, and how many may go in one.
-func (b *bench) withdrawn(of limit.Limit, lane decide.Lane) (n, most int) {
+func (b *evaluator) withdrawn(of limit.Limit, lane decide.Lane) (n, most int) {
 	return b.out.records[lane].withdrawn(b.settings.Window, b.now), of.Of(b.most(lane))
 }
 
 // most returns the most deliveries that there were in the window, as far as it is known:
 // those of now, or of when something went.
-func (b *bench) most(lane decide.Lane) int {
+func (b *evaluator) most(lane decide.Lane) int {
 	return max(b.deliveries(lane), b.out.records[lane].deliveries(b.settings.Window, b.now))
 }
 
 // permit notes what may go, and counts what goes without an approval.
-func (b *bench) permit() {
+func (b *evaluator) permit() {
 	counted := map[decide.Lane]int{}
 	for _, e := range b.ends {
 		hub := decide.Lane{Kind: e.lane.Kind}
