@@ -16,18 +16,18 @@ import (
 
 // heldBack is why ends are held. The zero one is none.
 type heldBack struct {
-	// Lane is over its limit, unless Ruling holds it; with the zero Group it is all lanes of
+	// Lane is over its limit, unless Override holds it; with the zero Group it is all lanes of
 	// the kind together.
 	Lane decide.Lane
 	holding
-	Ruling decide.Ruling
+	Override decide.Ruling
 	// Problem, when not empty, is why nothing can be decided at all.
 	Problem string
 }
 
 // ofHub reports whether the limit of the hub holds.
 func (h heldBack) ofHub() bool {
-	return h.Lane.Group == (decide.Group{}) && h.Ruling.Word == decide.None
+	return h.Lane.Group == (decide.Group{}) && h.Override.Word == decide.None
 }
 
 // held returns why an end is held.
@@ -37,7 +37,7 @@ func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
 	case e.allowed:
 		return heldBack{}, false
 	case e.override.Word.Keeps():
-		return heldBack{Lane: e.lane, Ruling: e.override}, true
+		return heldBack{Lane: e.lane, Override: e.override}, true
 	case record.Held != nil && e.override.Word != decide.Approve:
 		return heldBack{Lane: e.lane, holding: *record.Held}, true
 	case e.lane.Kind != decide.Uncounted && slices.Contains(l.records[hub].Together, e.lane.Group):
