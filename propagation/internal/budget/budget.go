@@ -361,8 +361,8 @@ func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error)
 	m.notes, m.essential = b.ledger.stored()
 	if j != nil {
 		m.records = j.records
-		for _, uid := range j.allow {
-			b.ledger.allow(m, uid)
+		for _, e := range j.allow {
+			b.ledger.allow(m, e)
 		}
 	}
 	b.sets.prune(now)

@@ -44,6 +44,17 @@ func TestRecords_survive(t *testing.T) {
 	}
 }
 
+// What the hub's limit holds together takes some 20 bytes a group.
+func TestRecords_fit(t *testing.T) {
+	all := laneRecord{Held: &holding{Since: start}}
+	for i := range 5000 {
+		all.Together = append(all.Together, decide.Group{Namespace: fmt.Sprint("team-", i), Set: "guestbook"})
+	}
+	if text, err := encodeRecords(laneRecords{tenant(hub): all}); err != nil || len(text) > 5000*25 {
+		t.Errorf("it takes %d bytes, %v", len(text), err)
+	}
+}
+
 // The records of the former format, in which a group had one limit for everything, count for both lanes.
 func TestRecords_former(t *testing.T) {
 	got, err := decodeFormerRecords(`{

@@ -68,7 +68,7 @@ type evaluation struct {
 	// records are stored before anything goes, when changed.
 	records laneRecords
 	changed bool
-	allow   []types.UID
+	allow   []end
 	// after is when to evaluate again unless something happens, 0 for never.
 	after time.Duration
 }
@@ -348,7 +348,7 @@ func (b *evaluator) permit() {
 		if !e.due || !free || !approved && b.verdicts[e.lane] != allowed {
 			continue
 		}
-		b.out.allow = append(b.out.allow, e.uid)
+		b.out.allow = append(b.out.allow, e)
 		if !approved && !b.settings.Group.Off() {
 			counted[e.lane]++
 		}

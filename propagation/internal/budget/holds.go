@@ -104,8 +104,8 @@ func (l *ledger) apply(j evaluation) []types.NamespacedName {
 			before[uid], _ = l.held(w.end)
 		}
 	}
-	for _, uid := range j.allow {
-		if w := l.works[uid]; w != nil && w.end.counts() {
+	for _, e := range j.allow {
+		if w := l.works[e.uid]; w.still(e) {
 			w.end.allowed = true
 		}
 	}

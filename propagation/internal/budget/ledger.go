@@ -261,15 +261,18 @@ func (l *ledger) stored() (all, essential workNotes) {
 	return all, essential
 }
 
-// allow marks a work as allowed in what is about to be stored.
-func (l *ledger) allow(m memory, uid types.UID) {
-	w := l.works[uid]
-	if w == nil || w.end == nil {
-		return
+// still reports whether the plan of a work has an end as it was evaluated.
+func (w *work) still(e end) bool {
+	return w != nil && w.end.counts() && w.end.due && sameLane(w.end.lane, e.lane)
+}
+
+// allow marks an end as allowed in what is about to be stored.
+func (l *ledger) allow(m memory, e end) {
+	if w := l.works[e.uid]; w.still(e) {
+		note := w.note()
+		note.Allowed = true
+		m.notes[e.uid], m.essential[e.uid] = note, note
 	}
-	note := w.note()
-	note.Allowed = true
-	m.notes[uid], m.essential[uid] = note, note
 }
 
 // forget drops the notes of works that no plan has named for a window since the start.

@@ -177,8 +177,7 @@ func (w *world) evaluate() evaluation {
 	if j.changed {
 		w.store(j)
 	}
-	for _, uid := range j.allow {
-		e := w.ledger.works[uid].end
+	for _, e := range j.allow {
 		w.allowed = append(w.allowed, allowance{lane: e.lane, at: w.now, approved: e.override.Word == decide.Approve, unlimited: w.words[hub].Word == decide.Approve})
 	}
 	for _, app := range w.ledger.apply(j) {
@@ -191,8 +190,8 @@ func (w *world) store(j evaluation) {
 	w.t.Helper()
 	m := memory{records: j.records}
 	m.notes, m.essential = w.ledger.stored()
-	for _, uid := range j.allow {
-		w.ledger.allow(m, uid)
+	for _, e := range j.allow {
+		w.ledger.allow(m, e)
 	}
 	text, err := encodeRecords(m.records)
 	if err != nil {
