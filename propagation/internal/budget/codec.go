@@ -26,8 +26,8 @@ import (
 // kinds are the kinds of lane by the name that is stored.
 var kinds = func() map[string]decide.LaneKind {
 	m := map[string]decide.LaneKind{}
-	for k := decide.Tenant; k <= decide.Unproven; k++ {
-		m[k.String()] = k
+	for kind := range kindBits {
+		m[kind.String()] = kind
 	}
 	return m
 }()
@@ -96,7 +96,9 @@ type storedGroup struct {
 	Since        []int64
 }
 
-// knownBit is beside the kind of the lane in which a work is allowed.
+// kindBits are the kind of the lane in which a work is allowed; knownBit is beside them.
+var kindBits = map[decide.LaneKind]byte{decide.Tenant: 1, decide.Admin: 2, decide.ClusterWithdrawn: 3, decide.ClusterRevoked: 4, decide.Unproven: 5}
+
 const knownBit = 0b1000
 
 // encodeNotes returns notes as they are stored, group by group. A UID that no API server makes
@@ -126,7 +128,7 @@ func (s *storedGroup) add(uid types.UID, note decide.Note) {
 	}
 	state, running := byte(0), byte(0)
 	if note.Allowed && (note.Lane.Kind.OfCluster() || note.Lane.Group == note.Group) {
-		state = byte(note.Lane.Kind)
+		state = kindBits[note.Lane.Kind]
 	}
 	if note.Known {
 		state |= knownBit
@@ -168,7 +170,10 @@ func decodeNotes(stored []byte) (workNotes, error) {
 // note takes the first note of a group.
 func (s *storedGroup) note() decide.Note {
 	note := decide.Note{Group: s.Group, Known: s.States[0]&knownBit != 0}
-	if kind := decide.LaneKind(s.States[0] &^ knownBit); kind > decide.Uncounted && kind <= decide.Unproven {
+	for kind, code := range kindBits {
+		if code != s.States[0]&^knownBit {
+			continue
+		}
 		note.Allowed, note.Lane = true, decide.Lane{Kind: kind, Group: s.Group}
 		if kind.OfCluster() {
 			note.Lane.Group = decide.Group{}
