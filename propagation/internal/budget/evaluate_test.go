@@ -152,6 +152,23 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
+// An approval lifts no limit after its end, also in a plan that was made before.
+func TestEvaluate_staleApproval(t *testing.T) {
+	w := newWorld(t, defaults)
+	w.add(set, 100)
+	w.stale = true
+	w.decide(set, decide.Approve, time.Minute)
+	w.pass(2 * time.Minute)
+	w.doom(set, 50, true)
+	w.pass(time.Minute)
+	if w.gone > 0 {
+		t.Errorf("%d are gone", w.gone)
+	}
+	w.stale = false
+	w.pass(time.Second)
+	w.want("once it is planned again it is held", 0, true, tenant(set))
+}
+
 // Withdrawals and revocations of a group have a limit and a hold each.
 func TestEvaluate_revocations(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -55,6 +55,8 @@ type world struct {
 	serial  int
 	gone    int
 	allowed []allowance
+	// stale: nobody plans again when a word ends.
+	stale bool
 	// slow: what is allowed does not go, since its agent is away.
 	slow bool
 	// words are of groups, and of the whole hub under the zero Group; administrators' count
@@ -161,6 +163,9 @@ func (w *world) lookAtAll() {
 
 // expire drops the words that have ended.
 func (w *world) expire() {
+	if w.stale {
+		return
+	}
 	for g, r := range w.words {
 		if !r.Until.After(w.now) {
 			delete(w.words, g)
