@@ -257,6 +257,10 @@ func TestEvaluate_clusters(t *testing.T) {
 	w.doom(set, 5, true)
 	w.pass(10 * time.Minute)
 	w.want("do not hold the group's own", 25, true, unproven)
+	quiet := decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: "quiet"}}
+	w.end(quiet, set, 5, true)
+	w.pass(time.Minute)
+	w.want("nor what another cluster brings about", 30, false, quiet)
 }
 
 // small has twenty groups of eight.
