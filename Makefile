@@ -3,8 +3,8 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES  := $(sort $(patsubst %/go.mod,%,$(wildcard */go.mod)))
-BINARIES := $(sort $(patsubst %/main.go,%,$(wildcard */main.go)))
+MODULES  := $(sort $(patsubst %/go.mod,%,$(wildcard */go.mod optional/*/go.mod)))
+BINARIES := $(sort $(patsubst %/main.go,%,$(wildcard */main.go optional/*/main.go)))
 $(if $(and $(MODULES),$(BINARIES)),,$(error no Go module or no binary found: run make from the root of the checkout))
 
 # The same flags for every build: mixing them would compile everything twice.
@@ -32,9 +32,9 @@ tools: ## Build the pinned real parts into bin/ (only what is not current)
 	@$(TOOLS)
 
 build: ## Build the binaries, the plugin of rendered mode and the observer into bin/product/
-	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$$m .) || exit 1; done
-	@echo "--- plugin"; cd rendered && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/plugin ./plugin
-	@echo "--- observer"; cd liveview && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/observer ./observer
+	@for m in $(BINARIES); do echo "--- $$m"; (cd $$m && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/$${m##*/} .) || exit 1; done
+	@echo "--- plugin"; cd optional/rendered && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/plugin ./plugin
+	@echo "--- observer"; cd optional/liveview && go build -ldflags '$(LDFLAGS)' -o $(BIN)/product/observer ./observer
 
 PURE = $(shell sed -n '/^        pure:/,/deny:/s|.*"\*\*/\(.*\)/\*\.go"|./\1|p' .golangci.yml)
 unit: ## The tests of the pure packages (rule "pure" of .golangci.yml), without a control plane
@@ -149,7 +149,7 @@ bench: build ## The benchmark: BENCH=quick|standard|large|xlarge
 
 bench-placement: ## From a placement decision to the Application, with Argo CD's own ApplicationSet controller (docs/placement.md)
 	@$(TOOLS) test fleet
-	cd placement && go test ./internal/refresh -run '^$$' -bench . -benchtime 1x -timeout 60m
+	cd optional/placement && go test ./internal/refresh -run '^$$' -bench . -benchtime 1x -timeout 60m
 
 ARCHITECTURES ?= amd64,arm64,ppc64le,s390x
 images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository); ARGS="-containers propagation -tag 1.2.4" for one alone

@@ -29,7 +29,7 @@ done
 # gitopscluster has its rights in components; those for agents in one of their own.
 agents='/gitopscluster/internal/(agent|agents|applications|certificates|principal|sign)(/|$)'
 argocd='/gitopscluster/internal/argocd(/|$)'
-packages() { GOWORK='' go list ./gitopscluster/... | grep -E "$@" | sed 's/^/paths=/'; }
+packages() { GOWORK='' go list ./optional/gitopscluster/... | grep -E "$@" | sed 's/^/paths=/'; }
 # shellcheck disable=SC2046 # one word for each package
 role "$deploy/components/gitopsclusters/role.yaml" multicluster-integrations-gitopscluster "gitopscluster, but for agents and Argo CD, and shared/boot" $(packages -v "$agents|$argocd") paths=./shared/boot
 # shellcheck disable=SC2046
@@ -37,10 +37,10 @@ role "$deploy/components/gitopsclusters-agent/role.yaml" multicluster-integratio
 # shellcheck disable=SC2046
 role "$deploy/components/gitopsclusters-argocd/role.yaml" multicluster-integrations-gitopscluster-argocd "gitopscluster's packages of Argo CD" $(packages "$argocd")
 
-role "$deploy/components/rendered/rendered.yaml" multicluster-integrations-rendered "rendered and shared/boot" paths=./rendered/... paths=./shared/boot
-role "$deploy/components/liveview/liveview.yaml" multicluster-integrations-liveview "liveview and shared/boot" paths=./liveview/... paths=./shared/boot
+role "$deploy/components/rendered/rendered.yaml" multicluster-integrations-rendered "rendered and shared/boot" paths=./optional/rendered/... paths=./shared/boot
+role "$deploy/components/liveview/liveview.yaml" multicluster-integrations-liveview "liveview and shared/boot" paths=./optional/liveview/... paths=./shared/boot
 
-role "$deploy/components/placement/role.yaml" multicluster-integrations-placement "placement and shared/boot" paths=./placement/... paths=./shared/boot
+role "$deploy/components/placement/role.yaml" multicluster-integrations-placement "placement and shared/boot" paths=./optional/placement/... paths=./shared/boot
 
 role "$deploy/components/rollouts/rollout.yaml" multicluster-integrations-rollout "rollout and shared/boot" paths=./rollout/... paths=./shared/boot
 

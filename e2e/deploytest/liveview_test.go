@@ -44,8 +44,8 @@ func TestLiveViewPolicyNamesTheViewer(t *testing.T) {
 
 // Viewer and observer fit their image and run as restricted as the pod.
 func TestLiveViewPods(t *testing.T) {
-	version, _ := run(t, "go", "run", "./liveview", "--leader-elect", "--version")
-	observer, _ := run(t, "go", "run", "./liveview/observer", "--version")
+	version, _ := run(t, "go", "run", "./optional/liveview", "--leader-elect", "--version")
+	observer, _ := run(t, "go", "run", "./optional/liveview/observer", "--version")
 	if strings.Fields(version)[1] != strings.Fields(observer)[1] {
 		t.Errorf("%s, but %s", version, observer)
 	}

@@ -235,7 +235,7 @@ func TestRenderedController(t *testing.T) {
 	objects := withComponent(t, "ocm")
 	pod := field(t, named(t, objects, "Deployment", name).Object, "spec", "template", "spec").(map[string]any)
 	container := pick(t, pod["containers"], "rendered")
-	args := []string{"run", "./rendered"}
+	args := []string{"run", "./optional/rendered"}
 	for _, arg := range container["args"].([]any) {
 		args = append(args, arg.(string))
 	}
@@ -297,7 +297,7 @@ func TestRenderedPluginConfiguration(t *testing.T) {
 	for _, arg := range field(t, spec, "generate", "args").([]any) {
 		command.Args = append(command.Args, arg.(string))
 	}
-	command.Dir = filepath.Join(testkit.Root(), "rendered")
+	command.Dir = filepath.Join(testkit.Root(), "optional", "rendered")
 	command.Env = append(os.Environ(), "ARGOCD_APP_NAME=a", "ARGOCD_APP_NAMESPACE=cluster1", `ARGOCD_APP_PARAMETERS=[{"name":"?"}]`)
 	out, err := command.CombinedOutput()
 	if err == nil {

@@ -78,9 +78,9 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 // A package that the page does not name is one that no reader finds.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	page := read(t, "docs/architecture.md")
-	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|gitopscluster|liveview|placement|rendered|rollout)/internal|shared)/\w+`)
+	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|optional/\w+|rollout)/internal|shared)/\w+`)
 	rooms := map[string]bool{}
-	for _, module := range []string{"propagation", "resourcesync", "aggregation", "gitopscluster", "liveview", "placement", "rendered", "rollout", "shared"} {
+	for _, module := range []string{"propagation", "resourcesync", "aggregation", "optional", "rollout", "shared"} {
 		for _, name := range files(t, module+"/*.go") {
 			if folder := room.FindString(path.Dir(name)); folder != "" {
 				rooms[folder] = true
@@ -145,7 +145,7 @@ func TestOperationsHasEveryMetric(t *testing.T) {
 	page := read(t, "docs/operations.md")
 	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|gitopscluster|rollout|multicluster_integrations)_\w+)"`)
 	metrics := 0
-	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation", "gitopscluster", "rollout"} {
+	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation", "optional", "rollout"} {
 		for _, name := range files(t, module+"/*metrics.go") {
 			for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
 				metrics++
@@ -181,7 +181,7 @@ func TestOperationsHasEveryReason(t *testing.T) {
 func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
 	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md") + read(t, "docs/rollouts.md")
 	for _, main := range files(t, "*/main.go") {
-		binary, rest, _ := strings.Cut(main, "/")
+		binary, rest, _ := strings.Cut(strings.TrimPrefix(main, "optional/"), "/")
 		if rest != "main.go" || binary == "e2e" {
 			continue
 		}

@@ -32,9 +32,9 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 
 const (
-	// debounce is how long news are gathered: each judgement counts the fleet.
+	// debounce is how long news are gathered: each evaluation counts the fleet.
 	debounce = 100 * time.Millisecond
-	// firstRetry and lastRetry are when a judgement that could not be stored is made again.
+	// firstRetry and lastRetry are when a evaluation that could not be stored is made again.
 	firstRetry, lastRetry = time.Second, 10 * time.Second
 	// saveEvery is how often is stored, at most, what tenants and permissions change.
 	saveEvery = 10 * time.Second
@@ -42,21 +42,6 @@ const (
 
 // errNotRestored: what ApplicationSets that are gone hold is not read yet.
 var errNotRestored = errors.New("the records of withdrawals are not read yet")
-
-// Options are the settings of a budget.
-type Options struct {
-	Settings
-	// Grace is how long a permission may be missing; restored clocks count for half of it.
-	Grace time.Duration
-	// Namespace is where propagation runs: the annotation of that Namespace decides for the
-	// whole hub, and the ledger is stored there. Without it nothing is stored.
-	Namespace string
-	// Prepare has every Application planned once, so that the whole damage is known before
-	// anything is judged. It returns how long to wait for the rest, 0 when that is done.
-	Prepare func(ctx context.Context, started time.Time) (wait time.Duration, err error)
-	// OnCluster counts the ManifestWorks on a cluster.
-	OnCluster func(cluster string) int
-}
 
 // Budget says which works may end.
 type Budget struct {
@@ -102,7 +87,7 @@ func (b *Budget) Source() source.Source {
 	})
 }
 
-// Wake has the worker judge again, since something has changed.
+// Wake has the worker evaluate again, since something has changed.
 func (b *Budget) Wake() {
 	select {
 	case b.news <- struct{}{}:
@@ -116,13 +101,7 @@ func (b *Budget) Set(p decide.Plan) decide.Verdict {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ledger.set(p, b.now())
-	if b.ledger.unsaved && b.dirty.IsZero() {
-		b.dirty = b.now()
-	}
-	if b.ledger.news || b.ledger.unsaved {
-		b.Wake()
-	}
-	b.ledger.news, b.ledger.unsaved = false, false
+	b.takeNews()
 	v := decide.Verdict{Allowed: map[types.UID]bool{}}
 	waits := false
 	for i := range p.Fates {
@@ -139,6 +118,17 @@ func (b *Budget) Set(p decide.Plan) decide.Verdict {
 		v.Held = b.reporter.text(why, p.Key.Namespace)
 	}
 	return v
+}
+
+// takeNews wakes the worker when the ledger has news.
+func (b *Budget) takeNews() {
+	if b.ledger.unsaved && b.dirty.IsZero() {
+		b.dirty = b.now()
+	}
+	if b.ledger.news || b.ledger.unsaved {
+		b.Wake()
+	}
+	b.ledger.news, b.ledger.unsaved = false, false
 }
 
 // Note returns what the ledger has of a work.
@@ -191,10 +181,10 @@ func (b *Budget) Outlives(set types.NamespacedName) (decide.Ruling, error) {
 	if !b.restored {
 		return decide.Ruling{}, errNotRestored
 	}
-	return b.sets.ruling(decide.Group{Namespace: set.Namespace, Set: set.Name}, b.now()), nil
+	return b.sets.override(decide.Group{Namespace: set.Namespace, Set: set.Name}, b.now()), nil
 }
 
-// Start judges until ctx ends.
+// Start evaluates until ctx ends.
 func (b *Budget) Start(ctx context.Context) error {
 	var queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	select {
@@ -258,8 +248,8 @@ func (b *Budget) report(ctx context.Context, err error, again bool) []types.Name
 	return b.ledger.waiting()
 }
 
-// step takes up what is stored, judges, and stores what is to be remembered before it counts.
-// It returns the Applications that are concerned, and when to judge again, 0 for when
+// step takes up what is stored, evaluates, and stores what is to be remembered before it counts.
+// It returns the Applications that are concerned, and when to evaluate again, 0 for when
 // something has changed.
 func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, after time.Duration, err error) {
 	if err := b.restoreOnce(ctx); err != nil {
@@ -282,7 +272,8 @@ func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, af
 	}
 	b.mu.Lock()
 	b.ledger.forget(b.now(), b.started)
-	j := judge(b.ledger.state(unlimited, b.options.OnCluster, b.now()))
+	b.takeNews()
+	j := evaluate(b.ledger.state(unlimited, b.options.OnCluster, b.now()))
 	b.mu.Unlock()
 	later, err := b.save(ctx, &j)
 	if err != nil {
@@ -335,11 +326,12 @@ func (b *Budget) restore(ctx context.Context) error {
 		}
 	}
 	b.restored = true
+	holds := b.ledger.allHolds()
 	b.mu.Unlock()
 	if !first {
 		return nil
 	}
-	b.reporter.assume(b.ledger.allHolds())
+	b.reporter.assume(holds)
 	for g := range m.sets {
 		set := argocd.ApplicationSetMetadata()
 		err := b.client.Get(ctx, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}, set, client.UnsafeDisableDeepCopy)
@@ -352,9 +344,9 @@ func (b *Budget) restore(ctx context.Context) error {
 	return nil
 }
 
-// save stores a judgement before it counts, and else what has been said and noted, every ten
+// save stores a evaluation before it counts, and else what has been said and noted, every ten
 // seconds at most. It returns when to store the rest, 0 for when something has changed.
-func (b *Budget) save(ctx context.Context, j *judgement) (time.Duration, error) {
+func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error) {
 	now := b.now()
 	b.mu.Lock()
 	due, waits := b.due()
@@ -369,8 +361,8 @@ func (b *Budget) save(ctx context.Context, j *judgement) (time.Duration, error) 
 	m.notes, m.essential = b.ledger.stored()
 	if j != nil {
 		m.records = j.records
-		for _, uid := range j.allow {
-			b.ledger.allow(m, uid)
+		for _, e := range j.allow {
+			b.ledger.allow(m, e)
 		}
 	}
 	b.sets.prune(now)

@@ -5,17 +5,16 @@ package budget
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/hex"
+	"encoding/gob"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
@@ -27,8 +26,8 @@ import (
 // kinds are the kinds of lane by the name that is stored.
 var kinds = func() map[string]decide.LaneKind {
 	m := map[string]decide.LaneKind{}
-	for k := decide.Tenant; k <= decide.Unproven; k++ {
-		m[k.String()] = k
+	for kind := range kindBits {
+		m[kind.String()] = kind
 	}
 	return m
 }()
@@ -40,13 +39,16 @@ type storedRecord struct {
 	Together  []decide.Group `json:"together,omitempty"`
 }
 
+// seconds rounds a time up: after a restart nothing counts for less, and no grace is shorter.
+func seconds(at time.Time) int64 { return at.Add(time.Second - time.Nanosecond).Unix() }
+
 // encodeRecords returns records as they are stored, by lanes as "tenant/namespace/set".
 func encodeRecords(r laneRecords) (string, error) {
 	stored := map[string]storedRecord{}
 	for lane, record := range r {
 		s := storedRecord{Held: record.Held, Together: record.Together}
 		for _, c := range record.Withdrawn {
-			s.Withdrawn = append(s.Withdrawn, [3]int64{c.at.Unix(), int64(c.n), int64(c.of)})
+			s.Withdrawn = append(s.Withdrawn, [3]int64{seconds(c.at), int64(c.n), int64(c.of)})
 		}
 		stored[lane.Kind.String()+"/"+lane.Group.Namespace+"/"+lane.Group.Set] = s
 	}
@@ -84,167 +86,108 @@ type workNotes map[types.UID]decide.Note
 // clocks are the clocks that are stored, by their bit.
 var clocks = []decide.Why{decide.NotBound, decide.ProjectNotAllowed, decide.NamespaceNotAllowed, decide.LocalCluster, decide.ApplicationGone}
 
-// Flags of a stored work. Its low bits have the kind of the lane in which it is allowed.
-const (
-	kindBits    = 0b0000_0111
-	knownBit    = 0b0000_1000
-	foreignUID  = 0b0001_0000 // not of the form that API servers make
-	notesFormat = 1
-)
+// storedGroup is how the notes of one group are stored.
+type storedGroup struct {
+	Group decide.Group
+	// UIDs has 16 bytes for each work. States has two: its lane and whether its owner is known,
+	// and which clocks run. Since has the seconds of those since Base.
+	UIDs, States []byte
+	Base         int64
+	Since        []int64
+}
 
-// encodeNotes returns notes as they are stored, group by group.
-func encodeNotes(notes workNotes) []byte {
-	groups, oldest := map[decide.Group][]types.UID{}, time.Time{}
+// kindBits are the kind of the lane in which a work is allowed; knownBit is beside them.
+var kindBits = map[decide.LaneKind]byte{decide.Tenant: 1, decide.Admin: 2, decide.ClusterWithdrawn: 3, decide.ClusterRevoked: 4, decide.Unproven: 5}
+
+const knownBit = 0b1000
+
+// encodeNotes returns notes as they are stored, group by group. A UID that no API server makes
+// is left out.
+func encodeNotes(notes workNotes) ([]byte, error) {
+	groups, list := map[decide.Group][]types.UID{}, []storedGroup{}
 	for uid, note := range notes {
 		groups[note.Group] = append(groups[note.Group], uid)
-		for _, why := range clocks {
-			if at, runs := note.Since[why]; runs && (oldest.IsZero() || at.Before(oldest)) {
-				oldest = at
-			}
-		}
 	}
-	out := binary.AppendVarint([]byte{notesFormat}, oldest.Unix())
 	for _, g := range sortGroups(slices.Collect(maps.Keys(groups))) {
-		out = appendText(appendText(out, g.Namespace), g.Set)
-		uids := groups[g]
-		slices.Sort(uids)
-		out = binary.AppendUvarint(out, uint64(len(uids)))
-		for _, uid := range uids {
-			out = appendNote(out, uid, notes[uid], oldest)
+		stored := storedGroup{Group: g}
+		slices.Sort(groups[g])
+		for _, uid := range groups[g] {
+			stored.add(uid, notes[uid])
 		}
+		list = append(list, stored)
 	}
-	return out
+	out := &bytes.Buffer{}
+	err := gob.NewEncoder(out).Encode(list)
+	return out.Bytes(), err
 }
 
-func appendNote(out []byte, uid types.UID, note decide.Note, oldest time.Time) []byte {
-	flags, running := byte(0), byte(0)
+func (s *storedGroup) add(uid types.UID, note decide.Note) {
+	id, err := uuid.Parse(string(uid))
+	if err != nil || id.String() != string(uid) {
+		return
+	}
+	state, running := byte(0), byte(0)
 	if note.Allowed && (note.Lane.Kind.OfCluster() || note.Lane.Group == note.Group) {
-		flags = byte(note.Lane.Kind)
+		state = kindBits[note.Lane.Kind]
 	}
 	if note.Known {
-		flags |= knownBit
-	}
-	short, known := packUID(uid)
-	if !known {
-		flags |= foreignUID
+		state |= knownBit
 	}
 	for i, why := range clocks {
-		if _, runs := note.Since[why]; runs {
-			running |= 1 << i
-		}
-	}
-	out = append(out, flags, running)
-	if known {
-		out = append(out, short...)
-	} else {
-		out = appendText(out, string(uid))
-	}
-	for _, why := range clocks {
 		if at, runs := note.Since[why]; runs {
-			out = binary.AppendUvarint(out, uint64(at.Unix()-oldest.Unix()))
+			if s.Base == 0 {
+				s.Base = seconds(at)
+			}
+			running |= 1 << i
+			s.Since = append(s.Since, seconds(at)-s.Base)
 		}
 	}
-	return out
-}
-
-func appendText(out []byte, text string) []byte {
-	return append(binary.AppendUvarint(out, uint64(len(text))), text...)
-}
-
-// packUID returns the 16 bytes of a UID as API servers make them.
-func packUID(uid types.UID) (short []byte, ok bool) {
-	short, err := hex.DecodeString(strings.ReplaceAll(string(uid), "-", ""))
-	if err != nil || len(short) != 16 || unpackUID(short) != uid {
-		return nil, false
-	}
-	return short, true
-}
-
-func unpackUID(short []byte) types.UID {
-	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", short[:4], short[4:6], short[6:8], short[8:10], short[10:]))
+	s.UIDs, s.States = append(s.UIDs, id[:]...), append(s.States, state, running)
 }
 
 // decodeNotes reads stored notes. A note that is allowed in a lane of a cluster does not have
 // the cluster: it is the work's.
 func decodeNotes(stored []byte) (workNotes, error) {
-	notes := workNotes{}
+	notes, list := workNotes{}, []storedGroup{}
 	if len(stored) == 0 {
 		return notes, nil
 	}
-	if stored[0] != notesFormat {
-		return nil, fmt.Errorf("their format is %d, want %d", stored[0], notesFormat)
+	if err := gob.NewDecoder(bytes.NewReader(stored)).Decode(&list); err != nil {
+		return nil, err
 	}
-	d := decoder{in: bytes.NewReader(stored[1:])}
-	oldest, err := binary.ReadVarint(d.in)
-	d.err = err
-	for d.err == nil && d.in.Len() > 0 {
-		group := decide.Group{Namespace: d.text(), Set: d.text()}
-		for n := d.number(); n > 0 && d.err == nil; n-- {
-			uid, note := d.note(group, oldest)
-			notes[uid] = note
+	for _, s := range list {
+		for len(s.UIDs) > 0 {
+			if len(s.UIDs) < 16 || len(s.States) < 2 || len(s.Since) < bits.OnesCount8(s.States[1]) {
+				return nil, fmt.Errorf("the notes of %s are cut off", s.Group)
+			}
+			notes[types.UID(uuid.UUID(s.UIDs[:16]).String())] = s.note()
+			s.UIDs = s.UIDs[16:]
 		}
-	}
-	if d.err != nil {
-		return nil, fmt.Errorf("they are cut off or damaged: %w", d.err)
 	}
 	return notes, nil
 }
 
-// decoder reads what encodeNotes has written; after an error it reads nothing.
-type decoder struct {
-	in  *bytes.Reader
-	err error
-}
-
-func (d *decoder) number() (n uint64) {
-	if d.err == nil {
-		n, d.err = binary.ReadUvarint(d.in)
-	}
-	return n
-}
-
-func (d *decoder) bytes(n uint64) []byte {
-	if d.err == nil && n > uint64(d.in.Len()) {
-		d.err = io.ErrUnexpectedEOF
-	}
-	if d.err != nil {
-		return nil
-	}
-	out := make([]byte, n)
-	_, d.err = io.ReadFull(d.in, out)
-	return out
-}
-
-func (d *decoder) text() string { return string(d.bytes(d.number())) }
-
-func (d *decoder) note(group decide.Group, oldest int64) (uid types.UID, note decide.Note) {
-	flags, note := d.bytes(2), decide.Note{Group: group}
-	if d.err != nil {
-		return "", note
-	}
-	note.Known = flags[0]&knownBit != 0
-	if kind := decide.LaneKind(flags[0] & kindBits); kind != decide.Uncounted {
-		if kind > decide.Unproven {
-			d.err = errors.New("a lane is of no kind")
-			return "", note
+// note takes the first note of a group.
+func (s *storedGroup) note() decide.Note {
+	note := decide.Note{Group: s.Group, Known: s.States[0]&knownBit != 0}
+	for kind, code := range kindBits {
+		if code != s.States[0]&^knownBit {
+			continue
 		}
-		note.Allowed, note.Lane = true, decide.Lane{Kind: kind, Group: group}
+		note.Allowed, note.Lane = true, decide.Lane{Kind: kind, Group: s.Group}
 		if kind.OfCluster() {
 			note.Lane.Group = decide.Group{}
 		}
 	}
-	if flags[0]&foreignUID != 0 {
-		uid = types.UID(d.text())
-	} else if short := d.bytes(16); d.err == nil {
-		uid = unpackUID(short)
-	}
 	for i, why := range clocks {
-		if flags[1]&(1<<i) != 0 {
+		if s.States[1]&(1<<i) != 0 {
 			if note.Since == nil {
 				note.Since = map[decide.Why]time.Time{}
 			}
-			note.Since[why] = time.Unix(oldest+int64(d.number()), 0).UTC()
+			note.Since[why] = time.Unix(s.Base+s.Since[0], 0).UTC()
+			s.Since = s.Since[1:]
 		}
 	}
-	return uid, note
+	s.States = s.States[2:]
+	return note
 }

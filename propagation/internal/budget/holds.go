@@ -5,7 +5,9 @@ package budget
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,18 +16,18 @@ import (
 
 // heldBack is why ends are held. The zero one is none.
 type heldBack struct {
-	// Lane is over its limit, unless Ruling holds it; with the zero Group it is all lanes of
+	// Lane is over its limit, unless Override holds it; with the zero Group it is all lanes of
 	// the kind together.
 	Lane decide.Lane
 	holding
-	Ruling decide.Ruling
+	Override decide.Ruling
 	// Problem, when not empty, is why nothing can be decided at all.
 	Problem string
 }
 
 // ofHub reports whether the limit of the hub holds.
 func (h heldBack) ofHub() bool {
-	return h.Lane.Group == (decide.Group{}) && h.Ruling.Word == decide.None
+	return h.Lane.Group == (decide.Group{}) && h.Override.Word == decide.None
 }
 
 // held returns why an end is held.
@@ -34,9 +36,9 @@ func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
 	switch record := l.records[e.lane]; {
 	case e.allowed:
 		return heldBack{}, false
-	case e.ruling.Word.Keeps():
-		return heldBack{Lane: e.lane, Ruling: e.ruling}, true
-	case record.Held != nil && e.ruling.Word != decide.Approve:
+	case e.override.Word.Keeps():
+		return heldBack{Lane: e.lane, Override: e.override}, true
+	case record.Held != nil && e.override.Word != decide.Approve:
 		return heldBack{Lane: e.lane, holding: *record.Held}, true
 	case e.lane.Kind != decide.Uncounted && slices.Contains(l.records[hub].Together, e.lane.Group):
 		return heldBack{Lane: hub, holding: *l.records[hub].Held}, true
@@ -91,4 +93,41 @@ func (l *ledger) allHolds() []heldIn {
 		return cmp.Or(compareGroups(a.group, b.group), cmp.Compare(a.Lane.Kind, b.Lane.Kind))
 	})
 	return list
+}
+
+// apply carries a evaluation out and returns the Applications that have to be reconciled: what
+// holds them has changed, or they may go on.
+func (l *ledger) apply(j evaluation) []types.NamespacedName {
+	before := map[types.UID]heldBack{}
+	for uid, w := range l.works {
+		if w.end.waits() {
+			before[uid], _ = l.held(w.end)
+		}
+	}
+	for _, e := range j.allow {
+		if w := l.works[e.uid]; w.still(e) {
+			w.end.allowed = true
+		}
+	}
+	l.records = j.records
+	maps.DeleteFunc(l.left, func(lane decide.Lane, _ time.Time) bool { return l.records[lane].Held == nil })
+	concerned := map[types.NamespacedName]bool{}
+	for uid, hold := range before {
+		e := l.works[uid].end
+		if after, _ := l.held(e); e.allowed || after != hold {
+			concerned[l.works[uid].app] = true
+		}
+	}
+	return slices.Collect(maps.Keys(concerned))
+}
+
+// waiting returns the Applications that have ends which are due and held.
+func (l *ledger) waiting() []types.NamespacedName {
+	apps := map[types.NamespacedName]bool{}
+	for _, w := range l.works {
+		if w.end.waits() {
+			apps[w.app] = true
+		}
+	}
+	return slices.Collect(maps.Keys(apps))
 }

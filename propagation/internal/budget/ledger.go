@@ -39,14 +39,14 @@ func (w *work) note() decide.Note {
 	return n
 }
 
-// judged reports whether the end counts and is not allowed yet.
-func (e *plannedEnd) judged() bool {
+// counts reports whether the end counts and is not allowed yet.
+func (e *plannedEnd) counts() bool {
 	return e != nil && e.ends && !e.kept && !e.allowed && e.lane.Kind != decide.Uncounted
 }
 
 // waits reports whether the end is due and something holds it.
 func (e *plannedEnd) waits() bool {
-	return e != nil && e.ends && e.due && !e.allowed && (e.lane.Kind != decide.Uncounted && !e.kept || e.ruling.Word.Keeps())
+	return e != nil && e.ends && e.due && !e.allowed && (e.lane.Kind != decide.Uncounted && !e.kept || e.override.Word.Keeps())
 }
 
 // planned is what the last plan of an Application says.
@@ -67,7 +67,7 @@ type ledger struct {
 	restored workNotes
 	// left is when an end left a held lane last, or one of a kind that the hub's limit holds.
 	left map[decide.Lane]time.Time
-	// news: something is to be judged. unsaved: notes have changed.
+	// news: something is to be evaluated. unsaved: notes have changed.
 	news, unsaved bool
 }
 
@@ -103,7 +103,7 @@ func (w *work) restore(note decide.Note) {
 	if w.end == nil {
 		return
 	}
-	w.end.allowed = w.end.allowed || note.Allowed && w.end.judged() && w.end.due && sameLane(w.end.lane, note.Lane)
+	w.end.allowed = w.end.allowed || note.Allowed && w.end.counts() && w.end.due && sameLane(w.end.lane, note.Lane)
 	since := maps.Clone(w.end.since)
 	for why, at := range since {
 		if before, ran := note.Since[why]; ran && before.Before(at) {
@@ -171,7 +171,7 @@ func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
 // endOf returns what a fate says of an end, nil when it has none and no clock runs. An allowed
 // end stays allowed in its lane until it is no end any more, or something delays it.
 func endOf(f *decide.Fate, before *plannedEnd, now time.Time) *plannedEnd {
-	e := &plannedEnd{end: end{uid: f.UID, lane: f.Lane, ruling: f.Ruling, joined: now, due: f.Act == decide.End && f.Due}, since: f.Clocks}
+	e := &plannedEnd{end: end{uid: f.UID, lane: f.Lane, override: f.Ruling, joined: now, due: f.Act == decide.End && f.Due}, since: f.Clocks}
 	e.ends, e.kept = e.due || f.Lane.Kind != decide.Uncounted, f.Delayed.By != "" || f.Ruling.Word.Keeps()
 	if !e.ends && len(e.since) == 0 {
 		return nil
@@ -193,13 +193,13 @@ func (l *ledger) compare(before, after *plannedEnd, now time.Time) {
 		return
 	case before == nil || after == nil || !sameLane(before.lane, after.lane) || before.ends != after.ends || before.kept != after.kept:
 		l.news, l.unsaved = true, true
-	case before.due != after.due || before.ruling != after.ruling || before.allowed != after.allowed:
+	case before.due != after.due || before.override != after.override || before.allowed != after.allowed:
 		l.news = true
 	}
 	if after == nil || !maps.EqualFunc(sinceOf(before), after.since, time.Time.Equal) {
 		l.unsaved = true
 	}
-	if before.judged() && (!after.judged() || !sameLane(before.lane, after.lane)) {
+	if before.counts() && (!after.counts() || !sameLane(before.lane, after.lane)) {
 		l.leave(before.lane, now)
 	}
 }
@@ -223,11 +223,11 @@ func (l *ledger) leave(lane decide.Lane, now time.Time) {
 	}
 }
 
-// state returns what a judgement rests on. onCluster counts the works on a cluster.
+// state returns what a evaluation rests on. onCluster counts the works on a cluster.
 func (l *ledger) state(unlimited bool, onCluster func(string) int, now time.Time) state {
 	s := state{settings: l.settings, records: l.records, left: l.left, unlimited: unlimited, now: now}
 	for _, w := range l.works {
-		if w.end.judged() {
+		if w.end.counts() {
 			s.ends = append(s.ends, w.end.end)
 		}
 	}
@@ -245,33 +245,7 @@ func (l *ledger) state(unlimited bool, onCluster func(string) int, now time.Time
 	return s
 }
 
-// apply carries a judgement out and returns the Applications that have to be reconciled: what
-// holds them has changed, or they may go on.
-func (l *ledger) apply(j judgement) []types.NamespacedName {
-	before := map[types.UID]heldBack{}
-	for uid, w := range l.works {
-		if w.end.waits() {
-			before[uid], _ = l.held(w.end)
-		}
-	}
-	for _, uid := range j.allow {
-		if w := l.works[uid]; w != nil && w.end.judged() {
-			w.end.allowed = true
-		}
-	}
-	l.records = j.records
-	maps.DeleteFunc(l.left, func(lane decide.Lane, _ time.Time) bool { return l.records[lane].Held == nil })
-	concerned := map[types.NamespacedName]bool{}
-	for uid, hold := range before {
-		e := l.works[uid].end
-		if after, _ := l.held(e); e.allowed || after != hold {
-			concerned[l.works[uid].app] = true
-		}
-	}
-	return slices.Collect(maps.Keys(concerned))
-}
-
-// stored returns what is to be remembered of works: essential is what a judgement rests on,
+// stored returns what is to be remembered of works: essential is what a evaluation rests on,
 // and all what is in its grace besides.
 func (l *ledger) stored() (all, essential workNotes) {
 	all, essential = maps.Clone(l.restored), maps.Clone(l.restored)
@@ -287,15 +261,18 @@ func (l *ledger) stored() (all, essential workNotes) {
 	return all, essential
 }
 
-// allow marks a work as allowed in what is about to be stored.
-func (l *ledger) allow(m memory, uid types.UID) {
-	w := l.works[uid]
-	if w == nil || w.end == nil {
-		return
+// still reports whether the plan of a work has an end as it was evaluated.
+func (w *work) still(e end) bool {
+	return w != nil && w.end.counts() && w.end.due && sameLane(w.end.lane, e.lane)
+}
+
+// allow marks an end as allowed in what is about to be stored.
+func (l *ledger) allow(m memory, e end) {
+	if w := l.works[e.uid]; w.still(e) {
+		note := w.note()
+		note.Allowed = true
+		m.notes[e.uid], m.essential[e.uid] = note, note
 	}
-	note := w.note()
-	note.Allowed = true
-	m.notes[uid], m.essential[uid] = note, note
 }
 
 // forget drops the notes of works that no plan has named for a window since the start.
@@ -313,15 +290,4 @@ func (l *ledger) deliveries(g decide.Group) (n int) {
 		}
 	}
 	return n
-}
-
-// waiting returns the Applications that have ends which are due and held.
-func (l *ledger) waiting() []types.NamespacedName {
-	apps := map[types.NamespacedName]bool{}
-	for _, w := range l.works {
-		if w.end.waits() {
-			apps[w.app] = true
-		}
-	}
-	return slices.Collect(maps.Keys(apps))
 }

@@ -96,7 +96,8 @@ func TestLedger_set(t *testing.T) {
 	l := newLedger(defaults)
 	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
 	l.set(planOf("app", ends, decide.Fate{UID: two, Own: true, Clocks: map[decide.Why]time.Time{decide.NotBound: start}, Lane: admin(set)}), start)
-	if n := l.deliveries(set); n != 1 || len(l.state(false, nil, start).ends) != 2 || !l.news || !l.unsaved {
+	if n := l.deliveries(set); n != 1 || // however many works name it
+		len(l.state(false, nil, start).ends) != 2 || !l.news || !l.unsaved {
 		t.Errorf("%d deliveries, ends %v, news %t", n, l.state(false, nil, start).ends, l.news)
 	}
 	l.news, l.unsaved = false, false
@@ -155,13 +156,17 @@ func TestLedger_allowed(t *testing.T) {
 		for _, restart := range []bool{false, true} {
 			l := newLedger(defaults)
 			l.set(planOf("app", c.before), start)
-			l.apply(judgement{records: laneRecords{}, allow: []types.UID{one}})
+			l.apply(evaluation{records: laneRecords{}, allow: []end{{uid: one, lane: c.before.Lane}}})
 			if !l.note(one).Allowed {
 				t.Fatalf("%s: it was not allowed", c.reason)
 			}
 			if restart {
 				all, _ := l.stored()
-				notes, err := decodeNotes(encodeNotes(all))
+				stored, err := encodeNotes(all)
+				if err != nil {
+					t.Fatal(err)
+				}
+				notes, err := decodeNotes(stored)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -173,6 +178,29 @@ func TestLedger_allowed(t *testing.T) {
 			if got := l.note(one).Allowed; got != c.want {
 				t.Errorf("%s, restart %t: allowed is %t", c.reason, restart, got)
 			}
+		}
+	}
+}
+
+// A plan may change while a decision about the one before is stored.
+func TestLedger_changedMeanwhile(t *testing.T) {
+	ends := decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
+	for reason, change := range map[string]func(*decide.Fate){
+		"another lane": func(f *decide.Fate) { f.Lane = admin(set) },
+		"not due":      func(f *decide.Fate) { f.Act, f.Due = decide.Keep, false },
+		"held":         func(f *decide.Fate) { f.Ruling = decide.Ruling{Word: decide.Hold, Until: start.Add(time.Hour)} },
+		"paused":       func(f *decide.Fate) { f.Delayed.By = "Namespace team" },
+	} {
+		l := newLedger(defaults)
+		l.set(planOf("app", ends), start)
+		evaluated := evaluation{records: laneRecords{}, allow: []end{l.works[one].end.end}}
+		f := ends
+		change(&f)
+		l.set(planOf("app", f), start)
+		m := memory{notes: workNotes{}, essential: workNotes{}}
+		l.allow(m, evaluated.allow[0])
+		if l.apply(evaluated); l.note(one).Allowed || len(m.notes) > 0 {
+			t.Errorf("%s: it is allowed", reason)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 // By what withdrawals are held, as in metrics.
 const (
-	heldByLimit  = "limit"
-	heldByHub    = "hub"
-	heldByRuling = "annotation"
+	heldByLimit    = "limit"
+	heldByHub      = "hub"
+	heldByOverride = "annotation"
 )
 
 var (
@@ -39,8 +39,11 @@ func init() {
 // series are the labels of a held group in metrics.
 type series struct{ namespace, set, by string }
 
+// gauges are the metrics of what is held.
+type gauges struct{ shown map[series]bool }
+
 // show sets the metrics to what is held.
-func (r *reporter) show(holds []heldIn) {
+func (g *gauges) show(holds []heldIn) {
 	counts := map[series]int{}
 	for _, h := range holds {
 		if h.works == 0 {
@@ -48,11 +51,11 @@ func (r *reporter) show(holds []heldIn) {
 		}
 		one := series{h.group.Namespace, h.group.Set, heldByLimit}
 		switch {
-		case h.Ruling.Word != decide.None:
-			one.by = heldByRuling
+		case h.Override.Word != decide.None:
+			one.by = heldByOverride
 		case h.ofHub():
 			one.by = heldByHub
-		default:
+		case !h.Lane.Kind.OfCluster():
 			withdrawalsLimit.WithLabelValues(one.namespace, one.set).Set(float64(h.Limit))
 		}
 		counts[one] += h.works
@@ -62,7 +65,7 @@ func (r *reporter) show(holds []heldIn) {
 		withdrawalsHeld.WithLabelValues(one.namespace, one.set, one.by).Set(float64(n))
 		shown[one] = true
 	}
-	for old := range r.shown {
+	for old := range g.shown {
 		if shown[old] {
 			continue
 		}
@@ -71,5 +74,5 @@ func (r *reporter) show(holds []heldIn) {
 			withdrawalsLimit.DeleteLabelValues(old.namespace, old.set)
 		}
 	}
-	r.shown = shown
+	g.shown = shown
 }

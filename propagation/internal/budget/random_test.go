@@ -87,6 +87,7 @@ func TestNoWindowLosesMore(t *testing.T) {
 		note()
 		w.pass(time.Duration(r.IntN(12)) * time.Second)
 		note()
+		w.rests()
 		w.restartKeepsAllowed(r.IntN(50) == 0)
 	}
 	w.check(counts)
@@ -100,6 +101,15 @@ func TestNoWindowLosesMore(t *testing.T) {
 		if record.Held != nil {
 			t.Errorf("nothing is to be withdrawn, and %v is held: %+v", lane, *record.Held)
 		}
+	}
+}
+
+// rests fails when a second evaluation decides something else: it would be stored, and
+// reported, again and again.
+func (w *world) rests() {
+	w.t.Helper()
+	if j := evaluate(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now)); j.changed {
+		w.t.Fatalf("at %s a second evaluation has changed %v to %v, and allows %v", w.now, w.ledger.records, j.records, j.allow)
 	}
 }
 

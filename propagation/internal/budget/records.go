@@ -37,7 +37,7 @@ type laneRecord struct {
 	Together []decide.Group
 }
 
-// laneRecords are what is remembered of all lanes. They are never changed: a [judgement] has
+// laneRecords are what is remembered of all lanes. They are never changed: a [evaluation] has
 // the next ones.
 type laneRecords map[decide.Lane]laneRecord
 

@@ -30,8 +30,7 @@ type reporter struct {
 	options Options
 	// reported are the holds of which a log line and an Event were written.
 	reported map[heldBack]bool
-	// shown are the series of the metrics.
-	shown map[series]bool
+	gauges   gauges
 	// failure is the error that was logged last.
 	failure string
 }
@@ -54,7 +53,7 @@ func (r *reporter) text(why heldBack, namespace string) string {
 		namespace = ""
 	}
 	approve := r.approval(namespace)
-	switch d := why.Ruling; {
+	switch d := why.Override; {
 	case d.Gone:
 		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s, which is gone: %s until %s; to end that: %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339), approve)
 	case d.Word != decide.None && d.Until.IsZero():
@@ -90,7 +89,7 @@ func (r *reporter) assume(holds []heldIn) {
 
 // report reports the beginning and the end of each hold once, and keeps the metrics.
 func (r *reporter) report(ctx context.Context, holds []heldIn) {
-	r.show(holds)
+	r.gauges.show(holds)
 	log := ctrl.LoggerFrom(ctx).WithName("budget")
 	now := map[heldBack]bool{}
 	for _, h := range holds {
@@ -100,8 +99,8 @@ func (r *reporter) report(ctx context.Context, holds []heldIn) {
 		if r.reported[why] {
 			continue
 		}
-		log.Info("withdrawals are held until an operator decides", "group", nameOf(why.Lane), "kind", why.Lane.Kind.String(), "pending", why.Pending, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Ruling.Word)
-		if why.Ruling.Word == decide.None {
+		log.Info("withdrawals are held until an operator decides", "group", nameOf(why.Lane), "kind", why.Lane.Kind.String(), "pending", why.Pending, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Override.Word)
+		if why.Override.Word == decide.None {
 			r.record(ctx, why)
 		}
 	}

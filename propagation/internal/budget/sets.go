@@ -24,7 +24,7 @@ type sets map[decide.Group]string
 // before, and reports whether that is something else.
 func (s sets) observe(set decide.Group, value string, now time.Time) (changed bool) {
 	before := s[set]
-	if r := rulingOf(set, value, now); r.Word.Keeps() && !r.Until.IsZero() {
+	if r := overrideOf(set, value, now); r.Word.Keeps() && !r.Until.IsZero() {
 		s[set] = value
 	} else {
 		delete(s, set)
@@ -32,14 +32,14 @@ func (s sets) observe(set decide.Group, value string, now time.Time) (changed bo
 	return s[set] != before
 }
 
-// ruling returns what an ApplicationSet that is gone holds or undoes.
-func (s sets) ruling(set decide.Group, now time.Time) decide.Ruling {
-	r := rulingOf(set, s[set], now)
+// override returns what an ApplicationSet that is gone holds or undoes.
+func (s sets) override(set decide.Group, now time.Time) decide.Ruling {
+	r := overrideOf(set, s[set], now)
 	r.Gone = r.Word != decide.None
 	return r
 }
 
-func rulingOf(set decide.Group, value string, now time.Time) decide.Ruling {
+func overrideOf(set decide.Group, value string, now time.Time) decide.Ruling {
 	r, err := decide.ParseRuling(value, argocd.ApplicationSetKind+" "+set.Namespace+"/"+set.Set, now)
 	if err != nil {
 		r.Until = time.Time{} // an invalid value has no end, and does not outlive the object
@@ -49,7 +49,7 @@ func rulingOf(set decide.Group, value string, now time.Time) decide.Ruling {
 
 // prune forgets what has ended.
 func (s sets) prune(now time.Time) {
-	maps.DeleteFunc(s, func(set decide.Group, value string) bool { return rulingOf(set, value, now).Word == decide.None })
+	maps.DeleteFunc(s, func(set decide.Group, value string) bool { return overrideOf(set, value, now).Word == decide.None })
 }
 
 // storedSet is how one ApplicationSet is stored.

@@ -51,14 +51,14 @@ func TestSets_observe(t *testing.T) {
 
 func TestSets_endByThemselves(t *testing.T) {
 	s := sets{set: until("hold", time.Hour), other: until("undo", time.Minute)}
-	if r := s.ruling(set, start); r.Word != decide.Hold || !r.Gone || r.On != "ApplicationSet team/guestbook" || !r.Until.Equal(start.Add(time.Hour)) {
+	if r := s.override(set, start); r.Word != decide.Hold || !r.Gone || r.On != "ApplicationSet team/guestbook" || !r.Until.Equal(start.Add(time.Hour)) {
 		t.Errorf("it says %+v", r)
 	}
-	if r := s.ruling(decide.Group{Namespace: "team", Set: "unheard"}, start); r != (decide.Ruling{}) {
+	if r := s.override(decide.Group{Namespace: "team", Set: "unheard"}, start); r != (decide.Ruling{}) {
 		t.Errorf("one that said nothing says %+v", r)
 	}
 	later := start.Add(time.Minute)
-	if r := s.ruling(other, later); r != (decide.Ruling{}) {
+	if r := s.override(other, later); r != (decide.Ruling{}) {
 		t.Errorf("after its end it says %+v", r)
 	}
 	s.prune(later)

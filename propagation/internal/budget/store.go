@@ -138,9 +138,14 @@ func (s *store) encode(ctx context.Context, m memory) (*corev1.ConfigMap, error)
 	if err != nil {
 		return nil, err
 	}
-	works, notesLeftOut, free := encodeNotes(m.notes), 0, maxBytes-len(held)-len(lanes)
-	if len(works) > free {
-		works, notesLeftOut = encodeNotes(m.essential), len(m.notes)-len(m.essential)
+	notesLeftOut, free := 0, maxBytes-len(held)-len(lanes)
+	works, err := encodeNotes(m.notes)
+	if err == nil && len(works) > free {
+		notesLeftOut = len(m.notes) - len(m.essential)
+		works, err = encodeNotes(m.essential)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if len(works) > free {
 		return nil, fmt.Errorf("%d lanes and %d works take %d bytes, of %d", len(m.records), len(m.essential), len(held)+len(lanes)+len(works), maxBytes)

@@ -179,9 +179,10 @@ func TestStore_fits(t *testing.T) {
 	for i := range 1200 {
 		all.sets[decide.Group{Namespace: fmt.Sprint("team", i/10), Set: fmt.Sprint(i)}] = until("hold", time.Hour)
 	}
-	works := len(encodeNotes(all.notes))
-	if works > 25*most {
-		t.Errorf("%d bytes a work", works/most)
+	encoded, err := encodeNotes(all.notes)
+	works := len(encoded)
+	if err != nil || works > 25*most {
+		t.Errorf("%d bytes a work, %v", works/most, err)
 	}
 	if err := s.save(ctx, all, start); err != nil {
 		t.Fatal(err)

@@ -55,6 +55,8 @@ type world struct {
 	serial  int
 	gone    int
 	allowed []allowance
+	// stale: nobody plans again when a word ends.
+	stale bool
 	// slow: what is allowed does not go, since its agent is away.
 	slow bool
 	// words are of groups, and of the whole hub under the zero Group; administrators' count
@@ -161,6 +163,9 @@ func (w *world) lookAtAll() {
 
 // expire drops the words that have ended.
 func (w *world) expire() {
+	if w.stale {
+		return
+	}
 	for g, r := range w.words {
 		if !r.Until.After(w.now) {
 			delete(w.words, g)
@@ -169,17 +174,16 @@ func (w *world) expire() {
 	}
 }
 
-// judge judges, stores and carries out, and returns the judgement.
-func (w *world) judge() judgement {
+// judge judges, stores and carries out, and returns the evaluation.
+func (w *world) evaluate() evaluation {
 	w.t.Helper()
 	w.expire()
-	j := judge(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now))
+	j := evaluate(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now))
 	if j.changed {
 		w.store(j)
 	}
-	for _, uid := range j.allow {
-		e := w.ledger.works[uid].end
-		w.allowed = append(w.allowed, allowance{lane: e.lane, at: w.now, approved: e.ruling.Word == decide.Approve, unlimited: w.words[hub].Word == decide.Approve})
+	for _, e := range j.allow {
+		w.allowed = append(w.allowed, allowance{lane: e.lane, at: w.now, approved: e.override.Word == decide.Approve, unlimited: w.words[hub].Word == decide.Approve})
 	}
 	for _, app := range w.ledger.apply(j) {
 		w.look(types.UID(app.Name))
@@ -187,18 +191,21 @@ func (w *world) judge() judgement {
 	return j
 }
 
-func (w *world) store(j judgement) {
+func (w *world) store(j evaluation) {
 	w.t.Helper()
 	m := memory{records: j.records}
 	m.notes, m.essential = w.ledger.stored()
-	for _, uid := range j.allow {
-		w.ledger.allow(m, uid)
+	for _, e := range j.allow {
+		w.ledger.allow(m, e)
 	}
 	text, err := encodeRecords(m.records)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.stored.records, w.stored.notes = []byte(text), encodeNotes(m.notes)
+	w.stored.records = []byte(text)
+	if w.stored.notes, err = encodeNotes(m.notes); err != nil {
+		w.t.Fatal(err)
+	}
 	w.writes++
 }
 
@@ -206,9 +213,9 @@ func (w *world) store(j judgement) {
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	for end := w.now.Add(d); w.now.Before(end); w.now = w.now.Add(time.Second) {
-		w.judge()
+		w.evaluate()
 	}
-	w.judge()
+	w.evaluate()
 }
 
 // restart forgets all but what is stored.

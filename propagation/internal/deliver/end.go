@@ -23,6 +23,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -280,6 +281,31 @@ func (en *ender) noteUpcoming(ctx context.Context, key types.NamespacedName, app
 		}
 	}
 	return nil
+}
+
+// note notes that a work is to end for a reason, at once when due, and returns whether it may.
+// What an operator has decided about it ends after some time, 0 for never.
+func (en *ender) note(ctx context.Context, key types.NamespacedName, app *argocd.Application, work *manifestcache.Work, reason string, due bool) (may bool, after time.Duration, err error) {
+	d, err := en.decisionOn(ctx, groupOf(work), revokes(reason))
+	if err != nil {
+		return false, 0, err
+	}
+	if !d.Until.IsZero() {
+		after = max(d.Until.Sub(en.now()), time.Millisecond)
+	}
+	group := ownerOf(app, work)
+	lane := decide.Lane{Kind: decide.Tenant, Group: group}
+	switch {
+	case reason == policy.ReasonLocalCluster: // an agent can set that label
+		lane = decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: work.Namespace}}
+	case revokes(reason):
+		lane.Kind = decide.Admin
+	}
+	fate := decide.Fate{UID: work.UID, Own: true, Why: decide.Why(reason), Lane: lane, Ruling: d, Due: due}
+	if due {
+		fate.Act = decide.End
+	}
+	return en.budget.Note(key, group, fate), after, nil
 }
 
 // ender ends ManifestWorks, see [ender.withdraw].

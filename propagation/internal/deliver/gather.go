@@ -163,6 +163,45 @@ func (f *gatherer) decisionObject(ctx context.Context, o *metav1.PartialObjectMe
 	return nil
 }
 
+// deliveriesOf returns what owns an Application, and how many deliveries it has: one, however
+// many works name it.
+func (f *gatherer) deliveriesOf(ctx context.Context, key client.ObjectKey) (group decide.Group, n int, err error) {
+	works, err := f.index.Of(key)
+	if err != nil {
+		return group, 0, err
+	}
+	app, err := f.application(ctx, key)
+	if err != nil {
+		return group, 0, err
+	}
+	group.Namespace = key.Namespace
+	for _, work := range works {
+		if work.DeletionTimestamp == nil {
+			group, n = ownerOf(app, work), 1
+		}
+	}
+	return group, n, nil
+}
+
+// ownerOf returns the group that the end of a work is counted for: its Application's owner, or
+// else what the work names.
+func ownerOf(app *argocd.Application, work metav1.Object) decide.Group {
+	if app != nil {
+		return decide.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}
+	}
+	return groupOf(work)
+}
+
+// groupOf returns the group that a work names.
+func groupOf(work metav1.Object) decide.Group {
+	app, _ := manifestcache.ClaimantOf(work)
+	namespace, set, ok := contract.SplitKey(work.GetAnnotations()[contract.HostingAnnotation])
+	if !ok || namespace != app.Namespace {
+		set = ""
+	}
+	return decide.Group{Namespace: app.Namespace, Set: set}
+}
+
 // storedWork returns a cached work with its spec, which the cache does not keep, as it
 // was when it was cached.
 func (f *gatherer) storedWork(ctx context.Context, cached *manifestcache.Work) (*workv1.ManifestWork, error) {

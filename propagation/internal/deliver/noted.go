@@ -10,14 +10,10 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -162,68 +158,4 @@ func (n *noted) onCluster(cluster string) (count int) {
 		}
 	}
 	return count
-}
-
-// deliveriesOf returns what owns an Application, and how many deliveries it has: one, however
-// many works name it.
-func (f *gatherer) deliveriesOf(ctx context.Context, key types.NamespacedName) (group decide.Group, n int, err error) {
-	works, err := f.index.Of(key)
-	if err != nil {
-		return group, 0, err
-	}
-	app, err := f.application(ctx, key)
-	if err != nil {
-		return group, 0, err
-	}
-	group.Namespace = key.Namespace
-	for _, work := range works {
-		if work.DeletionTimestamp == nil {
-			group, n = ownerOf(app, work), 1
-		}
-	}
-	return group, n, nil
-}
-
-// ownerOf returns the group that the end of a work is counted for: its Application's owner, or
-// else what the work names.
-func ownerOf(app *argocd.Application, work metav1.Object) decide.Group {
-	if app != nil {
-		return decide.Group{Namespace: app.Namespace, Set: app.OwningApplicationSet()}
-	}
-	return groupOf(work)
-}
-
-// groupOf returns the group that a work names.
-func groupOf(work metav1.Object) decide.Group {
-	app, _ := manifestcache.ClaimantOf(work)
-	namespace, set, ok := contract.SplitKey(work.GetAnnotations()[contract.HostingAnnotation])
-	if !ok || namespace != app.Namespace {
-		set = ""
-	}
-	return decide.Group{Namespace: app.Namespace, Set: set}
-}
-
-// note notes that a work is to end for a reason, at once when due, and returns whether it may.
-// What an operator has decided about it ends after some time, 0 for never.
-func (en *ender) note(ctx context.Context, key types.NamespacedName, app *argocd.Application, work *manifestcache.Work, reason string, due bool) (may bool, after time.Duration, err error) {
-	d, err := en.decisionOn(ctx, groupOf(work), revokes(reason))
-	if err != nil {
-		return false, 0, err
-	}
-	if !d.Until.IsZero() {
-		after = max(d.Until.Sub(en.now()), time.Millisecond)
-	}
-	group := ownerOf(app, work)
-	lane := decide.Lane{Kind: decide.Tenant, Group: group}
-	switch {
-	case reason == policy.ReasonLocalCluster: // an agent can set that label
-		lane = decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: work.Namespace}}
-	case revokes(reason):
-		lane.Kind = decide.Admin
-	}
-	fate := decide.Fate{UID: work.UID, Own: true, Why: decide.Why(reason), Lane: lane, Ruling: d, Due: due}
-	if due {
-		fate.Act = decide.End
-	}
-	return en.budget.Note(key, group, fate), after, nil
 }

@@ -59,7 +59,7 @@ func Build(ctx context.Context, t *source.Tree, c source.Container, architecture
 	}
 	binaries := map[string][]byte{}
 	for _, p := range c.Programs {
-		if binaries[p.Name], err = compile(ctx, t, c.Name, p, architecture); err != nil {
+		if binaries[p.Name], err = compile(ctx, t, c.Module, p, architecture); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +72,7 @@ func Build(ctx context.Context, t *source.Tree, c source.Container, architecture
 		User: User, Entrypoint: []string{"/" + c.Programs[0].Name}, WorkingDir: "/", Labels: labels,
 		Env: []string{"SSL_CERT_FILE=/" + RootsPath},
 	}, mutate.Addendum{Layer: data, History: v1.History{Created: created, CreatedBy: "root certificates, users and licences"}},
-		mutate.Addendum{Layer: programs, History: v1.History{Created: created, CreatedBy: "go build " + c.Name}})
+		mutate.Addendum{Layer: programs, History: v1.History{Created: created, CreatedBy: "go build " + c.Module}})
 }
 
 // Data makes an image of files, by their paths, that is not run.

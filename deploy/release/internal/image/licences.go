@@ -30,7 +30,7 @@ func licences(ctx context.Context, t *source.Tree, c source.Container, architect
 	for _, p := range c.Programs {
 		arguments = append(arguments, p.Package)
 	}
-	listed, err := goTool(ctx, t, c.Name, architecture, arguments...)
+	listed, err := goTool(ctx, t, c.Module, architecture, arguments...)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,8 +36,10 @@ type Tree struct {
 
 // Container is one image.
 type Container struct {
-	// Name is also the folder of its module.
+	// Name is the base name of Module.
 	Name string
+	// Module is the folder of its module, relative to the root of the checkout.
+	Module string
 	// Programs are the binaries of the image; the first is the entry point.
 	Programs []Program
 }
@@ -127,19 +130,27 @@ func (t *Tree) git(ctx context.Context, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// readContainers finds the modules that have a main package at their root: each is an
-// image. A main package one folder below goes into the same image, as /<folder>. A new
-// module needs no line here.
+// readContainers finds the modules, at the root and below optional, that have a main package
+// at their root: each is an image. A main package one folder below goes into the same image,
+// as /<folder>. A new module needs no line here.
 func (t *Tree) readContainers() error {
-	mains, err := filepath.Glob(filepath.Join(t.Root, "*", "main.go"))
-	if err != nil {
-		return err
+	var mains []string
+	for _, folder := range []string{".", "optional"} {
+		found, err := filepath.Glob(filepath.Join(t.Root, folder, "*", "main.go"))
+		if err != nil {
+			return err
+		}
+		mains = append(mains, found...)
 	}
 	for _, file := range mains {
 		module := filepath.Dir(file)
 		c := Container{Name: filepath.Base(module)}
+		var err error
+		if c.Module, err = filepath.Rel(t.Root, module); err != nil {
+			return err
+		}
 		c.Programs = []Program{{Name: c.Name, Package: "."}}
-		if err := t.readVersion(c.Name); err != nil {
+		if err := t.readVersion(c); err != nil {
 			return err
 		}
 		more, err := filepath.Glob(filepath.Join(module, "*", "main.go"))
@@ -152,6 +163,7 @@ func (t *Tree) readContainers() error {
 		}
 		t.Containers = append(t.Containers, c)
 	}
+	slices.SortFunc(t.Containers, func(a, b Container) int { return strings.Compare(a.Name, b.Name) })
 	if len(t.Containers) == 0 {
 		return fmt.Errorf("%s has no module with a main.go; name the root of the checkout", t.Root)
 	}
@@ -161,8 +173,8 @@ func (t *Tree) readContainers() error {
 var versionLine = regexp.MustCompile(`(?m)^const Version = "(\d+\.\d+\.\d+)"`)
 
 // readVersion reads the version that a container's binary reports, which all share.
-func (t *Tree) readVersion(container string) error {
-	file := container + "/internal/command/command.go"
+func (t *Tree) readVersion(c Container) error {
+	file := c.Module + "/internal/command/command.go"
 	content, err := os.ReadFile(filepath.Join(t.Root, file))
 	if err != nil {
 		return fmt.Errorf("read the version: %w", err)
@@ -172,7 +184,7 @@ func (t *Tree) readVersion(container string) error {
 	case m == nil:
 		return fmt.Errorf(`%s has no line 'const Version = "1.2.3"'`, file)
 	case t.Version != "" && t.Version != string(m[1]):
-		return fmt.Errorf("%s says version %s, %s says %s: all containers have one version", t.Containers[0].Name, t.Version, container, m[1])
+		return fmt.Errorf("%s says version %s, %s says %s: all containers have one version", t.Containers[0].Name, t.Version, c.Name, m[1])
 	}
 	t.Version = string(m[1])
 	return nil

@@ -29,7 +29,7 @@ func TestContainers(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, map[string]string{
 		"carrier/main.go": "package main", "carrier/internal/command/command.go": version, "carrier/plugin/main.go": "package main",
-		"carrier/internal/tool/main.go": "package main", "alone/main.go": "package main", "alone/internal/command/command.go": version,
+		"carrier/internal/tool/main.go": "package main", "optional/alone/main.go": "package main", "optional/alone/internal/command/command.go": version,
 		"shared/contract/doc.go": "package contract", "e2e/demo/main.go": "package main",
 	})
 	tree, err := Open(t.Context(), root)
@@ -38,6 +38,9 @@ func TestContainers(t *testing.T) {
 	}
 	if len(tree.Containers) != 2 || tree.Containers[0].Name != "alone" || tree.Containers[1].Name != "carrier" {
 		t.Fatalf("containers %+v, want alone and carrier: a module with main.go at its root is one", tree.Containers)
+	}
+	if got := tree.Containers[0].Module; got != "optional/alone" {
+		t.Errorf("module of alone %q, want optional/alone", got)
 	}
 	carrier := tree.Containers[1]
 	if tree.Version != "1.2.3" {

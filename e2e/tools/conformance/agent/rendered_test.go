@@ -185,7 +185,7 @@ func buildPlugin(t *testing.T) string {
 	t.Helper()
 	plugin := filepath.Join(t.TempDir(), "plugin")
 	command := exec.CommandContext(t.Context(), "go", "build", "-o", plugin, "./plugin")
-	command.Dir = "../../../../rendered"
+	command.Dir = "../../../../optional/rendered"
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("build the plugin: %v\n%s", err, out)
 	}

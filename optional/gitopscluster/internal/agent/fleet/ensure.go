@@ -1,0 +1,192 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// Ensure makes the add-on and the work of one managed cluster what they should be, and
+// returns what is known of the agent. What a person has to put right is a State with its
+// reason; an error is to be tried again.
+func (f *Fleet) Ensure(ctx context.Context, w agent.Wanted) (agent.State, error) {
+	cluster, err := f.cluster(ctx, w.Cluster)
+	if err != nil {
+		return agent.State{}, err
+	}
+	seen := agent.Seen{Cluster: status.ClusterOf(w.Cluster, cluster)}
+	taken, err := f.managed(ctx)
+	if err != nil || taken != "" {
+		return blocked(agent.ReasonAddOnNameTaken, taken), err
+	}
+	if seen.AddOn, taken, err = f.ensureAddOn(ctx, w); err != nil || taken != "" {
+		return blocked(agent.ReasonAddOnNameTaken, taken), err
+	}
+	if reason, problem, err := f.configure(ctx, &w, cluster, seen.AddOn); err != nil || problem != "" {
+		if err != nil {
+			return agent.State{}, err
+		}
+		return f.report(ctx, seen.AddOn, blocked(reason, problem))
+	}
+	if seen.Work, taken, err = f.ensureWork(ctx, w, seen.AddOn); errors.Is(err, agent.ErrBadManifests) {
+		return f.report(ctx, seen.AddOn, blocked(agent.ReasonBadManifests, err.Error()))
+	}
+	if err != nil {
+		return agent.State{}, err
+	}
+	if taken != "" {
+		return f.report(ctx, seen.AddOn, blocked(agent.ReasonAddOnNameTaken, taken))
+	}
+	state, err := agent.StateOf(w, seen, f.now())
+	if err != nil {
+		return agent.State{}, err
+	}
+	return f.report(ctx, seen.AddOn, state)
+}
+
+// Look returns what is known of the agent on a cluster, and writes nothing. It is what
+// [Fleet.Ensure] would return if it had nothing to write.
+func (f *Fleet) Look(ctx context.Context, w agent.Wanted) (agent.State, error) {
+	seen, _, err := f.seen(ctx, &w)
+	if err != nil {
+		return agent.State{}, err
+	}
+	return agent.StateOf(w, seen, f.now())
+}
+
+// Plan returns what [Fleet.Ensure] would write now, for a dry run.
+func (f *Fleet) Plan(ctx context.Context, w agent.Wanted) ([]agent.Write, error) {
+	seen, problem, err := f.seen(ctx, &w)
+	if err != nil || problem != "" {
+		return nil, err
+	}
+	var plan []agent.Write
+	add := func(verb, kind, name, why string) {
+		plan = append(plan, agent.Write{Verb: verb, Kind: kind, Namespace: w.Cluster, Name: name, Why: why})
+	}
+	if want := agent.AddOn(w); seen.AddOn == nil {
+		add("create", kind(want), want.Name, "the registration agent asks for a client certificate because of it")
+	} else if !same(seen.AddOn, want) || !registered(seen.AddOn, w) {
+		add("patch", kind(want), want.Name, "its owner, namespace or registration differs")
+	}
+	want, err := agent.Work(w, agent.CertificateName(seen.Work, seen.AddOn, w.AgentNamespace))
+	switch {
+	case err != nil:
+		return nil, err
+	case seen.Work == nil:
+		add("create", kind(want), want.Name, "it delivers argocd-agent")
+	case !carries(seen.Work, want) || !sameSpec(seen.Work.Spec, want.Spec):
+		add("patch", kind(want), want.Name, "what it delivers differs")
+	}
+	return plan, nil
+}
+
+// PlanLeave returns what [Fleet.Leave] would write in the end, for a dry run.
+func (f *Fleet) PlanLeave(cluster string) []agent.Write {
+	work, addOn := kind(&workv1.ManifestWork{}), kind(&addonv1alpha1.ManagedClusterAddOn{})
+	return []agent.Write{
+		{Verb: "delete", Kind: work, Namespace: cluster, Name: agent.WorkName, Why: "no GitOpsCluster asks for argocd-agent there"},
+		{Verb: "create", Kind: work, Namespace: cluster, Name: agent.LeavingWorkName, Why: "it looks whether the client certificate's key is gone"},
+		{Verb: "delete", Kind: addOn, Namespace: cluster, Name: agent.AddOnName, Why: "the registration agent removes the key because of it"},
+		{Verb: "delete", Kind: work, Namespace: cluster, Name: agent.LeavingWorkName, Why: "the key is gone"},
+	}
+}
+
+// seen reads what the hub says about a cluster, leaves out what is not ours, and has the
+// wanted agent follow its configuration.
+func (f *Fleet) seen(ctx context.Context, w *agent.Wanted) (seen agent.Seen, problem string, err error) {
+	cluster, err := f.cluster(ctx, w.Cluster)
+	if err != nil {
+		return seen, "", err
+	}
+	seen.Cluster = status.ClusterOf(w.Cluster, cluster)
+	if seen.AddOn, err = find(ctx, f, w.Cluster, agent.AddOnName, &addonv1alpha1.ManagedClusterAddOn{}); err != nil {
+		return seen, "", err
+	}
+	if seen.Work, err = find(ctx, f, w.Cluster, agent.WorkName, &workv1.ManifestWork{}); err != nil {
+		return seen, "", err
+	}
+	if seen.AddOn != nil && foreign(seen.AddOn) != "" {
+		problem, seen.AddOn = foreign(seen.AddOn), nil
+	}
+	if seen.Work != nil && foreign(seen.Work) != "" {
+		problem, seen.Work = foreign(seen.Work), nil
+	}
+	if _, p, err := f.configure(ctx, w, cluster, seen.AddOn); err != nil || p != "" {
+		return seen, p, err
+	}
+	return seen, problem, nil
+}
+
+// blocked is the state of a cluster for which nothing more can be done.
+func blocked(reason, message string) agent.State {
+	return agent.State{Reason: reason, Message: contract.Message(message, &contract.Rejected{}), WaitingFor: agent.WaitsForWork}
+}
+
+// cluster returns a ManagedCluster, nil when there is none.
+func (f *Fleet) cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
+	cluster := &clusterv1.ManagedCluster{}
+	err := f.clusters.Get(ctx, types.NamespacedName{Name: name}, cluster)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+	}
+	return cluster, nil
+}
+
+// find returns what is called name in a cluster's namespace, whichever client made it, by way of
+// the cache: what is not there lacks our label, or is too new.
+func find[T client.Object](ctx context.Context, f *Fleet, cluster, name string, o T) (T, error) {
+	err := f.objects.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
+	if apierrors.IsNotFound(err) {
+		return findLive(ctx, f, cluster, name, o)
+	}
+	if err != nil {
+		return o, fmt.Errorf("get %s %s/%s: %w", kind(o), cluster, name, err)
+	}
+	return o, nil
+}
+
+// findLive is find past the cache. It returns nil when there is positively nothing.
+func findLive[T client.Object](ctx context.Context, f *Fleet, cluster, name string, o T) (T, error) {
+	var none T
+	err := f.client.Get(ctx, types.NamespacedName{Namespace: cluster, Name: name}, o)
+	if apierrors.IsNotFound(err) {
+		return none, nil
+	}
+	if err != nil {
+		return none, fmt.Errorf("get %s %s/%s: %w", kind(o), cluster, name, err)
+	}
+	return o, nil
+}
+
+func kind(o client.Object) string {
+	if _, work := o.(*workv1.ManifestWork); work {
+		return "ManifestWork"
+	}
+	return "ManagedClusterAddOn"
+}
+
+// foreign says so when an object was made by another client.
+func foreign(o client.Object) string {
+	if agent.IsOurs(o) {
+		return ""
+	}
+	return fmt.Sprintf("%s %s/%s was made by another client and is not changed; delete or rename it", kind(o), o.GetNamespace(), o.GetName())
+}

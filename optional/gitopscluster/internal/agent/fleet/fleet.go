@@ -1,0 +1,148 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// fieldOwner is who writes, as the API server sees it.
+const fieldOwner = "multicluster-integrations-agent"
+
+// The one ClusterManagementAddOn that matters is read by its name.
+// The name of the add-ons is the same everywhere.
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,verbs=list;watch;create
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,resourceNames=mci-argocd-agent,verbs=get;patch;delete
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons/status,resourceNames=mci-argocd-agent,verbs=patch
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=clustermanagementaddons,resourceNames=mci-argocd-agent,verbs=list;watch
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=addondeploymentconfigs,verbs=list;watch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=list;watch
+
+// Fleet reads and writes what the hub has for the agents of all managed clusters.
+type Fleet struct {
+	// objects reads add-ons and works with our label, and what configures the add-ons;
+	// clusters reads the ManagedClusters.
+	objects, clusters client.Reader
+	// watched are the caches of the two.
+	watched struct{ objects, clusters cache.Cache }
+	// client reads past the caches.
+	client client.Client
+	now    func() time.Time
+}
+
+// New returns a Fleet whose caches run with mgr, whose own cache holds ManagedClusters.
+func New(mgr ctrl.Manager) (*Fleet, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(addonv1alpha1.Install(scheme), workv1.Install(scheme), clusterv1.Install(scheme)); err != nil {
+		return nil, fmt.Errorf("register types: %w", err)
+	}
+	labelled := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{agent.OwnedLabel: "true"})}
+	objects, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: scheme, Mapper: mgr.GetRESTMapper(), DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&addonv1alpha1.ManagedClusterAddOn{}:    labelled,
+			&workv1.ManifestWork{}:                  labelled,
+			&addonv1alpha1.AddOnDeploymentConfig{}:  {},
+			&addonv1alpha1.ClusterManagementAddOn{}: {Field: fields.OneTermEqualSelector("metadata.name", agent.AddOnName)},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch add-ons and works of argocd-agent: %w", err)
+	}
+	c, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: scheme, Mapper: mgr.GetRESTMapper()})
+	if err != nil {
+		return nil, fmt.Errorf("make a client for add-ons and works: %w", err)
+	}
+	if err := mgr.Add(objects); err != nil {
+		return nil, err
+	}
+	f := &Fleet{objects: objects, clusters: mgr.GetCache(), client: c, now: time.Now}
+	f.watched.objects, f.watched.clusters = objects, mgr.GetCache()
+	return f, nil
+}
+
+// Reading returns a Fleet without caches, for [Fleet.Plan] and [Fleet.Look] alone.
+func Reading(c client.Client) *Fleet {
+	return &Fleet{objects: c, clusters: c, client: c, now: time.Now}
+}
+
+// Reader reads add-ons and works with our label.
+func (f *Fleet) Reader() client.Reader { return f.objects }
+
+// Sources send a controller everything that [Fleet.Ensure] and [Fleet.Leave] depend on:
+// requests is called with the cluster.
+func (f *Fleet) Sources(requests func(cluster string) []reconcile.Request) []source.Source {
+	of := func(o client.Object) []reconcile.Request { return requests(o.GetNamespace()) }
+	return []source.Source{
+		source.Kind(f.watched.objects, &addonv1alpha1.ManagedClusterAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
+			func(_ context.Context, a *addonv1alpha1.ManagedClusterAddOn) []reconcile.Request { return of(a) })),
+		source.Kind(f.watched.objects, &workv1.ManifestWork{}, handler.TypedEnqueueRequestsFromMapFunc(
+			func(_ context.Context, w *workv1.ManifestWork) []reconcile.Request { return of(w) })),
+		source.Kind(f.watched.objects, &addonv1alpha1.ClusterManagementAddOn{}, handler.TypedEnqueueRequestsFromMapFunc(
+			func(ctx context.Context, _ *addonv1alpha1.ClusterManagementAddOn) []reconcile.Request {
+				return f.all(ctx, of)
+			})),
+		source.Kind(f.watched.objects, &addonv1alpha1.AddOnDeploymentConfig{}, handler.TypedEnqueueRequestsFromMapFunc(
+			func(ctx context.Context, _ *addonv1alpha1.AddOnDeploymentConfig) []reconcile.Request {
+				return f.all(ctx, of)
+			})),
+		source.Kind(f.watched.clusters, &clusterv1.ManagedCluster{}, handler.TypedEnqueueRequestsFromMapFunc(
+			func(ctx context.Context, c *clusterv1.ManagedCluster) []reconcile.Request {
+				a := &addonv1alpha1.ManagedClusterAddOn{}
+				if f.objects.Get(ctx, types.NamespacedName{Namespace: c.Name, Name: agent.AddOnName}, a) != nil {
+					return nil // who selects the cluster will ask for it
+				}
+				return of(a)
+			}), clusterChanged),
+	}
+}
+
+// all returns the requests for every add-on.
+func (f *Fleet) all(ctx context.Context, requests func(client.Object) []reconcile.Request) []reconcile.Request {
+	var list addonv1alpha1.ManagedClusterAddOnList
+	if err := f.objects.List(ctx, &list); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list ManagedClusterAddOns")
+		return nil
+	}
+	var all []reconcile.Request
+	for i := range list.Items {
+		all = append(all, requests(&list.Items[i])...)
+	}
+	return all
+}
+
+// clusterChanged lets through what an agent's state depends on; a ManagedCluster's status
+// changes all the time.
+var clusterChanged = predicate.TypedFuncs[*clusterv1.ManagedCluster]{
+	UpdateFunc: func(e event.TypedUpdateEvent[*clusterv1.ManagedCluster]) bool {
+		return status.ClusterOf("", e.ObjectOld) != status.ClusterOf("", e.ObjectNew) || registries(e.ObjectOld) != registries(e.ObjectNew)
+	},
+}
+
+func registries(c *clusterv1.ManagedCluster) string {
+	return c.Annotations[clusterv1.ClusterImageRegistriesAnnotationKey]
+}

@@ -1,0 +1,109 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+)
+
+// ensureWork makes the work what it should be. taken says that another client has its name.
+func (f *Fleet) ensureWork(ctx context.Context, w agent.Wanted, addOn *addonv1alpha1.ManagedClusterAddOn) (work *workv1.ManifestWork, taken string, err error) {
+	if work, err = find(ctx, f, w.Cluster, agent.WorkName, &workv1.ManifestWork{}); err != nil {
+		return nil, "", err
+	}
+	want, err := agent.Work(w, agent.CertificateName(work, addOn, w.AgentNamespace))
+	if err != nil {
+		return nil, "", err
+	}
+	switch {
+	case work == nil:
+		if err := f.client.Create(ctx, want, client.FieldOwner(fieldOwner)); err != nil {
+			return nil, "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, want.Name, err)
+		}
+		ctrl.LoggerFrom(ctx).Info("created the work that delivers argocd-agent", "cluster", w.Cluster)
+		work = want
+	case foreign(work) != "":
+		return nil, foreign(work), nil
+	case !work.DeletionTimestamp.IsZero():
+		return nil, "", fmt.Errorf("ManifestWork %s/%s is being deleted", work.Namespace, work.Name)
+	case !carries(work, want) || !sameSpec(work.Spec, want.Spec):
+		if err := f.rewrite(ctx, work, want); err != nil {
+			return nil, "", err
+		}
+		ctrl.LoggerFrom(ctx).Info("changed the work that delivers argocd-agent", "cluster", w.Cluster)
+	}
+	return work, "", f.stay(ctx, w.Cluster)
+}
+
+// rewrite replaces the spec of a work, as it was seen, as a whole: a merge would keep what
+// another client has added.
+func (f *Fleet) rewrite(ctx context.Context, work, want *workv1.ManifestWork) error {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	labels, annotations := map[string]string{}, maps.Clone(work.Annotations) // ours has some
+	maps.Copy(labels, work.Labels)
+	maps.Copy(labels, want.Labels)
+	maps.Copy(annotations, want.Annotations)
+	patch, err := json.Marshal([]operation{
+		{"replace", "/metadata/resourceVersion", work.ResourceVersion}, {"add", "/metadata/labels", labels},
+		{"add", "/metadata/annotations", annotations}, {"replace", "/spec", want.Spec},
+	})
+	if err != nil {
+		return err
+	}
+	if err := f.client.Patch(ctx, work, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("patch ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+	}
+	return nil
+}
+
+// stay takes back what a departure has begun with: a cluster that is wanted again.
+func (f *Fleet) stay(ctx context.Context, cluster string) error {
+	return f.remove(ctx, cluster, agent.LeavingWorkName, &workv1.ManifestWork{}, f.objects)
+}
+
+// sameSpec compares what is stored with what is wanted. A hub whose ManifestWorks do not
+// know how feedback is fetched drops that.
+func sameSpec(stored, want workv1.ManifestWorkSpec) bool {
+	stored, want = *stored.DeepCopy(), *want.DeepCopy()
+	if len(stored.ManifestConfigs) == len(want.ManifestConfigs) {
+		for i := range stored.ManifestConfigs {
+			if stored.ManifestConfigs[i].FeedbackScrapeType == "" {
+				want.ManifestConfigs[i].FeedbackScrapeType = ""
+			}
+		}
+	}
+	return sameManifests(&stored, &want) && equality.Semantic.DeepEqual(stored, want)
+}
+
+// sameManifests compares manifests by what they say, and then takes them out.
+func sameManifests(stored, want *workv1.ManifestWorkSpec) bool {
+	a, b := stored.Workload.Manifests, want.Workload.Manifests
+	stored.Workload.Manifests, want.Workload.Manifests = nil, nil
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		var x, y any
+		if json.Unmarshal(a[i].Raw, &x) != nil || json.Unmarshal(b[i].Raw, &y) != nil || !equality.Semantic.DeepEqual(x, y) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,108 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+)
+
+// Version of argocd-agent whose settings these are. A test holds them against
+// testdata/argocd-agent-<version>.tsv, which lists every variable that it reads.
+const Version = "v0.9.0"
+
+const (
+	// redisSecretName and redisSecretKey are where Argo CD keeps the password of its Redis.
+	redisSecretName = "argocd-redis" //nolint:gosec // a name
+	redisSecretKey  = "auth"
+
+	clientCertificateFolder = "/app/config/client-certificate"
+	healthPort              = 8001
+	metricsPort             = 8181
+)
+
+// setting is one entry of the agent's ConfigMap and the variable that reads it.
+type setting struct {
+	key, variable string
+	value         func(Wanted) string
+}
+
+func always(value string) func(Wanted) string { return func(Wanted) string { return value } }
+
+// managed returns a setting's value in managed mode; an empty one leaves it out.
+func managed(value string) func(Wanted) string {
+	return func(w Wanted) string {
+		if w.Mode != ModeManaged {
+			return ""
+		}
+		return value
+	}
+}
+
+// settings lists those of the agent. Everything that it would otherwise guess, and
+// whose default does not fit, is in it.
+var settings = []setting{
+	{"agent.server.address", "ARGOCD_AGENT_REMOTE_SERVER", func(w Wanted) string { return w.Address }},
+	{"agent.server.port", "ARGOCD_AGENT_REMOTE_PORT", func(w Wanted) string { return strconv.Itoa(int(w.Port)) }},
+	{"agent.mode", "ARGOCD_AGENT_MODE", func(w Wanted) string { return w.Mode }},
+	{"agent.namespace", "ARGOCD_AGENT_NAMESPACE", func(w Wanted) string { return w.AgentNamespace }},
+	{"agent.creds", "ARGOCD_AGENT_CREDS", always("mtls:any")},
+	{"agent.tls.root-ca-secret-name", "ARGOCD_AGENT_TLS_ROOT_CA_SECRET_NAME", always(CASecretName)},
+	// By name the agent refuses a Secret of another type than kubernetes.io/tls, and the
+	// registration agent writes Opaque ones: mounted, nothing has to be copied.
+	{"agent.tls.client.cert-path", "ARGOCD_AGENT_TLS_CLIENT_CERT_PATH", always(clientCertificateFolder + "/tls.crt")},
+	{"agent.tls.client.key-path", "ARGOCD_AGENT_TLS_CLIENT_KEY_PATH", always(clientCertificateFolder + "/tls.key")},
+	{"agent.healthz.port", "ARGOCD_AGENT_HEALTH_CHECK_PORT", always(strconv.Itoa(healthPort))},
+	{"agent.metrics.port", "ARGOCD_AGENT_METRICS_PORT", always(strconv.Itoa(metricsPort))},
+	{"agent.destination-based-mapping", "ARGOCD_AGENT_DESTINATION_BASED_MAPPING", managed("true")},
+	{"agent.create-namespace", "ARGOCD_AGENT_CREATE_NAMESPACE", func(w Wanted) string {
+		return managed(strconv.FormatBool(w.Settings.CreateNamespace))(w)
+	}},
+	{"agent.allowed-namespaces", "ARGOCD_AGENT_ALLOWED_NAMESPACES", func(w Wanted) string {
+		return strings.Join(slices.Sorted(slices.Values(w.Settings.AllowedNamespaces)), ",")
+	}},
+	{"agent.keep-alive.interval", "ARGOCD_AGENT_KEEP_ALIVE_PING_INTERVAL", func(w Wanted) string {
+		if w.Settings.KeepAlive == nil {
+			return ""
+		}
+		return w.Settings.KeepAlive.Duration.String()
+	}},
+	{"agent.redis.address", "REDIS_ADDR", func(w Wanted) string { return w.redis().Address }},
+	{"agent.redis.tls.enabled", "ARGOCD_AGENT_REDIS_TLS_ENABLED", func(w Wanted) string { return whenTLS(w, "true") }},
+	{"agent.redis.tls.ca-secret-name", "ARGOCD_AGENT_REDIS_TLS_CA_SECRET_NAME", func(w Wanted) string { return w.redis().CASecretName }},
+	// Pulled Applications are on the same cluster, and none of the agent's. An autonomous
+	// agent would not see its own.
+	{"agent.ignore-unmanaged-apps", "ARGOCD_AGENT_IGNORE_UNMANAGED_APPS", managed("true")},
+	// By default a restore of the hub, whose objects have new UIDs, would have every
+	// Application deleted and made again.
+	{"agent.source-uid-mismatch-policy", "ARGOCD_AGENT_SOURCE_UID_MISMATCH_POLICY", always("upsert")},
+}
+
+func (w Wanted) redis() v1beta1.AgentRedis {
+	if w.Settings.Redis == nil {
+		return v1beta1.AgentRedis{}
+	}
+	return *w.Settings.Redis
+}
+
+func whenTLS(w Wanted, value string) string {
+	if w.redis().CASecretName == "" {
+		return ""
+	}
+	return value
+}
+
+// settingsFor returns the ConfigMap's data.
+func settingsFor(w Wanted) map[string]string {
+	data := map[string]string{}
+	for _, s := range settings {
+		if value := s.value(w); value != "" {
+			data[s.key] = value
+		}
+	}
+	return data
+}

@@ -1,0 +1,105 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+)
+
+// Wanted is what a GitOpsCluster wants of the agent on one managed cluster.
+type Wanted struct {
+	Cluster string
+	// Owner is the GitOpsCluster.
+	Owner types.NamespacedName
+	// ArgoNamespace is the namespace of the hub's Argo CD, AgentNamespace that of the
+	// managed cluster's.
+	ArgoNamespace, AgentNamespace string
+	// Mode is [ModeManaged] or [ModeAutonomous].
+	Mode string
+	// Address and Port are where the principal is reached from the managed cluster.
+	Address string
+	Port    int32
+	// Image is the principal's: agents of another version are refused by it.
+	Image string
+	// Config of the add-on's Deployment, nil for none.
+	Config *addonv1alpha1.AddOnDeploymentConfigSpec
+	// CABundle are the certificates, as PEM, of every CA that is trusted.
+	CABundle []byte
+	// BundleDigest names CABundle; the managed cluster reports it back.
+	BundleDigest string
+	// Generation of the client certificate; a raised one has it renewed.
+	Generation int
+	// Settings of the GitOpsCluster.
+	Settings v1beta1.AgentSettings
+	// Manifests go along, as they are but for an ArgoCD's own agent.
+	Manifests [][]byte
+}
+
+// What a cluster waits for, in the order in which it comes.
+const (
+	WaitsForWork              = "ManifestWork"
+	WaitsForClientCertificate = "ClientCertificate"
+	WaitsForDeployment        = "Deployment"
+	WaitsForConnection        = "Connection"
+)
+
+// connectedReason is the reason of an agent that is well.
+const connectedReason = "Connected"
+
+// Reasons for which an agent is not connected.
+const (
+	ReasonAddOnNameTaken     = "AddOnNameTaken"
+	ReasonImageUnknown       = "ImageUnknown"
+	ReasonBadConfig          = "BadConfig"
+	ReasonBadManifests       = "BadManifests"
+	ReasonWorkNotApplied     = "WorkNotApplied"
+	ReasonVersionMismatch    = "VersionMismatch"
+	ReasonNotConnected       = "NotConnected"
+	ReasonClusterUnavailable = "ClusterUnavailable"
+)
+
+// State is what is known of the agent on one managed cluster.
+type State struct {
+	// WorkApplied: the work agent has applied what is wanted.
+	WorkApplied bool
+	// ClientCertificate: the managed cluster holds one of the wanted generation.
+	ClientCertificate bool
+	// Deployed: the Deployment runs the wanted image with the wanted settings and
+	// certificates, and nothing else.
+	Deployed bool
+	// Connected: that agent says itself that the principal has let it in.
+	Connected bool
+	// Generation of the client certificate that the add-on asks for; 0: there is none.
+	Generation int
+	// Bundle is [Wanted.BundleDigest] of what the agent has been started with, "" while
+	// that is not known.
+	Bundle string
+	// Image is what the managed cluster says it runs.
+	Image string
+	// Certificate is the one that the managed cluster holds, nil while that is not known.
+	Certificate *Certificate
+	// Reason and Message say why the agent is not connected, and what to do.
+	Reason, Message string
+	// WaitingFor is the first thing that is missing, one of the words above; Since is
+	// since when, as far as that is known.
+	WaitingFor string
+	Since      time.Time
+}
+
+// Write is one that a dry run would have made.
+type Write struct{ Verb, Kind, Namespace, Name, Why string }
+
+// Certificate is what is known of a client certificate.
+type Certificate struct {
+	// Fingerprint is its SHA-256 in upper-case hexadecimal.
+	Fingerprint string
+	// Generation that it was issued for; 0: none of ours.
+	Generation int
+	NotAfter   time.Time
+}

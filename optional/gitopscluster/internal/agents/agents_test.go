@@ -1,0 +1,231 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// An agent comes with everything that it needs; it follows the principal; it leaves in
+// order, and the certificates with the last.
+func TestComesAndLeaves(t *testing.T) {
+	f := newFixture(t)
+	c := f.cluster()
+	f.Start([]types.NamespacedName{f.owner("a")})
+	if _, _, err := f.Shape(f.namespace, c); !errors.Is(err, ErrNotKnown) {
+		t.Errorf("before any was reconciled: %v", err)
+	}
+	a := f.spec("a", 0, c)
+	f.Set(a)
+	f.delivered(c, holds("192.0.2.1"))
+	server, config, err := f.Shape(f.namespace, c)
+	if err != nil || server != "https://argocd-agent-resource-proxy."+f.namespace+".svc:9090?agentName="+c || !strings.Contains(string(config), "keyData") {
+		t.Errorf("Secret: %s, %d bytes, %v", server, len(config), err)
+	}
+	if server, _, err := f.Shape(f.namespace, "other"); server != "" || err != nil {
+		t.Errorf("a cluster without agent: %s, %v", server, err)
+	}
+
+	f.signed(c)
+
+	f.balanced("192.0.2.2")
+	f.delivered(c, holds("192.0.2.2"))
+	f.balanced()
+	f.status("a", "NotExposed", func(a Status) error {
+		if len(a.PrincipalProblems) != 1 || a.PrincipalProblems[0].Reason != principal.ReasonNotExposed {
+			return fmt.Errorf("problems %v", a.PrincipalProblems)
+		}
+		return nil
+	})
+	f.delivered(c, holds("192.0.2.2")) // what runs is left as it is
+	f.balanced("192.0.2.2")
+
+	a.Clusters = nil
+	f.Set(a)
+	f.absent(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.WorkName}})
+	f.status("a", "Leaving", func(a Status) error {
+		if a.Leaving[c] == "" {
+			return fmt.Errorf("leaving %v", a.Leaving)
+		}
+		return nil
+	})
+	if !f.Has(a.Owner, f.namespace, c) {
+		t.Error("the cluster may be let go of before its key is gone")
+	}
+	keyGone(t, f, c)
+	testkit.Eventually(t, "the end of the agent", func() error {
+		if server, _, err := f.Shape(f.namespace, c); f.Has(a.Owner, f.namespace, c) || server != "" || err != nil {
+			return fmt.Errorf("it has one: %t; Secret %s, %w", f.Has(a.Owner, f.namespace, c), server, err)
+		}
+		return nil
+	})
+	f.Delete(a.Owner)
+	f.absent(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}})
+}
+
+// The older of two GitOpsClusters has the agent; when it goes, the other takes it over
+// without a moment without.
+func TestOlderHasTheAgent(t *testing.T) {
+	f := newFixture(t)
+	c := f.cluster()
+	f.Start(nil)
+	f.Set(f.spec("a", time.Hour, c))
+	f.Set(f.spec("b", 0, c))
+	uid := f.delivered(c, func(*workv1.ManifestWork) error { return nil }).UID
+	f.status("b", "the conflict", func(a Status) error {
+		if a.Conflicts[c] != f.owner("a") {
+			return fmt.Errorf("conflicts %v", a.Conflicts)
+		}
+		return nil
+	})
+	f.Delete(f.owner("a"))
+	f.delivered(c, func(w *workv1.ManifestWork) error {
+		addOn, err := f.addOn(c)
+		if err != nil || ownerOf(addOn) != f.owner("b") || w.UID != uid {
+			return fmt.Errorf("the add-on is of %s, %w", addOn.Annotations[agent.OwnerAnnotation], err)
+		}
+		return nil
+	})
+}
+
+// After a start nothing leaves before every GitOpsCluster was reconciled, and nothing is written when
+// all was as it has to be.
+func TestRestart(t *testing.T) {
+	f := newFixture(t)
+	kept, left := f.cluster(), f.cluster()
+	f.Start(nil)
+	f.Set(f.spec("a", time.Hour, kept))
+	f.Set(f.spec("b", 0, left))
+	f.delivered(kept, holds("192.0.2.1"))
+	f.delivered(left, holds("192.0.2.1"))
+	f.status("b", "the state of both", func(b Status) error {
+		a, _ := f.Status(f.owner("a"))
+		if len(a.Agents) != 1 || len(b.Agents) != 1 {
+			return fmt.Errorf("a %v, b %v", a.Agents, b.Agents)
+		}
+		return nil
+	})
+	f.stop()
+
+	f.start()
+	f.Start([]types.NamespacedName{f.owner("a"), f.owner("b")})
+	f.Set(f.spec("a", time.Hour, kept))
+	f.status("a", "what was there", func(a Status) error {
+		if len(a.Agents) != 1 || a.Agents[kept].Reason == "" {
+			return fmt.Errorf("agents %+v", a.Agents)
+		}
+		return nil
+	})
+	testkit.Eventually(t, "a pass for the one that was not reconciled yet", func() error {
+		f.Reconciler.mu.Lock()
+		defer f.Reconciler.mu.Unlock()
+		if f.tasks[left] == nil {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	if n := f.writes.Load(); n > 0 {
+		t.Errorf("%d requests changed something", n)
+	}
+	f.delivered(left, holds("192.0.2.1"))
+	empty := f.spec("b", 0)
+	f.Set(empty)
+	f.absent(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: left, Name: agent.WorkName}})
+	f.delivered(kept, holds("192.0.2.1"))
+}
+
+// A dry run says what a run then writes, and writes nothing.
+func TestDryRun(t *testing.T) {
+	f := newFixture(t)
+	c := f.cluster()
+	f.Start(nil)
+	a := f.spec("a", 0, c)
+	a.DryRun = true
+	f.Set(a)
+	var plan []agent.Write
+	f.status("a", "the plan", func(a Status) error {
+		if plan = a.Plan; len(plan) != 8 {
+			return fmt.Errorf("plan %v", plan)
+		}
+		return nil
+	})
+	if n := f.writes.Load(); n > 0 {
+		t.Errorf("%d requests changed something", n)
+	}
+	a.DryRun = false
+	f.Set(a)
+	f.delivered(c, holds("192.0.2.1"))
+}
+
+// A cluster that is let go of without proof is told of, with the certificates that it may
+// have kept; one that has proven that its key is gone is not.
+func TestAbandonedIsTold(t *testing.T) {
+	f := newFixture(t)
+	proven, lost := f.cluster(), f.cluster()
+	f.Start(nil)
+	a := f.spec("a", 0, proven, lost)
+	f.Set(a)
+	for _, c := range []string{proven, lost} {
+		f.delivered(c, holds("192.0.2.1"))
+		f.signed(c)
+	}
+	testkit.EditStatus(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: lost}}, func(c *clusterv1.ManagedCluster) {
+		c.Status.Conditions[0].Status = metav1.ConditionUnknown
+	})
+	a.Clusters, a.Abandon = nil, true
+	f.Set(a)
+	keyGone(t, f, proven)
+	testkit.Eventually(t, "the end of both", func() error {
+		if f.Has(a.Owner, f.namespace, proven) || f.Has(a.Owner, f.namespace, lost) {
+			return errors.New("there is something left")
+		}
+		return nil
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if want := []string{fmt.Sprint(a.Owner, " ", lost, " 1")}; !slices.Equal(f.abandoned, want) {
+		t.Errorf("told of %q, want %q", f.abandoned, want)
+	}
+}
+
+// Nor does a dry run remove the certificates when the last one asks no more; it says so.
+func TestDryRunOfTheEnd(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	f.Start(nil)
+	a := f.spec("a", 0)
+	f.Set(a)
+	ca := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.namespace, Name: "argocd-agent-ca"}}
+	testkit.Eventually(t, "the CA", func() error { return hub.client.Get(ctx, client.ObjectKeyFromObject(ca), ca) })
+	a.Agent, a.DryRun = nil, true
+	f.Set(a)
+	f.status("a", "the plan", func(a Status) error {
+		if len(a.Plan) != 5 || a.Plan[3].Verb != "delete" || a.Plan[3].Name != ca.Name || a.Plan[4].Name != certificates.KeyName(f.namespace) {
+			return fmt.Errorf("plan %v", a.Plan)
+		}
+		return nil
+	})
+	if err := hub.client.Get(ctx, client.ObjectKeyFromObject(ca), ca); err != nil {
+		t.Error(err)
+	}
+	a.DryRun = false
+	f.Set(a)
+	f.absent(ca)
+}

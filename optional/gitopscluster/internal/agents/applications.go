@@ -1,0 +1,58 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
+)
+
+// readApplications reads what is wrong with Applications and AppProjects because of the
+// agents of an Argo CD, and returns when to do so again. Before the first of them is there
+// it keeps the clusters' default AppProject from being overwritten.
+func (r *Reconciler) readApplications(ctx context.Context, v *view) (time.Duration, error) {
+	foreign, err := r.keepDefault(ctx, v)
+	if err != nil {
+		return 0, err
+	}
+	clusters := applications.Clusters{Agents: map[string]bool{}, Managed: map[string]bool{}, Foreign: foreign}
+	for _, a := range v.specs {
+		for _, name := range a.Clusters {
+			if a.Agent != nil && v.assigned[name] == a.Owner {
+				clusters.Agents[name] = true
+				clusters.Managed[name] = clusters.Managed[name] || a.Agent.Mode == agent.ModeManaged
+			}
+		}
+	}
+	report, look, err := r.applications.Read(ctx, v.namespace, clusters)
+	if err != nil { // the agents do not depend on it
+		ctrl.LoggerFrom(ctx).Error(err, "cannot read what agents do to Applications", "namespace", v.namespace)
+	}
+	v.applications = report
+	return look, nil
+}
+
+// keepDefault does so, or in a dry run notes that it has to, and returns the clusters that
+// Argo CD knows by a Secret of another writer.
+func (r *Reconciler) keepDefault(ctx context.Context, v *view) (foreign map[string]bool, err error) {
+	others := false
+	if r.options.Registered != nil {
+		if foreign, others, err = r.options.Registered(ctx, v.namespace); err != nil {
+			return nil, err
+		}
+	}
+	managed := slices.DeleteFunc(slices.Clone(v.specs), func(a Spec) bool { return a.Agent == nil || a.Agent.Mode != agent.ModeManaged })
+	if len(managed) == 0 || len(v.there) > 0 || others {
+		return foreign, nil
+	}
+	dryRun := !slices.ContainsFunc(managed, func(a Spec) bool { return !a.DryRun })
+	v.keepsDefault, err = r.applications.KeepDefault(ctx, v.namespace, dryRun)
+	return foreign, err
+}

@@ -1,0 +1,248 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
+)
+
+// nextLook is when an Argo CD is looked at anew at the latest.
+const nextLook = 10 * time.Minute
+
+// reconcileArgoCD reconciles an Argo CD as a whole and decides what is to be done about each cluster.
+func (r *Reconciler) reconcileArgoCD(ctx context.Context, namespace string) (ctrl.Result, error) {
+	if !slices.Contains(r.options.Namespaces, namespace) {
+		return ctrl.Result{}, nil // a GitOpsCluster may name any
+	}
+	v, err := r.view(ctx, namespace)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	asking := slices.ContainsFunc(v.specs, func(a Spec) bool { return a.Agent != nil })
+	var state certificates.State
+	var reports []pki.Report
+	next := map[string]*task{}
+	look := nextLook
+	switch {
+	case asking:
+		if look, err = r.readApplications(ctx, v); err != nil {
+			return ctrl.Result{}, err
+		}
+		var unknown []string
+		if reports, unknown, err = r.reports(ctx, v); err != nil {
+			return ctrl.Result{}, err
+		}
+		if state, err = r.certificates(ctx, v, reports, unknown); err != nil {
+			return ctrl.Result{}, err
+		}
+		if err := r.assign(next, v, state, reports); err != nil {
+			return ctrl.Result{}, err
+		}
+	case v.settled && len(v.there) == 0 && r.mayHaveCertificates(namespace) && !slices.ContainsFunc(v.specs, func(a Spec) bool { return a.DryRun }):
+		if err := remove(ctx, r.applications, r.keeper, namespace); err != nil {
+			return ctrl.Result{}, err
+		}
+		r.setCertificates(namespace, false)
+	}
+	certificates.MeasureAgents(namespace, v.renewal(reports))
+	r.release(next, v)
+	r.updateTasks(v, next)
+	statuses, err := r.statusesOf(ctx, v, state)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if r.setStatuses(v, statuses) && r.options.Changed != nil {
+		r.options.Changed(v.namespace)
+	}
+	return ctrl.Result{RequeueAfter: min(state.NextLook, look)}, nil
+}
+
+// remove takes back what an Argo CD has because of agents.
+func remove(ctx context.Context, a *applications.Reader, k *certificates.Keeper, namespace string) error {
+	_, err := a.ReleaseDefault(ctx, namespace, false)
+	if err != nil {
+		return err
+	}
+	return k.Remove(ctx, namespace)
+}
+
+// updateTasks has the clusters reconciled that have another task than before, and the
+// Secrets of those that may have another shape.
+func (r *Reconciler) updateTasks(v *view, next map[string]*task) {
+	changed, reshaped := r.setTasks(v, next)
+	for _, name := range changed {
+		r.queue.Add(cluster(name))
+	}
+	if r.options.Reshaped != nil && len(reshaped) > 0 {
+		r.options.Reshaped(reshaped...)
+	}
+}
+
+// view reads what is there.
+func (r *Reconciler) view(ctx context.Context, namespace string) (*view, error) {
+	there, err := r.present(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	v := r.snapshot(namespace)
+	v.there, v.found, v.problems = there, map[types.NamespacedName]principal.Found{}, map[types.NamespacedName][]principal.Problem{}
+	seen, err := r.reader.Read(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range v.specs {
+		if a.Agent != nil {
+			w := principal.Wanted{Namespace: namespace, Address: a.Agent.Address, Field: a.Agent.Field, Mode: a.Agent.Mode, Service: a.Agent.Principal.Service, Deployment: a.Agent.Principal.Deployment, AllowedNamespaces: a.Agent.Settings.AllowedNamespaces, AgentImage: a.Agent.Principal.AgentImage}
+			if a.Agent.Settings.KeepAlive != nil {
+				w.KeepAlive = a.Agent.Settings.KeepAlive.Duration
+			}
+			if a.Agent.Port != 0 {
+				w.Port = strconv.Itoa(int(a.Agent.Port))
+			}
+			v.found[a.Owner], v.problems[a.Owner] = principal.Find(w, seen)
+			if a.Owner.Namespace != namespace {
+				w.Address = ""
+				own, _ := principal.Find(w, seen)
+				v.foundNames(a.Owner, own.Names)
+			}
+		}
+	}
+	v.checkAddresses()
+	return v, nil
+}
+
+// certificates ensures those of principal and resource proxy, for all names that any
+// GitOpsCluster has the principal reached by.
+func (r *Reconciler) certificates(ctx context.Context, v *view, reports []pki.Report, unknown []string) (certificates.State, error) {
+	w := certificates.Wanted{Namespace: v.namespace, DryRun: true, Reports: reports, Unknown: unknown, Incomplete: len(unknown) > 0 || !v.settled}
+	for _, a := range slices.Backward(v.deciding()) {
+		found, names := v.found[a.Owner], w.Principal.Names
+		w.Principal = found
+		w.Principal.Names = slices.Compact(slices.Sorted(slices.Values(append(names, found.Names...))))
+		w.KeepPrincipalRunning = w.KeepPrincipalRunning || !a.Agent.RestartPrincipal
+		w.DryRun = w.DryRun && a.DryRun
+		if a.RotateCA != "" && !slices.Contains(w.RotateCA, a.RotateCA) {
+			w.RotateCA = append(w.RotateCA, a.RotateCA)
+		}
+	}
+	slices.Sort(w.RotateCA)
+	if !w.DryRun {
+		r.setCertificates(v.namespace, true)
+	}
+	return r.keeper.Ensure(ctx, w)
+}
+
+// reports returns what each cluster runs with. Of unknown ones it is not known.
+func (r *Reconciler) reports(ctx context.Context, v *view) (reports []pki.Report, unknown []string, err error) {
+	for name, p := range v.there {
+		if v.leaving(name) {
+			continue // its agent need not be let in any more: it holds up nothing
+		}
+		state, known := v.states[name]
+		t := v.tasks[name]
+		if !known && p.addOn != nil {
+			unknown = append(unknown, name)
+		}
+		report := pki.Report{
+			Cluster: name, Reachable: p.available, Connected: state.Connected, Bundle: state.Bundle, Generation: state.Generation,
+			Issued: p.issued(), SecretCurrent: r.options.SecretDigest == nil,
+		}
+		if report.Generation == 0 {
+			report.Generation = p.generation()
+		}
+		if state.Certificate != nil {
+			report.Holds = state.Certificate.Fingerprint
+		}
+		if !report.SecretCurrent && t != nil && t.digest != "" {
+			report.SecretCurrent = strings.TrimPrefix(r.options.SecretDigest(v.namespace, name), "sha256:") == t.digest
+		}
+		if report.Stuck, err = r.stuck(ctx, name, report.Generation); err != nil {
+			return nil, nil, err
+		}
+		reports = append(reports, report)
+	}
+	slices.SortFunc(reports, func(a, b pki.Report) int { return strings.Compare(a.Cluster, b.Cluster) })
+	slices.Sort(unknown)
+	return reports, unknown, nil
+}
+
+// assign says which agent each cluster gets that asks of this Argo CD are assigned.
+func (r *Reconciler) assign(next map[string]*task, v *view, state certificates.State, reports []pki.Report) (err error) {
+	atLeast, clusters := 0, 0
+	for _, a := range v.deciding() {
+		atLeast = max(atLeast, a.AtLeast)
+	}
+	for _, a := range v.specs {
+		for _, name := range a.Clusters {
+			if v.assigned[name] == a.Owner {
+				clusters++
+				if _, there := v.there[name]; !there {
+					reports = append(reports, pki.Report{Cluster: name})
+				}
+			}
+		}
+	}
+	generations := pki.Generations(reports, state.SigningCA, state.TrustedCAs, atLeast, r.options.Limit.Of(clusters), time.Now())
+	for _, a := range v.specs {
+		for _, name := range a.Clusters {
+			if v.assigned[name] != a.Owner {
+				continue
+			}
+			if next[name], err = newTask(v, a, state, name, generations[name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func newTask(v *view, a Spec, state certificates.State, name string, generation int) (*task, error) {
+	found := v.found[a.Owner]
+	t := &task{namespace: v.namespace, owner: a.Owner, abandon: a.Abandon, wanted: &agent.Wanted{
+		Cluster: name, Owner: a.Owner, ArgoNamespace: v.namespace, AgentNamespace: a.Agent.Namespace, Mode: a.Agent.Mode,
+		Address: found.Address, Port: found.Port, Image: cmp.Or(a.Agent.Principal.AgentImage, found.Image), CABundle: state.CABundle, BundleDigest: state.BundleDigest,
+		Generation: generation, Settings: a.Agent.Settings, Manifests: a.Agent.Manifests,
+	}}
+	t.untouched = found.Address == "" || len(state.CABundle) == 0
+	t.dry = a.DryRun && !t.untouched
+	t.untouched = t.untouched || t.dry
+	if state.SigningReady {
+		digest, err := state.ProxyDigest(name)
+		if err != nil {
+			return nil, err
+		}
+		t.server, t.config, t.digest = found.ProxyServer(v.namespace, name), state.ProxyConfig, digest
+	}
+	return t, nil
+}
+
+// release has the agent leave where no GitOpsCluster wants it any more. One that has it in a dry run,
+// or has not been reconciled, keeps it.
+func (r *Reconciler) release(next map[string]*task, v *view) {
+	for name, p := range v.there {
+		if _, wanted := v.assigned[name]; wanted {
+			continue
+		}
+		i := slices.IndexFunc(v.specs, func(a Spec) bool { return a.Owner == p.owner })
+		t := &task{namespace: v.namespace, owner: p.owner, untouched: !v.leaving(name)}
+		if i >= 0 {
+			t.abandon = v.specs[i].Abandon
+		}
+		next[name] = t
+	}
+}

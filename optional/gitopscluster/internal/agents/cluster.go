@@ -1,0 +1,141 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/sign"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// leavingLook is how often a cluster is looked at that the agent is being taken off.
+const leavingLook = 2 * time.Second
+
+// present returns the clusters on which something of an agent of an Argo CD is.
+func (r *Reconciler) present(ctx context.Context, namespace string) (map[string]presence, error) {
+	there := map[string]presence{}
+	var addOns addonv1alpha1.ManagedClusterAddOnList
+	ours := []client.ListOption{client.MatchingLabels{agent.OwnedLabel: "true"}, client.UnsafeDisableDeepCopy} // borrowed from the cache
+	if err := r.fleet.Reader().List(ctx, &addOns, ours...); err != nil {
+		return nil, fmt.Errorf("list ManagedClusterAddOns: %w", err)
+	}
+	var works workv1.ManifestWorkList
+	if err := r.fleet.Reader().List(ctx, &works, ours...); err != nil {
+		return nil, fmt.Errorf("list ManifestWorks of agents: %w", err)
+	}
+	addOnOf := map[string]bool{}
+	for i := range addOns.Items {
+		addOnOf[addOns.Items[i].Namespace] = true
+		if a := &addOns.Items[i]; a.Name == agent.AddOnName && agent.IsOurs(a) && r.argoOf(a) == namespace {
+			there[a.Namespace] = presence{addOn: a, owner: ownerOf(a)}
+		}
+	}
+	for i := range works.Items {
+		w := &works.Items[i]
+		if addOnOf[w.Namespace] || !agent.IsOurs(w) || !slices.Contains([]string{agent.WorkName, agent.LeavingWorkName}, w.Name) {
+			continue
+		}
+		// The managed cluster may write annotations of its works: they count only while
+		// nothing else is known, after a start.
+		owner, argoNamespace := ownerOf(w), r.argoOf(w)
+		if t, _ := r.task(w.Namespace, namespace); t != nil {
+			owner, argoNamespace = t.owner, t.namespace
+		}
+		if argoNamespace == namespace {
+			there[w.Namespace] = presence{owner: owner}
+		}
+	}
+	for name, p := range there {
+		cluster := &clusterv1.ManagedCluster{}
+		err := r.client.Get(ctx, client.ObjectKey{Name: name}, cluster, client.UnsafeDisableDeepCopy)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+		}
+		p.available = err == nil && status.ClusterOf(name, cluster).Available
+		there[name] = p
+	}
+	return there, nil
+}
+
+// argoOf returns the Argo CD whose agent an object is for, which need not be one of ours.
+// A work that outlived its add-on does not say so itself.
+func (r *Reconciler) argoOf(o client.Object) string {
+	if namespace, there := o.GetAnnotations()[agent.ArgoNamespaceAnnotation]; there {
+		return namespace
+	}
+	return r.argoNamespaceOf(o.GetNamespace(), ownerOf(o))
+}
+
+// stuck reports whether the request of a cluster can never be signed.
+func (r *Reconciler) stuck(ctx context.Context, name string, generation int) (bool, error) {
+	if generation == 0 {
+		return false, nil
+	}
+	return sign.Stuck(ctx, r.client, r.signing, name, generation)
+}
+
+// reconcileCluster brings the agent to one cluster, or takes it off.
+func (r *Reconciler) reconcileCluster(ctx context.Context, name string) (ctrl.Result, error) {
+	t, _ := r.task(name, "")
+	switch {
+	case t == nil: // something of an agent that is not known yet
+		r.enqueueAll()
+		return ctrl.Result{}, nil
+	case t.untouched && !t.dry:
+		return ctrl.Result{}, nil
+	case t.wanted == nil:
+		return r.leave(ctx, name, t)
+	}
+	work := r.fleet.Ensure
+	if t.dry {
+		work = r.fleet.Look
+	}
+	state, err := work(ctx, *t.wanted)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if r.setState(name, state) {
+		r.queue.Add(argo(t.namespace))
+	}
+	return ctrl.Result{}, nil
+}
+
+// leave takes one step of taking the agent off.
+func (r *Reconciler) leave(ctx context.Context, name string, t *task) (ctrl.Result, error) {
+	addOn := &addonv1alpha1.ManagedClusterAddOn{}
+	err := r.fleet.Reader().Get(ctx, client.ObjectKey{Namespace: name, Name: agent.AddOnName}, addOn)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("get ManagedClusterAddOn %s/%s: %w", name, agent.AddOnName, err)
+	}
+	kept := presence{addOn: addOn}.issued()
+	done, waitingFor, err := r.fleet.Leave(ctx, name, t.abandon)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if done && len(kept) > 0 && r.options.Abandoned != nil { // else the add-on would have gone in an earlier step
+		r.options.Abandoned(t.owner, name, kept)
+	}
+	changed := r.setLeaving(name, t, waitingFor, done)
+	if done && r.options.Reshaped != nil {
+		r.options.Reshaped(name)
+	}
+	if changed {
+		r.queue.Add(argo(t.namespace))
+	}
+	if done {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: leavingLook}, nil
+}

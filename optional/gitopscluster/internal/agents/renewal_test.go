@@ -1,0 +1,151 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+const deadlineMetric = "gitopscluster_certificate_renewal_deadline_timestamp_seconds"
+
+// deadlines returns until when certificates of an Argo CD have to be renewed, by kind.
+func deadlines(t *testing.T, namespace string) map[string]time.Time {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]time.Time{}
+	for _, family := range families {
+		if family.GetName() != deadlineMetric {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, label := range m.GetLabel() {
+				labels[label.GetName()] = label.GetValue()
+			}
+			if len(labels) != 2 {
+				t.Errorf("a series has labels %v", labels)
+			}
+			if labels["namespace"] == namespace {
+				found[labels["kind"]] = time.Unix(int64(m.GetGauge().GetValue()), 0)
+			}
+		}
+	}
+	return found
+}
+
+// What is told of the clients' certificates is the first of them all, of clusters that are
+// heard of and stay: only these renew theirs, and do not when something is wrong.
+func TestRenewalDeadlines(t *testing.T) {
+	f := newFixture(t)
+	clusters := []string{f.cluster(), f.cluster()}
+	f.Start(nil)
+	a := f.spec("a", 0, clusters...)
+	f.Set(a)
+	var want []time.Time
+	for _, c := range clusters {
+		f.delivered(c, holds("192.0.2.1"))
+		is := f.signed(c)
+		want = append(want, pki.RenewalDeadline(is.At, is.Expires).Truncate(time.Second))
+	}
+	says := func(what string, of ...string) {
+		t.Helper()
+		testkit.Eventually(t, what, func() error {
+			f.Set(a) // has the Argo CD reconciled
+			if got := slices.Sorted(maps.Keys(deadlines(t, f.namespace))); !slices.Equal(got, of) {
+				return fmt.Errorf("there are those of %v", got)
+			}
+			return nil
+		})
+	}
+	hubs := []string{"argocd-agent-principal-tls", "argocd-agent-resource-proxy-tls", "ca"}
+	all := append([]string{"agents"}, hubs...)
+	says("all", all...)
+	testkit.Eventually(t, "the first of both", func() error {
+		f.Set(a)
+		if got, first := deadlines(t, f.namespace)["agents"], slices.MinFunc(want, time.Time.Compare); !got.Equal(first) {
+			return fmt.Errorf("it is %s, want %s", got, first)
+		}
+		return nil
+	})
+	rulesAreFedWith(t, all)
+
+	heard := func(status metav1.ConditionStatus) {
+		for _, c := range clusters {
+			testkit.EditStatus(t, hub.client, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c}}, func(c *clusterv1.ManagedCluster) { c.Status.Conditions[0].Status = status })
+		}
+	}
+	heard(metav1.ConditionUnknown)
+	says("none of clusters that are away", hubs...)
+	heard(metav1.ConditionTrue)
+	says("those of clusters that are back", all...)
+	held := func(finalizers ...string) {
+		for _, c := range clusters {
+			testkit.Edit(t, hub.client, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: agent.WorkName}}, func(w *workv1.ManifestWork) { w.Finalizers = finalizers })
+		}
+	}
+	held(workv1.ManifestWorkFinalizer) // the work agents take their time, and the add-ons stay
+	a.Clusters = nil
+	says("none of clusters that leave", hubs...)
+	held()
+	for _, c := range clusters {
+		keyGone(t, f, c)
+	}
+	f.Delete(a.Owner)
+	testkit.Eventually(t, "nothing of an Argo CD without agents", func() error {
+		if left := deadlines(t, f.namespace); len(left) > 0 {
+			return fmt.Errorf("there is %v", left)
+		}
+		return nil
+	})
+}
+
+var fed = regexp.MustCompile(deadlineMetric + `\{([^}]*)\}`)
+
+// rulesAreFedWith holds the series that the test of the alert on certificates is fed with
+// against what is emitted: this metric is not there in the tests of the other alerts,
+// which run without agents.
+func rulesAreFedWith(t *testing.T, kinds []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(testkit.Root(), "deploy", "monitoring", "base", "rules_test.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := fed.FindAllStringSubmatch(string(text), -1)
+	if len(series) == 0 {
+		t.Error("the alert is fed with nothing: the test proves nothing")
+	}
+	for _, s := range series {
+		var names []string
+		for label := range strings.SplitSeq(s[1], ",") {
+			name, value, _ := strings.Cut(label, "=")
+			names = append(names, name)
+			if kind := strings.Trim(value, `"`); name == "kind" && !slices.Contains(kinds, kind) {
+				t.Errorf("the alert is fed with kind %s, which is never emitted", kind)
+			}
+		}
+		if slices.Sort(names); !slices.Equal(names, []string{"kind", "namespace"}) {
+			t.Errorf("the alert is fed with labels %v", names)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
+)
+
+// Spec is what one GitOpsCluster asks for.
+type Spec struct {
+	Owner   types.NamespacedName
+	Created time.Time
+	// ArgoNamespace is the namespace of the hub's Argo CD.
+	ArgoNamespace string
+	// Agent is nil when clusters are registered only.
+	Agent *Agent
+	// Clusters are those that it has, also those that are held back.
+	Clusters []string
+	// RotateCA asks for a new CA, see certificates.Wanted.
+	RotateCA string
+	// AtLeast is the least generation of the clusters' certificates.
+	AtLeast int
+	// Abandon lets go of clusters that cannot be reached without proof.
+	Abandon bool
+	// DryRun has nothing written, and everything that would be in the answer.
+	DryRun bool
+}
+
+// Agent is what it asks for on each cluster.
+type Agent struct {
+	Mode string
+	// Address and Port of the principal as they are in the spec, empty and 0: to be found.
+	Address string
+	Port    int32
+	// Field names the field of the address, for messages.
+	Field string
+	// Namespace of Argo CD on the clusters.
+	Namespace string
+	Manifests [][]byte
+	// Settings of the agent, Principal what is named and not found.
+	Settings  v1beta1.AgentSettings
+	Principal v1beta1.PrincipalSpec
+	// RestartPrincipal may be done when its certificates change.
+	RestartPrincipal bool
+}
+
+// Status is what became of it.
+type Status struct {
+	Principal principal.Found
+	// PrincipalProblems and CertificateProblems belong to one condition each.
+	PrincipalProblems, CertificateProblems []principal.Problem
+	// Agents is the state of each cluster that has been looked at.
+	Agents map[string]agent.State
+	// Conflicts are the clusters whose agent belongs to another GitOpsCluster.
+	Conflicts map[string]types.NamespacedName
+	// Leaving are clusters that the agent is being taken off, and what is waited for.
+	Leaving map[string]string
+	// Applications is what is wrong with those of the hub, nil while they could not be read.
+	Applications *applications.Report
+	// Plan is what a dry run would write.
+	Plan []agent.Write
+}
+
+// older orders specs: a GitOpsCluster in the namespace of its Argo CD comes before others,
+// then the older one. The first has a cluster's agent.
+func older(a, b Spec) int {
+	elsewhere := func(s Spec) int {
+		if s.Owner.Namespace == s.ArgoNamespace {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(elsewhere(a)-elsewhere(b), a.Created.Compare(b.Created), cmp.Compare(a.Owner.Namespace, b.Owner.Namespace), cmp.Compare(a.Owner.Name, b.Owner.Name))
+}
+
+// task is what is to be done about the agent of one cluster.
+type task struct {
+	namespace string
+	owner     types.NamespacedName
+	// wanted is nil when the agent has to leave.
+	wanted  *agent.Wanted
+	abandon bool
+	// untouched: a dry run, or nothing can be said yet; the agent stays as it is.
+	untouched bool
+	// dry: it stays so for the dry run alone.
+	dry bool
+	// shape of the cluster Secret, which follows once there is an agent.
+	server string
+	config func(cluster string) ([]byte, string, error)
+	digest string
+}
+
+// sameTask reports whether a cluster need not be looked at again.
+func sameTask(a, b *task) bool {
+	if (a.wanted == nil) != (b.wanted == nil) || a.namespace != b.namespace || a.owner != b.owner || a.abandon != b.abandon || a.untouched != b.untouched {
+		return false
+	}
+	if a.wanted == nil {
+		return true
+	}
+	x, y := *a.wanted, *b.wanted
+	return x.Owner == y.Owner && x.AgentNamespace == y.AgentNamespace && x.Mode == y.Mode && x.Address == y.Address && x.Port == y.Port && x.Image == y.Image &&
+		x.BundleDigest == y.BundleDigest && x.Generation == y.Generation && equality.Semantic.DeepEqual(x.Settings, y.Settings) &&
+		slices.EqualFunc(x.Manifests, y.Manifests, func(m, n []byte) bool { return string(m) == string(n) })
+}
+
+// planned are the writes of a dry run in the words of package agent.
+func planned(writes []certificates.Write) []agent.Write {
+	all := make([]agent.Write, 0, len(writes))
+	for _, w := range writes {
+		all = append(all, agent.Write(w))
+	}
+	return all
+}
+
+// Options of [Setup].
+type Options struct {
+	// Namespaces are those of the hub's Argo CDs.
+	Namespaces []string
+	// KeyNamespace is where the keys of CAs are, see certificates.Options.
+	KeyNamespace string
+	// CALife and Lifetime of certificates, 0: the defaults.
+	CALife, Lifetime time.Duration
+	// Limit is how many clusters get a new certificate at a time.
+	Limit limit.Limit
+	// SecretDigest returns the digest of the config in a cluster's Secret, "" when it has none.
+	SecretDigest func(namespace, cluster string) string
+	// Registered returns the clusters that Argo CD knows by a Secret of another writer, and
+	// whether one of them has an agent.
+	Registered func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error)
+	// Changed is called when the answers of an Argo CD's GitOpsClusters have changed,
+	// Reshaped when the Secrets of clusters have to be looked at.
+	Changed  func(namespace string)
+	Reshaped func(clusters ...string)
+	// Abandoned is called when a cluster was abandoned, with the certificates
+	// that it may have kept.
+	Abandoned func(owner types.NamespacedName, cluster string, kept []pki.Issued)
+}

@@ -1,0 +1,92 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package agents
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/applications"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
+)
+
+// view is what is known of an Argo CD at the beginning of a pass.
+type view struct {
+	namespace string
+	// specs are those for this Argo CD, the oldest first; assigned says, for all Argo CDs,
+	// whose a cluster's agent is.
+	specs    []Spec
+	assigned map[string]types.NamespacedName
+	settled  bool
+	// others: there may be asks for this Argo CD that are not among these.
+	others   bool
+	states   map[string]agent.State
+	tasks    map[string]*task
+	there    map[string]presence
+	found    map[types.NamespacedName]principal.Found
+	problems map[types.NamespacedName][]principal.Problem
+	// applications is what is wrong with those of the hub.
+	applications *applications.Report
+	// keepsDefault: the default AppProject has to be kept from agents.
+	keepsDefault bool
+}
+
+// foundNames replaces the names that a GitOpsCluster has the principal's certificate made for.
+func (v *view) foundNames(owner types.NamespacedName, names []string) {
+	found := v.found[owner]
+	found.Names = names
+	v.found[owner] = found
+}
+
+// checkAddresses reports an address that the principal's certificate does not name: only
+// GitOpsClusters in the namespace of the Argo CD add names to it.
+func (v *view) checkAddresses() {
+	var names []string
+	for _, found := range v.found {
+		names = append(names, found.Names...)
+	}
+	for owner, found := range v.found {
+		if owner.Namespace != v.namespace && found.Address != "" && !slices.Contains(names, found.Address) {
+			v.problems[owner] = append(v.problems[owner], principal.Problem{Reason: principal.ReasonAddress, Message: fmt.Sprintf(
+				"the principal's certificate does not name %s: leave the address empty, or have a GitOpsCluster in namespace %s set it", found.Address, v.namespace)})
+		}
+	}
+}
+
+// leaving reports whether the agent has to leave a cluster: no GitOpsCluster wants it there
+// any more. One that has it in a dry run, or has not been reconciled, keeps it.
+func (v *view) leaving(cluster string) bool {
+	_, wanted := v.assigned[cluster]
+	return !wanted && v.settled && !slices.ContainsFunc(v.specs, func(s Spec) bool { return s.Owner == v.there[cluster].owner && s.DryRun })
+}
+
+// renewal returns until when the first client certificate has to be renewed, zero for none.
+// A cluster that is away renews its own when it is back, and one that is leaving does not.
+func (v *view) renewal(reports []pki.Report) (first time.Time) {
+	for _, r := range reports {
+		if _, wanted := v.assigned[r.Cluster]; !wanted || !r.Reachable || len(r.Issued) == 0 {
+			continue
+		}
+		newest := r.Issued[len(r.Issued)-1]
+		if d := pki.RenewalDeadline(newest.At, newest.Expires); first.IsZero() || d.Before(first) {
+			first = d
+		}
+	}
+	return first
+}
+
+// deciding returns the asks that say what the agents of an Argo CD share, its certificates
+// and their generation: those for agents, and of these no dry run unless all are.
+func (v *view) deciding() []Spec {
+	with := slices.DeleteFunc(slices.Clone(v.specs), func(a Spec) bool { return a.Agent == nil })
+	if live := slices.DeleteFunc(slices.Clone(with), func(a Spec) bool { return a.DryRun }); len(live) > 0 {
+		return live
+	}
+	return with
+}

@@ -1,0 +1,277 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
+)
+
+// Load returns the CA of a namespace, whose key is in another one, empty:
+// [DefaultKeyNamespace]. [ErrNoSigner] when it cannot sign.
+func Load(ctx context.Context, live client.Reader, namespace, keys string) (pki.Authorities, error) {
+	secret, err := get(ctx, live, cmp.Or(keys, DefaultKeyNamespace), KeyName(namespace))
+	if err == nil && secret == nil { // a CA of another client has its key beside it
+		secret, err = get(ctx, live, namespace, caName)
+	}
+	if err != nil {
+		return pki.Authorities{}, err
+	}
+	if secret == nil {
+		return pki.Authorities{}, fmt.Errorf("read Secret %s/%s: %w", namespace, caName, ErrNoSigner)
+	}
+	authorities, err := parse(secret)
+	if err == nil && authorities.Signing == nil {
+		err = ErrNoSigner
+	}
+	if err != nil {
+		return authorities, fmt.Errorf("read Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	return authorities, nil
+}
+
+// parse reads a CA as it is stored. Signing is nil when there is no key.
+func parse(secret *corev1.Secret) (pki.Authorities, error) {
+	certificates, err := pki.ParseCertificates(secret.Data[corev1.TLSCertKey])
+	if err != nil {
+		return pki.Authorities{}, fmt.Errorf("tls.crt: %w", err)
+	}
+	if text := secret.Data[trusted]; len(text) > 0 {
+		more, err := pki.ParseCertificates(text)
+		if err != nil {
+			return pki.Authorities{}, fmt.Errorf("ca.crt: %w", err)
+		}
+		certificates = append(certificates, more...)
+	}
+	found := pki.Authorities{}
+	if text := secret.Data[nextCertificate]; isOwn(secret) && len(text) > 0 {
+		if found.Next, err = pki.ParseAuthority(text, secret.Data[nextKey]); err != nil {
+			return pki.Authorities{}, fmt.Errorf("%s: %w", nextCertificate, err)
+		}
+		certificates = append(certificates, found.Next.Certificate)
+	}
+	found.Trusted = pki.Bundle(certificates...)
+	if key := secret.Data[corev1.TLSPrivateKeyKey]; len(key) > 0 {
+		if found.Signing, err = pki.ParseAuthority(secret.Data[corev1.TLSCertKey], key); err != nil {
+			return pki.Authorities{}, fmt.Errorf("tls.key: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// authorities returns the CA and the Secret that it is kept in, nil when there is none
+// that could be used. The Secret with its key is what counts; the one beside the principal
+// shows its certificates. A CA of another client may be in that one alone.
+func (p *pass) authorities(ctx context.Context) (*pki.Authorities, *corev1.Secret, error) {
+	shown, err := get(ctx, p.keeper.live, p.wanted.Namespace, caName)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, err := get(ctx, p.keeper.live, p.key.Namespace, p.key.Name)
+	if apierrors.IsForbidden(err) {
+		p.problem(pki.ReasonNoKey, "gitopscluster may not read Secret %s, where the key of the CA is; copy Role and RoleBinding multicluster-integrations-gitopscluster-agent of namespace %s for it", p.key, p.key.Namespace)
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	secret := cmp.Or(kept, shown)
+	if secret == nil {
+		made, err := p.makeAuthority(ctx)
+		return made, nil, err
+	}
+	p.own = p.own || isOwn(secret) || shown != nil && isOwn(shown)
+	found, err := parse(secret)
+	if err != nil {
+		p.fault(secret, &pki.Fault{Reason: pki.ReasonBroken, Text: err.Error()})
+		return nil, nil, nil //nolint:nilerr // a problem of the Secret, which is reported as one
+	}
+	moved, err := p.checkKey(ctx, kept, shown, found)
+	if err != nil {
+		return nil, nil, err
+	}
+	if shown != nil {
+		p.checkType(shown)
+	}
+	if !p.checkAuthorities(secret, found) {
+		return nil, nil, nil
+	}
+	if kept != nil || moved {
+		err = p.show(ctx, shown, found)
+	}
+	if moved {
+		secret = nil // it changes no more in this pass
+	}
+	return &found, secret, err
+}
+
+// checkKey reports a CA without key, and one whose key is beside the principal; ours is
+// copied away from there.
+func (p *pass) checkKey(ctx context.Context, kept, shown *corev1.Secret, found pki.Authorities) (moved bool, err error) {
+	switch {
+	case found.Signing == nil:
+		p.fault(cmp.Or(kept, shown), &pki.Fault{Reason: pki.ReasonNoKey, Text: fmt.Sprintf("there is no key in it, and no Secret %s, so that nothing can be signed", p.key)})
+	case kept == nil && isOwn(shown): // as it was kept once
+		return true, p.moveKey(ctx, shown)
+	case kept == nil:
+		p.state.Problems = append(p.state.Problems, principal.Problem{Warning: true, Reason: ReasonKeyExposed, Message: fmt.Sprintf(
+			"the key of the CA is in Secret %s/%s, which the principal and Argo CD can read; move it, with its certificate, to Secret %s", shown.Namespace, shown.Name, p.key)})
+	}
+	return false, nil
+}
+
+// moveKey copies a CA from the principal's namespace to our own. Its key is then taken
+// away there by [pass.show].
+func (p *pass) moveKey(ctx context.Context, shown *corev1.Secret) error {
+	annotations := map[string]string{}
+	if rotated, was := shown.Annotations[rotatedAnnotation]; was {
+		annotations[rotatedAnnotation] = rotated
+	}
+	return p.create(ctx, p.key, corev1.SecretTypeTLS, shown.Data, annotations, "the key of the CA does not stay where the principal can read it")
+}
+
+// show has the Secret beside the principal hold the certificates of the CA, and no key. It
+// keeps its type, which cannot be changed and wants a tls.key.
+func (p *pass) show(ctx context.Context, shown *corev1.Secret, a pki.Authorities) error {
+	data := map[string][]byte{corev1.TLSCertKey: a.Bundle(), corev1.TLSPrivateKeyKey: {}, trusted: a.Bundle()}
+	if a.Signing != nil {
+		data[corev1.TLSCertKey] = pki.EncodeCertificates(a.Signing.Certificate)
+	}
+	switch {
+	case shown == nil:
+		return p.create(ctx, p.wanted.object(caName), corev1.SecretTypeTLS, data, nil, "principal and agents have to trust the CA")
+	case isOwn(shown):
+		if maps.EqualFunc(shown.Data, data, bytes.Equal) {
+			return nil
+		}
+		return p.patch(ctx, shown, data, nil, "it does not show the CA's certificates alone")
+	}
+	there, err := parse(shown)
+	if err != nil {
+		p.fault(shown, &pki.Fault{Reason: pki.ReasonBroken, Text: err.Error()})
+		return nil //nolint:nilerr // a problem of the Secret, which is reported as one
+	}
+	for _, c := range a.Trusted {
+		if !slices.ContainsFunc(there.Trusted, c.Equal) {
+			p.fault(shown, &pki.Fault{Reason: pki.ReasonNotTrusted, Text: fmt.Sprintf("it lacks the certificate of the CA in Secret %s", p.key)})
+			return nil
+		}
+	}
+	return nil
+}
+
+// checkAuthorities reports what is wrong with the trusted CAs; false when the signing one cannot be used.
+func (p *pass) checkAuthorities(secret *corev1.Secret, found pki.Authorities) bool {
+	usable := len(found.Trusted) > 0
+	for _, c := range found.Trusted {
+		signs := found.Signing == nil && len(found.Trusted) == 1 || found.Signing != nil && c.Equal(found.Signing.Certificate)
+		fault := pki.CheckAuthority(c, p.now)
+		if signs {
+			p.measure("ca", c)
+		}
+		switch {
+		case fault == nil || isOwn(secret) && fault.Reason == pki.ReasonExpiring && !signs:
+			continue
+		case signs && fault.Reason != pki.ReasonExpiring:
+			usable = false
+		case !signs && fault.Reason == pki.ReasonExpired:
+			continue // nothing trusts it any more
+		}
+		p.fault(secret, fault)
+	}
+	return usable
+}
+
+func (p *pass) makeAuthority(ctx context.Context) (*pki.Authorities, error) {
+	made, err := pki.NewAuthority(p.now, p.keeper.life)
+	if err != nil {
+		return nil, err
+	}
+	found := &pki.Authorities{Signing: made, Trusted: []*x509.Certificate{made.Certificate}}
+	data, err := encode(*found)
+	if err != nil {
+		return nil, err
+	}
+	p.own = true
+	annotations := map[string]string{}
+	if len(p.wanted.RotateCA) > 0 {
+		annotations[rotatedAnnotation] = strings.Join(p.wanted.RotateCA, ",") // it is new already
+	}
+	if err := p.create(ctx, p.key, corev1.SecretTypeTLS, data, annotations, "there is no CA for argocd-agent"); err != nil {
+		return nil, err
+	}
+	return found, p.show(ctx, nil, *found)
+}
+
+// encode is the inverse of [parse].
+func encode(a pki.Authorities) (map[string][]byte, error) {
+	signing, err := a.Signing.Encode()
+	if err != nil {
+		return nil, err
+	}
+	data := map[string][]byte{corev1.TLSCertKey: signing.Certificate, corev1.TLSPrivateKeyKey: signing.Key, trusted: a.Bundle()}
+	if a.Next != nil {
+		next, err := a.Next.Encode()
+		if err != nil {
+			return nil, err
+		}
+		data[nextCertificate], data[nextKey] = next.Certificate, next.Key
+	}
+	return data, nil
+}
+
+// requested reports whether one of the values that want a new CA is another than had the
+// present one made. A value that is no longer there wants nothing.
+func (p *pass) requested(secret *corev1.Secret) bool {
+	former := "," + secret.Annotations[rotatedAnnotation] + ","
+	return slices.ContainsFunc(p.wanted.RotateCA, func(value string) bool { return !strings.Contains(former, ","+value+",") })
+}
+
+// rotate takes the next step of a change of the CA, if it may be taken, and returns
+// whether it did.
+func (p *pass) rotate(ctx context.Context, is pki.Authorities, secret *corev1.Secret, leaf, proxy *x509.Certificate, digest string) (bool, error) {
+	requested := p.requested(secret)
+	facts := pki.Facts{
+		Now: p.now, Life: p.keeper.life, Requested: requested, Reports: p.wanted.Reports,
+		PrincipalRuns: p.wanted.Principal.Current && p.wanted.Principal.Certificates == digest,
+	}
+	for _, server := range []*x509.Certificate{leaf, proxy} {
+		if server != nil {
+			facts.Servers = append(facts.Servers, server)
+		}
+	}
+	next, step, waiting, err := pki.Advance(is, facts)
+	if err != nil {
+		return false, err
+	}
+	if step == pki.NoStep {
+		p.waits(is, waiting, digest)
+		return false, nil
+	}
+	data, err := encode(next)
+	if err != nil {
+		return false, err
+	}
+	annotations := map[string]string{}
+	if step == pki.Trust && requested {
+		annotations[rotatedAnnotation] = strings.Join(p.wanted.RotateCA, ",")
+	}
+	if err := p.patch(ctx, secret, data, annotations, string(step)); err != nil {
+		return false, err
+	}
+	return true, nil
+}

@@ -1,0 +1,166 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// keyless reports an error unless a Secret beside the principal shows the CA and no key.
+func (a *argo) keyless() {
+	a.t.Helper()
+	shown, kept := a.secret(caName), a.key()
+	if len(shown.Data[corev1.TLSPrivateKeyKey]) > 0 || bytes.Contains(slices.Concat(shown.Data["tls.crt"], shown.Data["ca.crt"]), []byte("KEY")) || len(shown.Data) != 3 {
+		a.t.Errorf("the Secret beside the principal holds more than certificates, or a key")
+	}
+	if len(kept.Data[corev1.TLSPrivateKeyKey]) == 0 || !bytes.Equal(kept.Data["tls.crt"], shown.Data["tls.crt"]) {
+		a.t.Errorf("Secret %s does not hold the CA that is shown with its key", kept.Name)
+	}
+}
+
+// What principal and Argo CD can read signs nothing, also while the CA is changed.
+func TestKey_isNotBesideThePrincipal(t *testing.T) {
+	a := newArgo(t)
+	a.principal()
+	a.ensure()
+	a.rollOut()
+	a.keyless()
+	a.ensure(func(w *Wanted) { w.RotateCA = []string{"now"} })
+	a.keyless()
+	if n := strings.Count(string(a.secret(caName).Data["ca.crt"]), "BEGIN"); n != 2 {
+		t.Errorf("the principal is shown %d CAs during the change", n)
+	}
+}
+
+// A key that is beside the principal moves with its CA: nothing is signed anew and nothing
+// restarts, wherever a pass ends.
+func TestKey_movesFromThePrincipalsNamespace(t *testing.T) {
+	for name, interrupted := range map[string]bool{"at once": false, "in two passes": true} {
+		t.Run(name, func(t *testing.T) {
+			a := newArgo(t)
+			a.principal()
+			before := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} })
+			digest := a.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation]
+			kept, shown := a.key(), a.secret(caName)
+			shown.Data, shown.Annotations[rotatedAnnotation] = kept.Data, kept.Annotations[rotatedAnnotation]
+			if err := hub.client.Update(t.Context(), shown); err != nil {
+				t.Fatal(err)
+			}
+			if !interrupted {
+				if err := hub.client.Delete(t.Context(), kept); err != nil {
+					t.Fatal(err)
+				}
+			}
+			after := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} })
+			a.keyless()
+			if after.SigningCA != before.SigningCA || len(after.Problems) > 0 || a.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation] != digest {
+				t.Errorf("CA %s, before %s, problems %v", after.SigningCA, before.SigningCA, after.Problems)
+			}
+			if again := a.ensure(func(w *Wanted) { w.RotateCA = []string{"once"} }); len(again.Writes) > 0 || again.SigningCA != before.SigningCA {
+				t.Errorf("it does not come to rest: %v", again.Writes)
+			}
+		})
+	}
+}
+
+// A CA that another client, such as cert-manager, keeps beside gitopscluster signs; it is
+// never written, and shown where the principal reads it.
+func TestKey_ofAnotherClient(t *testing.T) {
+	theirs, err := pki.NewAuthority(time.Now(), DefaultCALife)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := pki.NewAuthority(time.Now(), DefaultCALife)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := theirs.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason   string
+		shown    *pki.Authority
+		problems []string
+	}{
+		"alone":    {reason: "the certificates are shown by us"},
+		"shown":    {reason: "or by them", shown: theirs},
+		"stranger": {reason: "agents would trust another", shown: stranger, problems: []string{pki.ReasonNotTrusted}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			a := newArgo(t)
+			a.principal()
+			kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: DefaultKeyNamespace, Name: KeyName(a.namespace)}, Type: corev1.SecretTypeTLS,
+				Data: map[string][]byte{"tls.crt": pair.Certificate, "tls.key": pair.Key, "ca.crt": pair.Certificate}}
+			a.create(kept)
+			if c.shown != nil {
+				a.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: caName}, Type: corev1.SecretTypeTLS,
+					Data: map[string][]byte{"tls.crt": pki.EncodeCertificates(c.shown.Certificate), "tls.key": {}}})
+			}
+			state := a.ensure()
+			if !slices.Equal(reasons(state), append([]string{}, c.problems...)) || state.SigningCA != theirs.ID() {
+				t.Errorf("%s: CA %s, problems %v", c.reason, state.SigningCA, state.Problems)
+			}
+			if s := a.secret(caName); c.shown == nil && (s.Annotations[contract.RegisteredByAnnotation] == "" || len(s.Data["tls.key"]) > 0) {
+				t.Errorf("%s: annotations %v", c.reason, s.Annotations)
+			}
+			if err := a.keeper.Remove(context.Background(), a.namespace); err != nil {
+				t.Fatal(err)
+			}
+			if a.key().ResourceVersion != kept.ResourceVersion {
+				t.Error("their Secret was written")
+			}
+		})
+	}
+}
+
+// A key that is lost is not replaced unasked: every agent would be cut off.
+func TestKey_lostIsReported(t *testing.T) {
+	a := newArgo(t)
+	a.principal()
+	a.ensure()
+	if err := hub.client.Delete(t.Context(), a.key()); err != nil {
+		t.Fatal(err)
+	}
+	state := a.ensure()
+	if len(state.Writes) > 0 || state.SigningReady || !slices.Equal(reasons(state), []string{pki.ReasonNoKey}) || !strings.Contains(state.Problems[0].Message, "restore that Secret") {
+		t.Fatalf("wrote %v, problems %v", state.Writes, state.Problems)
+	}
+	a.delete(caName)
+	if state := a.ensure(); !state.SigningReady || len(state.Problems) > 0 {
+		t.Errorf("asked to, it makes none: %v", state.Problems)
+	}
+}
+
+// A CA with its key beside the principal is used when another client put it there, and the
+// condition says where the key belongs.
+func TestKey_besideThePrincipalIsReported(t *testing.T) {
+	theirs, err := pki.NewAuthority(time.Now(), DefaultCALife)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := theirs.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newArgo(t)
+	a.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: caName}, Type: corev1.SecretTypeTLS, Data: map[string][]byte{"tls.crt": pair.Certificate, "tls.key": pair.Key}})
+	state := a.ensure()
+	if len(state.Problems) != 1 || !state.Problems[0].Warning || state.Problems[0].Reason != ReasonKeyExposed || !strings.Contains(state.Problems[0].Message, DefaultKeyNamespace+"/"+KeyName(a.namespace)) {
+		t.Errorf("problems %v", state.Problems)
+	}
+}

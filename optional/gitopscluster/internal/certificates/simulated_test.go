@@ -1,0 +1,222 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package certificates
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit/standin"
+)
+
+// clientOf has a CA sign what a cluster's registration agent asks for.
+func (a *argo) clientOf(authorities pki.Authorities, cluster string, generation int) (certificate, key []byte, issued pki.Issued) {
+	a.t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		Subject: pkix.Name{CommonName: cluster, Organization: []string{agent.Group(generation)}}, DNSNames: []string{agent.CSRServerName},
+	}, private)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	csr := &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: cluster, UID: types.UID(fmt.Sprint(cluster, "-", serial.Add(1))), CreationTimestamp: metav1.NewTime(a.now)},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}), Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
+			Username: "system:open-cluster-management:" + cluster + ":x", Groups: []string{"system:open-cluster-management:" + cluster},
+		},
+	}
+	verdict := pki.Rules{ServerName: agent.CSRServerName}.Evaluate(csr, pki.ClusterFacts{Cluster: cluster, Exists: true, Accepted: true, AddOn: true, Generation: generation}, a.now)
+	certificate, issued, err = authorities.Signing.Issue(verdict, csr, 168*time.Hour, a.now)
+	if err != nil {
+		a.t.Fatal(err, verdict.Message)
+	}
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return certificate, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded}), issued
+}
+
+// member is a cluster of the simulated fleet.
+type member struct {
+	agent  standin.Agent
+	report pki.Report
+	secret string // digest of its cluster Secret's config
+}
+
+// fleet is a hub with a running principal and clusters that do one thing at a time.
+type fleet struct {
+	*argo
+	server  *standin.Server
+	runs    string // what the principal was started for
+	members []*member
+	state   State
+	clock   func() time.Time
+	// principalFirst has the principal restarted before any cluster does anything, slow
+	// only after clusters had nothing to do for so many rounds.
+	principalFirst bool
+	slow, idle     int
+}
+
+func newFleet(t *testing.T, clusters ...string) *fleet {
+	t.Helper()
+	f := &fleet{argo: newArgo(t)}
+	late := f.now.Add(6 * time.Hour) // later than everything that is issued, and before its end
+	f.clock = func() time.Time { return late }
+	f.principal()
+	f.state = f.ensure()
+	f.restartPrincipal()
+	t.Cleanup(func() { _ = f.server.Close() })
+	for _, name := range clusters {
+		m := &member{report: pki.Report{Cluster: name, Reachable: true, Connected: true, Generation: 1}}
+		f.members = append(f.members, m)
+		f.trust(m)
+		f.renew(m)
+	}
+	return f
+}
+
+// restartPrincipal starts it with what the Secrets hold now.
+func (f *fleet) restartPrincipal() {
+	f.t.Helper()
+	if f.server != nil {
+		_ = f.server.Close()
+	}
+	server, err := standin.Start(f.secret(caName).Data, f.secret(leafName).Data, standin.Auth, f.clock)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.server, f.runs = server, f.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation]
+	f.rollOut()
+}
+
+func (f *fleet) trust(m *member) {
+	m.agent.Roots, m.report.Bundle = f.state.CABundle, f.state.BundleDigest
+}
+
+// renew signs with the CA that signs at this very moment.
+func (f *fleet) renew(m *member) {
+	f.t.Helper()
+	authorities, err := Load(f.t.Context(), hub.client, f.namespace, "")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var issued pki.Issued
+	m.agent.Certificate, m.agent.Key, issued = f.clientOf(authorities, m.report.Cluster, m.report.Generation)
+	m.report.Issued = append(m.report.Issued, issued)
+	m.report.Issued = m.report.Issued[max(0, len(m.report.Issued)-2):]
+}
+
+// pass is one of a keeper that has just been started.
+func (f *fleet) pass(rotate string) {
+	f.t.Helper()
+	f.restart(nil)
+	f.now = f.now.Add(31 * time.Second)
+	reports := make([]pki.Report, 0, len(f.members))
+	for _, m := range f.members {
+		digest, err := f.state.ProxyDigest(m.report.Cluster)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		m.report.SecretCurrent = m.secret == digest
+		reports = append(reports, m.report)
+	}
+	f.state = f.ensure(func(w *Wanted) {
+		w.Reports = reports
+		if rotate != "" {
+			w.RotateCA = []string{rotate}
+		}
+	})
+	generations := pki.Generations(reports, f.state.SigningCA, f.state.TrustedCAs, 0, 1, f.now)
+	for _, m := range f.members {
+		m.report.Generation = generations[m.report.Cluster]
+	}
+}
+
+// act does the next thing that is to be done somewhere, false when there is nothing.
+func (f *fleet) act() bool {
+	f.t.Helper()
+	restart := func() bool {
+		if f.runs == f.deployment().Spec.Template.Annotations[agent.CertificatesAnnotation] {
+			return false
+		}
+		if f.idle++; f.idle <= f.slow {
+			return true
+		}
+		f.idle = 0
+		f.restartPrincipal()
+		return true
+	}
+	if f.principalFirst && restart() {
+		return true
+	}
+	for _, m := range f.members {
+		if digest, _ := f.state.ProxyDigest(m.report.Cluster); m.secret != digest {
+			m.secret = digest // it is on the hub
+			return true
+		}
+		if !m.report.Reachable {
+			continue
+		}
+		newest := m.report.Issued[len(m.report.Issued)-1]
+		switch {
+		case m.report.Bundle != f.state.BundleDigest:
+			f.trust(m)
+		case newest.Generation != m.report.Generation:
+			f.renew(m)
+		default:
+			continue
+		}
+		return true
+	}
+	return restart()
+}
+
+// everybodyIsLetIn dials as each cluster that is there.
+func (f *fleet) everybodyIsLetIn(when string) {
+	f.t.Helper()
+	for _, m := range f.members {
+		if !m.report.Reachable {
+			continue
+		}
+		if name, err := m.agent.Dial(f.server.Address(), "principal.example.com", f.clock); err != nil || name != m.report.Cluster {
+			f.t.Fatalf("%s: %s is known as %q: %v", when, m.report.Cluster, name, err)
+		}
+	}
+}
+
+// changeCA goes on until nothing is left to do, and looks at everybody after each step.
+func (f *fleet) changeCA(rotate string) {
+	f.t.Helper()
+	for step := 0; ; step++ {
+		before := f.state.BundleDigest + f.state.SigningCA
+		f.pass(rotate)
+		f.everybodyIsLetIn(fmt.Sprintf("step %d, after a pass", step))
+		acted := f.act()
+		f.everybodyIsLetIn(fmt.Sprintf("step %d, after what followed", step))
+		if !acted && before == f.state.BundleDigest+f.state.SigningCA && step > 3 {
+			return
+		}
+		if step > 200 {
+			f.t.Fatalf("it does not come to an end: %v", f.state.Problems)
+		}
+	}
+}

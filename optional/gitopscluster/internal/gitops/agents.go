@@ -1,0 +1,71 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+)
+
+// Agents brings argocd-agent to clusters; agents.Reconciler does.
+type Agents interface {
+	Start(owners []types.NamespacedName)
+	Set(spec agents.Spec)
+	Delete(owner types.NamespacedName)
+	Status(owner types.NamespacedName) (agents.Status, bool)
+	Has(owner types.NamespacedName, namespace, cluster string) bool
+	Left(owner types.NamespacedName) bool
+	Shape(namespace, cluster string) (server string, config []byte, err error)
+	Planned(namespace, cluster string) (server string, config []byte, err error)
+}
+
+// none is for registration only.
+type none struct{}
+
+func (none) Start([]types.NamespacedName)                      {}
+func (none) Set(agents.Spec)                                   {}
+func (none) Delete(types.NamespacedName)                       {}
+func (none) Status(types.NamespacedName) (agents.Status, bool) { return agents.Status{}, true }
+func (none) Has(types.NamespacedName, string, string) bool     { return false }
+func (none) Left(types.NamespacedName) bool                    { return true }
+func (none) Shape(string, string) (string, []byte, error)      { return "", nil, nil }
+func (none) Planned(string, string) (string, []byte, error)    { return "", nil, nil }
+
+// agentSpec returns what a GitOpsCluster that holds clusters wants of their agents.
+func agentSpec(o *v1beta1.GitOpsCluster, in intent.Intent, holds map[string]bool) agents.Spec {
+	a := agents.Spec{
+		Owner: key(o), Created: o.CreationTimestamp.Time, ArgoNamespace: in.ArgoNamespace, Clusters: slices.Sorted(maps.Keys(holds)),
+		RotateCA: in.RotateCA, Abandon: in.Abandon, AtLeast: in.Generation,
+		DryRun: in.DryRun || in.Refusal != nil, // what cannot be followed leaves everything as it is
+	}
+	if w := in.Agent; w != nil && in.Refusal == nil && o.DeletionTimestamp.IsZero() {
+		field := "spec.gitopsAddon.argoCDAgent.serverAddress"
+		if o.Spec.ArgoCDAgentAddon != nil {
+			field = "spec.argoCDAgentAddon.principalServerAddress"
+		}
+		a.Agent = &agents.Agent{
+			Mode: w.Mode, Address: w.Address, Port: w.Port, Field: field, Namespace: w.Namespace, Manifests: w.Manifests,
+			Settings: w.Settings, Principal: w.Principal, RestartPrincipal: w.RestartPrincipal,
+		}
+	}
+	return a
+}
+
+// shape sets what the Secret of a cluster with an agent has.
+func shape(of func(namespace, cluster string) (string, []byte, error), want *clustersecret.Want, namespace, cluster string) {
+	server, config, err := of(namespace, cluster)
+	switch {
+	case err != nil: // agents.ErrNotKnown; package agents reports any other error itself
+		want.KeepShape = true
+	case server != "":
+		want.Agent = &clustersecret.Agent{Server: server, Config: config}
+	}
+}

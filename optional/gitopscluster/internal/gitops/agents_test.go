@@ -1,0 +1,187 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/principal"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// withPrincipal puts a principal into the fleet's Argo CD, reached by a load balancer.
+func (f *fleet) withPrincipal() {
+	f.t.Helper()
+	f.options.Agents = &agents.Options{}
+	meta := metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-principal"}
+	service := &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer, Ports: []corev1.ServicePort{{Name: "https", Port: 443}}}}
+	f.create(service)
+	testkit.EditStatus(f.t, hub.client, service, func(s *corev1.Service) {
+		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}
+	})
+	params := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-principal-params"}, Data: map[string]string{"principal.listen.host": "0.0.0.0"}}
+	f.create(params)
+	f.create(&argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "default"}, Spec: json.RawMessage(`{"destinations":[{"server":"*","namespace":"*"}]}`)})
+	labels := map[string]string{"app": "p"}
+	f.create(&appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "p", Image: "quay.io/argoprojlabs/argocd-agent:v0.9.0", Args: []string{"principal", "--auth=" + principal.AuthValue, "--destination-based-mapping"},
+			Env: []corev1.EnvVar{{Name: "ARGOCD_PRINCIPAL_LISTEN_HOST", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
+				LocalObjectReference: corev1.LocalObjectReference{Name: params.Name}, Key: "principal.listen.host",
+			}}}},
+		}}}},
+	}})
+}
+
+// available has a cluster's namespace there and has it available.
+func (f *fleet) available(cluster string) {
+	f.t.Helper()
+	f.namespace(cluster)
+	f.availability(cluster, metav1.ConditionTrue)
+}
+
+func (f *fleet) availability(cluster string, is metav1.ConditionStatus) {
+	f.t.Helper()
+	c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}}
+	testkit.EditStatus(f.t, hub.client, c, func(c *clusterv1.ManagedCluster) {
+		c.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: is, Reason: "x", LastTransitionTime: metav1.Now()}}
+	})
+}
+
+func withAgent(o *v1beta1.GitOpsCluster) {
+	yes := true
+	o.Spec.GitOpsAddon = &v1beta1.GitOpsAddonSpec{Enabled: &yes, ArgoCDAgent: &v1beta1.ArgoCDAgentSpec{Enabled: &yes}}
+}
+
+// keyGone plays the work agent that finds the key gone.
+func keyGone(t *testing.T, cluster string) {
+	t.Helper()
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: agent.LeavingWorkName}}
+	testkit.Eventually(t, "the look for the key", func() error { return hub.client.Get(context.Background(), client.ObjectKeyFromObject(w), w) })
+	testkit.Eventually(t, "the end of the add-on", func() error {
+		err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: cluster, Name: agent.AddOnName}, &addonv1alpha1.ManagedClusterAddOn{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(errors.New("it is there"), err)
+	})
+	testkit.EditStatus(t, hub.client, w, func(w *workv1.ManifestWork) {
+		w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "x", ObservedGeneration: w.Generation, LastTransitionTime: metav1.Now()}}
+		w.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
+			ResourceMeta: workv1.ManifestResourceMeta{Version: "v1", Resource: "secrets", Kind: "Secret", Namespace: agentNamespaceOf(w), Name: agent.ClientSecretName},
+			Conditions: []metav1.Condition{
+				{Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, Reason: "x", LastTransitionTime: metav1.Now()},
+				{Type: workv1.ManifestAvailable, Status: metav1.ConditionFalse, Reason: "ResourceNotAvailable", LastTransitionTime: metav1.Now()},
+			},
+		}}
+	})
+}
+
+// agentNamespaceOf returns the namespace of the one object that the work looks at.
+func agentNamespaceOf(w *workv1.ManifestWork) string {
+	var o metav1.PartialObjectMetadata
+	if len(w.Spec.Workload.Manifests) == 0 || json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &o) != nil {
+		return ""
+	}
+	return o.Namespace
+}
+
+// nothingOfAKey searches everything that is told.
+func nothingOfAKey(t *testing.T, o *v1beta1.GitOpsCluster) {
+	t.Helper()
+	var events corev1.EventList
+	if err := hub.client.List(context.Background(), &events); err != nil {
+		t.Fatal(err)
+	}
+	gathered, err := metrics.Registry.Gather()
+	if err != nil || len(events.Items) == 0 {
+		t.Fatalf("%d Events, metrics: %v", len(events.Items), err)
+	}
+	for what, in := range map[string]any{"status": o.Status, "Events": events.Items, "metrics": gathered, "log": logs.text()} {
+		text, err := json.Marshal(in)
+		if err != nil || len(text) < 3 {
+			t.Fatalf("%s: %v, %s", what, err, text)
+		}
+		for _, mark := range []string{"PRIVATE", "keyData"} {
+			if _, after, told := strings.Cut(string(text), mark); told {
+				t.Errorf("the %s tell of a key: %s %.200s", what, mark, after)
+			}
+		}
+	}
+}
+
+// A cluster that enters gets an agent, and its Secret changes in place; the status says
+// what is waited for; nothing of a key is told. It leaves in order, the Secret last, and
+// the certificates with the last GitOpsCluster.
+func TestAgentsComeAndLeave(t *testing.T) {
+	f := newFleet(t)
+	f.withPrincipal()
+	cluster := f.clusters(1)[0]
+	f.available(cluster)
+	f.placement("all", cluster)
+	ctx := context.Background()
+	f.start()
+	o := f.gitops("fleet", "all", withAgent)
+	f.says(o, v1beta1.ConditionPrincipalFound, metav1.ConditionTrue, intent.ReasonAsExpected)
+	at := f.says(o, v1beta1.ConditionClustersRegistered, metav1.ConditionTrue, intent.ReasonAsExpected)
+	if p := at.Status.Principal; p == nil || p.Address != "192.0.2.1" || p.Port != 443 || p.Version != "0.9.0" || at.Status.Mode != intent.ModeManaged {
+		t.Errorf("principal %+v, mode %s", p, at.Status.Mode)
+	}
+	testkit.Eventually(t, "the work of the agent", func() error {
+		return hub.client.Get(ctx, client.ObjectKey{Namespace: cluster, Name: agent.WorkName}, &workv1.ManifestWork{})
+	})
+	var secret *corev1.Secret
+	testkit.Eventually(t, "the Secret in the agent's shape", func() error {
+		if secret = f.secrets(f.argocd)[cluster]; secret == nil || !strings.Contains(string(secret.Data["server"]), "agentName="+cluster) {
+			return fmt.Errorf("it is %v", secret)
+		}
+		return nil
+	})
+	testkit.Eventually(t, "the status to say what is waited for", func() error {
+		at = f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, agent.ReasonWorkNotApplied)
+		if len(at.Status.Waiting) != 1 || at.Status.Waiting[0].For == "" {
+			return fmt.Errorf("waiting %+v", at.Status.Waiting)
+		}
+		return nil
+	})
+	nothingOfAKey(t, at)
+
+	if err := hub.client.Delete(ctx, o); err != nil {
+		t.Fatal(err)
+	}
+	f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonDeleting)
+	testkit.Eventually(t, "the end of the work", func() error {
+		err := hub.client.Get(ctx, client.ObjectKey{Namespace: cluster, Name: agent.WorkName}, &workv1.ManifestWork{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return errors.Join(errors.New("it is there"), err)
+	})
+	f.registered(cluster) // its Secret goes last
+	keyGone(t, cluster)
+	f.gone(o)
+	f.registered()
+	f.gone(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: f.argocd, Name: "argocd-agent-ca"}})
+}

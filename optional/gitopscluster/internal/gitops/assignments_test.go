@@ -1,0 +1,71 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
+)
+
+// leavingAgents are agents of which has says whether they are still there.
+type leavingAgents struct {
+	none
+	has bool
+}
+
+func (a *leavingAgents) Has(types.NamespacedName, string, string) bool { return a.has }
+
+// A cluster whose agent has left is not taken back because of what a cache still has of
+// the agent or of its Secret: it would be registered anew, and get another agent, until
+// the grace period is over; nor when its Placement cannot be read. It is when it is
+// selected again, and leaves then in the same way.
+func TestReleased_clusterStaysReleasedUntilSelectedAgain(t *testing.T) {
+	agents := &leavingAgents{}
+	r := &Reconciler{
+		assignments: NewAssignments(""), agents: agents, options: Options{RemovalLimit: limit.Limit{Percent: 100, Least: 1}}, since: map[types.NamespacedName]map[string]time.Time{},
+	}
+	owner := types.NamespacedName{Namespace: "argocd", Name: "fleet"}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{contract.GitOpsClustersAnnotation: owner.String()}}}
+	for _, step := range []struct {
+		what          string
+		selected, has bool
+		problem       *intent.Problem
+		want          bool
+	}{
+		{what: "it is selected", selected: true, has: true, want: true},
+		{what: "its Placement is gone", has: true, problem: &intent.Problem{}, want: true},
+		{what: "its agent is leaving", has: true, want: true},
+		{what: "its agent has left"},
+		{what: "its agent seems to be there", has: true},
+		{what: "its Placement is gone again", has: true, problem: &intent.Problem{}},
+		{what: "it is selected again", selected: true, want: true},
+		{what: "its next agent is leaving", has: true, want: true},
+		{what: "its next agent has left"},
+	} {
+		f := found{
+			intent: intent.Intent{ArgoNamespace: "argocd"}, problem: step.problem, held: map[string]bool{"cluster1": true},
+			secrets: map[string]*corev1.Secret{"cluster1": secret},
+		}
+		agents.has = step.has
+		if step.selected {
+			f.selected = map[string]*clusterv1.ManagedCluster{"cluster1": {}}
+		}
+		holds, _ := r.holds(owner, f, time.Now())
+		if err := r.assign(t.Context(), owner, f, r.keep(owner, f, holds)); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.assignments.Want("argocd", "cluster1"); got.Registered != step.want {
+			t.Errorf("%s: registered is %t", step.what, got.Registered)
+		}
+	}
+}

@@ -1,0 +1,306 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+)
+
+// Reasons for which the decisions of a Placement are not known.
+const (
+	reasonPlacementNotFound = "PlacementNotFound"
+	reasonNoDecision        = "NoDecision"
+	reasonNoSetBinding      = "NoSetBinding"
+
+	// unboundReason is what OCM says of a Placement without a ManagedClusterSetBinding.
+	unboundReason = "NoManagedClusterSetBindings"
+)
+
+// What is read, all of it through the cache.
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=gitopsclusters,verbs=list;watch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placements;placementdecisions,verbs=list;watch
+
+// hubReader reads what a GitOpsCluster is compared with, from the cache or the API server.
+type hubReader struct {
+	client.Reader
+	// everyIn is as in [Assignments].
+	everyIn string
+}
+
+// found is what there is of one GitOpsCluster.
+type found struct {
+	intent intent.Intent
+	// problem is why the Placement's decisions are not known.
+	problem *intent.Problem
+	// selected are the ManagedClusters to be registered.
+	selected map[string]*clusterv1.ManagedCluster
+	// secrets are the cluster Secrets of the namespace, ours by cluster; rivals those of
+	// other writers, by cluster.
+	secrets map[string]*corev1.Secret
+	rivals  map[string]string
+	// held are the clusters that the GitOpsCluster has, as the Secrets say.
+	held map[string]bool
+	// delivered are the clusters that have, or are about to have, an Argo CD by it.
+	delivered map[string]bool
+}
+
+func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent) (found, error) {
+	f := found{intent: in, selected: map[string]*clusterv1.ManagedCluster{}}
+	if in.Refusal != nil && in.Refusal.Reason == intent.ReasonNamespaceNotAllowed {
+		return f, nil // and what is there is not read either
+	}
+	if err := h.lookAtSecrets(ctx, o, &f); err != nil || in.Refusal != nil {
+		return f, err
+	}
+	names, problem, err := h.decisions(ctx, o.Namespace, in.Placement)
+	if err != nil {
+		return f, err
+	}
+	f.problem = problem
+	for _, name := range names {
+		cluster := &clusterv1.ManagedCluster{}
+		err := h.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		if client.IgnoreNotFound(err) != nil {
+			return f, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+		}
+		if err == nil && clustersecret.Registrable(cluster) {
+			f.selected[name] = cluster
+		}
+	}
+	return f, nil
+}
+
+// decisions returns the clusters that a Placement selects, or why that is not known.
+func (h hubReader) decisions(ctx context.Context, namespace, name string) ([]string, *intent.Problem, error) {
+	placement := &clusterv1beta1.Placement{}
+	err := h.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, placement)
+	if apierrors.IsNotFound(err) {
+		return nil, &intent.Problem{Reason: reasonPlacementNotFound, Message: fmt.Sprintf("there is no Placement %s in namespace %s; create it or correct spec.placementRef.name", name, namespace)}, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("get Placement %s/%s: %w", namespace, name, err)
+	}
+	satisfied := meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied)
+	if satisfied != nil && satisfied.Reason == unboundReason {
+		return nil, &intent.Problem{Reason: reasonNoSetBinding, Message: fmt.Sprintf("no ManagedClusterSet is bound to namespace %s, so Placement %s selects nothing; create a ManagedClusterSetBinding there", namespace, name)}, nil
+	}
+	list := &clusterv1beta1.PlacementDecisionList{}
+	if err := h.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1beta1.PlacementLabel: name}); err != nil {
+		return nil, nil, fmt.Errorf("list PlacementDecisions of %s/%s: %w", namespace, name, err)
+	}
+	var names []string
+	for i := range list.Items {
+		for _, d := range list.Items[i].Status.Decisions {
+			if d.ClusterName != "" {
+				names = append(names, d.ClusterName)
+			}
+		}
+	}
+	// OCM makes an empty PlacementDecision first, fills it, and says last that it is done.
+	undecided := satisfied == nil && placement.Annotations[clusterv1beta1.PlacementDisableAnnotation] != "true"
+	if len(list.Items) == 0 || len(names) == 0 && undecided {
+		return nil, &intent.Problem{Reason: reasonNoDecision, Message: fmt.Sprintf("Placement %s has no decision yet; see the conditions of that Placement, and whether OCM's placement controller runs", name)}, nil
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil, nil
+}
+
+// lookAtSecrets reads which clusters the GitOpsCluster has. Secrets of ours that no
+// GitOpsCluster holds belong to the oldest one in their own namespace: those of the time
+// when every cluster was registered, or whose GitOpsCluster was removed by force.
+func (h hubReader) lookAtSecrets(ctx context.Context, o *v1beta1.GitOpsCluster, f *found) error {
+	f.secrets, f.rivals, f.held = map[string]*corev1.Secret{}, map[string]string{}, map[string]bool{}
+	secrets := &corev1.SecretList{}
+	if err := h.List(ctx, secrets, client.InNamespace(f.intent.ArgoNamespace), clustersecret.Selector); err != nil {
+		return fmt.Errorf("list cluster Secrets of %s: %w", f.intent.ArgoNamespace, err)
+	}
+	exists, oldest, err := h.siblings(ctx, o, f.intent.ArgoNamespace)
+	if err != nil {
+		return err
+	}
+	own := client.ObjectKeyFromObject(o).String()
+	for i := range secrets.Items {
+		secret := &secrets.Items[i]
+		cluster := clustersecret.ClusterName(secret)
+		if !clustersecret.IsOwn(secret) {
+			f.rivals[cluster] = secret.Name
+			continue
+		}
+		f.secrets[cluster] = secret
+		holders := clustersecret.Holders(secret)
+		orphan := oldest && f.intent.ArgoNamespace != h.everyIn && !slices.ContainsFunc(holders, func(name string) bool { return exists[name] })
+		if orphan || slices.Contains(holders, own) {
+			f.held[cluster] = true
+		}
+	}
+	return nil
+}
+
+// siblings returns the GitOpsClusters that there are for an Argo CD, and whether o is the
+// oldest of those that stay in its namespace: who runs that Argo CD decides what becomes of
+// Secrets that no GitOpsCluster holds.
+func (h hubReader) siblings(ctx context.Context, o *v1beta1.GitOpsCluster, argocd string) (exists map[string]bool, oldest bool, err error) {
+	list := &v1beta1.GitOpsClusterList{}
+	if err := h.List(ctx, list); err != nil {
+		return nil, false, fmt.Errorf("list GitOpsClusters: %w", err)
+	}
+	own := client.ObjectKeyFromObject(o)
+	exists, oldest = map[string]bool{own.String(): true}, o.DeletionTimestamp.IsZero() && o.Namespace == argocd
+	for i := range list.Items {
+		other := &list.Items[i]
+		if intent.ArgoNamespace(other) != argocd || client.ObjectKeyFromObject(other) == own {
+			continue
+		}
+		exists[client.ObjectKeyFromObject(other).String()] = true
+		if other.DeletionTimestamp.IsZero() && other.Namespace == argocd && Older(other, o) {
+			oldest = false
+		}
+	}
+	return exists, oldest, nil
+}
+
+// facts returns what the status says of it, but for who leaves.
+func (f found) facts(o *v1beta1.GitOpsCluster, taken func(cluster string) string) intent.Facts {
+	facts := intent.Facts{Intent: f.intent, Generation: o.Generation, Deleting: !o.DeletionTimestamp.IsZero(), Placement: f.problem, Taken: map[string]string{}}
+	facts.Clusters.Selected = len(f.selected)
+	for cluster := range f.selected {
+		by := f.rivals[cluster]
+		if by == "" && f.secrets[cluster] == nil {
+			by = taken(cluster)
+		}
+		secret := f.secrets[cluster]
+		switch {
+		case by != "":
+			facts.Taken[cluster] = by
+		case secret == nil || !slices.Contains(clustersecret.Holders(secret), key(o).String()):
+			facts.Missing = append(facts.Missing, cluster)
+		default:
+			facts.Clusters.Registered++
+		}
+	}
+	slices.Sort(facts.Missing)
+	facts.Clusters.Taken = len(facts.Taken)
+	if facts.Deleting {
+		facts.Clusters.Leaving = len(f.held)
+	}
+	return facts
+}
+
+// plan returns what a GitOpsCluster that holds clusters would have written.
+func (f found) plan(o *v1beta1.GitOpsCluster, holds map[string]bool, instanceLabel, everyIn string, clusters map[string]*clusterv1.ManagedCluster, a Agents, others func(cluster string) []string) ([]v1beta1.PlannedWrite, error) {
+	var list []v1beta1.PlannedWrite
+	has := slices.Contains(o.Finalizers, intent.GitOpsClusterFinalizer)
+	switch deleting := !o.DeletionTimestamp.IsZero(); {
+	case deleting && has:
+		list = append(list, v1beta1.PlannedWrite{Verb: clustersecret.VerbPatch, Kind: v1beta1.Kind, Namespace: o.Namespace, Name: o.Name, Why: "its finalizer is removed once its clusters have left"})
+	case !deleting && !has && f.intent.Refusal == nil:
+		list = append(list, v1beta1.PlannedWrite{Verb: clustersecret.VerbPatch, Kind: v1beta1.Kind, Namespace: o.Namespace, Name: o.Name, Why: "a finalizer keeps it until its clusters have left"})
+	}
+	concerned := map[string]bool{}
+	for _, set := range []map[string]bool{holds, f.held} {
+		for cluster := range set {
+			concerned[cluster] = true
+		}
+	}
+	namespace := f.intent.ArgoNamespace
+	for cluster := range concerned {
+		if f.rivals[cluster] != "" && f.secrets[cluster] == nil {
+			continue
+		}
+		want := clustersecret.Want{Decided: true, Holders: others(cluster)}
+		if holds[cluster] {
+			want.Holders = append(want.Holders, key(o).String())
+			slices.Sort(want.Holders)
+		} else {
+			want.Released = []string{key(o).String()}
+		}
+		want.Registered = len(want.Holders) > 0 || namespace == everyIn
+		if want.Registered {
+			shape(a.Planned, &want, namespace, cluster)
+		}
+		step, err := clustersecret.Plan(f.secrets[cluster], clusters[cluster], namespace, instanceLabel, want)
+		if err != nil {
+			return nil, err
+		}
+		if step.Verb != "" {
+			list = append(list, v1beta1.PlannedWrite{Verb: step.Verb, Kind: "Secret", Namespace: namespace, Name: clustersecret.Name(cluster), Why: step.Why})
+		}
+	}
+	slices.SortFunc(list, comparePlanned)
+	return list, nil
+}
+
+// clusters returns the ManagedClusters that something may be done about.
+func (h hubReader) clusters(ctx context.Context, f found) (map[string]*clusterv1.ManagedCluster, error) {
+	all := map[string]*clusterv1.ManagedCluster{}
+	for name, cluster := range f.selected {
+		all[name] = cluster
+	}
+	for name := range f.held {
+		if all[name] != nil {
+			continue
+		}
+		cluster := &clusterv1.ManagedCluster{}
+		err := h.Get(ctx, client.ObjectKey{Name: name}, cluster)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
+		}
+		all[name] = cluster
+	}
+	return all, nil
+}
+
+func comparePlanned(a, b v1beta1.PlannedWrite) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb))
+}
+
+// trimmed reads Secrets as the cache has them, without key material. A hub on which the
+// CustomResourceDefinition is not there has no GitOpsClusters.
+type trimmed struct{ client.Reader }
+
+func (t trimmed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := t.Reader.List(ctx, list, opts...)
+	if secrets, ok := list.(*corev1.SecretList); ok {
+		for i := range secrets.Items {
+			clustersecret.Trim(&secrets.Items[i])
+		}
+	}
+	if _, ok := list.(*v1beta1.GitOpsClusterList); ok && meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}
+
+// secretsOf reads Secrets from the API server, everything else from the cache.
+type secretsOf struct {
+	client.Reader
+	live client.Reader
+}
+
+func (s secretsOf) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*corev1.SecretList); ok {
+		return trimmed{s.live}.List(ctx, list, opts...)
+	}
+	return s.Reader.List(ctx, list, opts...)
+}

@@ -1,0 +1,155 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// A placement that loses half of its clusters at once loses none of them until somebody
+// says that it is meant.
+func TestTooManyAreHeldBack(t *testing.T) {
+	f := newFleet(t)
+	clusters := f.clusters(6)
+	decision := f.placement("all", clusters...)
+	_, stop := f.start()
+	o := f.gitops("fleet", "all")
+	f.ready(o, 6)
+	f.decide(decision, clusters[:3]...)
+	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
+	f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonHeldBack)
+	if at.Status.Clusters.Leaving != 3 || len(at.Status.Leaving) != 3 || !strings.Contains(at.Status.Message, intent.ConfirmRemovalAnnotation+" to 3") {
+		t.Errorf("status is %+v, %s", at.Status.Clusters, at.Status.Message)
+	}
+	f.registered(clusters...)
+
+	stop() // a restart forgets nothing of it
+	f.start()
+	probe := f.gitops("probe", "none")
+	f.says(probe, v1beta1.ConditionReady, metav1.ConditionFalse, reasonPlacementNotFound)
+	f.registered(clusters...)
+
+	confirm := func(n int) {
+		testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
+			o.Annotations = map[string]string{intent.ConfirmRemovalAnnotation: strconv.Itoa(n)}
+		})
+	}
+	confirm(2) // not enough: a further probe shows that it was looked at
+	testkit.Eventually(t, "the message to name the new number", func() error {
+		at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
+		if !strings.Contains(at.Status.Message, "2 may leave") {
+			return fmt.Errorf("it is %s", at.Status.Message)
+		}
+		return nil
+	})
+	f.registered(clusters...)
+	confirm(3)
+	f.registered(clusters[:3]...)
+	f.ready(o, 3)
+}
+
+// One at a time may leave, after the grace period, and may come back within it. A restart
+// begins it anew.
+func TestLeavesAfterTheGracePeriod(t *testing.T) {
+	f := newFleet(t)
+	f.options.Grace = time.Hour // which no test run can reach
+	clusters := f.clusters(3)
+	decision := f.placement("all", clusters...)
+	_, stop := f.start()
+	o := f.gitops("fleet", "all")
+	f.ready(o, 3)
+	leaves := func() {
+		t.Helper()
+		f.decide(decision, clusters[:2]...)
+		at := f.says(o, v1beta1.ConditionLeaving, metav1.ConditionTrue, intent.ReasonWaiting)
+		if len(at.Status.Leaving) != 1 || at.Status.Leaving[0].Cluster != clusters[2] || at.Status.Leaving[0].Since == nil {
+			t.Errorf("leaving: %+v", at.Status.Leaving)
+		}
+	}
+	leaves()
+	f.decide(decision, clusters...)
+	f.ready(o, 3)
+	leaves()
+	f.registered(clusters...)
+
+	stop()
+	f.options.Grace = 2 * time.Second
+	began := time.Now()
+	f.start()
+	f.registered(clusters[:2]...)
+	if lasted := time.Since(began); lasted < f.options.Grace {
+		t.Errorf("it left after %s", lasted)
+	}
+	f.ready(o, 2)
+}
+
+// A GitOpsCluster is gone only when its clusters are, and takes no others along.
+func TestDeletion(t *testing.T) {
+	f := newFleet(t)
+	clusters := f.clusters(4)
+	f.placement("some", clusters[:3]...)
+	f.placement("other", clusters[3])
+	f.start()
+	o, other := f.gitops("fleet", "some"), f.gitops("other", "other")
+	f.ready(o, 3)
+	f.ready(other, 1)
+	stay := f.secrets(f.argocd)[clusters[0]]
+	testkit.Edit(t, hub.client, stay, func(s *corev1.Secret) { s.Finalizers = []string{"test.example.com/hold"} })
+	if err := hub.client.Delete(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonDeleting)
+	if !slices.Contains(at.Finalizers, intent.GitOpsClusterFinalizer) {
+		t.Error("it let go of its finalizer while a Secret is there")
+	}
+	f.registered(clusters[0], clusters[3])
+	testkit.Edit(t, hub.client, stay, func(s *corev1.Secret) { s.Finalizers = nil })
+	f.gone(o)
+	f.registered(clusters[3])
+	f.ready(other, 1)
+}
+
+// Secrets from before, that no GitOpsCluster holds, stay while there is none in the namespace
+// of Argo CD. They leave with the first one there, but not all at once.
+func TestFromAllToGitOpsClusters(t *testing.T) {
+	f := newFleet(t)
+	f.options.Every = true
+	clusters := f.clusters(4)
+	f.placement("two", clusters[0], clusters[1])
+	_, stop := f.start()
+	f.registered(clusters...)
+	stop()
+	f.options.Every = false
+	f.start()
+	if at := f.ready(f.gitops("tenant", "two"), 2); at.Status.Clusters.Leaving != 0 {
+		t.Errorf("a GitOpsCluster of another namespace has %d clusters leave that no one else holds", at.Status.Clusters.Leaving)
+	}
+	f.registered(clusters...)
+	f.team = f.argocd
+	f.placement("two", clusters[0], clusters[1])
+	o := f.gitops("fleet", "two")
+	at := f.says(o, v1beta1.ConditionReady, metav1.ConditionFalse, intent.ReasonHeldBack)
+	if at.Status.Clusters.Leaving != 2 {
+		t.Errorf("%d are leaving", at.Status.Clusters.Leaving)
+	}
+	f.registered(clusters...)
+	testkit.Edit(t, hub.client, o, func(o *v1beta1.GitOpsCluster) {
+		o.Annotations = map[string]string{intent.ConfirmRemovalAnnotation: "2"}
+	})
+	f.registered(clusters[0], clusters[1])
+	f.ready(o, 2)
+}

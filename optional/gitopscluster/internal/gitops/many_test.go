@@ -1,0 +1,218 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// atATime is how many clusters may be worked on at a time.
+const atATime = 20
+
+// served counts the clusters with a Secret, with one in the agent's shape, and with the
+// agent's work.
+func (f *fleet) served() (registered, shaped, works int) {
+	f.t.Helper()
+	for _, s := range f.secrets(f.argocd) {
+		registered++
+		if strings.Contains(string(s.Data["server"]), "agentName=") {
+			shaped++
+		}
+	}
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: workv1.GroupName, Version: "v1", Kind: "ManifestWorkList"})
+	if err := hub.client.List(context.Background(), &list, client.MatchingLabels{agent.OwnedLabel: "true"}); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, w := range list.Items {
+		if w.Annotations[agent.ArgoNamespaceAnnotation] == f.argocd {
+			works++
+		}
+	}
+	return registered, shaped, works
+}
+
+// told counts the clusters of this fleet whose add-on says that its work waits for the
+// cluster, which is the last thing that is written about one.
+func (f *fleet) told() int {
+	f.t.Helper()
+	var list addonv1alpha1.ManagedClusterAddOnList
+	if err := hub.client.List(context.Background(), &list, client.MatchingLabels{agent.OwnedLabel: "true"}); err != nil {
+		f.t.Fatal(err)
+	}
+	told := 0
+	for i := range list.Items {
+		a := &list.Items[i]
+		c := meta.FindStatusCondition(a.Status.Conditions, addonv1alpha1.ManagedClusterAddOnConditionAvailable)
+		if a.Annotations[agent.ArgoNamespaceAnnotation] == f.argocd && c != nil && c.Reason == agent.ReasonWorkNotApplied {
+			told++
+		}
+	}
+	return told
+}
+
+// allServed waits until everything is written about n clusters.
+func (f *fleet) allServed(n int) {
+	f.t.Helper()
+	testkit.Eventually(f.t, fmt.Sprintf("%d agents", n), func() error {
+		registered, shaped, works := f.served()
+		if told := f.told(); shaped != n || works != n || told != n {
+			return fmt.Errorf("%d are registered, %d with an agent, %d works, %d told", registered, shaped, works, told)
+		}
+		return nil
+	})
+}
+
+// Many clusters at once are worked on a few at a time. After a restart nothing is written
+// but for the one that is new.
+func TestManyAtOnce(t *testing.T) {
+	const n = 60
+	f := newFleet(t)
+	f.withPrincipal()
+	clusters := f.clusters(n + 1)
+	for _, cluster := range clusters {
+		f.available(cluster)
+	}
+	decision := f.placement("all", clusters[:n]...)
+	record, stop := f.start()
+	f.gitops("fleet", "all", withAgent)
+	f.allServed(n)
+	stop()
+	if record.most > atATime || record.most < 2 {
+		t.Errorf("%d add-ons and works were written at a time", record.most)
+	}
+
+	record, stop = f.start()
+	f.decide(decision, clusters...)
+	f.allServed(n + 1)
+	stop()
+	creates := map[string]int{}
+	for _, w := range record.written() {
+		switch fields := strings.Fields(w); {
+		case fields[0] == "create":
+			creates[fields[1]]++
+		case fields[1] != "gitopsclusters/status" && !strings.Contains(w, clusters[n]):
+			t.Errorf("at rest it wrote %s", w)
+		}
+	}
+	if len(creates) != 3 || creates["secrets"] != 1 || creates["managedclusteraddons"] != 1 || creates["manifestworks"] != 1 {
+		t.Errorf("for one more cluster it created %v", creates)
+	}
+}
+
+// everywhere does something about each of n, sixteen at a time.
+func everywhere(n int, do func(i int)) {
+	var wait sync.WaitGroup
+	for worker := range 16 {
+		wait.Go(func() {
+			for i := worker; i < n; i += 16 {
+				do(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// crowd makes clusters and a Placement that selects them all, with as many decisions as
+// OCM would make.
+func (f *fleet) crowd(n int, placement string) []string {
+	f.t.Helper()
+	names := make([]string, n)
+	everywhere(n, func(i int) {
+		names[i] = unique("crowd")
+		f.create(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: names[i]}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}})
+		f.available(names[i])
+	})
+	f.create(&clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: f.team, Name: placement}})
+	for i := 0; i < n; i += 100 {
+		d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
+			Namespace: f.team, Name: fmt.Sprintf("%s-decision-%d", placement, i/100+1), Labels: map[string]string{clusterv1beta1.PlacementLabel: placement},
+		}}
+		f.create(d)
+		f.decide(d, names[i:min(i+100, n)]...)
+	}
+	return names
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// BenchmarkThousandClusters selects 1,000 clusters at once, for agents, and tells how long
+// it takes until all are registered, until all have their work, and, with the clusters
+// played, until every agent is connected; what it costs in memory, and what is written.
+func BenchmarkThousandClusters(b *testing.B) {
+	const n = 1000
+	for b.Loop() {
+		f := newFleet(b)
+		f.withPrincipal()
+		names := f.crowd(n, "all")
+		record, stop := f.start()
+		before, began := heap(), time.Now()
+		o := f.gitops("fleet", "all", withAgent)
+		var registered time.Duration
+		tick := time.NewTicker(100 * time.Millisecond)
+		for known, shaped, works := f.served(); shaped != n || works != n; known, shaped, works = f.served() {
+			if known == n && registered == 0 {
+				registered = time.Since(began)
+			}
+			if <-tick.C; time.Since(began) > 10*time.Minute {
+				b.Fatalf("%d are registered, %d with an agent, %d works", known, shaped, works)
+			}
+		}
+		b.ReportMetric(registered.Seconds(), "s-registered")
+		b.ReportMetric(time.Since(began).Seconds(), "s-works")
+		f.connect(names)
+		for connected := 0; connected != n; <-tick.C {
+			if err := hub.client.Get(b.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+				b.Fatal(err)
+			}
+			if o.Status.Clusters != nil {
+				connected = o.Status.Clusters.Connected
+			}
+			if time.Since(began) > 20*time.Minute {
+				b.Fatalf("%d are connected: %+v", connected, o.Status.Conditions)
+			}
+		}
+		tick.Stop()
+		b.ReportMetric(time.Since(began).Seconds(), "s-connected")
+		b.ReportMetric(float64(record.most), "at-a-time")
+		b.ReportMetric(float64(heap()-before)/(1<<20), "MiB")
+		record.settled(b)
+		written := map[string]int{}
+		for _, w := range record.written() {
+			verb, rest, _ := strings.Cut(w, " ")
+			resource, _, _ := strings.Cut(rest, " ")
+			written[verb+" "+resource]++
+		}
+		b.Logf("written: %v", written)
+		b.ReportMetric(float64(len(record.written()))/n, "writes/cluster")
+		rest := changes(record.counts())
+		<-time.After(30 * time.Second)
+		b.ReportMetric(float64(changes(record.counts())-rest), "writes-at-rest")
+		stop()
+	}
+}

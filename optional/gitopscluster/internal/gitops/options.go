@@ -1,0 +1,79 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
+)
+
+// Options of [Setup].
+type Options struct {
+	// Namespaces are those of the hub's Argo CDs; the first is the default one.
+	Namespaces []string
+	// Every accepted cluster is registered in the first namespace.
+	Every bool
+	// InstanceLabel as in register.Options.
+	InstanceLabel string
+	// Grace is how long a cluster must be out of its Placement before it leaves, and
+	// RemovalLimit how many may leave at a time.
+	Grace        time.Duration
+	RemovalLimit limit.Limit
+	// Adopt works under another project's CustomResourceDefinition, too.
+	Adopt bool
+	// Agents bring argocd-agent to clusters; nil: clusters are registered only.
+	Agents *agents.Options
+	// ArgoCD is delivered to the clusters of GitOpsClusters that ask for it.
+	ArgoCD bool
+	// HubNamespace is where gitopscluster runs; its pod gets Events.
+	HubNamespace string
+	// Recheck is how often the CustomResourceDefinition is looked at; 0: every 15 seconds.
+	Recheck time.Duration
+	// Backoff decides when a failed GitOpsCluster is tried again; nil: [boot.Backoff].
+	Backoff workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+func (o Options) withDefaults() Options {
+	if o.Backoff == nil {
+		o.Backoff = boot.Backoff()
+	}
+	if o.Recheck == 0 {
+		o.Recheck = recheck
+	}
+	return o
+}
+
+func (o Options) settings() intent.Settings {
+	return intent.Settings{Namespaces: o.Namespaces, Agents: o.Agents != nil, ArgoCD: o.ArgoCD}
+}
+
+func (o Options) everyIn() string {
+	if o.Every {
+		return o.Namespaces[0]
+	}
+	return ""
+}
+
+// recheck is how often the CustomResourceDefinition is looked at.
+const recheck = 15 * time.Second
+
+// Older reports whether a comes before b: by creation, then by namespace and name.
+func Older(a, b *v1beta1.GitOpsCluster) bool {
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	}
+	return key(a).String() < key(b).String()
+}
+
+func key(o client.Object) types.NamespacedName { return client.ObjectKeyFromObject(o) }

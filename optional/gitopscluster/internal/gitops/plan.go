@@ -1,0 +1,91 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/argocd/delivery"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+)
+
+// Preview returns what gitopscluster with these options would write for a GitOpsCluster
+// that need not be on the hub, and what it would say of it. It only reads.
+func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster, options Options) (v1beta1.GitOpsClusterStatus, error) {
+	options = options.withDefaults()
+	in := intent.Of(o, options.settings())
+	in.DryRun = true
+	h := hubReader{Reader: trimmed{reader}, everyIn: options.everyIn()}
+	f, err := h.look(ctx, o, in)
+	if err != nil {
+		return v1beta1.GitOpsClusterStatus{}, err
+	}
+	r := &Reconciler{options: options, assignments: NewAssignments(""), agents: none{}, since: map[types.NamespacedName]map[string]time.Time{}}
+	holds, decision := r.holds(key(o), f, time.Now())
+	if options.Agents != nil && in.Refusal == nil {
+		if r.agents, err = previewAgents(ctx, reader, agentSpec(o, in, holds), options); err != nil {
+			return v1beta1.GitOpsClusterStatus{}, err
+		}
+	}
+	clusters, err := h.clusters(ctx, f)
+	if err != nil {
+		return v1beta1.GitOpsClusterStatus{}, err
+	}
+	own := key(o).String()
+	others := func(cluster string) (names []string) { // as their Secrets say
+		if f.secrets[cluster] == nil {
+			return nil
+		}
+		for _, name := range clustersecret.Holders(f.secrets[cluster]) {
+			if name != own {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	facts := f.facts(o, func(string) string { return "" })
+	facts.Decision, facts.Clusters.Leaving = decision, len(decision.Leaving)
+	if in.Refusal == nil {
+		status, known := r.agents.Status(key(o))
+		addAgents(status, known, f, o.Status.Conditions, &facts)
+		plan, err := f.plan(o, holds, options.InstanceLabel, h.everyIn, clusters, r.agents, others)
+		if err != nil {
+			return v1beta1.GitOpsClusterStatus{}, err
+		}
+		facts.Plan = append(plan, facts.Plan...)
+	}
+	if options.ArgoCD {
+		r.argocd = delivery.Reading(reader)
+		if _, err := r.deliverArgoCD(ctx, h, o, f, holds, &facts); err != nil {
+			return v1beta1.GitOpsClusterStatus{}, err
+		}
+	}
+	return facts.Status(&v1beta1.GitOpsClusterStatus{}, time.Now()), nil
+}
+
+// previewAgents returns what would be done about agents. Those of other GitOpsClusters
+// stay theirs.
+func previewAgents(ctx context.Context, reader client.Reader, spec agents.Spec, options Options) (Agents, error) {
+	list := &v1beta1.GitOpsClusterList{}
+	if err := (trimmed{reader}).List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list GitOpsClusters: %w", err)
+	}
+	others := map[types.NamespacedName]bool{}
+	for i := range list.Items {
+		if other := &list.Items[i]; intent.ArgoNamespace(other) == spec.ArgoNamespace && key(other) != spec.Owner {
+			others[key(other)] = true
+		}
+	}
+	o := *options.Agents
+	o.Namespaces, o.Limit, o.Registered = options.Namespaces, options.RemovalLimit, registered(trimmed{reader})
+	return agents.Preview(ctx, reader, spec, others, o)
+}

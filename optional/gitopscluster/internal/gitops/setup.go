@@ -1,0 +1,207 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/argocd/delivery"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Setup adds the controller to mgr, whose scheme must know GitOpsClusters and
+// Placements and whose cache must be built with register.Caches. It starts to watch once
+// the CustomResourceDefinition is ours, and returns the scope of package register.
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments, error) {
+	options = options.withDefaults()
+	if err := registerMetrics(); err != nil {
+		return nil, fmt.Errorf("register metrics of GitOpsClusters: %w", err)
+	}
+	assignments := NewAssignments(options.everyIn())
+	recorder := mgr.GetEventRecorder("gitopscluster")
+	r := &Reconciler{
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), options: options, gate: newGate(mgr, options), assignments: assignments, agents: none{},
+		status: &statusWriter{client: mgr.GetClient(), recorder: recorder, wrote: map[types.NamespacedName]written{}},
+		since:  map[types.NamespacedName]map[string]time.Time{},
+	}
+	if options.Agents != nil {
+		if err := r.bringAgents(ctx, mgr, *options.Agents, recorder); err != nil {
+			return nil, err
+		}
+	}
+	if options.ArgoCD {
+		r.argocd = delivery.New(mgr.GetClient(), mgr.GetAPIReader())
+	}
+	if err := mgr.Add(&starter{mgr, r}); err != nil {
+		return nil, fmt.Errorf("set up GitOpsClusters: %w", err)
+	}
+	return assignments, nil
+}
+
+// bringAgents adds what brings argocd-agent to clusters.
+func (r *Reconciler) bringAgents(ctx context.Context, mgr ctrl.Manager, o agents.Options, recorder events.EventRecorder) error {
+	o.Namespaces, o.Limit = r.options.Namespaces, r.options.RemovalLimit
+	o.SecretDigest = func(namespace, cluster string) string {
+		secret := &corev1.Secret{}
+		if err := r.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: clustersecret.Name(cluster)}, secret, client.UnsafeDisableDeepCopy); err != nil || !clustersecret.IsOwn(secret) {
+			return ""
+		}
+		return secret.Annotations[contract.ConfigDigestAnnotation]
+	}
+	o.Registered = registered(r.client)
+	o.Changed = r.assignments.notifyChanged
+	o.Reshaped = r.assignments.enqueue
+	o.Abandoned = func(owner types.NamespacedName, cluster string, kept []pki.Issued) {
+		recordAbandoned(recorder, owner, cluster, kept)
+	}
+	reconciler, err := agents.Setup(ctx, mgr, o)
+	if err != nil {
+		return err
+	}
+	r.agents, r.assignments.agents = reconciler, reconciler
+	return nil
+}
+
+// registered returns the clusters that Argo CD knows by a Secret of another writer, and
+// whether one of them has an agent.
+func registered(reader client.Reader) func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error) {
+	return func(ctx context.Context, namespace string) (foreign map[string]bool, agents bool, err error) {
+		secrets := &corev1.SecretList{}
+		if err := reader.List(ctx, secrets, client.InNamespace(namespace), clustersecret.Selector, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, false, fmt.Errorf("list cluster Secrets of %s: %w", namespace, err)
+		}
+		foreign = map[string]bool{}
+		for i := range secrets.Items {
+			if s := &secrets.Items[i]; !clustersecret.IsOwn(s) {
+				foreign[clustersecret.ClusterName(s)] = true
+				agents = agents || s.Labels[argocd.AgentNameLabel] != ""
+			}
+		}
+		return foreign, agents, nil
+	}
+}
+
+// starter starts the controller when the gate opens for the first time.
+type starter struct {
+	mgr ctrl.Manager
+	r   *Reconciler
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (s *starter) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (s *starter) Start(ctx context.Context) error {
+	r := s.r
+	if !r.gate.wait(ctx) {
+		return nil
+	}
+	list := &v1beta1.GitOpsClusterList{}
+	err := r.client.List(ctx, list) // waits for the cache
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("list GitOpsClusters: %w", err)
+	}
+	owners := make([]types.NamespacedName, len(list.Items))
+	for i := range list.Items {
+		owners[i] = key(&list.Items[i])
+	}
+	r.assignments.start(owners)
+	r.agents.Start(owners)
+	r.assignments.onChange(func(namespace string) { r.queue.Add(r.of(ctx, namespace)...) })
+	if err := r.control(s.mgr); err != nil {
+		return err
+	}
+	r.gate.watch(ctx, func() { r.queue.Add(r.of(ctx, "")...) })
+	return nil
+}
+
+// control adds the controller to the manager, which starts it.
+func (r *Reconciler) control(mgr ctrl.Manager) error {
+	b := ctrl.NewControllerManagedBy(mgr)
+	if r.argocd != nil {
+		b = b.Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.byWork))
+	}
+	err := b.
+		Named("gitops").
+		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(specChanged)).
+		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetName() }))).
+		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetLabels()[clusterv1beta1.PlacementLabel] }))).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.of(ctx, "") }), builder.WithPredicates(predicate.Or[client.Object](acceptanceChanged, r.availabilityChanged()))).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return r.of(ctx, o.GetNamespace()) })).
+		WatchesRawSource(r.queue.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: r.options.Backoff}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up GitOpsClusters: %w", err)
+	}
+	return nil
+}
+
+// of returns the GitOpsClusters of an Argo CD, all with "".
+func (r *Reconciler) of(ctx context.Context, namespace string) []reconcile.Request {
+	return r.matching(ctx, func(o *v1beta1.GitOpsCluster) bool { return namespace == "" || intent.ArgoNamespace(o) == namespace })
+}
+
+func (r *Reconciler) matching(ctx context.Context, match func(*v1beta1.GitOpsCluster) bool, opts ...client.ListOption) []reconcile.Request {
+	list := &v1beta1.GitOpsClusterList{}
+	if err := r.client.List(ctx, list, append(opts, client.UnsafeDisableDeepCopy)...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list GitOpsClusters")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if match(&list.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: key(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// byPlacement returns the GitOpsClusters whose Placement name says.
+func (r *Reconciler) byPlacement(name func(client.Object) string) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		return r.matching(ctx, func(g *v1beta1.GitOpsCluster) bool { return g.Spec.PlacementRef.Name == name(o) }, client.InNamespace(o.GetNamespace()))
+	}
+}
+
+// specChanged lets through what we do not write ourselves.
+var specChanged = predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, statusLost)
+
+// statusLost lets a status through that another client has cut; ours comes back as it was
+// written, which costs no write.
+var statusLost = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*v1beta1.GitOpsCluster)
+	after, ok2 := e.ObjectNew.(*v1beta1.GitOpsCluster)
+	return ok && ok2 && len(after.Status.Conditions) < len(before.Status.Conditions)
+}}
+
+// acceptanceChanged lets through what selects or deselects a ManagedCluster.
+var acceptanceChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
+	after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
+	return ok && ok2 && clustersecret.Registrable(before) != clustersecret.Registrable(after)
+}}

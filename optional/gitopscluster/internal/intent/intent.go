@@ -1,0 +1,346 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package intent
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// Modes of agents.
+const (
+	ModeManaged    = "managed"
+	ModeAutonomous = "autonomous"
+	// ModeRegistration is what a GitOpsCluster without agents is in.
+	ModeRegistration = "registration"
+)
+
+// Reasons for which a spec is not accepted.
+const (
+	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
+	ReasonModeNotSupported    = "ModeNotSupported"
+	ReasonBadManifests        = "BadManifests"
+	ReasonBadField            = "BadField"
+	ReasonBadAnnotation       = "BadAnnotation"
+)
+
+// Annotations on a GitOpsCluster.
+const (
+	// DryRunAnnotation with a true boolean has gitopscluster write nothing but status.plan.
+	DryRunAnnotation = contract.KeyPrefix + "dry-run"
+	// ConfirmRemovalAnnotation lets as many clusters leave as it says, though they are
+	// more than may leave at a time.
+	ConfirmRemovalAnnotation = contract.KeyPrefix + "confirm-removal"
+	// AgentNamespaceAnnotation names Argo CD's namespace on the managed clusters.
+	AgentNamespaceAnnotation = contract.KeyPrefix + "agent-namespace"
+	// LiveViewAnnotation with a true boolean lets the agent read what it is to show.
+	LiveViewAnnotation = contract.KeyPrefix + "live-view"
+	// RestartPrincipalAnnotation with a false boolean keeps the principal from being restarted.
+	RestartPrincipalAnnotation = contract.KeyPrefix + "restart-principal"
+	// CertificateGenerationAnnotation is the least generation of the agents' client
+	// certificates: a raised one has all of them renewed.
+	CertificateGenerationAnnotation = contract.KeyPrefix + "certificate-generation"
+	// RotateCAAnnotation requests a new CA whenever its value changes.
+	RotateCAAnnotation = contract.KeyPrefix + "rotate-ca"
+)
+
+// GitOpsClusterFinalizer is on a GitOpsCluster until its clusters are gone.
+const GitOpsClusterFinalizer = contract.KeyPrefix + "gitopscluster"
+
+// maxManifests bounds how many objects go along with an agent.
+const maxManifests = 16
+
+// maxGeneration bounds what a generation is raised to by hand.
+const maxGeneration = 1_000_000
+
+// Settings are gitopscluster's own.
+type Settings struct {
+	// Namespaces are those of the hub's Argo CDs that clusters may be registered with.
+	Namespaces []string
+	// Agents are delivered; else clusters are registered only.
+	Agents bool
+	// ArgoCD is delivered; else clusters are registered only.
+	ArgoCD bool
+}
+
+// Intent is what a GitOpsCluster asks for.
+type Intent struct {
+	// ArgoNamespace is where the cluster Secrets are.
+	ArgoNamespace string
+	// Placement is in the GitOpsCluster's own namespace.
+	Placement string
+	// Agent is nil when clusters are registered only.
+	Agent *Agent
+	// ArgoCD is nil when the clusters get none.
+	ArgoCD *ArgoCD
+	// Unused names the fields that are set and not acted on, each with what to do.
+	Unused []string
+	// Refusal says why nothing is done, if so.
+	Refusal *Problem
+	// RotateCA requests a new CA, see certificates.Wanted.
+	RotateCA string
+	// Generation is the least one of the agents' certificates, 0 for any.
+	Generation int
+	// DryRun: nothing is written but the plan.
+	DryRun bool
+	// Abandon lets go of clusters that cannot be reached.
+	Abandon bool
+	// Confirmed is how many clusters may leave at a time, whatever the limit says.
+	Confirmed int
+}
+
+// Agent is what is wanted on each cluster.
+type Agent struct {
+	// Mode is [ModeManaged] or [ModeAutonomous].
+	Mode string
+	// Address and Port of the principal; "" and 0: to be found.
+	Address string
+	Port    int32
+	// Namespace of Argo CD on the clusters.
+	Namespace string
+	// Manifests go along.
+	Manifests [][]byte
+	// Settings are spec.agent, with the ClusterRole that annotation live-view means.
+	Settings v1beta1.AgentSettings
+	// Principal is spec.principal.
+	Principal v1beta1.PrincipalSpec
+	// RestartPrincipal may be done when its certificates change.
+	RestartPrincipal bool
+}
+
+// Problem is why something is not as it should be: a condition's reason and message.
+type Problem struct{ Reason, Message string }
+
+// ArgoNamespace returns where the cluster Secrets of a GitOpsCluster are.
+func ArgoNamespace(o *v1beta1.GitOpsCluster) string {
+	if o.Spec.ArgoServer != nil && o.Spec.ArgoCDAgentAddon == nil {
+		return cmp.Or(o.Spec.ArgoServer.ArgoNamespace, o.Namespace)
+	}
+	return o.Namespace
+}
+
+// Of returns what a GitOpsCluster asks for.
+func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
+	in := Intent{ArgoNamespace: ArgoNamespace(o), Placement: o.Spec.PlacementRef.Name, Unused: unused(&o.Spec)}
+	agent, problem := agentOf(o, in.ArgoNamespace)
+	if agent != nil && !s.Agents {
+		in.Unused = append(in.Unused, "argocd-agent: clusters are registered without it, as gitopscluster runs without --agents")
+		agent = nil
+	}
+	in.Agent = agent
+	var badArgoCD *Problem
+	if in.ArgoCD, badArgoCD = argoCDOf(o, in.ArgoNamespace, agent, s.ArgoCD); o.Spec.ArgoCD != nil && !s.ArgoCD {
+		in.Unused = append(in.Unused, "spec.argoCD: nothing is delivered, as gitopscluster runs without --argocd-delivery")
+	}
+	in.RotateCA = contract.Token(o.Annotations[RotateCAAnnotation], &contract.Rejected{})
+	in.Refusal = firstProblem(shape(&o.Spec), allowed(o, in.ArgoNamespace, s.Namespaces), problem, badArgoCD, in.annotations(o.Annotations))
+	if o.Namespace != in.ArgoNamespace {
+		in.keepToOwn(o.Annotations, &o.Spec)
+	}
+	return in
+}
+
+// keepToOwn drops what concerns all agents of an Argo CD and was set in another namespace:
+// whoever may write GitOpsClusters there need not be the one who runs that Argo CD.
+func (in *Intent) keepToOwn(annotations map[string]string, spec *v1beta1.GitOpsClusterSpec) {
+	if in.Agent != nil && spec.Agent != nil {
+		in.Unused = append(in.Unused, fmt.Sprintf("spec.agent: it grants rights on the clusters; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
+	}
+	if in.Agent != nil && spec.Principal != nil {
+		in.Unused = append(in.Unused, fmt.Sprintf("spec.principal: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
+	}
+	for _, key := range []string{RotateCAAnnotation, CertificateGenerationAnnotation, RestartPrincipalAnnotation} {
+		if annotations[key] != "" {
+			in.Unused = append(in.Unused, fmt.Sprintf("annotation %s: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", key, in.ArgoNamespace))
+		}
+	}
+	if in.ArgoCD != nil {
+		in.Unused = append(in.Unused, fmt.Sprintf("spec.argoCD: it grants rights on the clusters; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
+	}
+	in.RotateCA, in.Generation, in.ArgoCD = "", 0, nil
+	if in.Agent != nil {
+		in.Agent.RestartPrincipal = true
+	}
+}
+
+func firstProblem(problems ...*Problem) *Problem {
+	for _, p := range problems {
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// shape refuses what the API server refuses, too: objects may be older than its schema.
+func shape(spec *v1beta1.GitOpsClusterSpec) *Problem {
+	switch {
+	case spec.ArgoCDAgentAddon != nil && (spec.ArgoServer != nil || spec.GitOpsAddon != nil):
+		return &Problem{ReasonBadField, "spec.argoCDAgentAddon excludes spec.argoServer and spec.gitopsAddon; remove the fields of one shape"}
+	case spec.ArgoCDAgentAddon == nil && spec.ArgoServer == nil:
+		return &Problem{ReasonBadField, "spec names no Argo CD; set spec.argoServer or spec.argoCDAgentAddon"}
+	case spec.PlacementRef.Name == "":
+		return &Problem{ReasonBadField, "spec.placementRef.name is empty; name a Placement in this namespace"}
+	case spec.PlacementRef.Kind != "" && spec.PlacementRef.Kind != "Placement":
+		return &Problem{ReasonBadField, "spec.placementRef.kind is not Placement; nothing else selects clusters"}
+	}
+	return nil
+}
+
+func allowed(o *v1beta1.GitOpsCluster, namespace string, namespaces []string) *Problem {
+	if slices.Contains(namespaces, namespace) {
+		return nil
+	}
+	remedy := "set spec.argoServer.argoNamespace to one of %[2]s"
+	if o.Spec.ArgoCDAgentAddon != nil {
+		remedy = "spec.argoCDAgentAddon is for the Argo CD of the GitOpsCluster's own namespace: create it, with its Placement and ManagedClusterSetBinding, in one of %[2]s"
+	}
+	name := contract.Token(namespace, &contract.Rejected{})
+	return &Problem{ReasonNamespaceNotAllowed, fmt.Sprintf("gitopscluster does not register clusters in namespace %[1]s; "+remedy+", or start gitopscluster with a further --argocd-namespace=%[1]s and grant it Secrets there",
+		name, strings.Join(namespaces, ", "))}
+}
+
+func agentOf(o *v1beta1.GitOpsCluster, argocd string) (*Agent, *Problem) {
+	a := &Agent{RestartPrincipal: true}
+	var port string
+	switch spec := o.Spec; {
+	case spec.ArgoCDAgentAddon != nil:
+		w := spec.ArgoCDAgentAddon
+		a.Mode, a.Address, port, a.Namespace = w.Mode, w.PrincipalServerAddress, w.PrincipalServerPort, cmp.Or(w.AgentNamespace, "argocd")
+		if w.ArgoCDCRManifestWork != nil {
+			for _, m := range w.ArgoCDCRManifestWork.Manifests {
+				a.Manifests = append(a.Manifests, m.Raw)
+			}
+		}
+	case wantsAgent(&spec):
+		w := spec.GitOpsAddon.ArgoCDAgent
+		a.Mode, a.Address, port, a.Namespace = w.Mode, w.ServerAddress, w.ServerPort, cmp.Or(o.Annotations[AgentNamespaceAnnotation], argocd)
+	default:
+		return nil, nil
+	}
+	a.Mode = cmp.Or(a.Mode, ModeManaged)
+	if a.Mode != ModeManaged && a.Mode != ModeAutonomous {
+		return a, &Problem{ReasonModeNotSupported, "the agent's mode is unknown; set mode to managed or autonomous"}
+	}
+	if problem := agentNamespace(a.Namespace); problem != nil {
+		return a, problem
+	}
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return a, &Problem{ReasonBadField, "the principal's port is no number from 1 to 65535; correct it or leave it empty"}
+		}
+		a.Port = int32(n)
+	}
+	problem := a.settings(o, argocd)
+	if value := o.Annotations[RestartPrincipalAnnotation]; value != "" {
+		a.RestartPrincipal, _ = contract.IsTrue(value)
+	}
+	return a, firstProblem(problem, badManifests(a.Manifests))
+}
+
+// minKeepAlive is what principals of argocd-operator accept: they close a connection with
+// more frequent pings.
+const minKeepAlive = 30 * time.Second
+
+// settings takes those that grant rights, or concern the principal, in the namespace of its
+// Argo CD only.
+func (a *Agent) settings(o *v1beta1.GitOpsCluster, argocd string) *Problem {
+	if s := o.Spec.Agent; s != nil && o.Namespace == argocd {
+		a.Settings = *s.DeepCopy()
+	}
+	if p := o.Spec.Principal; p != nil && o.Namespace == argocd {
+		a.Principal = *p
+	}
+	if live, _ := contract.IsTrue(o.Annotations[LiveViewAnnotation]); live {
+		a.Settings.ClusterRole = cmp.Or(a.Settings.ClusterRole, "view")
+	}
+	if k := a.Settings.KeepAlive; k != nil && k.Duration < minKeepAlive {
+		return &Problem{ReasonBadField, fmt.Sprintf("spec.agent.keepAlive is %s, and a principal may close connections that are pinged that often; set %s or more, or remove it", k.Duration, minKeepAlive)}
+	}
+	if a.Settings.ClusterRole == "cluster-admin" {
+		return &Problem{ReasonBadField, "spec.agent.clusterRole is cluster-admin, with which whoever reaches the hub's UI has every Secret of the clusters; name view, admin, or a ClusterRole of your own"}
+	}
+	for _, pattern := range a.Settings.AllowedNamespaces {
+		if _, err := path.Match(pattern, ""); err != nil || strings.Contains(pattern, ",") {
+			return &Problem{ReasonBadField, "spec.agent.allowedNamespaces has an entry that is no pattern; correct it"}
+		}
+	}
+	return nil
+}
+
+// agentNamespace refuses namespaces in which the agent, which may write every Secret of its
+// own, would have more rights than Argo CD.
+func agentNamespace(name string) *Problem {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return &Problem{ReasonBadField, "the agent's namespace on the clusters is no name of a namespace; correct it"}
+	}
+	if name == metav1.NamespaceDefault || strings.HasPrefix(name, "kube-") || strings.HasPrefix(name, "open-cluster-management") {
+		return &Problem{ReasonBadField, fmt.Sprintf("the agent is not delivered to namespace %s, whose Secrets it could write; name the one of the clusters' Argo CD", name)}
+	}
+	return nil
+}
+
+func badManifests(manifests [][]byte) *Problem {
+	if len(manifests) > maxManifests {
+		return &Problem{ReasonBadManifests, fmt.Sprintf("argoCDCRManifestWork.manifests has %d objects; keep to %d", len(manifests), maxManifests)}
+	}
+	for i, raw := range manifests {
+		var o struct {
+			APIVersion, Kind string
+			Metadata         struct{ Name string }
+		}
+		if err := json.Unmarshal(raw, &o); err != nil || o.APIVersion == "" || o.Kind == "" || o.Metadata.Name == "" {
+			return &Problem{ReasonBadManifests, fmt.Sprintf("argoCDCRManifestWork.manifests[%d] is no object with apiVersion, kind and metadata.name; add them", i)}
+		}
+	}
+	return nil
+}
+
+// annotations reads those of a GitOpsCluster that change how it is reconciled.
+// One that cannot be read stops everything: what it was to prevent must not happen.
+func (in *Intent) annotations(annotations map[string]string) *Problem {
+	in.DryRun, _ = contract.IsTrue(annotations[DryRunAnnotation])
+	switch annotations[contract.DeletionPolicyAnnotation] {
+	case "", "prune":
+	case "abandon":
+		in.Abandon = true
+	default:
+		return &Problem{ReasonBadAnnotation, fmt.Sprintf(`annotation %s is neither "prune" nor "abandon"; correct or remove it`, contract.DeletionPolicyAnnotation)}
+	}
+	for _, key := range []string{DryRunAnnotation, LiveViewAnnotation, RestartPrincipalAnnotation} {
+		if _, ok := contract.IsTrue(annotations[key]); !ok {
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf(`annotation %s is neither "true" nor "false"; correct or remove it`, key)}
+		}
+	}
+	if text := annotations[ConfirmRemovalAnnotation]; text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number of clusters; correct or remove it", ConfirmRemovalAnnotation)}
+		}
+		in.Confirmed = n
+	}
+	if text := annotations[CertificateGenerationAnnotation]; text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxGeneration {
+			return &Problem{ReasonBadAnnotation, fmt.Sprintf("annotation %s is no number from 1 to %d; correct or remove it", CertificateGenerationAnnotation, maxGeneration)}
+		}
+		in.Generation = n
+	}
+	return nil
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }

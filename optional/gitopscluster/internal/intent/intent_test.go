@@ -1,0 +1,152 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package intent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
+)
+
+func object(t *testing.T, text string) *v1beta1.GitOpsCluster {
+	t.Helper()
+	o := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "fleet"}}
+	if err := yaml.UnmarshalStrict([]byte(text), o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestMeaning(t *testing.T) {
+	const placement = "placementRef: {kind: Placement, name: p}, "
+	agent := func(change func(*Agent)) *Agent {
+		a := &Agent{Mode: ModeManaged, Namespace: "argocd", RestartPrincipal: true}
+		if change != nil {
+			change(a)
+		}
+		return a
+	}
+	on := "gitopsAddon: {enabled: true, argoCDAgent: {enabled: true"
+	cases := map[string]struct {
+		reason, text string
+		want         Intent
+		refused      string
+		unused       string
+	}{
+		"beta":  {reason: "the namespace says which Argo CD", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}},
+		"own":   {reason: "an empty one is the object's", text: "spec: {" + placement + "argoServer: {}}", want: Intent{ArgoNamespace: "team", Placement: "p"}},
+		"agent": {reason: "both switches are on", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}},
+		"words": {reason: "every word of the agent counts", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/agent-namespace: gitops, apps.open-cluster-management.io/live-view: 'true', apps.open-cluster-management.io/restart-principal: 'false'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + ", mode: autonomous, serverAddress: a, serverPort: '8443'}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
+			a.Mode, a.Address, a.Port, a.Namespace, a.Settings.ClusterRole, a.RestartPrincipal = ModeAutonomous, "a", 8443, "gitops", "view", false
+		})}},
+		"settings": {reason: "those of the agent count in Argo CD's namespace", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/live-view: 'true'}}\nspec: {" + placement + "agent: {allowedNamespaces: ['*'], createNamespace: true, clusterRole: admin, keepAlive: 50s, redis: {address: 'redis:6379'}}, principal: {service: s, deployment: d, agentImage: i}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(func(a *Agent) {
+			a.Settings = v1beta1.AgentSettings{AllowedNamespaces: []string{"*"}, CreateNamespace: true, ClusterRole: "admin", KeepAlive: &metav1.Duration{Duration: 50 * time.Second}, Redis: &v1beta1.AgentRedis{Address: "redis:6379"}}
+			a.Principal = v1beta1.PrincipalSpec{Service: "s", Deployment: "d", AgentImage: "i"}
+		})}},
+		"foreign settings": {reason: "and nowhere else", text: "spec: {" + placement + "agent: {clusterRole: admin}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "spec.agent spec.principal"},
+		"without an agent": {reason: "there is nothing that they could be of", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {createNamespace: true}, principal: {deployment: d}, argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "spec.agent spec.principal"},
+		"often":            {reason: "principals close such connections", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {keepAlive: 10s}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"everything":       {reason: "Secrets included", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {clusterRole: cluster-admin}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"no pattern":       {reason: "the agent would not start", text: "metadata: {namespace: argocd}\nspec: {" + placement + "agent: {allowedNamespaces: ['[']}, argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"half":             {reason: "one switch is none, and is named", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, gitopsAddon: {argoCDAgent: {enabled: true}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "gitopsAddon.argoCDAgent.enabled"},
+		"alpha":            {reason: "the other words always mean an agent, and the own namespace", text: "spec: {" + placement + "argoCDAgentAddon: {mode: managed}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(nil)}},
+		"alphaWords":       {reason: "and have words of their own", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerAddress: a, principalServerPort: '1', agentNamespace: spoke}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(func(a *Agent) { a.Address, a.Port, a.Namespace = "a", 1, "spoke" })}},
+		"manifests": {reason: "manifests go along", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{apiVersion: v1, kind: A, metadata: {name: a}}]}}}", want: Intent{ArgoNamespace: "team", Placement: "p", Agent: agent(func(a *Agent) {
+			a.Manifests = [][]byte{[]byte(`{"apiVersion":"v1","kind":"A","metadata":{"name":"a"}}`)}
+		})}},
+		"unused":            {reason: "what is not acted on is named, each field", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, managedServiceAccountRef: m, createPolicyTemplate: true, createBlankClusterSecrets: false, gitopsAddon: {enabled: true, gitOpsOperatorImage: i, overrideExistingConfigs: true, olmSubscription: {enabled: true}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}, unused: "managedServiceAccountRef createBlankClusterSecrets createPolicyTemplate gitopsAddon.enabled gitopsAddon.gitOpsOperatorImage gitopsAddon.overrideExistingConfigs gitopsAddon.olmSubscription"},
+		"defaults":          {reason: "what says nothing is not named", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, createBlankClusterSecrets: true, createPolicyTemplate: false, gitopsAddon: {enabled: false, olmSubscription: {enabled: false}, argoCDAgent: {enabled: false, propagateHubCA: true}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p"}},
+		"elsewhere":         {reason: "an Argo CD that gitopscluster was not told of", text: "spec: {" + placement + "argoServer: {argoNamespace: secret-ns}}", refused: ReasonNamespaceNotAllowed},
+		"both":              {reason: "an object older than our schema may have both shapes", text: "spec: {" + placement + "argoServer: {argoNamespace: argocd}, argoCDAgentAddon: {}}", refused: ReasonBadField},
+		"neither":           {reason: "or none", text: "spec: {" + placement + "}", refused: ReasonBadField},
+		"nameless":          {reason: "a placement has a name", text: "spec: {placementRef: {}, argoServer: {argoNamespace: argocd}}", refused: ReasonBadField},
+		"kind":              {reason: "and is a Placement", text: "spec: {placementRef: {name: p, kind: PlacementRule}, argoServer: {argoNamespace: argocd}}", refused: ReasonBadField},
+		"mode":              {reason: "there is no third mode", text: "spec: {" + placement + "argoCDAgentAddon: {mode: both}}", refused: ReasonModeNotSupported},
+		"port":              {reason: "a port is a number", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerPort: https}}", refused: ReasonBadField},
+		"portZero":          {reason: "not every number is a port", text: "spec: {" + placement + "argoCDAgentAddon: {principalServerPort: '70000'}}", refused: ReasonBadField},
+		"manifest":          {reason: "a manifest is a whole object", text: "spec: {" + placement + "argoCDAgentAddon: {argoCDCRManifestWork: {manifests: [{kind: A}]}}}", refused: ReasonBadManifests},
+		"dry":               {reason: "a dry run that may not be one", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/dry-run: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
+		"live":              {reason: "rights are not given by a slip", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/live-view: yep}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
+		"renew":             {reason: "a generation is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: g2}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
+		"renewed":           {reason: "and asks for all of that generation", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/certificate-generation: '2'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Generation: 2}},
+		"renewed elsewhere": {reason: "what all agents share is not decided in another namespace", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/certificate-generation: '2', apps.open-cluster-management.io/rotate-ca: x, apps.open-cluster-management.io/restart-principal: 'false'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", Agent: agent(nil)}, unused: "annotation apps.open-cluster-management.io/rotate-ca annotation apps.open-cluster-management.io/certificate-generation annotation apps.open-cluster-management.io/restart-principal"},
+		"rotated":           {reason: "it is in the namespace of Argo CD", text: "metadata: {namespace: argocd, annotations: {apps.open-cluster-management.io/rotate-ca: x}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", want: Intent{ArgoNamespace: "argocd", Placement: "p", RotateCA: "x"}},
+		"system":            {reason: "the agent may write every Secret of its namespace", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/agent-namespace: kube-system}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}, " + on + "}}}", refused: ReasonBadField},
+		"OCM":               {reason: "of the work agent as well", text: "spec: {" + placement + "argoCDAgentAddon: {agentNamespace: open-cluster-management-agent}}", refused: ReasonBadField},
+		"no name":           {reason: "it is one of a namespace", text: "spec: {" + placement + "argoCDAgentAddon: {agentNamespace: a/b}}", refused: ReasonBadField},
+		"confirm":           {reason: "a number of clusters is a number", text: "metadata: {namespace: team, annotations: {apps.open-cluster-management.io/confirm-removal: '-1'}}\nspec: {" + placement + "argoServer: {argoNamespace: argocd}}", refused: ReasonBadAnnotation},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Of(object(t, c.text), Settings{Namespaces: []string{"argocd", "team"}, Agents: true})
+			if c.refused != "" {
+				if got.Refusal == nil || got.Refusal.Reason != c.refused || !strings.Contains(got.Refusal.Message, " ") {
+					t.Fatalf("%s: refusal %+v", c.reason, got.Refusal)
+				}
+				return
+			}
+			var fields []string
+			for _, text := range got.Unused {
+				field, remedy, ok := strings.Cut(text, ": ")
+				if !ok || remedy == "" {
+					t.Errorf("no remedy: %s", text)
+				}
+				fields = append(fields, field)
+			}
+			if strings.Join(fields, " ") != c.unused {
+				t.Errorf("%s: unused %v, want %s", c.reason, fields, c.unused)
+			}
+			got.Unused = nil
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// The example of argocd-pull-integration stands in OCM's namespace, where no Argo CD is. The
+// remedy is one that this shape can follow: it has no argoServer.
+func TestNamespaceWithoutArgoCD(t *testing.T) {
+	const text = `apiVersion: apps.open-cluster-management.io/v1alpha1
+kind: GitOpsCluster
+metadata:
+  name: gitops-cluster
+  namespace: open-cluster-management
+spec:
+  placementRef:
+    apiVersion: cluster.open-cluster-management.io/v1beta1
+    kind: Placement
+    name: placement
+    namespace: open-cluster-management
+  argoCDAgentAddon:
+    mode: managed
+`
+	settings := Settings{Namespaces: []string{"argocd", "second"}, Agents: true}
+	refusal := Of(object(t, text), settings).Refusal
+	if refusal == nil || refusal.Reason != ReasonNamespaceNotAllowed || strings.Contains(refusal.Message, "argoServer") {
+		t.Fatalf("refusal %+v", refusal)
+	}
+	for _, way := range []string{"open-cluster-management;", "create it, with its Placement and ManagedClusterSetBinding, in one of argocd, second", "--argocd-namespace=open-cluster-management"} {
+		if !strings.Contains(refusal.Message, way) {
+			t.Errorf("%q does not say %q", refusal.Message, way)
+		}
+	}
+	if got := Of(object(t, strings.ReplaceAll(text, "open-cluster-management\n", "argocd\n")), settings); got.Refusal != nil || got.Agent == nil {
+		t.Errorf("following it: %+v", got)
+	}
+}
+
+// Without agents the wish for one is named, so that nobody waits for it in vain.
+func TestAgentsAreOff(t *testing.T) {
+	got := Of(object(t, "spec: {placementRef: {name: p}, argoCDAgentAddon: {}}"), Settings{Namespaces: []string{"team"}})
+	if got.Agent != nil || len(got.Unused) != 1 || !strings.Contains(got.Unused[0], "--agents") {
+		t.Errorf("agent %v, unused %q", got.Agent, got.Unused)
+	}
+}

@@ -1,0 +1,160 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sign
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+)
+
+const (
+	// DefaultLifetime is how long a client certificate is valid.
+	DefaultLifetime = 168 * time.Hour
+	// MinLifetime is the least: the registration agent looks only every five minutes
+	// whether one has to be renewed.
+	MinLifetime = time.Hour
+	// byCluster indexes requests by the cluster that they name.
+	byCluster = "sign.cluster"
+)
+
+// Options of [Setup].
+type Options struct {
+	// Namespaces of Argo CDs whose CA signs.
+	Namespaces []string
+	// KeyNamespace as in certificates.Options.
+	KeyNamespace string
+	// Lifetime of a certificate, 0: [DefaultLifetime].
+	Lifetime time.Duration
+	// Now is the clock, nil: the system's.
+	Now func() time.Time
+	// Backoff decides when a failed request is tried again; nil: [boot.Backoff].
+	Backoff workqueue.TypedRateLimiter[reconcile.Request]
+}
+
+func (o Options) withDefaults() Options {
+	if o.Lifetime == 0 {
+		o.Lifetime = DefaultLifetime
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Backoff == nil {
+		o.Backoff = boot.Backoff()
+	}
+	return o
+}
+
+func (o Options) rules() pki.Rules {
+	return pki.Rules{ServerName: agent.CSRServerName}
+}
+
+// Caches returns what the manager's cache must hold for [Setup]: requests of our signer
+// and add-ons of our name, beside ManagedClusters.
+func Caches() map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&certificatesv1.CertificateSigningRequest{}: {Field: fields.OneTermEqualSelector("spec.signerName", agent.SignerName)},
+		&addonv1alpha1.ManagedClusterAddOn{}:        {Field: fields.OneTermEqualSelector("metadata.name", agent.AddOnName)},
+	}
+}
+
+// Setup adds the controller to mgr, whose cache must be built with [Caches].
+func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
+	options = options.withDefaults()
+	r := &Reconciler{
+		client: mgr.GetClient(), live: mgr.GetAPIReader(), namespaces: options.Namespaces, rules: options.rules(),
+		keys: options.KeyNamespace, lifetime: options.Lifetime, now: options.Now, recorder: mgr.GetEventRecorder("gitopscluster"),
+	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &certificatesv1.CertificateSigningRequest{}, byCluster, clusterOf); err != nil {
+		return fmt.Errorf("index CertificateSigningRequests: %w", err)
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("sign").
+		For(&certificatesv1.CertificateSigningRequest{}).
+		Watches(&addonv1alpha1.ManagedClusterAddOn{}, measured{handler.EnqueueRequestsFromMapFunc(r.requestsOf)}).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.requestsOf), builder.WithPredicates(acceptanceChanged)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: options.Backoff}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up sign: %w", err)
+	}
+	return nil
+}
+
+func clusterOf(o client.Object) []string { return []string{o.GetLabels()[agent.CSRClusterLabel]} }
+
+// acceptanceChanged lets through what a waiting request may wait for.
+var acceptanceChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*clusterv1.ManagedCluster)
+		after, ok2 := e.ObjectNew.(*clusterv1.ManagedCluster)
+		return ok && ok2 && before.Spec.HubAcceptsClient != after.Spec.HubAcceptsClient
+	},
+}
+
+// requestsOf returns the requests that name the cluster of an add-on, or a cluster.
+func (r *Reconciler) requestsOf(ctx context.Context, o client.Object) []reconcile.Request {
+	cluster := o.GetNamespace()
+	if cluster == "" {
+		cluster = o.GetName()
+	}
+	requests, err := ownRequests(ctx, r.client, r.rules, cluster)
+	if err != nil {
+		return nil // a request that waits is looked at again anyway
+	}
+	found := make([]reconcile.Request, 0, len(requests))
+	for i := range requests {
+		found = append(found, reconcile.Request{NamespacedName: types.NamespacedName{Name: requests[i].Name}})
+	}
+	return found
+}
+
+// ownRequests returns the requests that a cluster made itself.
+func ownRequests(ctx context.Context, reader client.Reader, rules pki.Rules, cluster string) ([]certificatesv1.CertificateSigningRequest, error) {
+	var list certificatesv1.CertificateSigningRequestList
+	if err := reader.List(ctx, &list, client.MatchingFields{byCluster: cluster}); err != nil {
+		return nil, fmt.Errorf("list CertificateSigningRequests of cluster %s: %w", cluster, err)
+	}
+	return slices.DeleteFunc(list.Items, func(csr certificatesv1.CertificateSigningRequest) bool {
+		return csr.Spec.SignerName != agent.SignerName || !rules.OwnRequest(&csr, cluster)
+	}), nil
+}
+
+// Stuck reports whether the last request of a cluster can never be signed, so that its
+// registration agent, which waits for it, has to be made to ask anew by a raised
+// generation. reader is a client of a manager with [Setup].
+func Stuck(ctx context.Context, reader client.Reader, options Options, cluster string, generation int) (bool, error) {
+	options = options.withDefaults()
+	requests, err := ownRequests(ctx, reader, options.rules(), cluster)
+	if err != nil || len(requests) == 0 {
+		return false, err
+	}
+	last := slices.MaxFunc(requests, func(a, b certificatesv1.CertificateSigningRequest) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	requested := pki.RequestedGeneration(last.Spec.Request)
+	old := !options.Now().Before(last.CreationTimestamp.Add(pki.RequestAge))
+	return requested == generation && len(last.Status.Certificate) == 0 && (old || refused(&last)), nil
+}

@@ -1,0 +1,278 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agent"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
+	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+const (
+	// again is when a request that waits is looked at, if nothing happens before.
+	again        = 30 * time.Second
+	fieldOwner   = "multicluster-integrations-sign"
+	actionSign   = "Sign"
+	reasonNoSign = "NoSigningKey"
+)
+
+// +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests,verbs=list;watch
+// +kubebuilder:rbac:groups=certificates.k8s.io,resources=certificatesigningrequests/approval;certificatesigningrequests/status,verbs=update
+// +kubebuilder:rbac:groups=certificates.k8s.io,resources=signers,resourceNames=open-cluster-management.io/mci-argocd-agent,verbs=approve;sign
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,verbs=list;watch
+// +kubebuilder:rbac:groups=addon.open-cluster-management.io,resources=managedclusteraddons,resourceNames=mci-argocd-agent,verbs=get;patch
+
+// Reconciler decides about one CertificateSigningRequest.
+type Reconciler struct {
+	client client.Client
+	// live reads the CA, which no cache holds.
+	live       client.Reader
+	namespaces []string
+	keys       string
+	rules      pki.Rules
+	lifetime   time.Duration
+	now        func() time.Time
+	recorder   events.EventRecorder
+
+	waiting sync.Map // names of requests, to the reason that was last reported
+}
+
+// Reconcile approves and signs a request, denies it, or has it wait.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	csr := &certificatesv1.CertificateSigningRequest{}
+	err := r.client.Get(ctx, request.NamespacedName, csr)
+	if apierrors.IsNotFound(err) {
+		r.waiting.Delete(request.Name)
+		return ctrl.Result{}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("get CertificateSigningRequest %s: %w", request.Name, err)
+	}
+	if csr.Spec.SignerName != agent.SignerName || refused(csr) {
+		return ctrl.Result{}, nil
+	}
+	addOn, facts, err := r.facts(ctx, csr)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(csr.Status.Certificate) > 0 {
+		r.waiting.Delete(csr.Name)
+		return requeueOnConflict(r.repairRecord(ctx, csr, addOn))
+	}
+	verdict := r.rules.Evaluate(csr, facts, r.now())
+	switch verdict.Decision {
+	case pki.Deny:
+		return requeueOnConflict(r.deny(ctx, csr, verdict))
+	case pki.Sign:
+		return r.sign(ctx, csr, addOn, verdict)
+	case pki.Wait:
+	}
+	return r.wait(ctx, csr, addOn, verdict), nil
+}
+
+// facts is what the hub says about the cluster that a request names.
+func (r *Reconciler) facts(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) (*addonv1alpha1.ManagedClusterAddOn, pki.ClusterFacts, error) {
+	facts := pki.ClusterFacts{Cluster: csr.Labels[agent.CSRClusterLabel]}
+	if !r.rules.OwnRequest(csr, facts.Cluster) {
+		return nil, facts, nil // nothing else counts
+	}
+	cluster := &clusterv1.ManagedCluster{}
+	err := r.client.Get(ctx, client.ObjectKey{Name: facts.Cluster}, cluster)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, facts, fmt.Errorf("get ManagedCluster %s: %w", facts.Cluster, err)
+	}
+	facts.Exists = err == nil && cluster.DeletionTimestamp.IsZero()
+	facts.Accepted = cluster.Spec.HubAcceptsClient
+	requests, err := ownRequests(ctx, r.client, r.rules, facts.Cluster)
+	if err != nil {
+		return nil, facts, err
+	}
+	for i := range requests {
+		if !refused(&requests[i]) && r.now().Before(requests[i].CreationTimestamp.Add(pki.RequestAge)) {
+			facts.Requests++
+		}
+	}
+	addOn, err := r.addOn(ctx, facts.Cluster)
+	if addOn != nil {
+		facts.AddOn, facts.Leaving, facts.Generation = true, !addOn.DeletionTimestamp.IsZero(), WantedGeneration(addOn)
+	}
+	return addOn, facts, err
+}
+
+// addOn returns the add-on of a cluster, nil unless it is ours and names an Argo CD that
+// we may sign for.
+func (r *Reconciler) addOn(ctx context.Context, cluster string) (*addonv1alpha1.ManagedClusterAddOn, error) {
+	addOn := &addonv1alpha1.ManagedClusterAddOn{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: cluster, Name: agent.AddOnName}, addOn)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get ManagedClusterAddOn %s/%s: %w", cluster, agent.AddOnName, err)
+	}
+	if err != nil || addOn.Annotations[contract.RegisteredByAnnotation] != contract.RegisteredBy ||
+		!slices.Contains(r.namespaces, addOn.Annotations[agent.ArgoNamespaceAnnotation]) {
+		return nil, nil //nolint:nilerr // there is none, which is no error here
+	}
+	return addOn, nil
+}
+
+// WantedGeneration is the generation that an add-on asks the registration agent for, 0 for none.
+func WantedGeneration(addOn *addonv1alpha1.ManagedClusterAddOn) int {
+	for i := range addOn.Status.Registrations {
+		registration := &addOn.Status.Registrations[i]
+		signer, groups := registration.SignerName, registration.Subject.Groups
+		if signer == agent.SignerName && len(groups) == 1 {
+			generation, _ := agent.Generation(groups[0])
+			return generation
+		}
+	}
+	return 0
+}
+
+func (r *Reconciler) deny(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, v pki.Verdict) error {
+	ctrl.LoggerFrom(ctx).Info("denied a request for a certificate of argocd-agent", "reason", v.Reason, "message", v.Message)
+	return r.decide(ctx, csr.DeepCopy(), certificatesv1.CertificateDenied, v)
+}
+
+// decide writes approval or denial; csr is as stored then.
+func (r *Reconciler) decide(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, decision certificatesv1.RequestConditionType, v pki.Verdict) error {
+	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		Type: decision, Status: corev1.ConditionTrue, Reason: v.Reason, Message: v.Message, LastUpdateTime: metav1.NewTime(r.now()),
+	})
+	if err := r.client.SubResource("approval").Update(ctx, csr, client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("write approval of CertificateSigningRequest %s: %w", csr.Name, err)
+	}
+	return nil
+}
+
+// sign puts a certificate on record, approves the request and issues the certificate.
+func (r *Reconciler) sign(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn, v pki.Verdict) (ctrl.Result, error) {
+	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation], r.keys)
+	if errors.Is(err, certificates.ErrNoSigner) {
+		return r.wait(ctx, csr, addOn, pki.Verdict{Reason: reasonNoSign, Message: err.Error() + "; add its key, or delete the Secret so that gitopscluster makes a CA"}), nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	text, issued, err := authorities.Signing.Issue(v, csr, r.lifetime, r.now())
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.record(ctx, addOn, issued); err != nil {
+		return requeueOnConflict(err)
+	}
+	csr = csr.DeepCopy()
+	if !approved(csr) {
+		if err := r.decide(ctx, csr, certificatesv1.CertificateApproved, v); err != nil {
+			return requeueOnConflict(err)
+		}
+	}
+	csr.Status.Certificate = text
+	if err := r.client.Status().Update(ctx, csr, client.FieldOwner(fieldOwner)); err != nil {
+		return requeueOnConflict(fmt.Errorf("write certificate to CertificateSigningRequest %s: %w", csr.Name, err))
+	}
+	r.waiting.Delete(csr.Name)
+	ctrl.LoggerFrom(ctx).Info("signed a certificate of argocd-agent", "cluster", addOn.Namespace, "generation", issued.Generation,
+		"ca", issued.CA, "expires", issued.Expires, "fingerprint", issued.SHA256)
+	return ctrl.Result{}, nil
+}
+
+// record puts a certificate on the add-on's record.
+func (r *Reconciler) record(ctx context.Context, addOn *addonv1alpha1.ManagedClusterAddOn, issued pki.Issued) error {
+	value, err := pki.AddIssued(addOn.Annotations[agent.IssuedAnnotation], issued)
+	if err != nil || value == addOn.Annotations[agent.IssuedAnnotation] {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": addOn.ResourceVersion, "annotations": map[string]string{agent.IssuedAnnotation: value},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode patch of ManagedClusterAddOn: %w", err)
+	}
+	target := &addonv1alpha1.ManagedClusterAddOn{ObjectMeta: metav1.ObjectMeta{Namespace: addOn.Namespace, Name: addOn.Name}}
+	if err := r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(fieldOwner)); err != nil {
+		return fmt.Errorf("record a certificate on ManagedClusterAddOn %s/%s: %w", addOn.Namespace, addOn.Name, err)
+	}
+	return nil
+}
+
+// repairRecord has the record say what was issued, should that not be what it says: the
+// answer to an earlier write may have been lost.
+func (r *Reconciler) repairRecord(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn) error {
+	if addOn == nil {
+		return nil
+	}
+	certificate, err := pki.ParseCertificates(csr.Status.Certificate)
+	if err != nil {
+		return nil //nolint:nilerr // another writer's, and of no use to an agent
+	}
+	records := pki.ParseIssued(addOn.Annotations[agent.IssuedAnnotation])
+	if slices.ContainsFunc(records, func(i pki.Issued) bool { return i.SHA256 == pki.Fingerprint(certificate[0]) }) ||
+		len(records) > 1 && certificate[0].NotAfter.Before(records[0].Expires) {
+		return nil
+	}
+	authorities, err := certificates.Load(ctx, r.live, addOn.Annotations[agent.ArgoNamespaceAnnotation], r.keys)
+	if err != nil && !errors.Is(err, certificates.ErrNoSigner) {
+		return err
+	}
+	issued, err := pki.RecordOf(csr.Status.Certificate, string(csr.UID), authorities.Trusted)
+	if err != nil {
+		return nil //nolint:nilerr // of a CA that is not trusted any more
+	}
+	return r.record(ctx, addOn, issued)
+}
+
+// wait reports once for each reason why a request waits.
+func (r *Reconciler) wait(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, addOn *addonv1alpha1.ManagedClusterAddOn, v pki.Verdict) ctrl.Result {
+	if before, known := r.waiting.Swap(csr.Name, v.Reason); !known || before != v.Reason {
+		ctrl.LoggerFrom(ctx).Info("a request for a certificate of argocd-agent waits", "reason", v.Reason, "message", v.Message)
+		if addOn != nil && v.Reason != "OtherGeneration" {
+			r.recorder.Eventf(addOn, nil, corev1.EventTypeWarning, v.Reason, actionSign, "%s",
+				"gitopscluster does not sign CertificateSigningRequest "+csr.Name+": "+v.Message)
+		}
+	}
+	if v.Final {
+		return ctrl.Result{}
+	}
+	return ctrl.Result{RequeueAfter: again}
+}
+
+func refused(csr *certificatesv1.CertificateSigningRequest) bool {
+	return has(csr, certificatesv1.CertificateDenied) || has(csr, certificatesv1.CertificateFailed)
+}
+
+func approved(csr *certificatesv1.CertificateSigningRequest) bool {
+	return has(csr, certificatesv1.CertificateApproved)
+}
+
+func has(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) bool {
+	return slices.ContainsFunc(csr.Status.Conditions, func(c certificatesv1.CertificateSigningRequestCondition) bool { return c.Type == kind })
+}
+
+// requeueOnConflict has a request looked at again soon when a write met another one.
+func requeueOnConflict(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return ctrl.Result{RequeueAfter: boot.ConflictDelay}, nil
+	}
+	return ctrl.Result{}, err
+}

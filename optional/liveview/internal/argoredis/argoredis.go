@@ -1,0 +1,233 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package argoredis reads and writes Argo CD's Redis.
+package argoredis
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
+)
+
+// Options are the flags of an Argo CD and its Redis.
+type Options struct {
+	Address, Namespace, Secret string
+	Compression                string
+	TLS                        bool
+	CAFile                     string
+}
+
+// BindFlags adds the flags; the words are Argo CD's own.
+func (o *Options) BindFlags(fs *flag.FlagSet) {
+	fs.StringVar(&o.Address, "redis", "argocd-redis.argocd.svc:6379", "host and port of Argo CD's Redis")
+	fs.StringVar(&o.Namespace, "argocd-namespace", "argocd", "namespace of Argo CD")
+	fs.StringVar(&o.Secret, "redis-secret", "argocd-redis", "Secret in Argo CD's namespace with the password of Redis below auth; empty: none")
+	fs.StringVar(&o.Compression, "redis-compress", "gzip", "compression of what is in Redis, as Argo CD is configured: gzip or none")
+	fs.BoolVar(&o.TLS, "redis-use-tls", false, "use TLS to reach Redis")
+	fs.StringVar(&o.CAFile, "redis-ca-certificate", "", "file with the CA of Redis; empty: the CAs of the system")
+}
+
+// Validate names every flag with an impossible value.
+func (o *Options) Validate() error {
+	var failed []error
+	if o.Address == "" {
+		failed = append(failed, errors.New("--redis is empty: name host and port of Argo CD's Redis"))
+	}
+	if o.Namespace == "" {
+		failed = append(failed, errors.New("--argocd-namespace is empty"))
+	}
+	if o.Compression != "gzip" && o.Compression != "none" {
+		failed = append(failed, fmt.Errorf("--redis-compress is %q, want gzip or none", o.Compression))
+	}
+	if o.CAFile != "" && !o.TLS {
+		failed = append(failed, errors.New("--redis-ca-certificate has no effect without --redis-use-tls"))
+	}
+	return errors.Join(failed...)
+}
+
+// Redis is the Redis of an Argo CD. It is safe for concurrent use.
+type Redis struct {
+	client *redis.Client
+	suffix string
+}
+
+const (
+	// maxShards bounds how many keys a tree is read from.
+	maxShards = 64
+	timeout   = 5 * time.Second
+)
+
+// New returns a client that connects when it is first used. secrets reads the password anew
+// for each connection, so that one that is rotated needs no restart.
+func New(o Options, secrets client.Reader) (*Redis, error) {
+	options := &redis.Options{Addr: o.Address, DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, MaxRetries: 1, DisableIdentity: true}
+	if o.TLS {
+		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		if o.CAFile != "" {
+			pem, err := os.ReadFile(o.CAFile)
+			if err != nil {
+				return nil, fmt.Errorf("--redis-ca-certificate: %w", err)
+			}
+			options.TLSConfig.RootCAs = x509.NewCertPool()
+			if !options.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
+				return nil, fmt.Errorf("--redis-ca-certificate: %s has no certificate", o.CAFile)
+			}
+		}
+	}
+	if o.Secret != "" {
+		key := client.ObjectKey{Namespace: o.Namespace, Name: o.Secret}
+		options.CredentialsProviderContext = func(ctx context.Context) (user, password string, err error) {
+			secret := &corev1.Secret{}
+			if err := secrets.Get(ctx, key, secret); err != nil {
+				if apierrors.IsNotFound(err) {
+					return "", "", nil // a Redis without password
+				}
+				return "", "", fmt.Errorf("read the password of Redis: %w", err)
+			}
+			return "", string(secret.Data["auth"]), nil
+		}
+	}
+	r := &Redis{client: redis.NewClient(options)}
+	if o.Compression == "gzip" {
+		r.suffix = ".gz"
+	}
+	return r, nil
+}
+
+// Close ends all connections.
+func (r *Redis) Close() error { return r.client.Close() }
+
+// ErrNone is returned while Redis has no tree of an Application.
+var ErrNone = errors.New("no tree of the Application in Redis yet")
+
+// Read returns what Argo CD's controller wrote of an instance. Where only keys of another
+// cache version are there the error says so.
+func (r *Redis) Read(ctx context.Context, instance string) (v view.View, err error) {
+	first, err := r.get(ctx, view.TreeKey(instance, 0))
+	if errors.Is(err, redis.Nil) {
+		return v, r.explain(ctx, instance)
+	}
+	if err != nil {
+		return v, err
+	}
+	if v.Tree, err = r.join(ctx, instance, first); err != nil {
+		return v, err
+	}
+	if v.Resources, err = r.get(ctx, view.ResourcesKey(instance)); errors.Is(err, redis.Nil) {
+		return v, ErrNone
+	}
+	return v, err
+}
+
+// join reads the further shards of a tree.
+func (r *Redis) join(ctx context.Context, instance string, first []byte) ([]byte, error) {
+	shards, err := view.Shards(first)
+	if err != nil || shards == 1 {
+		return first, err
+	}
+	if shards > maxShards {
+		return nil, fmt.Errorf("the resource tree has %d shards, at most %d are read: raise ARGOCD_APPLICATION_TREE_SHARD_SIZE", shards, maxShards)
+	}
+	next := make([][]byte, 0, shards-1)
+	for shard := 1; shard < shards; shard++ {
+		raw, err := r.get(ctx, view.TreeKey(instance, shard))
+		if errors.Is(err, redis.Nil) {
+			return nil, ErrNone // it is being written
+		}
+		if err != nil {
+			return nil, err
+		}
+		next = append(next, raw)
+	}
+	return view.Merge(first, next...)
+}
+
+func (r *Redis) get(ctx context.Context, key string) ([]byte, error) {
+	raw, err := r.client.Get(ctx, key+r.suffix).Bytes()
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	if r.suffix == "" {
+		return raw, nil
+	}
+	raw, err = view.Decompress(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	return raw, nil
+}
+
+// explain says why there is no tree: a key of another cache version, or of another
+// compression, is none that may be guessed at.
+func (r *Redis) explain(ctx context.Context, instance string) error {
+	keys := r.client.Scan(ctx, 0, view.TreePattern(instance), 1000).Iterator()
+	for keys.Next(ctx) {
+		if key := keys.Val(); key != view.TreeKey(instance, 0)+r.suffix {
+			return fmt.Errorf("found %s in Redis, of another cache version or compression than %s%s: nothing of it is read; update liveview, or set --redis-compress",
+				strings.ToValidUTF8(key, "?"), view.CacheVersion, r.suffix)
+		}
+	}
+	if err := keys.Err(); err != nil {
+		return err
+	}
+	return ErrNone
+}
+
+// Watched returns the cache version of each instance that argocd-server has an open page of.
+func (r *Redis) Watched(ctx context.Context) (map[string]string, error) {
+	channels, err := r.client.PubSubChannels(ctx, view.ChannelPattern).Result()
+	if err != nil {
+		return nil, fmt.Errorf("list the channels of Redis: %w", err)
+	}
+	watched := make(map[string]string, len(channels))
+	for _, c := range channels {
+		if instance, version, ok := view.ParseChannel(c); ok {
+			watched[instance] = version
+		}
+	}
+	return watched, nil
+}
+
+// Write replaces what Redis has of an instance, for a time, and has open pages updated.
+func (r *Redis) Write(ctx context.Context, instance string, v view.View, expiration time.Duration) error {
+	pair := map[string][]byte{view.TreeKey(instance, 0): v.Tree, view.ResourcesKey(instance): v.Resources}
+	_, err := r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		for key, value := range pair {
+			if r.suffix != "" {
+				var err error
+				if value, err = view.Compress(value); err != nil {
+					return err
+				}
+			}
+			p.Set(ctx, key+r.suffix, value, expiration)
+		}
+		p.Publish(ctx, view.ResourcesKey(instance), "")
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write the tree of %s: %w", instance, err)
+	}
+	return nil
+}
+
+// Remove takes an instance out of Redis.
+func (r *Redis) Remove(ctx context.Context, instance string) error {
+	if err := r.client.Del(ctx, view.TreeKey(instance, 0)+r.suffix, view.ResourcesKey(instance)+r.suffix).Err(); err != nil {
+		return fmt.Errorf("remove the tree of %s: %w", instance, err)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package observe is the observer of a managed cluster: it writes views of Applications to the
+// ConfigMaps by which the hub requests them.
+package observe
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/argoredis"
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/request"
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+)
+
+// Rights in the observer's namespace, and those in Argo CD's, are in deploy/liveview.
+
+// How often, and how many.
+const (
+	// interval is how often Redis is read for what is requested. It bounds how often a ConfigMap
+	// is written.
+	interval = 2 * time.Second
+	// thorough is how often Applications are read whose keys in Redis did not change.
+	thorough = 5 * interval
+	// parallel is how many Applications are read at a time.
+	parallel = 8
+)
+
+// Reconciler writes the views of one ConfigMap at a time.
+type Reconciler struct {
+	client client.Client
+	live   client.Reader
+	redis  *argoredis.Redis
+	argocd string
+}
+
+// Caches returns what [Setup] watches: ConfigMaps of the hub in the observer's namespace.
+func Caches(namespace string) map[client.Object]cache.ByObject {
+	return map[client.Object]cache.ByObject{
+		&corev1.ConfigMap{}: {
+			Namespaces: map[string]cache.Config{namespace: {}},
+			Label:      labels.SelectorFromSet(labels.Set{request.Label: "true"}),
+		},
+	}
+}
+
+// Setup adds the controller to mgr, whose cache must be limited to [Caches].
+func Setup(mgr ctrl.Manager, redis *argoredis.Redis, argocdNamespace string) error {
+	r := &Reconciler{client: mgr.GetClient(), live: mgr.GetAPIReader(), redis: redis, argocd: argocdNamespace}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("views").
+		For(&corev1.ConfigMap{}, builder.WithPredicates(requestsOthers)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 4, RateLimiter: boot.Backoff()}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("set up the views: %w", err)
+	}
+	return nil
+}
+
+// requestsOthers leaves out the changes that the observer makes itself: a view that changes
+// all the time is written once in an interval.
+var requestsOthers = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.ConfigMap)
+		after, ok2 := e.ObjectNew.(*corev1.ConfigMap)
+		return ok && ok2 && before.Data[request.ApplicationsKey] != after.Data[request.ApplicationsKey]
+	},
+}
+
+// Reconcile writes the views that a ConfigMap requests, if they are others than before.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	requested := &corev1.ConfigMap{}
+	if err := r.client.Get(ctx, req.NamespacedName, requested); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if requested.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil
+	}
+	applications, err := request.ReadApplications(requested.Data)
+	if err != nil {
+		return ctrl.Result{}, reconcile.TerminalError(err)
+	}
+	before, _ := request.ReadViews(requested.Data[request.ViewsKey]) // what cannot be read is written again
+	names := slices.Sorted(maps.Keys(applications))
+	views := make([]request.View, len(names))
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for i, name := range names {
+		group.Go(func() error {
+			views[i] = r.view(ctx, applications[name], before[name])
+			if len(names) > 1 && len(views[i].Blob) > request.MaxShared {
+				views[i] = request.View{Alone: true}
+			}
+			return ctx.Err()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return ctrl.Result{}, err
+	}
+	next := make(request.Views, len(names))
+	for i, name := range names {
+		next[name] = views[i]
+		if message := views[i].Message; message != "" && message != before[name].Message {
+			ctrl.LoggerFrom(ctx).Info("view is not complete", "application", applications[name], "message", message)
+		}
+	}
+	if err := r.write(ctx, requested, next); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: interval}, nil
+}
+
+// view returns what there is of an Application, which is namespace/name. Where it cannot be
+// read the view from before stays: it is the last one.
+func (r *Reconciler) view(ctx context.Context, application string, before request.View) request.View {
+	v, source, err := r.read(ctx, application, before.Source)
+	if err == nil && source == before.Source {
+		return before
+	}
+	next := request.View{Source: source}
+	if err == nil {
+		next.Blob, next.Message, err = view.Encode(v)
+	}
+	if err != nil {
+		next = request.View{Blob: before.Blob, Message: err.Error()}
+	}
+	next.Message = next.Message[:min(len(next.Message), request.MaxMessage)]
+	return next
+}
+
+// read returns the view of an Application and its digest. It does not read the Application
+// each time: while the keys of Redis are those of the digest before, its status mostly is, too.
+func (r *Reconciler) read(ctx context.Context, application, before string) (v view.View, source string, err error) {
+	namespace, name, ok := strings.Cut(application, "/")
+	if !ok || namespace == "" || name == "" {
+		return v, "", fmt.Errorf("the ConfigMap has %q, want namespace/name of an Application", application)
+	}
+	if v, err = r.redis.Read(ctx, view.Instance(r.argocd, namespace, name)); err != nil {
+		return v, "", err
+	}
+	keys := digest(v.Tree, v.Resources)
+	if strings.HasPrefix(before, keys) && time.Now().UnixNano()%int64(thorough) > int64(interval) {
+		return v, before, nil
+	}
+	app := &unstructured.Unstructured{}
+	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})
+	if err := r.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, app); err != nil {
+		if apierrors.IsNotFound(err) {
+			return v, "", fmt.Errorf("there is no Application %s", application)
+		}
+		return v, "", fmt.Errorf("read Application %s: %w", application, err)
+	}
+	status, _, err := unstructured.NestedMap(app.Object, "status")
+	if err == nil {
+		v.Status, err = json.Marshal(view.StatusOf(status))
+	}
+	return v, keys + digest(v.Status), err
+}
+
+func digest(parts ...[]byte) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		_, _ = fmt.Fprintf(sum, "%d\n%s", len(part), part) // a hash takes everything
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// write changes what is the observer's own in a ConfigMap.
+func (r *Reconciler) write(ctx context.Context, requested *corev1.ConfigMap, views request.Views) error {
+	text, err := json.Marshal(views)
+	if err != nil || string(text) == requested.Data[request.ViewsKey] {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"data": map[string]string{request.ViewsKey: string(text)}})
+	if err != nil {
+		return err
+	}
+	target := &corev1.ConfigMap{}
+	target.Namespace, target.Name = requested.Namespace, requested.Name
+	err = r.client.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch), client.FieldOwner("liveview-observer"))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write ConfigMap %s/%s: %w", requested.Namespace, requested.Name, err)
+	}
+	return nil
+}

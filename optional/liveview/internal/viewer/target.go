@@ -1,0 +1,173 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package viewer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/view"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// target is where an Application runs.
+type target struct {
+	hub         client.ObjectKey
+	cluster     string
+	application string // namespace/name there
+	note        string // what is shown beside the view
+}
+
+// is reports whether another target is the same Application.
+func (t *target) is(other *target) bool {
+	return other != nil && t.cluster == other.cluster && t.application == other.application
+}
+
+// find returns where an open Application runs; nil and the reason where no view may be shown.
+// Only what propagation has delivered counts: who may write an Application can name any cluster
+// in it, but propagation has checked whether that is allowed.
+func (v *Viewer) find(ctx context.Context, instance string) (t *target, reason string, err error) {
+	namespace, name := view.Application(v.ArgoCDNamespace, instance)
+	hub := client.ObjectKey{Namespace: namespace, Name: name}
+	app := application(hub)
+	if err := v.Live.Get(ctx, hub, app); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, "there is no Application " + hub.String(), nil
+		}
+		return nil, "", fmt.Errorf("read Application %s: %w", hub, err)
+	}
+	if !contract.IsPulled(app.Labels) {
+		return nil, "", nil // the hub's own
+	}
+	if skip, _ := contract.IsTrue(app.Annotations[argocd.SkipReconcileAnnotation]); !skip {
+		return nil, "the hub's own Argo CD reconciles the Application and writes its tree: annotate it " + argocd.SkipReconcileAnnotation + `: "true"`, nil
+	}
+	cluster := app.Annotations[contract.ClusterAnnotation]
+	work, err := v.deliveryOf(ctx, app, cluster)
+	if err != nil {
+		return nil, "", err
+	}
+	if work == nil {
+		return nil, "the Application is not delivered to " + cluster, nil
+	}
+	note, _, err := v.clusterNote(ctx, cluster)
+	return &target{hub: hub, cluster: cluster, application: deliveredBy(work), note: note}, "", err
+}
+
+// deliveryOf returns the ManifestWork by which propagation delivers an Application to a
+// cluster; nil when there is none.
+func (v *Viewer) deliveryOf(ctx context.Context, app *metav1.PartialObjectMetadata, cluster string) (*workv1.ManifestWork, error) {
+	key := client.ObjectKey{Namespace: cluster, Name: contract.WorkName(app.Name, string(app.UID))}
+	work := &workv1.ManifestWork{}
+	err := v.Live.Get(ctx, key, work)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
+	}
+	if err == nil && isDelivery(work, app) {
+		return work, nil
+	}
+	// One that was taken over, or whose name was taken, has another name.
+	works := &metav1.PartialObjectMetadataList{}
+	works.SetGroupVersionKind(schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWorkList"))
+	if err := v.Live.List(ctx, works, client.InNamespace(cluster), client.MatchingLabels{contract.PullLabel: "true"}); err != nil {
+		return nil, fmt.Errorf("list ManifestWorks of %s: %w", cluster, err)
+	}
+	for i := range works.Items {
+		w := &works.Items[i]
+		if w.Name != key.Name && isDelivery(w, app) {
+			key.Name = w.Name
+			if err := v.Live.Get(ctx, key, work); err != nil {
+				return nil, fmt.Errorf("read ManifestWork %s: %w", key, err)
+			}
+			return work, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // none is an answer
+}
+
+// isDelivery reports whether a work is that of an Application, as propagation proves it: its
+// name was made from the Application's UID, or it was taken over for that UID.
+func isDelivery(work client.Object, app *metav1.PartialObjectMetadata) bool {
+	annotations := work.GetAnnotations()
+	return contract.IsPulled(work.GetLabels()) && work.GetDeletionTimestamp() == nil &&
+		annotations[contract.HubNamespaceAnnotation] == app.Namespace && annotations[contract.HubNameAnnotation] == app.Name &&
+		(strings.HasPrefix(work.GetName(), contract.WorkName(app.Name, string(app.UID))) || annotations[contract.HubUIDAnnotation] == string(app.UID))
+}
+
+// deliveredBy returns namespace/name of the Application in a ManifestWork of propagation.
+func deliveredBy(work *workv1.ManifestWork) string {
+	for i := range work.Spec.Workload.Manifests {
+		var o metav1.PartialObjectMetadata
+		if json.Unmarshal(work.Spec.Workload.Manifests[i].Raw, &o) == nil && o.Kind == "Application" {
+			return o.Namespace + "/" + o.Name
+		}
+	}
+	return ""
+}
+
+// clusterNote returns what is to be shown of a cluster that is away.
+func (v *Viewer) clusterNote(ctx context.Context, name string) (note string, away bool, err error) {
+	cluster := &clusterv1.ManagedCluster{}
+	if err := v.Live.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
+		if apierrors.IsNotFound(err) {
+			return "", false, nil // its works go with it
+		}
+		return "", false, fmt.Errorf("read ManagedCluster %s: %w", name, err)
+	}
+	state := status.ClusterOf(name, cluster)
+	if state.Available || state.Since.IsZero() {
+		return "", false, nil
+	}
+	return "away since " + state.Since.UTC().Format("01-02 15:04") + " UTC", true, nil
+}
+
+// noStatus is the status of an Application that has no view.
+const noStatus = "{}"
+
+// patchStatus has the hub Application's status list the resources of a view, which Argo CD's
+// page needs to show one of them; [noStatus] takes the list out.
+func (v *Viewer) patchStatus(ctx context.Context, e *entry, wanted string) error {
+	if wanted == e.status || wanted == noStatus && e.status == "" {
+		return nil
+	}
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal([]byte(wanted), &fields); err != nil {
+		return err
+	}
+	for _, field := range []string{"resources", "resourceHealthSource"} {
+		if fields[field] == nil {
+			fields[field] = json.RawMessage("null")
+		}
+	}
+	patch, err := json.Marshal(map[string]any{"status": fields})
+	if err != nil {
+		return err
+	}
+	err = v.Client.Patch(ctx, application(e.target.hub), client.RawPatch(types.MergePatchType, patch))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write status.resources of Application %s: %w", e.target.hub, err)
+	}
+	e.status = wanted
+	return nil
+}
+
+// application is an Application of which only the metadata is read.
+func application(key client.ObjectKey) *metav1.PartialObjectMetadata {
+	app := &metav1.PartialObjectMetadata{}
+	app.SetGroupVersionKind(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"})
+	app.Namespace, app.Name = key.Namespace, key.Name
+	return app
+}

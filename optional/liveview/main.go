@@ -1,0 +1,13 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command liveview is the viewer: on the hub it has Argo CD's own page show the resources of
+// pulled Applications. Command observer, in the folder beside, is its part on a managed cluster.
+package main
+
+import (
+	"open-cluster-management.io/multicluster-integrations/optional/liveview/internal/command"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
+)
+
+func main() { boot.Main(command.Program(), command.New()) }

@@ -1,0 +1,197 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package refresh
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/optional/placement/internal/appset"
+)
+
+// probe returns what waits until everything that came before it has been worked off: the
+// refresh of another ApplicationSet, asked for later than any that should not be there.
+func probe(t *testing.T, namespace string) (wait func()) {
+	t.Helper()
+	n := 0
+	decide(t, namespace, "probe", "probe-decision-1", "c0")
+	newSet(t, namespace, "probe", fmt.Sprintf(byPlacement, "probe"))
+	refreshed(t, namespace, "probe")
+	return func() {
+		t.Helper()
+		n++
+		decide(t, namespace, "probe", "probe-decision-1", fmt.Sprintf("c%d", n))
+		refreshed(t, namespace, "probe")
+	}
+}
+
+func TestRefresh_followsDecisions(t *testing.T) {
+	cases := map[string]struct{ reason, generators string }{
+		"plain":    {"a generator", byPlacement},
+		"matrix":   {"one in a matrix", "{matrix: {generators: [{git: {repoURL: 'https://git.example.com', revision: main}}, " + byPlacement + "]}}"},
+		"merge":    {"one in a merge", "{merge: {mergeKeys: [name], generators: [{clusters: {}}, " + byPlacement + "]}}"},
+		"template": {"one whose placement another generator names", "{matrix: {generators: [{list: {elements: [{p: one}]}}, {clusterDecisionResource: {configMapRef: ocm-placement-generator, labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: '{{p}}'}}}}]}}"},
+		"named":    {"by name", "{clusterDecisionResource: {configMapRef: ocm-placement-generator, name: one-decision-1}}"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			writes, _ := start(t)
+			decide(t, "argocd", "one", "one-decision-1", "c1")
+			decide(t, "argocd", "two", "two-decision-1", "c1")
+			generators := c.generators
+			if name != "named" && name != "template" {
+				generators = fmt.Sprintf(c.generators, "one")
+			}
+			newSet(t, "argocd", "set", generators)
+			refreshed(t, "argocd", "set") // made later than the decision
+			settled := probe(t, "argocd")
+			settled()
+			if name == "template" { // the probe's decisions count for it, too
+				refreshed(t, "argocd", "set")
+			}
+
+			decide(t, "argocd", "one", "one-decision-1", "c1", "c2")
+			refreshed(t, "argocd", "set")
+			decide(t, "argocd", "one", "one-decision-1")
+			refreshed(t, "argocd", "set")
+			if name == "template" {
+				return
+			}
+			before := writes.Load()
+			decide(t, "argocd", "two", "two-decision-1", "c3")
+			settled()
+			if n := writes.Load() - before; n != 1 || setOf(t, "argocd", "set").Refreshing() {
+				t.Errorf("%s: a decision that it does not select refreshes it: %d writes, want the probe's", c.reason, n)
+			}
+		})
+	}
+}
+
+// The decisions of a Placement are several objects, of which each counts.
+func TestRefresh_severalDecisions(t *testing.T) {
+	start(t)
+	decide(t, "argocd", "many", "many-decision-1", "a", "b")
+	decide(t, "argocd", "many", "many-decision-2", "c")
+	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "many"))
+	refreshed(t, "argocd", "set")
+	settled := probe(t, "argocd")
+
+	decide(t, "argocd", "many", "many-decision-2", "c", "d")
+	refreshed(t, "argocd", "set")
+	settled()
+	undecide(t, "argocd", "many-decision-2")
+	refreshed(t, "argocd", "set")
+
+	// Without any decision Argo CD's generator fails, and the annotation would stay.
+	undecide(t, "argocd", "many-decision-1")
+	settled()
+	if setOf(t, "argocd", "set").Refreshing() {
+		t.Error("refreshed without a decision")
+	}
+	decide(t, "argocd", "many", "many-decision-1", "a")
+	refreshed(t, "argocd", "set")
+}
+
+// What changes while a refresh is under way may have been read or not. It is asked for once
+// more, when the first is done, however long that takes.
+func TestRefresh_changeWhileOneIsThere(t *testing.T) {
+	writes, stop := start(t)
+	decide(t, "argocd", "p", "p-decision-1", "a")
+	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "p"))
+	refreshed(t, "argocd", "set")
+	settled := probe(t, "argocd")
+
+	patch(t, hub.client, "argocd", "set", `{"metadata":{"annotations":{"`+appset.RefreshAnnotation+`":"webhook"}}}`) // another client's
+	before := writes.Load()
+	for i := range 3 {
+		decide(t, "argocd", "p", "p-decision-1", "a", fmt.Sprint(i))
+		settled()
+	}
+	decide(t, "argocd", "p", "p-decision-1", "a") // as it was, but the pass may have read what was between
+	settled()
+	if n := writes.Load() - before; n != 4 {
+		t.Errorf("%d writes while a refresh is there, want the probe's 4", n)
+	}
+	release(t, "argocd", "set")
+	refreshed(t, "argocd", "set")
+	settled()
+	if setOf(t, "argocd", "set").Refreshing() {
+		t.Error("refreshed twice for one change")
+	}
+
+	// While the process is down, too.
+	stop()
+	decide(t, "argocd", "p", "p-decision-1", "b")
+	start(t)
+	refreshed(t, "argocd", "set")
+}
+
+// A cluster that is decided before Argo CD has it makes no Application until it has.
+func TestRefresh_whenClusterIsRegistered(t *testing.T) {
+	start(t)
+	decide(t, "argocd", "p", "p-decision-1", "late")
+	newSet(t, "argocd", "set", fmt.Sprintf(byPlacement, "p"))
+	refreshed(t, "argocd", "set")
+	settled := probe(t, "argocd")
+	register(t, "argocd", "other")
+	settled()
+	if setOf(t, "argocd", "set").Refreshing() {
+		t.Error("refreshed for a cluster that it does not select")
+	}
+	register(t, "argocd", "late")
+	refreshed(t, "argocd", "set")
+}
+
+// Generators read in Argo CD's namespace, wherever the ApplicationSet is; and only the kind
+// that the ConfigMap there names.
+func TestRefresh_readsArgoCDsNamespace(t *testing.T) {
+	decide(t, "argocd", "p", "p-decision-1", "a")
+	decide(t, "team", "p", "p-decision-1", "a")
+	decide(t, "second", "p", "p-decision-1", "a")
+	newSet(t, "team", "anywhere", fmt.Sprintf(byPlacement, "p"))
+	newSet(t, "second", "second", fmt.Sprintf(byPlacement, "p"))
+	newSet(t, "argocd", "other-kind", "{clusterDecisionResource: {configMapRef: other, labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: p}}}}")
+	create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "other"}, Data: map[string]string{"apiVersion": "apps.open-cluster-management.io/v1", "kind": "placementrules"}})
+	bind(t, "second")
+	start(t, "argocd", "second")
+	refreshed(t, "team", "anywhere")
+	settled := probe(t, "argocd")
+
+	decide(t, "team", "p", "p-decision-1", "b")
+	settled()
+	if setOf(t, "team", "anywhere").Refreshing() {
+		t.Error("refreshed for decisions that no generator reads")
+	}
+	decide(t, "argocd", "p", "p-decision-1", "b")
+	refreshed(t, "team", "anywhere")
+	settled()
+	if setOf(t, "second", "second").Refreshing() || setOf(t, "argocd", "other-kind").Refreshing() {
+		t.Error("refreshed without a ConfigMap that names PlacementDecisions")
+	}
+	create(t, generatorConfig("second")) // the generator works from here on
+	refreshed(t, "second", "second")
+}
+
+// A process that has nothing to do writes nothing.
+func TestRefresh_atRest(t *testing.T) {
+	writes, _ := start(t)
+	for i := range 5 {
+		decide(t, "argocd", fmt.Sprint("p", i), fmt.Sprintf("p%d-decision-1", i), "a")
+		newSet(t, "argocd", fmt.Sprint("set", i), fmt.Sprintf(byPlacement, fmt.Sprint("p", i)))
+		refreshed(t, "argocd", fmt.Sprint("set", i))
+	}
+	settled := probe(t, "argocd")
+	before := writes.Load()
+	for i := range 5 { // Argo CD's status, and a user's labels
+		patch(t, hub.client, "argocd", fmt.Sprint("set", i), `{"metadata":{"labels":{"x":"z"}}}`)
+		decide(t, "argocd", fmt.Sprint("p", i), fmt.Sprintf("p%d-decision-1", i), "a")
+	}
+	settled()
+	if n := writes.Load() - before; n != 1 {
+		t.Errorf("%d writes, want the probe's one", n)
+	}
+}

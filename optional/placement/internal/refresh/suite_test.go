@@ -1,0 +1,226 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package refresh
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"open-cluster-management.io/multicluster-integrations/optional/placement/internal/appset"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// account is what placement runs as, with the rights and the policy that it is installed with.
+const account = "system:serviceaccount:multicluster-integrations:multicluster-integrations-placement"
+
+var hub struct {
+	config *rest.Config
+	client client.Client
+	scheme *runtime.Scheme
+}
+
+func TestMain(m *testing.M) {
+	testkit.Main(m, func(c *rest.Config) (err error) {
+		ctrl.SetLogger(logr.Discard())
+		hub.config, hub.scheme = c, runtime.NewScheme()
+		if err := errors.Join(corev1.AddToScheme(hub.scheme), clusterv1beta1.Install(hub.scheme), appset.AddToScheme(hub.scheme)); err != nil {
+			return err
+		}
+		if hub.client, err = client.New(c, client.Options{Scheme: hub.scheme}); err != nil {
+			return err
+		}
+		return install("role.yaml", "bindings.yaml", "policy.yaml")
+	})
+}
+
+// install applies files of the component, as kustomize would.
+func install(files ...string) error {
+	ctx := context.Background()
+	for _, name := range []string{"argocd", "second", "team", "multicluster-integrations"} {
+		if err := hub.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+			return err
+		}
+	}
+	if err := hub.client.Create(ctx, generatorConfig("argocd")); err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(testkit.Root(), "deploy", "components", "placement", file))
+		if err != nil {
+			return err
+		}
+		for _, document := range bytes.Split(append([]byte("\n"), text...), []byte("\n---\n")) {
+			o := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal(document, o); err != nil {
+				return err
+			}
+			if len(o.Object) == 0 {
+				continue
+			}
+			if err := hub.client.Create(ctx, o); err != nil {
+				return fmt.Errorf("create %s %s: %w", o.GetKind(), o.GetName(), err)
+			}
+		}
+	}
+	return nil
+}
+
+func generatorConfig(namespace string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "ocm-placement-generator"},
+		Data:       map[string]string{"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "placementdecisions", "statusListKey": "decisions", "matchKey": "clusterName"},
+	}
+}
+
+// asAccount returns the configuration of what placement runs as.
+func asAccount() *rest.Config {
+	c := rest.CopyConfig(hub.config)
+	c.Impersonate = rest.ImpersonationConfig{UserName: account, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:multicluster-integrations", "system:authenticated"}}
+	return c
+}
+
+func start(t testing.TB, namespaces ...string) (writes *atomic.Int64, stop func()) {
+	t.Helper()
+	if len(namespaces) == 0 {
+		namespaces = []string{"argocd"}
+	}
+	counted, writes := testkit.CountWrites(asAccount())
+	skipNames := true
+	mgr, err := ctrl.NewManager(counted, ctrl.Options{
+		Scheme: hub.scheme, Logger: logr.Discard(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: &skipNames}, Cache: cache.Options{ByObject: Caches(namespaces)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Setup(mgr, namespaces); err != nil {
+		t.Fatal(err)
+	}
+	return writes, testkit.Run(t, mgr)
+}
+
+const byPlacement = "{clusterDecisionResource: {configMapRef: ocm-placement-generator, labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: %s}}}}"
+
+// newSet creates an ApplicationSet; in place of %s a generator has the placement's name.
+func newSet(t testing.TB, namespace, name, generators string) {
+	t.Helper()
+	set := &appset.ApplicationSet{}
+	err := yaml.Unmarshal(fmt.Appendf(nil, `{metadata: {namespace: %s, name: %s, annotations: {theirs: stays}}, spec: {generators: [%s], template: {metadata: {name: x}, spec: {project: default, destination: {}}}}}`,
+		namespace, name, generators), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.ApplicationSetKind))
+	create(t, set)
+}
+
+func create(t testing.TB, o client.Object) {
+	t.Helper()
+	if err := hub.client.Create(context.Background(), o); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := hub.client.Delete(context.Background(), o); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// decide makes a PlacementDecision what it should be, as OCM does: first without its clusters.
+func decide(t testing.TB, namespace, placement, name string, clusters ...string) {
+	t.Helper()
+	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name, Labels: map[string]string{clusterv1beta1.PlacementLabel: placement},
+	}}
+	err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(d), d)
+	if apierrors.IsNotFound(err) {
+		create(t, d)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	testkit.EditStatus(t, hub.client, d, func(d *clusterv1beta1.PlacementDecision) {
+		d.Status.Decisions = []clusterv1beta1.ClusterDecision{}
+		for _, c := range clusters {
+			d.Status.Decisions = append(d.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: c})
+		}
+	})
+}
+
+func undecide(t testing.TB, namespace, name string) {
+	t.Helper()
+	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := hub.client.Delete(context.Background(), d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func register(t testing.TB, namespace, cluster string) {
+	t.Helper()
+	create(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: cluster + "-cluster-secret",
+		Labels: map[string]string{argocd.SecretTypeLabel: argocd.SecretTypeCluster, contract.RegisteredNameLabel: cluster},
+	}})
+}
+
+func setOf(t testing.TB, namespace, name string) *appset.ApplicationSet {
+	t.Helper()
+	set := &appset.ApplicationSet{}
+	if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: name}, set); err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// refreshed waits for the annotation, and takes it off as the ApplicationSet controller does.
+func refreshed(t testing.TB, namespace, name string) {
+	t.Helper()
+	testkit.Until(t, "a refresh of "+namespace+"/"+name, func() bool { return setOf(t, namespace, name).Refreshing() })
+	if set := setOf(t, namespace, name); set.Annotations["theirs"] != "stays" || set.Annotations[appset.RefreshAnnotation] != "true" || set.Generation != 1 {
+		t.Errorf("%s/%s has annotations %v, generation %d", namespace, name, set.Annotations, set.Generation)
+	}
+	release(t, namespace, name)
+}
+
+// release takes the annotation off.
+func release(t testing.TB, namespace, name string) {
+	t.Helper()
+	patch(t, hub.client, namespace, name, `{"metadata":{"annotations":{"`+appset.RefreshAnnotation+`":null}}}`)
+}
+
+func patch(t testing.TB, c client.Client, namespace, name, text string) {
+	t.Helper()
+	if err := tryPatch(c, namespace, name, text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryPatch(c client.Client, namespace, name, text string) error {
+	set := argocd.ApplicationSetMetadata()
+	set.Namespace, set.Name = namespace, name
+	return c.Patch(context.Background(), set, client.RawPatch(types.MergePatchType, []byte(text)))
+}

@@ -1,0 +1,82 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package wrap
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/optional/rendered/internal/health"
+)
+
+// configs say how the agent updates each manifest and when it is healthy: one entry
+// a resource, and before these one for each manifest that differs. Of entries that
+// match, the agent takes the first that has a strategy, and the first that has rules.
+func configs(items []item, poll bool) []workv1.ManifestConfigOption {
+	var single, general []workv1.ManifestConfigOption
+	seen := map[schema.GroupResource]bool{}
+	for _, i := range items {
+		scrape := health.ScrapeType(i.GroupKind())
+		if poll {
+			scrape = "" // the API server of an older hub refuses to apply a field that it does not have
+		}
+		if i.createOnly || i.healthyWhen != "" {
+			config := workv1.ManifestConfigOption{ResourceIdentifier: i.identifier(), FeedbackScrapeType: scrape}
+			if i.createOnly {
+				config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly}
+			}
+			if i.healthyWhen != "" {
+				config.ConditionRules = health.Rules(i.GroupKind(), i.healthyWhen)
+			}
+			single = append(single, config)
+		}
+		if seen[i.resource] {
+			continue
+		}
+		seen[i.resource] = true
+		general = append(general, workv1.ManifestConfigOption{
+			ResourceIdentifier: workv1.ResourceIdentifier{Group: i.resource.Group, Resource: i.resource.Resource, Namespace: "*", Name: "*"},
+			// The fields that a manifest does not name belong to others, such as an
+			// autoscaler; those that it names are taken over from their field managers.
+			UpdateStrategy: &workv1.UpdateStrategy{
+				Type:            workv1.UpdateStrategyTypeServerSideApply,
+				ServerSideApply: &workv1.ServerSideApplyConfig{Force: true, FieldManager: "work-agent"},
+			},
+			ConditionRules:     health.Rules(i.GroupKind(), ""),
+			FeedbackScrapeType: scrape,
+		})
+	}
+	slices.SortFunc(general, func(a, b workv1.ManifestConfigOption) int {
+		return cmp.Or(
+			strings.Compare(a.ResourceIdentifier.Group, b.ResourceIdentifier.Group),
+			strings.Compare(a.ResourceIdentifier.Resource, b.ResourceIdentifier.Resource))
+	})
+	return append(single, general...)
+}
+
+// deleteOption leaves on the cluster what is to be kept, and deletes the rest with
+// all that depends on it.
+func deleteOption(items []item) *workv1.DeleteOption {
+	var kept []workv1.OrphaningRule
+	for _, i := range items {
+		if i.kept {
+			kept = append(kept, workv1.OrphaningRule(i.identifier()))
+		}
+	}
+	if kept == nil {
+		return &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
+	}
+	return &workv1.DeleteOption{
+		PropagationPolicy: workv1.DeletePropagationPolicyTypeSelectivelyOrphan,
+		SelectivelyOrphan: &workv1.SelectivelyOrphan{OrphaningRules: kept},
+	}
+}
+
+func (i *item) identifier() workv1.ResourceIdentifier {
+	return workv1.ResourceIdentifier{Group: i.resource.Group, Resource: i.resource.Resource, Namespace: i.Namespace, Name: i.Name}
+}
