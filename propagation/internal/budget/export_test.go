@@ -80,7 +80,7 @@ func (p *Pure) Observe(set decide.Group, value string, now time.Time) {
 }
 
 func (p *Pure) Outlives(set decide.Group, now time.Time) decide.Ruling {
-	return p.sets.ruling(set, now)
+	return p.sets.override(set, now)
 }
 
 // End returns the lane of a planned end, and whether it is due.
@@ -98,11 +98,11 @@ func (p *Pure) Held(lane decide.Lane) (own, hub bool) {
 
 // Judge judges, and has save store what is to be remembered before it counts.
 func (p *Pure) Judge(unlimited bool, onCluster func(string) int, now time.Time, save func(Stored) bool) {
-	j := judge(p.ledger.state(unlimited, onCluster, now))
+	j := evaluate(p.ledger.state(unlimited, onCluster, now))
 	m := memory{records: j.records, sets: maps.Clone(p.sets)}
 	m.notes, m.essential = p.ledger.stored()
-	for _, uid := range j.allow {
-		p.ledger.allow(m, uid)
+	for _, e := range j.allow {
+		p.ledger.allow(m, e)
 	}
 	if save(Stored{m}.clone()) {
 		p.ledger.apply(j)

@@ -101,16 +101,13 @@ func (w *wish) ending() *subject {
 // mend lets the wish give an AppProject that admits it to the very work which would be revoked
 // for the one that it carries: for one grace more, should that write not come about.
 func (w *wish) mend() {
-	if payload.Observes(w.app) || w.unwritable() {
-		return
-	}
 	for _, s := range w.d.subjects {
 		t := s.fate
 		since, only := t.Clocks[ProjectNotAllowed], len(t.Clocks) == 1
-		if t.Act != End || t.Why != ProjectNotAllowed || !only || !w.wanted(s) {
+		if t.Act != End || t.Why != ProjectNotAllowed || !only || !w.wanted(s) || payload.Observes(w.app) {
 			continue
 		}
-		if s.paused(Deliver).Word == "" && w.d.facts.Now.Sub(since) < 2*w.d.facts.Settings.BindingGrace {
+		if w.d.facts.Now.Sub(since) < 2*w.d.facts.Settings.BindingGrace && s.paused(Deliver).Word == "" && !w.unwritable() {
 			t.Act, t.Due = Keep, false
 		}
 	}

@@ -199,23 +199,31 @@ func (en *ender) end(ctx context.Context, w withdrawal, app *argocd.Application,
 			return err
 		}
 	case ending.Wait:
-		o.refusal = cmp.Or(o.refusal, en.refusalOf(ctx, live, facts, proof.Finalizer))
+		o.refusal = cmp.Or(o.refusal, en.refusalOf(ctx, live, facts, proof))
 	}
 	o.pending = append(o.pending, work)
 	return nil
 }
 
-// refusalOf returns what keeps an agent that has reported from ending a work as it has to,
-// finalizer one with which Argo CD would still prune; empty for nothing.
-func (en *ender) refusalOf(ctx context.Context, live *workv1.ManifestWork, facts ending.Facts, finalizer string) string {
+// refusalOf returns what keeps an agent that has reported from ending a work as it has to:
+// a finalizer with which Argo CD would still prune, or an automation; empty for nothing.
+func (en *ender) refusalOf(ctx context.Context, live *workv1.ManifestWork, facts ending.Facts, proof payload.Proof) string {
 	if facts.Applied == metav1.ConditionFalse {
 		return meta.FindStatusCondition(live.Status.Conditions, workv1.WorkApplied).Message
 	}
-	if facts.Applied == "" || finalizer == "" {
+	app, text := payload.DeliveredBy(&live.Spec), ""
+	switch {
+	case facts.Applied == "":
+	case proof.Finalizer != "":
+		text = fmt.Sprintf("Application %s on cluster %q has finalizer %s of another field manager, with which Argo CD would prune what is to stay: remove it there, and the ManifestWork goes",
+			app, live.Namespace, proof.Finalizer)
+	case proof.Manager != "":
+		text = fmt.Sprintf("Application %s on cluster %q has spec.syncPolicy.automated of field manager %s, with which it would go on syncing: remove it there, and the ManifestWork goes",
+			app, live.Namespace, proof.Manager)
+	}
+	if text == "" {
 		return ""
 	}
-	text := fmt.Sprintf("Application %s on cluster %q has finalizer %s of another field manager, with which Argo CD would prune what is to stay: remove it there, and the ManifestWork goes",
-		payload.DeliveredBy(&live.Spec), live.Namespace, finalizer)
 	ctrl.LoggerFrom(ctx).Info("cannot delete a ManifestWork yet", "cluster", live.Namespace, "work", live.Name, "cause", text)
 	en.recordOn(&corev1.ObjectReference{APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork", Namespace: live.Namespace, Name: live.Name, UID: live.UID},
 		policy.Message{Reason: policy.ReasonOrphanPending, Text: text}) // its Application may be gone
