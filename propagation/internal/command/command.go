@@ -100,9 +100,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	watched := appcache.Caches(argocd, c.Deliver.SizeLimit)
 	maps.Copy(watched, register.Caches(!c.Register, namespaces...))
-	if c.Deliver.Rollouts {
-		watched[&rollout.ApplicationSetRollout{}] = cache.ByObject{}
-	}
 	warm := make([]client.Object, 0, len(watched))
 	for object := range watched {
 		warm = append(warm, object)

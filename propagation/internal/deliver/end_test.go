@@ -321,7 +321,7 @@ func TestRevocation_goesOnOnceItsAgentHasApplied(t *testing.T) {
 			applyWell(t, work)
 			begin := time.Now()
 			appliedBeforeItsEnd(t, work)
-			if took := time.Since(begin); took > afterPending/2 {
+			if took := time.Since(begin); took > 30*time.Second {
 				t.Errorf("it went %s after its agent had applied: by the clock, not by that", took)
 			}
 		})

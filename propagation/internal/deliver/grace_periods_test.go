@@ -13,7 +13,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -24,36 +23,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
-
-func TestGraces(t *testing.T) {
-	var g gracePeriods
-	app, begin := types.NamespacedName{Namespace: "team", Name: "app"}, time.Unix(1000, 0)
-	for _, c := range []struct {
-		reason string
-		act    func()
-		what   string
-		after  time.Duration
-		want   time.Duration
-	}{
-		{reason: "a grace begins when something is first missed", what: "one", after: 0, want: 0},
-		{reason: "and goes on", what: "one", after: 5 * time.Second, want: 5 * time.Second},
-		{reason: "each cluster has its own", what: "two", after: 6 * time.Second, want: 0},
-		{reason: "what was found and lost again begins anew", act: func() { g.found(app, "one") }, what: "one", after: 7 * time.Second, want: 0},
-		{reason: "the other's goes on", what: "two", after: 8 * time.Second, want: 2 * time.Second},
-		{reason: "a forgotten Application begins anew", act: func() { g.forget(app) }, what: "two", after: 9 * time.Second, want: 0},
-	} {
-		if c.act != nil {
-			c.act()
-		}
-		if got := g.missing(app, c.what, begin.Add(c.after)); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
-		}
-	}
-	g.found(app, "two")
-	if kept := g.of(app); kept != nil {
-		t.Errorf("%v is kept for nothing", kept)
-	}
-}
 
 // A binding that comes back within the grace costs nothing: the decision was made
 // again, a restore brought it back without its status, or a cluster was moved.

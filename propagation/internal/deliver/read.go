@@ -11,12 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
 // inputReader is where the inputs of a decision are read.
@@ -43,26 +39,6 @@ func getCluster(ctx context.Context, from client.Reader, name string) (*clusterv
 	return cluster, nil
 }
 
-// bound reports whether a PlacementDecision in namespace selects cluster.
-func bound(ctx context.Context, from inputReader, namespace, cluster string) (bool, error) {
-	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
-	if from.indexed {
-		options = append(options, client.MatchingFields{decisionsByCluster: cluster})
-	}
-	var list clusterv1beta1.PlacementDecisionList
-	if err := from.List(ctx, &list, options...); err != nil {
-		return false, fmt.Errorf("list PlacementDecisions in %s: %w", namespace, err)
-	}
-	for i := range list.Items {
-		for _, d := range list.Items[i].Status.Decisions {
-			if d.ClusterName == cluster {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
-}
-
 // appliedAt returns the status of the condition Applied at a work's generation, empty while
 // its agent has not reported on that.
 func appliedAt(work *workv1.ManifestWork) metav1.ConditionStatus {
@@ -71,17 +47,4 @@ func appliedAt(work *workv1.ManifestWork) metav1.ConditionStatus {
 		return ""
 	}
 	return c.Status
-}
-
-// rolloutOf returns the rollout of an Application's ApplicationSet, nil for none.
-func rolloutOf(ctx context.Context, from client.Reader, app *argocd.Application) (*rollout.ApplicationSetRollout, error) {
-	set := app.OwningApplicationSet()
-	if set == "" {
-		return nil, nil
-	}
-	var list rollout.ApplicationSetRolloutList
-	if err := from.List(ctx, &list, client.InNamespace(app.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list ApplicationSetRollouts in %s: %w", app.Namespace, err)
-	}
-	return rollout.Governing(list.Items, app.Namespace, set), nil
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -25,18 +26,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
 // watch makes every change that may change a decision reach the Applications that
 // it concerns, and no others.
 func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) error {
-	err := wa.watchRollouts(wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr)))).
+	err := wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(wa.applicationChanged())).
 		WatchesRawSource(wa.budget.Source()).
@@ -44,7 +45,7 @@ func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) e
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(wa.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(wa.applicationsOf), builder.WithPredicates(wa.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			wa.recordBadPausesOf(o)
+			wa.reporter.recordBadPausesOf(o)
 			return append(wa.applications(ctx, applicationsByCluster, "", o.GetName()), wa.on(ctx, "", o.GetName())...)
 		}), builder.WithPredicates(clusterChanged())).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
@@ -168,10 +169,23 @@ func (wa *watcher) applications(ctx context.Context, name, namespace string, val
 // watcher leads every change to the Applications that it concerns.
 type watcher struct {
 	*gatherer
-	*identities
-	*reporter
-	sweeper *sweeper
-	tracker *tracker
+	reporter *reporter
+	sweeper  *sweeper
+	tracker  *tracker
+	budget   *budget.Budget
+}
+
+// claimantRequests returns the requests of the Applications that want an identity.
+func (wa *watcher) claimantRequests(ctx context.Context, cluster string, identity types.NamespacedName) []reconcile.Request {
+	apps, err := applicationsWanting(ctx, wa.client, cluster, identity)
+	if err != nil {
+		return nil // the cache answers always once it is there
+	}
+	requests := make([]reconcile.Request, 0, len(apps))
+	for _, a := range apps {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(a)})
+	}
+	return requests
 }
 
 // watchAgents has Applications looked at when an agent that concerns them comes or goes.
@@ -230,7 +244,7 @@ func (wa *watcher) decided(ctx context.Context, before, after client.Object, q w
 		wa.budget.Wake()
 	}
 	if m, ok := after.(*metav1.PartialObjectMetadata); ok {
-		wa.recordInvalid(m, changed)
+		wa.reporter.recordInvalid(m, changed)
 	}
 	switch {
 	case changed(contract.PausedAnnotation), changed(contract.DeletionBudgetAnnotation), ofSet && changed(contract.DeletionPolicyAnnotation):
@@ -303,8 +317,10 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 		if !ok || !ok2 {
 			return true
 		}
-		if app, ours := after.Application(); ours && !before.Facts.Applied && after.Facts.Applied {
-			wa.tracker.applied(app, wa.now())
+		if app, ours := after.Application(); ours && before.Applied() != after.Applied() {
+			if after.Facts.Applied {
+				wa.tracker.applied(app, wa.now())
+			}
 			if after.Annotations[contract.OnWithdrawAnnotation] != "" || wa.index.Several(app) || wa.ending(ctx, app, after) {
 				return true // it, or the others, may go now
 			}
@@ -325,50 +341,4 @@ func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manif
 	app, err := wa.application(ctx, key) // from the cache
 	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
 		app.Annotations[contract.ClusterAnnotation] != work.Namespace || concernsUs(app.Status))
-}
-
-// watchRollouts has those Applications looked at whose works may carry something else.
-func (wa *watcher) watchRollouts(b *builder.Builder) *builder.Builder {
-	if !wa.options.Rollouts {
-		return b
-	}
-	none := &rollout.ApplicationSetRollout{}
-	return b.Watches(&rollout.ApplicationSetRollout{}, handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.enqueueRollout(ctx, none, e.Object, q)
-		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.enqueueRollout(ctx, e.ObjectOld, e.ObjectNew, q)
-		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.enqueueRollout(ctx, e.Object, none, q)
-		},
-	})
-}
-
-func (wa *watcher) enqueueRollout(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	was, ok := before.(*rollout.ApplicationSetRollout)
-	is, ok2 := after.(*rollout.ApplicationSetRollout)
-	if !ok || !ok2 {
-		return
-	}
-	r := is
-	if r.Name == "" {
-		r = was
-	}
-	var apps argocd.ApplicationList
-	if err := wa.client.List(ctx, &apps, client.InNamespace(r.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", r.Namespace)
-		return
-	}
-	for i := range apps.Items {
-		app := &apps.Items[i]
-		if app.OwningApplicationSet() != r.Spec.ApplicationSet {
-			continue
-		}
-		cluster := app.Annotations[contract.ClusterAnnotation]
-		if was.Status.Waiting(cluster) != is.Status.Waiting(cluster) || !was.Status.Grant(cluster).Same(is.Status.Grant(cluster)) {
-			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
-		}
-	}
 }

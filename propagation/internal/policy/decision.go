@@ -6,6 +6,8 @@ package policy
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -47,7 +49,6 @@ const (
 	ReasonAlreadyThere   = "AlreadyThere"
 	ReasonOrphanPending  = "OrphanPending"
 	ReasonAlsoByAgent    = "AlsoByAgent"
-	ReasonRolloutWaits   = "RolloutWaiting"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
 	ReasonProjectDenied   = "ProjectNotAllowed"
@@ -76,8 +77,6 @@ type Decision struct {
 	Refusal Message
 	// Severity is that of the refusal.
 	Severity Severity
-	// Keep: what was delivered before stays on the target as it is.
-	Keep bool
 	// Withdrawn: nothing of it is left on the hub.
 	Withdrawn bool
 	// Warnings go with a delivery.
@@ -109,8 +108,8 @@ func refuseAsWarning(reason, format string, args ...any) *Decision {
 	return d
 }
 
-func refuseAndKeep(reason, format string, args ...any) *Decision {
-	d := refuse(reason, format, args...)
-	d.Keep = true
-	return d
+// IsClusterName reports whether a ManagedCluster, and with it a namespace, can be
+// called that. There is positively no cluster of another name.
+func IsClusterName(name string) bool {
+	return name != "" && len(validation.IsDNS1123Subdomain(name)) == 0 && len(name) <= validation.DNS1123LabelMaxLength
 }
