@@ -126,6 +126,28 @@ func TestDecide_deletion(t *testing.T) {
 	})
 }
 
+// One delivery for an Application, however many works name it; one that is gone counts where the
+// ledger knows it.
+func TestDecide_deliveries(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*scene)
+		want   int
+	}{
+		"none yet":             {func(*scene) {}, 0},
+		"one":                  {func(s *scene) { s.delivered("a") }, 1},
+		"several":              {func(s *scene) { s.delivered("a"); s.aim("d1"); s.delivered("b") }, 1},
+		"a leftover is none":   {func(s *scene) { s.delivered("a").Relation = Leftover }, 0},
+		"gone, and known":      {func(s *scene) { s.delivered("a"); s.aim("d1"); s.delivered("b"); s.gone(0) }, 1},
+		"gone, and not proven": {func(s *scene) { s.delivered("a"); s.gone(0); s.Works[0].Note.Known = false }, 0},
+	} {
+		s := newScene()
+		c.change(s)
+		if p := Decide(s.Facts); p.Deliveries != c.want || p.Group.Namespace != "team" {
+			t.Errorf("%s: %d deliveries of %v, want %d", name, p.Deliveries, p.Group, c.want)
+		}
+	}
+}
+
 // What the API server does not confirm is not done.
 func TestConfirmedBy(t *testing.T) {
 	ended := func(change func(*scene)) Plan {

@@ -6,8 +6,10 @@ package decide
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -147,4 +149,44 @@ func TestDecide_wish(t *testing.T) {
 			delete(s.app.Annotations, argocd.SkipReconcileAnnotation)
 		}, want: "create; SkipReconcileMissing", text: "set annotation"},
 	})
+}
+
+// To whom a delivered identity belongs that several want.
+func TestHolder(t *testing.T) {
+	early, late := noon.Add(-time.Hour), noon.Add(time.Hour)
+	named := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "other", Name: name} }
+	for name, c := range map[string]struct {
+		reason string
+		mine   bool // the Application has a copy
+		others []Rival
+		want   string // "" is the Application itself
+	}{
+		"alone":         {reason: "nobody else asks"},
+		"younger":       {reason: "the older has it", others: []Rival{{Key: named("a"), Created: late, Wants: true}}},
+		"elder":         {reason: "an older one takes precedence", others: []Rival{{Key: named("a"), Created: early, Wants: true}}, want: "a"},
+		"sameSecond":    {reason: "the UID decides", others: []Rival{{Key: named("a"), UID: "0", Created: noon, Wants: true}}, want: "a"},
+		"sameSecondZ":   {reason: "the UID decides, the other way", others: []Rival{{Key: named("z"), UID: "z", Created: noon, Wants: true}}},
+		"running":       {reason: "a copy that runs wins over an older newcomer", others: []Rival{{Key: named("a"), Created: late, Wants: true, Copy: "a-1"}}, want: "a"},
+		"mineRuns":      {reason: "mine, too", mine: true, others: []Rival{{Key: named("a"), Created: early, Wants: true}}},
+		"bothRun":       {reason: "of two copies the older's stays", mine: true, others: []Rival{{Key: named("a"), Created: early, Wants: true, Copy: "a-1"}}, want: "a"},
+		"bothRunMine":   {reason: "which may be mine", mine: true, others: []Rival{{Key: named("a"), Created: late, Wants: true, Copy: "a-1"}}},
+		"left":          {reason: "what somebody left behind has to go first", others: []Rival{{Key: named("a"), Copy: "a-1"}}, want: "a"},
+		"leftBeside":    {reason: "what somebody left beside mine goes by itself", mine: true, others: []Rival{{Key: named("a"), Copy: "a-1"}}},
+		"leftAndWanted": {reason: "one that asks is named before one that has left", others: []Rival{{Key: named("a"), Copy: "a-1"}, {Key: named("b"), Created: late, Wants: true, Copy: "b-1"}}, want: "b"},
+		"runsBeside":    {reason: "the one that runs is named, not an older one that waits as well", others: []Rival{{Key: named("a"), Created: early, Wants: true}, {Key: named("b"), Created: late, Wants: true, Copy: "b-1"}}, want: "b"},
+		"eldest":        {reason: "the eldest of several is named, in whatever order they come", others: []Rival{{Key: named("b"), Created: early.Add(1), Wants: true}, {Key: named("a"), Created: early, Wants: true}, {Key: named("c"), Created: early.Add(2), Wants: true}}, want: "a"},
+	} {
+		s := newScene()
+		s.app.CreationTimestamp = metav1.NewTime(noon)
+		s.Rivals = c.others
+		w := &wish{d: newDecision(s.Facts), app: s.app, identity: payload.DeliveredName(s.app)}
+		if c.mine {
+			s.delivered("w")
+			w.d = newDecision(s.Facts)
+			w.current = w.d.subjects[0]
+		}
+		if best, taken := w.holder(w.current); taken != (c.want != "") || best.Key.Name != c.want {
+			t.Errorf("%s: %s: got %q (%t)", name, c.reason, best.Key.Name, taken)
+		}
+	}
 }
