@@ -231,3 +231,22 @@ func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
 		}
 	}
 }
+
+// An example that names a repository of nobody fails on the first try.
+func TestExamplesRunAsTheyAre(t *testing.T) {
+	sources := 0
+	url := regexp.MustCompile(`(?:repoURL|sourceRepos): (\S+)`)
+	for _, folder := range []string{"deploy/examples/*.yaml", "deploy/rendered/*.yaml"} {
+		for _, name := range files(t, folder) {
+			for _, m := range url.FindAllStringSubmatch(read(t, name), -1) {
+				sources++
+				if !strings.Contains(m[1], "https://github.com/argoproj/argocd-example-apps.git") {
+					t.Errorf("%s names repository %s, want the public one of all examples", name, m[1])
+				}
+			}
+		}
+	}
+	if sources == 0 {
+		t.Fatal("no example names a repository: the test proves nothing")
+	}
+}
