@@ -70,7 +70,7 @@ lint: ## golangci-lint with the import rules of .golangci.yml, actionlint over t
 	@$(BIN)/actionlint -shellcheck= -pyflakes=
 	$(call each,$(MODULES),$(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
 	$(call each,deploy/release,GOWORK=off $(BIN)/golangci-lint run --config $(CURDIR)/.golangci.yml ./...)
-	@echo '--- e2e/gate: methods of a type, arrows between files, words in names'
+	@echo '--- e2e/gate: methods of a type, arrows between files, words in names, statements'
 	@cd e2e && go run ./gate -allowed $(CURDIR)/.ci/gate-allowed $(addprefix ../,$(MODULES))
 
 generate: build ## Write again what is generated: deepcopy, CRD, roles, install.yaml, flags in docs
