@@ -27,8 +27,8 @@ func Account(binary string) string {
 	return ProductNamespace + "-" + binary
 }
 
-// Components are the components of deploy that the options ask for.
-func (o Options) Components() (names []string) {
+// components are the components of deploy that the options ask for.
+func (o Options) components() (names []string) {
 	for _, c := range []struct {
 		wanted bool
 		name   string
