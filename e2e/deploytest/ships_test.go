@@ -222,7 +222,7 @@ func (in *installation) checkPolicy(self string, o *unstructured.Unstructured) {
 	for _, condition := range entries(o.Object, "spec", "matchConditions") {
 		for _, m := range restricted.FindAllStringSubmatch(fmt.Sprint(condition["expression"]), -1) {
 			found++
-			wanted := key("ServiceAccount", m[1], m[2])
+			wanted := key("ServiceAccount", m[1], m[2]+m[3])
 			if m[3] != "" { // in whatever namespace
 				for k := range in.objects {
 					if strings.HasPrefix(k, "ServiceAccount ") && strings.HasSuffix(k, "/"+m[3]) {
