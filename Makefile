@@ -115,7 +115,7 @@ demo-parts:
 	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
 
 parity: build ## What of a cluster's status is on the hub, field by field, on a fleet of real parts
-	@$(TOOLS) fleet old helm kustomize
+	@$(TOOLS) fleet old helm
 	@go build -o $(BIN)/product/parity ./e2e/parity
 	@$(BIN)/product/parity $(ARGS)
 
@@ -137,7 +137,7 @@ rollout-harness: build ## COMMITS bad commits of three kinds, PARALLEL at once, 
 
 # Ports of the pair listen on every address, and two of them cannot be set: its network has loopback alone.
 agent: build ## argocd-agent's real principal and agents on a fleet of real parts: ARGOCD_AGENT, see docs/gitopscluster.md (Linux)
-	@$(TOOLS) fleet kustomize
+	@$(TOOLS) fleet
 	@go build -o $(BIN)/product/agentpair ./e2e/agentpair
 	@unshare -rn sh -c 'ip link set lo up && exec "$$@"' - $(BIN)/product/agentpair -binary '$(abspath $(ARGOCD_AGENT))' $(ARGS)
 

@@ -143,7 +143,7 @@ func TestMonitoringRenders(t *testing.T) {
 		monitor, service := find(t, objects, "ServiceMonitor"), find(t, kustomize(t, "ocm"), "Service")
 		services := []*unstructured.Unstructured{service}
 		for part, name := range map[string]string{"gitopsclusters": "gitopscluster", "liveview": "liveview", "placement": "placement", "rendered": "rendered", "rollouts": "rollout"} {
-			services = append(services, &unstructured.Unstructured{Object: byIdentity(t, component(t, "ocm", part))["v1 Service "+namespace+"/multicluster-integrations-"+name+"-metrics"]})
+			services = append(services, &unstructured.Unstructured{Object: byIdentity(t, kustomize(t, "ocm", part))["v1 Service "+namespace+"/multicluster-integrations-"+name+"-metrics"]})
 		}
 		selector, _, _ := unstructured.NestedStringMap(monitor.Object, "spec", "selector", "matchLabels")
 		ports := map[string]bool{}

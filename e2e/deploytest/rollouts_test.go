@@ -17,7 +17,7 @@ func TestRolloutsSwitch(t *testing.T) {
 	const crd = "CustomResourceDefinition /applicationsetrollouts.apps.open-cluster-management.io"
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
-			on := byIdentity(t, component(t, v.overlay, "rollouts"))
+			on := byIdentity(t, kustomize(t, v.overlay, "rollouts"))
 			chart := byIdentity(t, chart(t, append([]string{"rollout.enabled=true"}, v.values...)...))
 			chart["v1 Namespace /"+namespace] = on["v1 Namespace /"+namespace]
 			for id := range chart {
@@ -31,7 +31,7 @@ func TestRolloutsSwitch(t *testing.T) {
 			}
 		})
 	}
-	objects := component(t, "ocm", "rollouts")
+	objects := kustomize(t, "ocm", "rollouts")
 	for _, container := range containers(t, named(t, objects, "Deployment", namespace)) {
 		has := slices.Contains(container["args"].([]any), any("--rollouts"))
 		if name := container["name"]; has == (name == "resourcesync") {

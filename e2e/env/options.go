@@ -51,8 +51,8 @@ type Options struct {
 	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD; "": those of the newest
 	// parts.
 	ArgoCDCRDs string
-	// Sources is the root of the checkout whose CRD, roles and binaries (below
-	// bin/product) of the product the fleet starts with; "": this one's.
+	// Sources is the root of the checkout whose manifests and binaries (below bin/product) the
+	// fleet starts with; "": this one's.
 	Sources string
 	// Product lists the binaries to start; nil: the three of the pod, and those that are asked for.
 	Product []string
@@ -88,7 +88,8 @@ type Options struct {
 	// with deploy/components/gitopsclusters-argocd. What is delivered runs, but for its images.
 	NoArgoCD bool
 	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
-	// admission plugin, the authorizer of nodes, the controllers that Deployments need.
+	// admission plugin, the authorizer of nodes, the controllers that Deployments need. It
+	// leaves it to the caller to install the product.
 	Node bool
 	// Rollouts has ApplicationSetRollouts decide which clusters may have a change, with
 	// deploy/components/rollouts.
