@@ -47,10 +47,7 @@ func Build(ctx context.Context) (err error) {
 
 // Roles returns the path of a binary's roles in the checkout at root.
 func Roles(root, name string) string {
-	switch name {
-	case Rollout:
-		return Rollouts(root, "rollout.yaml")
-	case RenderedMode:
+	if name == RenderedMode {
 		return filepath.Join(root, "deploy", "components", "rendered", "rendered.yaml")
 	}
 	return filepath.Join(root, "deploy", "base", "rbac", name+".yaml")
@@ -60,11 +57,6 @@ func Roles(root, name string) string {
 // checkout at root.
 func GitOpsClusters(root, file string) string {
 	return filepath.Join(root, "deploy", "components", "gitopsclusters", file)
-}
-
-// Rollouts returns the path of a file of deploy/components/rollouts in the checkout at root.
-func Rollouts(root, file string) string {
-	return filepath.Join(root, "deploy", "components", "rollouts", file)
 }
 
 func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount) (client.Object, error) {
@@ -138,7 +130,6 @@ func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name strin
 		wanted     bool
 		file, role string
 	}{
-		{(name == Propagation || name == Aggregation) && pr.options.Rollouts, "rollouts/readers.yaml", ""},
 		{name == Aggregation && pr.options.Rendered, "rendered/aggregation.yaml", ""},
 		{name == Aggregation && pr.options.Page, pageFile, pageReader},
 	} {
@@ -190,9 +181,6 @@ func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig s
 // arguments returns what the binary called name is started with by the fleet's options.
 func (pr *product) arguments(name, intermediate string) ([]string, error) {
 	var args []string
-	if pr.options.Rollouts && (name == Propagation || name == Aggregation) {
-		args = append(args, "--rollouts")
-	}
 	if name != ResourceSync {
 		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
 	}

@@ -98,9 +98,6 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) (err error) 
 	if f.options.GitOpsClusters {
 		ours = append(ours, GitOpsClusters(f.options.Sources, "apps.open-cluster-management.io_gitopsclusters.yaml"))
 	}
-	if f.options.Rollouts {
-		ours = append(ours, Rollouts(f.options.Sources, "apps.open-cluster-management.io_applicationsetrollouts.yaml"))
-	}
 	must.OK(parallel(ctx,
 		func(ctx context.Context) error { return f.Hub.install(ctx, newest.crds("ocm-hub")) },
 		func(ctx context.Context) error { return f.Hub.install(ctx, f.options.ArgoCDCRDs) },
