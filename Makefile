@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity rollout-harness agent pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity agent pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,7 +106,7 @@ fuzz: ## Every fuzz test for FUZZTIME
 tidy: ## go mod tidy in every module
 	$(call each,$(MODULES),GOWORK=off go mod tidy)
 
-demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement, --rollout takes a bad commit back
+demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement
 	@$(MAKE) --no-print-directory -j2 PARTS='$(PARTS)' ARGS='$(ARGS)' build demo-parts
 	@go build -o $(BIN)/product/demo ./e2e/demo
 	@$(BIN)/product/demo $(ARGS)
@@ -127,13 +127,6 @@ pod: ## The product's pod on a real kubelet, its containers upgraded one by one 
 	@go build -o $(BIN)/product/pause ./e2e/pod/pause
 	@go build -o $(BIN)/product/pod ./e2e/pod
 	@bash e2e/pod/run.sh $(BIN)/product/pod $(ARGS)
-
-COMMITS ?= 6
-PARALLEL ?= 6
-rollout-harness: build ## COMMITS bad commits of three kinds, PARALLEL at once, on four clusters: a rollout beside RollingSync and plain sync
-	@$(TOOLS) fleet
-	@go build -o $(BIN)/product/rolloutharness ./e2e/rolloutharness
-	@$(BIN)/product/rolloutharness -commits $(COMMITS) -parallel $(PARALLEL)
 
 # Ports of the pair listen on every address, and two of them cannot be set: its network has loopback alone.
 agent: build ## argocd-agent's real principal and agents on a fleet of real parts: ARGOCD_AGENT, see docs/gitopscluster.md (Linux)

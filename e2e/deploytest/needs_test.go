@@ -29,12 +29,10 @@ var needs = map[string][]right{
 
 	"propagation --argocd-namespace": allow("get list watch", "secrets.", flagValue),
 	"propagation --register":         allow("create delete patch", "secrets.", argoCD),
-	"propagation --rollouts":         allow("list watch", "applicationsetrollouts.apps.open-cluster-management.io", everywhere),
 
 	"aggregation --page-bind-address": allow("list watch", "applications.argoproj.io", everywhere),
 	"aggregation --page-host":         nil,
 	"aggregation --rendered":          allow("list watch", "applications.argoproj.io", everywhere),
-	"aggregation --rollouts":          allow("list watch", "applicationsetrollouts.apps.open-cluster-management.io", everywhere),
 
 	"gitopscluster --argocd-namespace": allow("create delete get list patch watch", "secrets.", flagValue),
 	"gitopscluster --agents": slices.Concat(allow("create delete get list patch watch", "managedclusteraddons.addon.open-cluster-management.io", everywhere),

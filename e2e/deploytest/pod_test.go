@@ -61,10 +61,6 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 	}
 	placement := trio + "-placement"
 	deployments["with "+placement] = &unstructured.Unstructured{Object: byIdentity(t, kustomize(t, "ocm", "placement"))[placement]}
-	rollouts := byIdentity(t, kustomize(t, "ocm", "rollouts"))
-	for _, id := range []string{trio, trio + "-rollout"} {
-		deployments["rollouts with "+id] = &unstructured.Unstructured{Object: rollouts[id]}
-	}
 	for variant, deployment := range deployments {
 		for _, c := range containers(t, deployment) {
 			name := c["name"].(string)

@@ -37,11 +37,6 @@ func Build(ctx context.Context) (err error) {
 	return nil
 }
 
-// Rollouts returns the path of a file of deploy/components/rollouts in the checkout at root.
-func Rollouts(root, file string) string {
-	return filepath.Join(root, "deploy", "components", "rollouts", file)
-}
-
 // product is the product's binaries on a hub.
 type product struct {
 	*processes
@@ -100,9 +95,6 @@ func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig s
 // arguments returns what the binary called name is started with by the fleet's options.
 func (pr *product) arguments(name, intermediate string) ([]string, error) {
 	var args []string
-	if pr.options.Rollouts && (name == Propagation || name == Aggregation) {
-		args = append(args, "--rollouts")
-	}
 	if name != ResourceSync {
 		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
 	}

@@ -38,7 +38,6 @@ func (o Options) components() (names []string) {
 		{o.NoArgoCD, "gitopsclusters-argocd"},
 		{o.Page, "page"},
 		{o.Rendered, "rendered"},
-		{o.Rollouts, "rollouts"},
 	} {
 		if c.wanted {
 			names = append(names, c.name)
