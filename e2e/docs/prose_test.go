@@ -15,8 +15,8 @@ const (
 	cellWords     = 40
 	// longSentences and longCells are how many longer ones all pages may have together. Lower them
 	// with each page that is rewritten.
-	longSentences = 47
-	longCells     = 1
+	longSentences = 37
+	longCells     = 0
 	howToLines    = 120
 )
 

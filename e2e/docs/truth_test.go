@@ -119,9 +119,9 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 // A package that the page does not name is one that no reader finds.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	page := read(t, "docs/architecture.md")
-	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|optional/\w+|rollout)/internal|shared)/\w+`)
+	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|optional/\w+)/internal|shared)/\w+`)
 	rooms := map[string]bool{}
-	for _, module := range []string{"propagation", "resourcesync", "aggregation", "optional", "rollout", "shared"} {
+	for _, module := range []string{"propagation", "resourcesync", "aggregation", "optional", "shared"} {
 		for _, name := range files(t, module+"/*.go") {
 			if folder := room.FindString(path.Dir(name)); folder != "" {
 				rooms[folder] = true
@@ -184,9 +184,9 @@ func plain(text string) string {
 
 func TestOperationsHasEveryMetric(t *testing.T) {
 	page := read(t, "docs/operations.md")
-	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|gitopscluster|rollout|multicluster_integrations)_\w+)"`)
+	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|gitopscluster|multicluster_integrations)_\w+)"`)
 	metrics := 0
-	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation", "optional", "rollout"} {
+	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation", "optional"} {
 		for _, name := range files(t, module+"/*metrics.go") {
 			for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
 				metrics++
@@ -220,7 +220,7 @@ func TestOperationsHasEveryReason(t *testing.T) {
 
 // What a binary prints with -h is in the page; that it is current, .ci/verify checks.
 func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
-	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md") + read(t, "docs/rollouts.md")
+	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
 	for _, main := range files(t, "*/main.go") {
 		binary, rest, _ := strings.Cut(strings.TrimPrefix(main, "optional/"), "/")
 		if rest != "main.go" || binary == "e2e" {
