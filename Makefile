@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity agent pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity agent pod bench bench-placement images image-archive release olm push sign scan fuzz tools ui ui-argocd
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -147,6 +147,11 @@ bench-placement: ## From a placement decision to the Application, with Argo CD's
 ARCHITECTURES ?= amd64,arm64,ppc64le,s390x
 images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository); ARGS="-containers propagation -tag 1.2.4" for one alone
 	@$(RELEASE) images -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
+
+CONTAINERS ?= propagation,resourcesync,aggregation
+image-archive: ## bin/images.tar for `kind load image-archive`: images of CONTAINERS for this machine's architecture, named as in deploy/install.yaml
+	@$(RELEASE) images -architectures "$$(go env GOARCH)" -containers '$(CONTAINERS)'
+	@$(RELEASE) archive -architecture "$$(go env GOARCH)" -containers '$(CONTAINERS)'
 
 # What users of kubebuilder type.
 install: ## Apply the CustomResourceDefinition to the cluster of the current kubeconfig; deploy/install.yaml has all
