@@ -13,7 +13,7 @@ func TestBlocks_pairsCommandsWithTheirOutput(t *testing.T) {
 	got := blocks(page)
 	want := []block{{3, "one\ntwo\n", "out\n"}, {12, "# Not tested: needs a cloud\nthree\n", ""}}
 	if !slices.Equal(got, want) {
-		t.Errorf("blocks are %q, want %q", got, want)
+		t.Errorf("blocks are %+v, want %+v", got, want)
 	}
 	if !got[0].tested() || got[1].tested() {
 		t.Errorf("tested are %t and %t, want the first alone", got[0].tested(), got[1].tested())
