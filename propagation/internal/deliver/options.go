@@ -76,7 +76,6 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.Var(&w.Hub.Percent, "deletion-budget-hub", "how many `percent` of all deliveries of the hub may be withdrawn within --deletion-budget-window; more are held until an operator approves")
 	fs.IntVar(&w.Hub.Least, "deletion-budget-hub-min", w.Hub.Least, "number of deliveries of the hub that may always be withdrawn, however few --deletion-budget-hub percent are")
 	fs.DurationVar(&w.Window, "deletion-budget-window", 10*time.Minute, "time within which withdrawals add up to the limits")
-	fs.BoolVar(&o.Rollouts, "rollouts", false, "let ApplicationSetRollouts decide which clusters may have a change; for where the rollout controller is installed")
 }
 
 // Validate names every flag with an impossible value.
