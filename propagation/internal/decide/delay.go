@@ -77,9 +77,10 @@ func (s *subject) paused(change Change) policy.Pause {
 	return pauseOn(s.facts, s.work.Cluster, s.set(), change)
 }
 
-// delay returns who delays the end of a work.
+// delay returns who delays the end of a work. With a shared one nothing is lost, but a pause leaves
+// every work as it is that could go on by itself.
 func (s *subject) delay() Delay {
-	if s.shared {
+	if s.shared && s.fate.Why != NeverApplied {
 		return Delay{}
 	}
 	change := ChangeOf(s.fate.Why)
@@ -94,7 +95,7 @@ func (s *subject) delay() Delay {
 		return Delay{By: r.On}
 	}
 	problem := policyOf(s.facts, s.set()).Problem
-	if problem != "" && delays[change][OnApplication] && !s.observes() && !s.abandoned() {
+	if problem != "" && delays[change][OnApplication] && !s.shared && !s.observes() && !s.abandoned() {
 		return Delay{By: contract.DeletionPolicyAnnotation, Problem: problem}
 	}
 	return Delay{}

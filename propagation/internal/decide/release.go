@@ -69,6 +69,7 @@ func (p Plan) ConfirmedBy(live Plan) Plan {
 	}
 	if live.Release != p.Release {
 		confirmed.Release = NoRelease
+		confirmed.again(afterUnseen)
 	}
 	confirmed.Report = live.Report
 	confirmed.again(live.After)

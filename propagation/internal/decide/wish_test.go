@@ -75,6 +75,11 @@ func TestDecide_wish(t *testing.T) {
 			s.delivered("old").Finalized = false
 			s.aim("d1")
 		}, want: "create; old end NeverApplied bare delete"},
+		"moved, never begun, paused": {reason: "a pause leaves every work as it is", change: func(s *scene) {
+			s.delivered("old").Finalized = false
+			s.aim("d1")
+			s.annotate(contract.PausedAnnotation, "delivery")
+		}, want: "old end NeverApplied delayed; Paused"},
 		"moved, paused": {reason: "both changes wait", change: func(s *scene) {
 			s.delivered("old")
 			s.aim("d1")

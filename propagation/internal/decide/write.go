@@ -25,6 +25,7 @@ const (
 	afterPending = time.Minute      // an agent to apply how a work ends; its event comes first
 	afterMirror  = 10 * time.Second // the hub's status to say what a refresh has found
 	afterRefusal = 30 * time.Second // what another Application has
+	afterUnseen  = 5 * time.Second  // a work that the cache does not have
 )
 
 // want is the ManifestWork that a wish asks for.

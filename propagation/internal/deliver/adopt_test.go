@@ -193,6 +193,13 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(second.Generation)
+	testkit.Eventually(t, "the older to be deleted", func() error {
+		if live := stored(t, work); live == nil || live.DeletionTimestamp == nil {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	pruned(t, work)
 	testkit.Eventually(t, "the older to go", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].UID != second.UID {
 			return fmt.Errorf("there are %d", len(own))
