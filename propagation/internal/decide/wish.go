@@ -231,7 +231,7 @@ func (w *wish) leaveFormer() {
 		}
 		there := s.work.Namespace == w.app.Annotations[contract.ClusterAnnotation]
 		switch {
-		case !s.work.Finalized:
+		case !s.work.Finalized && s.work.Applied == "":
 			s.endShared(NeverApplied)
 		case s.observes() && (w.runs() || payload.Observes(w.app)):
 			s.endShared(Observed)

@@ -16,6 +16,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
+// begun says whether an agent has begun with a work.
+func begun(w *Work, yes bool) {
+	if w.Finalized = yes; !yes {
+		w.Applied = ""
+	}
+}
+
 // What the Application asks for ends what it does not ask for any more.
 func TestDecide_wish(t *testing.T) {
 	move := func(s *scene) { // c1 is former and d1 current
@@ -72,11 +79,11 @@ func TestDecide_wish(t *testing.T) {
 			s.Works[1].Applied = metav1.ConditionFalse
 		}, want: "update new; old keep; new rewrite"},
 		"moved, never begun": {reason: "nothing is there", change: func(s *scene) {
-			s.delivered("old").Finalized = false
+			begun(s.delivered("old"), false)
 			s.aim("d1")
 		}, want: "create; old end NeverApplied bare delete"},
 		"moved, never begun, paused": {reason: "a pause leaves every work as it is", change: func(s *scene) {
-			s.delivered("old").Finalized = false
+			begun(s.delivered("old"), false)
 			s.aim("d1")
 			s.annotate(contract.PausedAnnotation, "delivery")
 		}, want: "old end NeverApplied delayed; Paused"},

@@ -44,7 +44,7 @@ func TestBindingGrace(t *testing.T) {
 			app := p.deploy("guestbook")
 			work := delivered(t, app, p.cluster)
 			lose(t, p)
-			says(t, app, policy.ErrorCondition, "--binding-grace")
+			says(t, app, policy.ErrorCondition, "no PlacementDecision")
 			p.bind(p.cluster)
 			says(t, app, policy.ErrorCondition, "")
 			if after := delivered(t, app, p.cluster); after.UID != work.UID {
@@ -116,6 +116,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 			first := start(t)
 			app := p.deploy("guestbook")
 			work := delivered(t, app, p.cluster)
+			finalized(t, work) // what no agent has begun with goes at once
 			first.stop()
 			if c.spoil != nil {
 				c.spoil(t, p, other)
@@ -196,8 +197,8 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 	}
 }
 
-// An abandoned Application needs no read of what may not answer.
-func TestAbandonReadsNothing(t *testing.T) {
+// An abandoned Application is released once the API server has confirmed what that rests on.
+func TestAbandon_isConfirmed(t *testing.T) {
 	var silent atomic.Bool
 	startReading(t, func(c client.Client) client.Client { return unreadable{c, &silent} })
 	p := newPlace(t)
@@ -208,10 +209,14 @@ func TestAbandonReadsNothing(t *testing.T) {
 	app := p.deploy("guestbook", abandoned)
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
-	silent.Store(true)
 	never := p.deploy("never", abandoned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = newCluster(t) })
+	silent.Store(true)
 	for _, a := range []*argocd.Application{app, never} {
 		remove(t, a)
+	}
+	stillThere(t, app)
+	silent.Store(false)
+	for _, a := range []*argocd.Application{app, never} {
 		testkit.Eventually(t, "the Application to be gone", func() error { return gone(a) })
 	}
 	pruned(t, work)

@@ -195,10 +195,11 @@ func TestGuardCounts(t *testing.T) {
 		g.awaitLeft(0)
 		edit(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: g.cluster}}, func(c *clusterv1.ManagedCluster) { c.Finalizers = nil })
 	})
-	t.Run("notThere", func(t *testing.T) {
+	t.Run("notThere", func(t *testing.T) { // it may not have been restored yet
 		g := generate(t)
 		leave(g)
-		g.awaitHeld("ApplicationSet")
+		says(t, g.apps[0], policy.ErrorCondition, "there is no ManagedCluster")
+		g.kept()
 	})
 }
 

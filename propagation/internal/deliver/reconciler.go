@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
@@ -136,5 +135,3 @@ func (p *pass) work(uid types.UID) *decide.Work {
 	}
 	return nil
 }
-
-func keyOf(o client.Object) types.NamespacedName { return client.ObjectKeyFromObject(o) }
