@@ -41,6 +41,8 @@ type Plan struct {
 	Deliveries int
 	// After is when to decide again, 0 for not by the clock.
 	After time.Duration
+	// left is the report of a deleted Application whose works are not gone.
+	left *policy.Decision
 }
 
 // Write is the wanted ManifestWork.

@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
@@ -63,15 +64,16 @@ func (p Plan) ConfirmedBy(live Plan) Plan {
 		j := slices.IndexFunc(live.Fates, func(o Fate) bool { return o.UID == t.UID })
 		if j < 0 || live.Fates[j].Act != End || !live.Fates[j].Due || live.Fates[j].Lane != t.Lane {
 			t.Act, t.Due = Keep, false
+			confirmed.again(afterUnseen) // one of the two is behind
 			continue
 		}
 		*t = live.Fates[j]
 	}
-	if live.Release != p.Release {
-		confirmed.Release = NoRelease
+	confirmed.Report = live.Report
+	if live.Release != p.Release { // the cache does not have all works yet
+		confirmed.Release, confirmed.Report = NoRelease, cmp.Or(live.left, live.Report)
 		confirmed.again(afterUnseen)
 	}
-	confirmed.Report = live.Report
 	confirmed.again(live.After)
 	return confirmed
 }

@@ -27,10 +27,8 @@ func (d *decision) report() {
 	t := d.told
 	switch {
 	case t.deleting:
-		d.plan.Report = d.unfinished(&policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}})
-		if d.plan.Report == nil {
-			d.plan.Report = d.proof()
-		}
+		d.plan.left = d.proof()
+		d.plan.Report = cmp.Or(d.unfinished(&policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}}), d.plan.left)
 	case t.off:
 		v := *t.refusal
 		v.Withdrawn = true

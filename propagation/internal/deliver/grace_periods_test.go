@@ -140,6 +140,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 			p.bind(other)
 			testkit.Eventually(t, "the old copy to go", func() error {
 				if there() {
+					_ = tryAnswer(client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil) // its agent applies how it ends
 					return errors.New("it is there")
 				}
 				return nil

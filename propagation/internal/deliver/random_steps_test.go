@@ -205,6 +205,7 @@ func (f *fleet) agents() {
 		}
 		for i := range list.Items {
 			work := &list.Items[i]
+			f.see(work)
 			switch {
 			case work.DeletionTimestamp != nil:
 				work.Finalizers = nil

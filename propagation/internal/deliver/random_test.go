@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -46,6 +47,8 @@ type fleet struct {
 	// earlier are the requests of those that ran before, limits are the guard's.
 	earlier []*requests
 	limits  func(*Options)
+	// ended are the works that were deleted after their agent had begun with them.
+	ended map[types.UID]bool
 	// dying makes every write fail from then on, as in a process that is killed.
 	dying atomic.Bool
 }
@@ -62,6 +65,25 @@ func (f *fleet) model() map[string]string {
 	return want
 }
 
+// stays reports whether a copy that is not wanted stays: what its Application asks for is refused,
+// and its place is granted.
+func (f *fleet) stays(name, have string) bool {
+	name, _, _ = strings.Cut(name, " ")
+	app := f.apps[name]
+	there, _, _ := strings.Cut(have, " ")
+	if app == nil || !f.bound[there] {
+		return false
+	}
+	cluster := app.Annotations[contract.ClusterAnnotation]
+	switch app.Labels[contract.PullLabel] {
+	case "nonsense":
+		return true
+	case "true":
+		return cluster != "" && (!f.present[cluster] || !f.bound[cluster])
+	}
+	return false
+}
+
 // marker is the part of a spec that the steps change.
 func marker(app *argocd.Application) string {
 	var spec struct {
@@ -73,7 +95,7 @@ func marker(app *argocd.Application) string {
 
 func TestRandomSteps(t *testing.T) {
 	r, n := steps.Random(t, 300)
-	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}, limits: func(*Options) {}}
+	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}, limits: func(*Options) {}, ended: map[types.UID]bool{}}
 	f.clusters = []string{f.place.cluster, newCluster(t), newCluster(t)}
 	for _, c := range f.clusters {
 		f.present[c], f.bound[c] = true, true
@@ -150,6 +172,7 @@ func (f *fleet) rest() {
 	testkit.Eventually(f.t, "the works to be what the model says", func() error {
 		f.agents()
 		have, want := f.have(), f.model()
+		maps.DeleteFunc(have, func(name, each string) bool { return want[name] != each && f.stays(name, each) })
 		if diff := cmp.Diff(want, have); diff != "" {
 			return fmt.Errorf("(-want +have)\n%s", diff)
 		}
