@@ -111,7 +111,7 @@ func (r *Reconciler) prepare(ctx context.Context, started time.Time) (time.Durat
 
 const (
 	// prepareTimeout is how long ends wait, after a start, for works without the label,
-	prepareTimeout = 2 * time.Minute
+	prepareTimeout = 30 * time.Second
 	// failedTimeout: and for Applications of which facts cannot be read.
 	failedTimeout = 10 * time.Second
 )
