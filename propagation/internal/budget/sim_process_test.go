@@ -353,11 +353,7 @@ func (p *process) create(app *app, w *decide.Write) {
 			return // AlreadyExists, or another's first copy that the cache has not seen
 		}
 	}
-	names := payload.WorkNames(w.Inputs.Application)
-	if p.w.mutant.threeNames {
-		names = names[:3]
-	}
-	for _, name := range names {
+	for _, name := range payload.WorkNames(w.Inputs.Application) {
 		if taken[name] {
 			continue
 		}

@@ -387,8 +387,8 @@ type mutant struct {
 	// facts and plan change what is decided from, and what is decided.
 	facts func(*decide.Facts)
 	plan  func(decide.Facts, *decide.Plan)
-	// forgets: what was allowed is not stored. threeNames: a work has three names at most.
-	forgets, threeNames bool
+	// forgets: what was allowed is not stored.
+	forgets bool
 }
 
 func (m mutant) decide(f decide.Facts) decide.Plan {
