@@ -3,8 +3,9 @@
 
 // Command gate fails when the code outgrows what one reader can hold: a type with too many
 // methods, files of a package that use each other in circles, and declared names that the
-// field does not have. Arguments are module folders; -allowed names a file with the
-// exceptions that are left, one a line, and one that is no longer needed fails, too.
+// field does not have. It prints how many lines and statements the code has. Arguments are
+// module folders. The flag -allowed names a file with exceptions, one a line. The gate lists
+// each exception, and fails for one that no finding needs.
 package main
 
 import (
@@ -28,7 +29,7 @@ import (
 )
 
 const (
-	mostMethods = 25 // functions whose first parameter is the type count
+	mostMethods = 25 // see methodsOf
 	mostUpward  = 8  // arrows between files that use each other, directly or not
 )
 
@@ -38,7 +39,7 @@ var words = strings.Fields(`
 	tell told hear heard roster kick handed survey dear company spare begun sighting bare looker
 	lookers struck somebody nobody barge lately`)
 
-var verbose = flag.Bool("v", false, "list the arrows")
+var verbose = flag.Bool("v", false, "list the arrows, and the methods of types that have too many")
 
 func main() {
 	allowed := flag.String("allowed", "", "file with the exceptions that are left")
@@ -49,16 +50,19 @@ func main() {
 		os.Exit(2)
 	}
 	failed := false
+	var sizes sizes
 	for _, module := range flag.Args() {
-		found, err := look(module)
+		found, size, err := look(module)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}
+		sizes.add(size)
 		for _, f := range found {
-			if most, there := left[f.what]; there {
+			if most, exists := left[f.what]; exists {
 				delete(left, f.what)
 				if f.n <= most {
+					fmt.Printf("%s: %d, at most %d: an exception\n", f.what, f.n, f.most)
 					continue
 				}
 			}
@@ -73,6 +77,7 @@ func main() {
 			}
 		}
 	}
+	fmt.Print(sizes)
 	if failed {
 		os.Exit(1)
 	}
@@ -109,41 +114,38 @@ func exceptions(path string) (map[string]int, error) {
 	return left, nil
 }
 
-// look returns what is over its limit in a module.
-func look(module string) (_ []finding, err error) {
+// look returns what is over its limit in a module, and the size of its code.
+func look(module string) (_ []finding, _ sizes, err error) {
 	defer must.Return(&err)
 	list, err := packages.Load(&packages.Config{Dir: module, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedExportFile}, "./...")
 	if err != nil {
-		return nil, fmt.Errorf("load %s: %w", module, err)
+		return nil, sizes{}, fmt.Errorf("load %s: %w", module, err)
 	}
 	root := must.Get(filepath.Abs(module))
-	var found []finding
+	var (
+		found []finding
+		size  sizes
+	)
 	for _, p := range list {
 		if len(p.Errors) > 0 {
-			return nil, fmt.Errorf("load %s: %w", p.PkgPath, p.Errors[0])
+			return nil, sizes{}, fmt.Errorf("load %s: %w", p.PkgPath, p.Errors[0])
 		}
 		if len(p.GoFiles) == 0 {
 			continue
 		}
 		folder := must.Get(filepath.Rel(filepath.Dir(root), filepath.Dir(p.GoFiles[0])))
 		found = append(found, ofPackage(p, filepath.ToSlash(folder))...)
+		size.add(sizeOf(p, filepath.ToSlash(folder)))
 	}
 	slices.SortFunc(found, func(a, b finding) int { return strings.Compare(a.what, b.what) })
-	return found, nil
+	return found, size, nil
 }
 
 func ofPackage(p *packages.Package, folder string) []finding {
-	methods, named := map[string]int{}, map[string]int{}
+	named := map[string]int{}
 	for _, file := range p.Syntax {
 		if generated(p.Fset, file) {
 			continue
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok {
-				if name := firstType(p, f); name != "" {
-					methods[name]++
-				}
-			}
 		}
 		for id, object := range p.TypesInfo.Defs {
 			if object == nil || p.Fset.File(id.Pos()) != p.Fset.File(file.Pos()) {
@@ -157,9 +159,12 @@ func ofPackage(p *packages.Package, folder string) []finding {
 		}
 	}
 	var found []finding
-	for name, n := range methods {
-		if n > mostMethods {
+	for name, methods := range methodsOf(p) {
+		if n := len(methods); n > mostMethods {
 			found = append(found, finding{"methods of " + folder + "." + name, n, mostMethods})
+			if *verbose {
+				fmt.Println(name, slices.Sorted(maps.Keys(methods)))
+			}
 		}
 	}
 	for word, n := range named {
@@ -176,25 +181,6 @@ func ofPackage(p *packages.Package, folder string) []finding {
 
 func generated(fset *token.FileSet, file *ast.File) bool {
 	return ast.IsGenerated(file) || strings.HasSuffix(fset.Position(file.Pos()).Filename, "_test.go")
-}
-
-// firstType returns the type of the package that a function is about, "" for none.
-func firstType(p *packages.Package, f *ast.FuncDecl) string {
-	fields := f.Type.Params
-	if f.Recv != nil {
-		fields = f.Recv
-	}
-	if len(fields.List) == 0 {
-		return ""
-	}
-	t := p.TypesInfo.TypeOf(fields.List[0].Type)
-	if pointer, ok := t.(*types.Pointer); ok {
-		t = pointer.Elem()
-	}
-	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() == p.Types {
-		return named.Obj().Name()
-	}
-	return ""
 }
 
 // wordsOf splits an identifier at its capitals.

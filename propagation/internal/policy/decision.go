@@ -47,7 +47,6 @@ const (
 	ReasonAlreadyThere   = "AlreadyThere"
 	ReasonOrphanPending  = "OrphanPending"
 	ReasonAlsoByAgent    = "AlsoByAgent"
-	ReasonRolloutWaits   = "RolloutWaiting"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
 	ReasonProjectDenied   = "ProjectNotAllowed"

@@ -1,0 +1,107 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"go/ast"
+	"go/types"
+	"maps"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// methodsOf returns, for each named type of a package, what a reader of the type has to know:
+// its method set as far as the package declares it, with promoted methods, and the functions of
+// the package that take the type as a parameter. Two struct types that have each other as a
+// field are one type in two parts, so that each counts the methods of both.
+func methodsOf(p *packages.Package) map[string]map[string]bool {
+	found := map[string]map[string]bool{}
+	for _, name := range p.Types.Scope().Names() {
+		if t, ok := p.Types.Scope().Lookup(name).(*types.TypeName); ok && !t.IsAlias() && declared(p, t) {
+			found[name] = methodSet(p, t)
+		}
+	}
+	for _, file := range p.Syntax {
+		if generated(p.Fset, file) {
+			continue
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
+				for _, parameter := range f.Type.Params.List {
+					if name := typeName(p, p.TypesInfo.TypeOf(parameter.Type)); found[name] != nil {
+						found[name][f.Name.Name] = true
+					}
+				}
+			}
+		}
+	}
+	fields := map[string]map[string]bool{}
+	for name := range found {
+		fields[name] = fieldTypes(p, name)
+	}
+	whole := map[string]map[string]bool{}
+	for name, methods := range found {
+		whole[name] = maps.Clone(methods)
+		for part := range fields[name] {
+			if part != name && found[part] != nil && reaches(fields, part, name) {
+				maps.Copy(whole[name], found[part])
+			}
+		}
+	}
+	return whole
+}
+
+// declared reports whether a type stands in a file that the gate reads.
+func declared(p *packages.Package, t *types.TypeName) bool {
+	for _, file := range p.Syntax {
+		if file.FileStart <= t.Pos() && t.Pos() < file.FileEnd {
+			return !generated(p.Fset, file)
+		}
+	}
+	return false
+}
+
+func methodSet(p *packages.Package, t *types.TypeName) map[string]bool {
+	receiver := t.Type()
+	if !types.IsInterface(receiver) {
+		receiver = types.NewPointer(receiver)
+	}
+	methods := map[string]bool{}
+	for method := range types.NewMethodSet(receiver).Methods() {
+		if f := method.Obj(); f.Pkg() == p.Types {
+			name := f.Name()
+			if named, ok := f.(*types.Func); ok {
+				name = named.FullName()
+			}
+			methods[name] = true
+		}
+	}
+	return methods
+}
+
+// fieldTypes returns the types of the package that a struct type has as fields, by pointer or value.
+func fieldTypes(p *packages.Package, name string) map[string]bool {
+	found := map[string]bool{}
+	structure, ok := p.Types.Scope().Lookup(name).Type().Underlying().(*types.Struct)
+	if !ok {
+		return found
+	}
+	for field := range structure.Fields() {
+		if of := typeName(p, field.Type()); of != "" {
+			found[of] = true
+		}
+	}
+	return found
+}
+
+// typeName returns the name of a type of the package, or of the type that a pointer of it has; "" for another one.
+func typeName(p *packages.Package, t types.Type) string {
+	if pointer, ok := t.(*types.Pointer); ok {
+		t = pointer.Elem()
+	}
+	if named, ok := t.(*types.Named); ok && named.Obj().Pkg() == p.Types {
+		return named.Obj().Name()
+	}
+	return ""
+}
