@@ -52,8 +52,6 @@ type Options struct {
 	sweepInterval time.Duration
 	// Withdrawals says how many deliveries may be withdrawn until an operator approves.
 	Withdrawals budget.Settings
-	// Rollouts has ApplicationSetRollouts decide what works may carry; without it none is read.
-	Rollouts bool
 	// HubNamespace is where propagation runs: its annotation decides for the whole hub,
 	// and what the guard remembers is stored there. Without it nothing is stored.
 	HubNamespace string
