@@ -150,7 +150,7 @@ func (en *ender) allowed(ctx context.Context, w withdrawal, app *argocd.Applicat
 	if err != nil || cluster != nil && cluster.DeletionTimestamp != nil {
 		return err == nil, 0, err
 	}
-	return en.note(ctx, w.app, app, work, w.reason, true)
+	return en.note(ctx, w.app, app, []*manifestcache.Work{work}, w.reason, true)
 }
 
 // end does the next step of the end of a work that may go, and adds to o what it waits for.
@@ -277,43 +277,41 @@ func (o outcome) decision() policy.Decision {
 	return v
 }
 
-// noteUpcoming notes works that will have to be withdrawn unless something comes back in time,
-// so that the guard counts the whole damage when the first has to.
-func (en *ender) noteUpcoming(ctx context.Context, key types.NamespacedName, app *argocd.Application, works []*manifestcache.Work, reason string) error {
+// note notes that works are to end for a reason, at once when due, and returns whether they may.
+// Those that are not due will have to unless something comes back in time: the budget counts the
+// whole damage when the first has to. What an operator has decided ends after some time, 0 for
+// never.
+func (en *ender) note(ctx context.Context, key types.NamespacedName, app *argocd.Application, works []*manifestcache.Work, reason string, due bool) (may bool, after time.Duration, err error) {
 	for _, work := range works {
-		if work.DeletionTimestamp != nil || work.Annotations[contract.OnWithdrawAnnotation] != "" {
+		if !due && (work.DeletionTimestamp != nil || work.Annotations[contract.OnWithdrawAnnotation] != "") {
 			continue
 		}
-		if _, _, err := en.note(ctx, key, app, work, reason, false); err != nil {
-			return err
+		d, err := en.decisionOn(ctx, groupOf(work), revokes(reason))
+		if err != nil {
+			return false, 0, err
 		}
+		if !d.Until.IsZero() {
+			after = sooner(after, max(d.Until.Sub(en.now()), time.Millisecond))
+		}
+		group := ownerOf(app, work)
+		fate := decide.Fate{UID: work.UID, Own: true, Why: decide.Why(reason), Lane: laneOf(group, work, reason), Ruling: d, Due: due}
+		if due {
+			fate.Act = decide.End
+		}
+		may = en.budget.Note(key, group, fate)
 	}
-	return nil
+	return may, after, nil
 }
 
-// note notes that a work is to end for a reason, at once when due, and returns whether it may.
-// What an operator has decided about it ends after some time, 0 for never.
-func (en *ender) note(ctx context.Context, key types.NamespacedName, app *argocd.Application, work *manifestcache.Work, reason string, due bool) (may bool, after time.Duration, err error) {
-	d, err := en.decisionOn(ctx, groupOf(work), revokes(reason))
-	if err != nil {
-		return false, 0, err
-	}
-	if !d.Until.IsZero() {
-		after = max(d.Until.Sub(en.now()), time.Millisecond)
-	}
-	group := ownerOf(app, work)
-	lane := decide.Lane{Kind: decide.Tenant, Group: group}
+// laneOf returns the lane in which the end of a work is counted.
+func laneOf(group decide.Group, work *manifestcache.Work, reason string) decide.Lane {
 	switch {
 	case reason == policy.ReasonLocalCluster: // an agent can set that label
-		lane = decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: work.Namespace}}
+		return decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: work.Namespace}}
 	case revokes(reason):
-		lane.Kind = decide.Admin
+		return decide.Lane{Kind: decide.Admin, Group: group}
 	}
-	fate := decide.Fate{UID: work.UID, Own: true, Why: decide.Why(reason), Lane: lane, Ruling: d, Due: due}
-	if due {
-		fate.Act = decide.End
-	}
-	return en.budget.Note(key, group, fate), after, nil
+	return decide.Lane{Kind: decide.Tenant, Group: group}
 }
 
 // ender ends ManifestWorks, see [ender.withdraw].
@@ -357,7 +355,7 @@ func (en *ender) withdrawOld(ctx context.Context, app *argocd.Application, c cop
 		case lost:
 			unbound = append(unbound, work)
 		case left > 0:
-			if err := en.noteUpcoming(ctx, client.ObjectKeyFromObject(app), app, []*manifestcache.Work{work}, policy.ReasonNotBound); err != nil {
+			if _, _, err := en.note(ctx, client.ObjectKeyFromObject(app), app, []*manifestcache.Work{work}, policy.ReasonNotBound, false); err != nil {
 				return 0, err
 			}
 		}

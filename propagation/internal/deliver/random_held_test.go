@@ -20,12 +20,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
 
-// few is how many may go of a namespace in the window of this test, which is longer than
-// the test.
+// few is how many may go of a namespace in the window of this test, which is longer than the
+// test: so many that users remove, and so many that lose their cluster.
 const few = 3
 
 // Whatever users do to Applications, and however often propagation is restarted or killed
-// meanwhile: without an approval no more than the limit goes, what is wanted is delivered
+// meanwhile: without an approval no more than the limits go, what is wanted is delivered
 // all the same, and an approval brings the hub to what is wanted.
 func TestRandomStepsUnderTheLimit(t *testing.T) {
 	r, n := steps.Random(t, 160)
@@ -46,7 +46,6 @@ func TestRandomStepsUnderTheLimit(t *testing.T) {
 		if r.IntN(3) == 0 {
 			f.settle()
 		}
-		// What the tenant wants and what loses its binding have a limit each.
 		if lost := f.lost() - approved; lost > 2*few {
 			t.Fatalf("after step %d %d were withdrawn without an approval, and %d might be", i, lost, 2*few)
 		}

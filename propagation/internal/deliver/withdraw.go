@@ -108,7 +108,8 @@ func (r *Reconciler) keepDelivered(ctx context.Context, app *argocd.Application,
 func (r *Reconciler) waitForBinding(ctx context.Context, app *argocd.Application, c copies, v policy.Decision, missing, left time.Duration) (result, error) {
 	wait, err := r.withdrawOld(ctx, app, c, false)
 	if standing := c.standing(); standing != nil {
-		err = errors.Join(err, r.noteUpcoming(ctx, client.ObjectKeyFromObject(app), app, append([]*manifestcache.Work{standing}, c.surplus...), v.Refusal.Reason))
+		_, _, failed := r.note(ctx, client.ObjectKeyFromObject(app), app, append([]*manifestcache.Work{standing}, c.surplus...), v.Refusal.Reason, false)
+		err = errors.Join(err, failed)
 	}
 	if quiet := bindingQuiet - missing; quiet > 0 {
 		return result{standing: c.all, after: sooner(wait, min(quiet, left)), silent: true}, err
@@ -131,7 +132,8 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, key client.ObjectKey,
 		return result{silent: true}, nil
 	}
 	if left := r.options.RecreateGrace - r.gracePeriods.missing(key, applicationGone, r.now()); left > 0 {
-		return result{silent: true, after: left}, r.noteUpcoming(ctx, key, nil, works, withdrawnGone)
+		_, _, err := r.note(ctx, key, nil, works, withdrawnGone, false)
+		return result{silent: true, after: left}, err
 	}
 	o, err := r.withdraw(ctx, withdrawal{app: key, works: works, reason: withdrawnGone, confirm: func(ctx context.Context) (bool, error) {
 		app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
