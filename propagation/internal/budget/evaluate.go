@@ -217,9 +217,7 @@ func (b *evaluator) over(of limit.Limit, lane decide.Lane, t tally) bool {
 	}
 	withdrawn, most := b.withdrawn(of, lane)
 	if withdrawn+t.pending > most {
-		if t.pending <= most { // once enough has slid out of the window
-			b.again(b.settings.Window / perWindow)
-		}
+		b.slide(t, most)
 		return false
 	}
 	left := t.changed.Add(b.settings.quiet()).Sub(b.now)
@@ -227,6 +225,13 @@ func (b *evaluator) over(of limit.Limit, lane decide.Lane, t tally) bool {
 		b.again(left)
 	}
 	return left <= 0
+}
+
+// slide has a hold looked at again that ends once enough has slid out of the window.
+func (b *evaluator) slide(t tally, most int) {
+	if t.pending <= most {
+		b.again(b.settings.Window / perWindow)
+	}
 }
 
 // ofHub decides whether what the lanes of a kind let pass keeps the hub's limit. What does
@@ -322,6 +327,7 @@ func (b *evaluator) check(of limit.Limit, lane decide.Lane, t tally) (verdict, *
 		return waiting, nil
 	}
 	if withdrawn+t.pending > most {
+		b.slide(t, most)
 		return denied, &holding{Since: b.now.UTC().Truncate(time.Second), Pending: withdrawn + t.pending, Deliveries: b.most(lane), Limit: most}
 	}
 	return allowed, nil

@@ -205,6 +205,12 @@ func TestEvaluate_revocations(t *testing.T) {
 			w.revoke(set, 19)
 			w.pass(time.Minute)
 		}, gone: 44},
+		"hub": {reason: "nor does it use up what the hub may lose", play: func(w *world) {
+			w.doom(set, 25, true)
+			w.doom(other, 25, true)
+			w.revoke(set, 15)
+			w.pass(time.Minute)
+		}, gone: 65},
 		"reverse": {reason: "and what is revoked does not hold what the tenant removes", play: func(w *world) {
 			w.revoke(set, 50)
 			w.pass(time.Minute)

@@ -79,6 +79,11 @@ func TestLedger_owner(t *testing.T) {
 	if got := l.note(two); got.Known || got.Group != other {
 		t.Errorf("of one that only names it it has %+v", got)
 	}
+	missing.Fates[0].Lane = decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: "cluster"}}
+	l.set(missing, start)
+	if got := l.note(one); !got.Known || got.Group != set {
+		t.Errorf("of one that its cluster holds it has %+v", got)
+	}
 	all, essential := l.stored()
 	if len(all) != 2 || len(essential) != 2 {
 		t.Errorf("%d works are stored, %d of them essential", len(all), len(essential))

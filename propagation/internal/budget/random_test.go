@@ -93,6 +93,7 @@ func TestNoWindowLosesMore(t *testing.T) {
 	w.check(counts)
 	w.slow = false
 	w.unsay()
+	w.holdsNoMore()
 	for _, g := range groups {
 		w.spare(g, 1000)
 	}
@@ -108,8 +109,32 @@ func TestNoWindowLosesMore(t *testing.T) {
 // reported, again and again.
 func (w *world) rests() {
 	w.t.Helper()
+	w.evaluate()
 	if j := evaluate(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now)); j.changed {
-		w.t.Fatalf("at %s a second evaluation has changed %v to %v, and allows %v", w.now, w.ledger.records, j.records, j.allow)
+		w.t.Fatalf("at %s a second evaluation has changed the records, and allows %d", w.now, len(j.allow))
+	}
+}
+
+// holdsNoMore fails when, an hour after the last change, something is held that keeps its limit.
+func (w *world) holdsNoMore() {
+	w.t.Helper()
+	w.pass(time.Hour)
+	s := w.ledger.state(false, func(string) int { return 40 }, w.now)
+	pending := map[decide.Lane]int{}
+	for _, e := range s.ends {
+		pending[e.lane]++
+	}
+	for lane, record := range s.records {
+		most, n := defaults.Group.Of(s.deliveries(lane)), pending[lane]
+		if lane.Group == hub {
+			most, n = defaults.Group.Least, 0
+			for _, g := range record.Together {
+				n += pending[decide.Lane{Kind: lane.Kind, Group: g}]
+			}
+		}
+		if record.Held != nil && n <= most {
+			w.t.Errorf("%v holds %d, and might lose %d", lane, n, most)
+		}
 	}
 }
 

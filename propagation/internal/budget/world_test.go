@@ -55,6 +55,8 @@ type world struct {
 	serial  int
 	gone    int
 	allowed []allowance
+	// due is when to evaluate again, the zero time for never.
+	due time.Time
 	// stale: nobody plans again when a word ends.
 	stale bool
 	// slow: what is allowed does not go, since its agent is away.
@@ -170,6 +172,7 @@ func (w *world) expire() {
 		if !r.Until.After(w.now) {
 			delete(w.words, g)
 			w.lookAtAll()
+			w.ledger.news = true
 		}
 	}
 }
@@ -177,10 +180,13 @@ func (w *world) expire() {
 // judge judges, stores and carries out, and returns the evaluation.
 func (w *world) evaluate() evaluation {
 	w.t.Helper()
-	w.expire()
+	w.ledger.news, w.due = false, time.Time{}
 	j := evaluate(w.ledger.state(w.words[hub].Word == decide.Approve, func(string) int { return 40 }, w.now))
 	if j.changed {
 		w.store(j)
+	}
+	if j.after > 0 {
+		w.due = w.now.Add(j.after)
 	}
 	for _, e := range j.allow {
 		w.allowed = append(w.allowed, allowance{lane: e.lane, at: w.now, approved: e.override.Word == decide.Approve, unlimited: w.words[hub].Word == decide.Approve})
@@ -209,13 +215,19 @@ func (w *world) store(j evaluation) {
 	w.writes++
 }
 
-// pass lets time pass in steps of a second.
+// pass lets time pass in steps of a second. As the worker does, it evaluates when something is
+// new, and when the evaluation before has asked for it.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
-	for end := w.now.Add(d); w.now.Before(end); w.now = w.now.Add(time.Second) {
-		w.evaluate()
+	for end := w.now.Add(d); ; w.now = w.now.Add(time.Second) {
+		w.expire()
+		for w.ledger.news || !w.due.IsZero() && !w.now.Before(w.due) {
+			w.evaluate()
+		}
+		if !w.now.Before(end) {
+			return
+		}
 	}
-	w.evaluate()
 }
 
 // restart forgets all but what is stored.
@@ -234,17 +246,20 @@ func (w *world) restart() {
 		w.ledger.restore(records, notes, w.now, grace)
 	}
 	w.lookAtAll()
+	w.ledger.news = true // a worker begins with an evaluation
 }
 
 func (w *world) decide(g decide.Group, word decide.Word, d time.Duration) {
 	w.words[g] = decide.Ruling{Word: word, Until: w.now.Add(d), On: "Namespace team"}
 	w.lookAtAll()
+	w.ledger.news = true // the annotation has changed
 }
 
 // unsay takes all words back.
 func (w *world) unsay() {
 	w.words = map[decide.Group]decide.Ruling{}
 	w.lookAtAll()
+	w.ledger.news = true
 }
 
 // held returns why the first end in a lane is held.
