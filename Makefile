@@ -137,7 +137,7 @@ rollout-harness: build ## COMMITS bad commits of three kinds, PARALLEL at once, 
 
 # Ports of the pair listen on every address, and two of them cannot be set: its network has loopback alone.
 agent: build ## argocd-agent's real principal and agents on a fleet of real parts: ARGOCD_AGENT, see docs/gitopscluster.md (Linux)
-	@$(TOOLS) fleet kustomize
+	@$(TOOLS) fleet kustomize kubectl
 	@go build -o $(BIN)/product/agentpair ./e2e/agentpair
 	@unshare -rn sh -c 'ip link set lo up && exec "$$@"' - $(BIN)/product/agentpair -binary '$(abspath $(ARGOCD_AGENT))' $(ARGS)
 

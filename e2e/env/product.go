@@ -123,9 +123,6 @@ func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name strin
 		if pr.options.Agents {
 			files = append(files, filepath.Join(pr.options.Sources, "deploy", "components", "gitopsclusters-agent", "role.yaml"))
 		}
-		if pr.options.NoArgoCD {
-			files = append(files, filepath.Join(pr.options.Sources, "deploy", "components", "gitopsclusters-argocd", "role.yaml"))
-		}
 	}
 	roles, err := ReadObjects(files...)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -216,7 +213,7 @@ func (pr *product) arguments(name, intermediate string) ([]string, error) {
 			args = append(args, page...)
 		}
 	case GitOpsCluster:
-		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", pr.options.Agents), fmt.Sprintf("--argocd-delivery=%t", pr.options.NoArgoCD))
+		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", pr.options.Agents))
 	}
 	return args, nil
 }
