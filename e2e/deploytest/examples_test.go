@@ -65,7 +65,7 @@ func TestExamplesOfGitOpsClusters(t *testing.T) {
 	const crd = "apps.open-cluster-management.io_gitopsclusters.yaml"
 	apply(t, deployPath("components", "gitopsclusters", crd))
 	kubectl(t, "wait", "--for=condition=Established", "--timeout=1m", "-f", deployPath("components", "gitopsclusters", crd))
-	for _, name := range []string{"v1beta1.yaml", "v1alpha1.yaml", "pull-from-nothing.yaml"} {
+	for _, name := range []string{"v1beta1.yaml", "v1alpha1.yaml"} {
 		apply(t, deployPath("examples", "gitopscluster", name))
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", "gitopscluster", name))
 	}
