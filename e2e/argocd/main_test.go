@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
-	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/scenario"
 )
 
@@ -30,11 +29,12 @@ func TestMain(m *testing.M) {
 }
 
 // prepare makes the namespace of the guestbook, and offers an Argo CD that no cluster wants yet.
-func prepare(ctx context.Context, f *env.Fleet) (err error) {
-	defer must.Return(&err)
+func prepare(ctx context.Context, f *env.Fleet) error {
 	fleet = f
 	for _, c := range fleet.Managed {
-		must.OK(c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: workload}}))
+		if err := c.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: workload}}); err != nil {
+			return err
+		}
 	}
 	return scenario.OfferArgoCD(ctx, fleet.Hub, between)
 }
