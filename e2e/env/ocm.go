@@ -34,7 +34,7 @@ func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) (err erro
 	close(open)
 	placement := must.Get(f.runOCM(ctx, newest, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace))
 	if f.options.AddOnManager {
-		must.OK(f.startAddOnManager(ctx))
+		must.OK(f.startAddOnManager(ctx, f.Hub))
 	}
 	must.OK(registration.ready(ctx))
 	return placement.ready(ctx)
@@ -42,16 +42,16 @@ func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) (err erro
 
 // startAddOnManager starts the add-on manager with the account and the rights that OCM's own
 // manifests give it.
-func (f *Fleet) startAddOnManager(ctx context.Context) (err error) {
+func (ps *processes) startAddOnManager(ctx context.Context, hub *Cluster) (err error) {
 	defer must.Return(&err)
 	for _, name := range []string{"serviceaccount.yaml", "clusterrole.yaml", "clusterrolebinding.yaml"} {
 		parsed := must.Get(template.ParseFiles(must.Get(part(filepath.Join("manifests", "addon-manager", name)))))
 		var text bytes.Buffer
 		must.OK(parsed.Execute(&text, map[string]any{"ClusterManagerName": "hub", "ClusterManagerNamespace": hubNamespace, "Labels": map[string]string{}}))
-		must.OK(f.Hub.Apply(ctx, must.Get(parseObjects(text.Bytes()))...))
+		must.OK(hub.Apply(ctx, must.Get(parseObjects(text.Bytes()))...))
 	}
-	identity := must.Get(f.identity(ctx, f.Hub, hubNamespace, "addon-manager-controller-sa", fleetLife))
-	manager := must.Get(f.runOCM(ctx, newest, "hub-addon-manager", "addon", "manager", "--kubeconfig="+identity, "--namespace="+hubNamespace))
+	identity := must.Get(ps.identity(ctx, hub, hubNamespace, "addon-manager-controller-sa", fleetLife))
+	manager := must.Get(ps.runOCM(ctx, newest, "hub-addon-manager", "addon", "manager", "--kubeconfig="+identity, "--namespace="+hubNamespace))
 	return manager.ready(ctx)
 }
 
