@@ -83,7 +83,7 @@ func TestExamplesOfGitOpsClusters(t *testing.T) {
 // renderAgents is the example with the principal of the test's data.
 func renderAgents(t *testing.T) []byte {
 	t.Helper()
-	installation := readFile(t, filepath.Join(testkit.Root(), "gitopscluster", "internal", "principal", "testdata", "kustomize.yaml"))
+	installation := readFile(t, filepath.Join(testkit.Root(), "optional", "gitopscluster", "internal", "principal", "testdata", "kustomize.yaml"))
 	out, err := scenario.RenderAgents(t.Context(), fstest.MapFS{
 		"principal.yaml": {Data: []byte(installation)}, "kustomization.yaml": {Data: []byte("resources: [principal.yaml]")},
 	}, "resources: [agent]")
