@@ -28,14 +28,11 @@ for binary in propagation resourcesync aggregation; do
 done
 # gitopscluster has its rights in components; those for agents in one of their own.
 agents='/gitopscluster/internal/(agent|agents|applications|certificates|principal|sign)(/|$)'
-argocd='/gitopscluster/internal/argocd(/|$)'
 packages() { GOWORK='' go list ./optional/gitopscluster/... | grep -E "$@" | sed 's/^/paths=/'; }
 # shellcheck disable=SC2046 # one word for each package
-role "$deploy/components/gitopsclusters/role.yaml" multicluster-integrations-gitopscluster "gitopscluster, but for agents and Argo CD, and shared/boot" $(packages -v "$agents|$argocd") paths=./shared/boot
+role "$deploy/components/gitopsclusters/role.yaml" multicluster-integrations-gitopscluster "gitopscluster, but for agents, and shared/boot" $(packages -v "$agents") paths=./shared/boot
 # shellcheck disable=SC2046
 role "$deploy/components/gitopsclusters-agent/role.yaml" multicluster-integrations-gitopscluster-agent "gitopscluster's packages of agents" $(packages "$agents")
-# shellcheck disable=SC2046
-role "$deploy/components/gitopsclusters-argocd/role.yaml" multicluster-integrations-gitopscluster-argocd "gitopscluster's packages of Argo CD" $(packages "$argocd")
 
 role "$deploy/components/rendered/rendered.yaml" multicluster-integrations-rendered "rendered and shared/boot" paths=./optional/rendered/... paths=./shared/boot
 role "$deploy/components/liveview/liveview.yaml" multicluster-integrations-liveview "liveview and shared/boot" paths=./optional/liveview/... paths=./shared/boot
@@ -55,7 +52,7 @@ mkdir -p "$deploy/chart/files/liveview"
 for file in liveview bindings policy; do
 	cp "$deploy/components/liveview/$file.yaml" "$deploy/chart/files/liveview/"
 done
-for component in gitopsclusters gitopsclusters-agent gitopsclusters-argocd placement; do
+for component in gitopsclusters gitopsclusters-agent placement; do
 	mkdir -p "$deploy/chart/files/$component"
 	cp "$deploy/components/$component"/*.yaml "$deploy/chart/files/$component/"
 	rm "$deploy/chart/files/$component/kustomization.yaml"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command agentpair runs argocd-agent's real principal and agents on a fleet of real parts:
-// gitopscluster with its shipped roles brings the agents, and with -bring-argocd the clusters'
-// Argo CD as well, and each runs with exactly what was delivered. It prints what it checks and
+// gitopscluster with its shipped roles brings the agents, with -bring-argocd Open Cluster
+// Management's add-on manager the clusters' Argo CD, and each runs with exactly what was delivered. It prints what it checks and
 // measures, and ends with an error at the first thing that is not so.
 package main
 
@@ -27,7 +27,7 @@ import (
 func main() {
 	binary := flag.String("binary", "", "path of an argocd-agent in its source, see docs/gitopscluster.md")
 	rest := flag.Duration("rest", time.Minute, "how long writes are counted while nothing happens")
-	bring := flag.Bool("bring-argocd", false, "start with clusters without Argo CD, which the same apply brings")
+	bring := flag.Bool("bring-argocd", false, "start with clusters without Argo CD, and install it by deploy/examples/argocd-on-clusters")
 	flag.Parse()
 	env.Main("agentpair", func(ctx context.Context) error { return run(ctx, *binary, *rest, *bring) })
 }
@@ -46,7 +46,7 @@ func run(ctx context.Context, binary string, rest time.Duration, bring bool) err
 	defer os.RemoveAll(folder)
 	p := &pair{binary: binary, audit: filepath.Join(folder, "audit.log"), bring: bring, agents: map[string]*node{}}
 	return env.Use(ctx, env.Options{
-		Product: []string{env.Propagation}, Agents: true, NoArgoCD: bring, Progress: say,
+		Product: []string{env.Propagation}, Agents: true, NoArgoCD: bring, AddOnManager: bring, Progress: say,
 		Arguments: map[string][]string{env.GitOpsCluster: {"--binding-grace=1s"}, env.Propagation: {"--binding-grace=1s"}},
 		APIServer: []string{"--audit-policy-file=" + file("audit.yaml"), "--audit-log-path=" + p.audit},
 	}, func(ctx context.Context, fleet *env.Fleet) error {
@@ -105,6 +105,9 @@ func (p *pair) prepare(ctx context.Context) {
 		go n.play(p.fleet.Context(), n.agent) //nolint:contextcheck // it plays until the fleet ends
 	}
 	must.OK(p.fleet.Hub.ApplyFiles(ctx, file("hub.yaml")))
+	if p.bring {
+		must.OK(scenario.OfferArgoCD(ctx, p.fleet.Hub, time.Second))
+	}
 	n := &node{fleet: p.fleet, cluster: p.fleet.Hub, binary: p.binary}
 	go n.play(p.fleet.Context(), n.principal) //nolint:contextcheck // it plays until the fleet ends
 }

@@ -61,13 +61,7 @@ func (p *pair) example(ctx context.Context) []*unstructured.Unstructured {
 	return must.Get(env.ReadObjects(path))
 }
 
-// apply applies objects, GitOpsClusters with an Argo CD to bring only if there is none.
 func (p *pair) apply(ctx context.Context, objects ...*unstructured.Unstructured) {
-	for _, o := range objects {
-		if o.GetKind() == "GitOpsCluster" && !p.bring {
-			unstructured.RemoveNestedField(o.Object, "spec", "argoCD")
-		}
-	}
 	must.OK(p.fleet.Hub.Apply(ctx, objects...))
 }
 

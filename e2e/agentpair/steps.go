@@ -32,6 +32,11 @@ func (p *pair) register(ctx context.Context) string {
 		limit = 90 * time.Second
 	}
 	began := time.Now()
+	if p.bring {
+		for _, c := range p.fleet.Managed {
+			must.OK(scenario.WantArgoCD(ctx, p.fleet.Hub, c.Name, true))
+		}
+	}
 	p.apply(ctx, example...)
 	s := p.ready(ctx)
 	took := time.Since(began)
@@ -44,7 +49,7 @@ func (p *pair) register(ctx context.Context) string {
 		}
 	}
 	for _, c := range p.fleet.Managed {
-		p.argocd(ctx, c, p.bring)
+		p.argocd(ctx, c)
 	}
 	if took > limit {
 		must.OK(fmt.Errorf("it took %s, not %s", took, limit))
@@ -52,12 +57,16 @@ func (p *pair) register(ctx context.Context) string {
 	return fmt.Sprintf("%d clusters connected after %.1f s", len(p.fleet.Managed), took.Seconds())
 }
 
-// argocd checks whether a cluster has an Argo CD that was delivered.
-func (p *pair) argocd(ctx context.Context, c *env.Cluster, delivered bool) {
-	err := c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: env.ArgoCDController}, &appsv1.StatefulSet{})
-	if apierrors.IsNotFound(err) == delivered {
-		must.OK(fmt.Errorf("StatefulSet %s on %s, which is to be there %t: %w", env.ArgoCDController, c.Name, delivered, err))
+// argocd waits until the Argo CD of a cluster runs, where one is installed.
+func (p *pair) argocd(ctx context.Context, c *env.Cluster) {
+	if !p.bring {
+		return
 	}
+	await(ctx, "Argo CD on "+c.Name, func(ctx context.Context) (bool, string) {
+		set := &appsv1.StatefulSet{}
+		must.OK(c.Client.Get(ctx, client.ObjectKey{Namespace: env.ArgoCDNamespace, Name: env.ArgoCDController}, set))
+		return set.Status.ReadyReplicas == 1, fmt.Sprint(set.Status)
+	})
 }
 
 func (p *pair) managed(ctx context.Context) string {
@@ -168,8 +177,7 @@ func (p *pair) autonomous(ctx context.Context) string {
 }
 
 // leave takes the agent off one cluster by its Placement, then off the other by its
-// GitOpsCluster. What runs there stays, and nothing of the agent, or of an Argo CD that was
-// brought, does.
+// GitOpsCluster. What runs there stays, Argo CD included, and nothing of the agent does.
 func (p *pair) leave(ctx context.Context) string {
 	first := p.fleet.Managed[0]
 	of := metav1.ObjectMeta{Namespace: env.ArgoCDNamespace}
@@ -191,7 +199,7 @@ func (p *pair) leave(ctx context.Context) string {
 				}
 			}
 		}
-		p.argocd(ctx, c, false)
+		p.argocd(ctx, c)
 		runs(ctx, c)
 	}
 	return ""

@@ -65,7 +65,7 @@ func TestExamplesOfGitOpsClusters(t *testing.T) {
 	const crd = "apps.open-cluster-management.io_gitopsclusters.yaml"
 	apply(t, deployPath("components", "gitopsclusters", crd))
 	kubectl(t, "wait", "--for=condition=Established", "--timeout=1m", "-f", deployPath("components", "gitopsclusters", crd))
-	for _, name := range []string{"v1beta1.yaml", "v1alpha1.yaml", "pull-from-nothing.yaml"} {
+	for _, name := range []string{"v1beta1.yaml", "v1alpha1.yaml"} {
 		apply(t, deployPath("examples", "gitopscluster", name))
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", "gitopscluster", name))
 	}
@@ -83,7 +83,7 @@ func TestExamplesOfGitOpsClusters(t *testing.T) {
 // renderAgents is the example with the principal of the test's data.
 func renderAgents(t *testing.T) []byte {
 	t.Helper()
-	installation := readFile(t, filepath.Join(testkit.Root(), "gitopscluster", "internal", "principal", "testdata", "kustomize.yaml"))
+	installation := readFile(t, filepath.Join(testkit.Root(), "optional", "gitopscluster", "internal", "principal", "testdata", "kustomize.yaml"))
 	out, err := scenario.RenderAgents(t.Context(), fstest.MapFS{
 		"principal.yaml": {Data: []byte(installation)}, "kustomization.yaml": {Data: []byte("resources: [principal.yaml]")},
 	}, "resources: [agent]")

@@ -38,7 +38,6 @@ var needs = map[string][]right{
 	"gitopscluster --agents": slices.Concat(allow("create delete get list patch watch", "managedclusteraddons.addon.open-cluster-management.io", everywhere),
 		allow("update", "certificatesigningrequests/approval.certificates.k8s.io", everywhere), allow("create delete get list patch watch", "manifestworks.work.open-cluster-management.io", everywhere),
 		allow("create delete get patch", "secrets.", podNamespace), allow("list watch", "services.", argoCD), allow("list patch watch", "deployments.apps", argoCD)),
-	"gitopscluster --argocd-delivery": allow("create delete list patch watch", "manifestworks.work.open-cluster-management.io", everywhere),
 
 	"liveview --argocd-namespace":  allow("get", "secrets.", flagValue),
 	"placement --argocd-namespace": slices.Concat(allow("list watch", "secrets.", flagValue), allow("list watch", "placementdecisions.cluster.open-cluster-management.io", flagValue)),

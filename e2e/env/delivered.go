@@ -14,6 +14,10 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,8 +27,8 @@ import (
 const (
 	// ArgoCDController is the StatefulSet that is Argo CD, and its program.
 	ArgoCDController = "argocd-application-controller"
-	// argocdDigest is on a StatefulSet that gitopscluster has delivered.
-	argocdDigest = "apps.open-cluster-management.io/argocd-digest"
+	// delivered is an annotation of what deploy/examples/argocd-on-clusters brings.
+	delivered = "addon.open-cluster-management.io/deletion-orphan"
 	// kubeletPeriod is how often what plays a kubelet or a scheduler looks.
 	kubeletPeriod = 100 * time.Millisecond
 )
@@ -46,8 +50,7 @@ func (c *Cluster) Bind(ctx context.Context, pods client.MatchingLabels) {
 	}, kubeletPeriod)
 }
 
-// playArgoCD plays, until the fleet ends, what runs an Argo CD that gitopscluster delivers: the
-// scheduler, and the StatefulSet controller and kubelet of its application controller, which it
+// playArgoCD plays, until the fleet ends, what runs an Argo CD that is delivered: the scheduler, and the StatefulSet controller and kubelet of its application controller, which it
 // calls ready when its probe answers.
 func (c *Cluster) playArgoCD(f *Fleet) {
 	for _, name := range []string{"argocd-redis", "argocd-repo-server"} {
@@ -64,10 +67,18 @@ func (c *Cluster) playArgoCD(f *Fleet) {
 			_ = running.Stop(ctx)
 			running = nil
 			return
-		case err != nil || set.Annotations[argocdDigest] == "":
-			return // nothing that was delivered
-		case running == nil:
-			if err := c.runDelivered(ctx, f, set); err != nil {
+		case err != nil:
+			return
+		}
+		if _, ours := set.Annotations[delivered]; !ours {
+			return
+		}
+		if running == nil {
+			err := c.runDelivered(ctx, f, set)
+			if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+				return // what the pod needs comes later
+			}
+			if err != nil {
 				f.fail(fmt.Errorf("run the Argo CD that was delivered to %s: %w", c.Name, err))
 				return
 			}
@@ -90,6 +101,11 @@ func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.Statef
 	pod := set.Spec.Template.Spec
 	if len(pod.Containers) != 1 || len(pod.Containers[0].Args) == 0 {
 		return fmt.Errorf("StatefulSet %s has %d containers, or no arguments", set.Name, len(pod.Containers))
+	}
+	for _, name := range []string{"applications.argoproj.io", "appprojects.argoproj.io"} {
+		definition := &metav1.PartialObjectMetadata{}
+		definition.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+		must.OK(c.Client.Get(ctx, client.ObjectKey{Name: name}, definition)) // without it the container would end, again and again
 	}
 	container := pod.Containers[0]
 	if name := filepath.Base(container.Args[0]); name != ArgoCDController || len(container.Args) > 1 {

@@ -4,10 +4,12 @@
 package env
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"text/template"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,16 +25,34 @@ const (
 	bootstrapGroup = "system:bootstrappers:managedcluster"
 )
 
-// startOCMHub starts registration and placement on the hub, and closes open when
-// clusters may register.
+// startOCMHub starts registration and placement on the hub, with [Options.AddOnManager] also
+// that one, and closes open when clusters may register.
 func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) (err error) {
 	defer must.Return(&err)
 	registration := must.Get(f.runOCM(ctx, newest, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
 		"--namespace="+hubNamespace, "--feature-gates=ManagedClusterAutoApproval=true", "--auto-approved-csr-users="+bootstrapUser))
 	close(open)
 	placement := must.Get(f.runOCM(ctx, newest, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace))
+	if f.options.AddOnManager {
+		must.OK(f.startAddOnManager(ctx, f.Hub))
+	}
 	must.OK(registration.ready(ctx))
 	return placement.ready(ctx)
+}
+
+// startAddOnManager starts the add-on manager with the account and the rights that OCM's own
+// manifests give it.
+func (ps *processes) startAddOnManager(ctx context.Context, hub *Cluster) (err error) {
+	defer must.Return(&err)
+	for _, name := range []string{"serviceaccount.yaml", "clusterrole.yaml", "clusterrolebinding.yaml"} {
+		parsed := must.Get(template.ParseFiles(must.Get(part(filepath.Join("manifests", "addon-manager", name)))))
+		var text bytes.Buffer
+		must.OK(parsed.Execute(&text, map[string]any{"ClusterManagerName": "hub", "ClusterManagerNamespace": hubNamespace, "Labels": map[string]string{}}))
+		must.OK(hub.Apply(ctx, must.Get(parseObjects(text.Bytes()))...))
+	}
+	identity := must.Get(ps.identity(ctx, hub, hubNamespace, "addon-manager-controller-sa", fleetLife))
+	manager := must.Get(ps.runOCM(ctx, newest, "hub-addon-manager", "addon", "manager", "--kubeconfig="+identity, "--namespace="+hubNamespace))
+	return manager.ready(ctx)
 }
 
 // listener is a process and the port that it listens on when it is ready.

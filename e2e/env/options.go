@@ -82,9 +82,12 @@ type Options struct {
 	// Agents also brings argocd-agent to the clusters of GitOpsClusters that ask for it, with
 	// deploy/components/gitopsclusters-agent. Its pods are the caller's to run, see [Cluster.Bind].
 	Agents bool
-	// NoArgoCD leaves the managed clusters without Argo CD, and has gitopscluster deliver it
-	// with deploy/components/gitopsclusters-argocd. What is delivered runs, but for its images.
+	// NoArgoCD leaves the managed clusters without Argo CD. One that is delivered runs, but for
+	// its images.
 	NoArgoCD bool
+	// AddOnManager starts Open Cluster Management's add-on manager on the hub, with its own
+	// account and rights.
+	AddOnManager bool
 	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
 	// admission plugin, the authorizer of nodes, the controllers that Deployments need. It
 	// leaves it to the caller to install the product.
@@ -107,7 +110,7 @@ func (o Options) withDefaults() (Options, error) {
 			o.Product = append(o.Product, RenderedMode)
 		}
 	}
-	o.GitOpsClusters = o.GitOpsClusters || o.Agents || o.NoArgoCD
+	o.GitOpsClusters = o.GitOpsClusters || o.Agents
 	if o.GitOpsClusters && !slices.Contains(o.Product, GitOpsCluster) {
 		o.Product = append(slices.Clone(o.Product), GitOpsCluster)
 	}

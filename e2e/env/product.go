@@ -118,7 +118,7 @@ func (pr *product) arguments(name, intermediate string) ([]string, error) {
 			args = append(args, page...)
 		}
 	case GitOpsCluster:
-		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", pr.options.Agents), fmt.Sprintf("--argocd-delivery=%t", pr.options.NoArgoCD))
+		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", pr.options.Agents))
 	}
 	return args, nil
 }

@@ -35,7 +35,6 @@ func (o Options) components() (names []string) {
 	}{
 		{o.GitOpsClusters, "gitopsclusters"},
 		{o.Agents, "gitopsclusters-agent"},
-		{o.NoArgoCD, "gitopsclusters-argocd"},
 		{o.Page, "page"},
 		{o.Rendered, "rendered"},
 	} {

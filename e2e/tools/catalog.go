@@ -79,6 +79,7 @@ func catalog() []part {
 		{name: "crds-next", groups: []string{"test"}, copies: []copyRule{argocdCRDs("next", argocd3)}},
 		{name: "crds-old", groups: []string{"old"}, copies: managedCRDs("old", argocd2)},
 		{name: "kwok-stages", groups: []string{"fleet"}, copies: kwokStages()},
+		{name: "manifests", groups: []string{"fleet", "deploy"}, copies: manifests()},
 		argocd("argocd", "fleet", "ocm-argocd", argocd3),
 		tool("ocm-argocd", "fleet", "ocm", "."),
 		kubernetes("kube-apiserver", "test", "fleet", "bench"),
@@ -154,6 +155,15 @@ func hubCRDs() []copyRule {
 		{toolModule: "ocm-argocd", module: ocm, glob: "manifests/cluster-manager/hub/crds/*.crd.yaml", to: "ocm-hub"},
 		{toolModule: "ocm-argocd", module: api, glob: addon + "clustermanagementaddons.crd.yaml", to: "ocm-hub"},
 		{toolModule: "ocm-argocd", module: api, glob: addon + "managedclusteraddons.crd.yaml", to: "ocm-hub"},
+	}
+}
+
+// manifests are what a user installs: Argo CD without its UI, in two versions, and the rights of OCM's add-on manager.
+func manifests() []copyRule {
+	return []copyRule{
+		{toolModule: "ocm-argocd", module: argocd3, glob: "manifests/core-install.yaml", to: "argocd"},
+		{toolModule: "next", module: argocd3, glob: "manifests/core-install.yaml", to: "argocd-next"},
+		{toolModule: "ocm-argocd", module: ocm, glob: "manifests/cluster-manager/hub/addon-manager/*.yaml", to: "addon-manager", templates: true},
 	}
 }
 

@@ -17,7 +17,6 @@ require (
 	k8s.io/apimachinery v0.37.0
 	k8s.io/client-go v0.37.0
 	open-cluster-management.io/api v1.3.0
-	open-cluster-management.io/sdk-go v1.2.0
 	sigs.k8s.io/controller-runtime v0.25.2
 	sigs.k8s.io/yaml v1.6.0
 )

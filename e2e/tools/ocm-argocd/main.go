@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Program ocm is the parts of Open Cluster Management that the fleet runs, in one binary that is linked once. Its first two
-// arguments say which: "registration controller", "registration agent", "placement controller" or "work agent".
+// arguments say which: "registration controller", "registration agent", "placement controller", "addon manager" or "work agent".
 package main
 
 import (
@@ -26,6 +26,7 @@ var parts = map[string]func() (*cobra.Command, error){
 	"registration controller": registrationController,
 	"registration agent":      command(spoke.NewRegistrationAgent),
 	"placement controller":    command(hub.NewPlacementController),
+	"addon manager":           command(hub.NewAddonManager),
 	"work agent":              command(spoke.NewWorkAgent),
 }
 

@@ -16,7 +16,6 @@ const (
 	ConditionSpecAccepted       = "SpecAccepted"
 	ConditionPlacementResolved  = "PlacementResolved"
 	ConditionClustersRegistered = "ClustersRegistered"
-	ConditionArgoCDDeployed     = "ArgoCDDeployed"
 	ConditionPrincipalFound     = "PrincipalFound"
 	ConditionCertificatesReady  = "CertificatesReady"
 	ConditionAgentsDeployed     = "AgentsDeployed"
@@ -51,9 +50,6 @@ type GitOpsClusterStatus struct {
 	// Principal is the principal that agents dial.
 	// +optional
 	Principal *PrincipalStatus `json:"principal,omitempty"`
-	// ArgoCD is the one that the clusters get.
-	// +optional
-	ArgoCD *ArgoCDStatus `json:"argoCD,omitempty"`
 	// Waiting has at most 20 clusters that are not as they should be; counts are whole.
 	// +optional
 	Waiting []ClusterWait `json:"waiting,omitempty"`
@@ -87,15 +83,6 @@ type ClusterCounts struct {
 	Leaving int `json:"leaving"`
 	// Taken have a cluster Secret of another writer.
 	Taken int `json:"taken"`
-}
-
-// ArgoCDStatus is how far the clusters' Argo CD is.
-type ArgoCDStatus struct {
-	// Version of the manifests that are delivered; empty with an operator, which has its own.
-	// +optional
-	Version string `json:"version,omitempty"`
-	// Ready clusters run what is wanted.
-	Ready int `json:"ready"`
 }
 
 // PrincipalStatus is the principal as it was found.

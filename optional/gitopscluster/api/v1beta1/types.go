@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // GitOpsCluster registers the clusters of a Placement with an Argo CD of the hub.
@@ -76,47 +75,10 @@ type GitOpsClusterSpec struct {
 	// namespace of the hub's Argo CD only: they grant rights.
 	// +optional
 	Agent *AgentSettings `json:"agent,omitempty"`
-	// ArgoCD asks for an Argo CD on the clusters; without it they have one already. It counts
-	// with either shape, and in the namespace of the hub's Argo CD only.
-	// +optional
-	ArgoCD *ArgoCDSpec `json:"argoCD,omitempty"`
 	// Principal names what is otherwise found, and counts in the namespace of the hub's
 	// Argo CD only.
 	// +optional
 	Principal *PrincipalSpec `json:"principal,omitempty"`
-}
-
-// ArgoCDSpec is the Argo CD that the clusters get.
-type ArgoCDSpec struct {
-	// Install is Manifests, which are Argo CD's own without API server and ApplicationSets, or
-	// Operator: an ArgoCD, for clusters with argocd-operator or OpenShift GitOps.
-	// +kubebuilder:validation:Enum=Manifests;Operator
-	Install string `json:"install"`
-	// Namespace on the clusters; empty: that of the agent if there is one, else that of the
-	// hub's Argo CD.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	Namespace string `json:"namespace,omitempty"`
-	// Image and RedisImage replace those of the manifests.
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	Image string `json:"image,omitempty"`
-	// +optional
-	// +kubebuilder:validation:MaxLength=512
-	RedisImage string `json:"redisImage,omitempty"`
-	// ClusterRole on the clusters is what Argo CD may do there; empty: everything.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^([a-z0-9]([a-z0-9.:-]*[a-z0-9])?)?$`
-	ClusterRole string `json:"clusterRole,omitempty"`
-	// TakeOver replaces an Argo CD that a cluster has already, which then leaves with this one.
-	// +optional
-	TakeOver bool `json:"takeOver,omitempty"`
-	// MaxConcurrency is how many clusters, or percent of them, change at a time; empty: 25%.
-	// +optional
-	// +kubebuilder:validation:XIntOrString
-	// +kubebuilder:validation:Pattern=`^[1-9][0-9]?%$|^100%$`
-	MaxConcurrency *intstr.IntOrString `json:"maxConcurrency,omitempty"`
 }
 
 // AgentSettings are what argocd-agent runs with on the clusters, beyond mode and address.

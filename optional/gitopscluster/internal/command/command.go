@@ -30,7 +30,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/argocd/delivery"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/gitops"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/register"
@@ -67,8 +66,6 @@ type Command struct {
 	InstanceLabel string
 	// Agents has argocd-agent brought to the clusters of GitOpsClusters that ask for it.
 	Agents bool
-	// ArgoCD has Argo CD delivered to the clusters of GitOpsClusters that ask for it.
-	ArgoCD bool
 	// Register is one of the values of --register.
 	Register     string
 	Adopt        bool
@@ -89,7 +86,6 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.Var(c.argocd.Flag(), "argocd-namespace", "`namespace` of the hub's Argo CD, where its cluster Secrets are; may be repeated, or separated by commas, for further Argo CDs")
 	fs.StringVar(&c.InstanceLabel, "argocd-instance-label-key", argocd.InstanceLabel, "label key that the hub's Argo CD tracks resources by (application.instanceLabelKey in argocd-cm); it is never copied from a ManagedCluster to its cluster Secret")
 	fs.BoolVar(&c.Agents, "agents", false, "bring argocd-agent to the clusters of the GitOpsClusters that ask for it; without it their clusters are registered with Argo CD only")
-	fs.BoolVar(&c.ArgoCD, "argocd-delivery", false, "deliver Argo CD to the clusters of the GitOpsClusters that ask for it; without it their clusters are registered with the hub's only")
 	fs.StringVar(&c.Register, "register", RegisterAll, "which clusters are registered with Argo CD: all (every accepted one, in the first --argocd-namespace) or gitopsclusters (those that GitOpsClusters select, nothing else)")
 	fs.BoolVar(&c.Adopt, "adopt-crd", false, "reconcile GitOpsClusters even while their CustomResourceDefinition is another project's; safe only where that project's controller does not run")
 	fs.DurationVar(&c.Grace, "binding-grace", 5*time.Minute, "how long a cluster must be out of the Placement of its GitOpsCluster before it leaves; minutes, since a restored hub or a recreated Placement has its decisions back late")
@@ -137,9 +133,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if c.Agents {
 		maps.Copy(watched, agents.Caches(c.argocd))
 	}
-	if c.ArgoCD {
-		maps.Copy(watched, delivery.Caches())
-	}
 	warm := []client.Object{&clusterv1.ManagedCluster{}, &clusterv1beta1.PlacementDecision{}}
 	for object := range watched {
 		warm = append(warm, object)
@@ -169,7 +162,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 func (c *Command) options() gitops.Options {
 	o := gitops.Options{
 		Namespaces: c.argocd, Every: c.Register == RegisterAll, InstanceLabel: c.InstanceLabel,
-		Grace: c.Grace, RemovalLimit: c.RemovalLimit, Adopt: c.Adopt, ArgoCD: c.ArgoCD,
+		Grace: c.Grace, RemovalLimit: c.RemovalLimit, Adopt: c.Adopt,
 	}
 	if c.Agents {
 		o.Agents = &agents.Options{KeyNamespace: c.KeyNamespace, CALife: c.CALifetime, Lifetime: c.AgentLifetime}

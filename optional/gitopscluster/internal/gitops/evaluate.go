@@ -58,8 +58,6 @@ type found struct {
 	rivals  map[string]string
 	// held are the clusters that the GitOpsCluster has, as the Secrets say.
 	held map[string]bool
-	// delivered are the clusters that have, or are about to have, an Argo CD by it.
-	delivered map[string]bool
 }
 
 func (h hubReader) look(ctx context.Context, o *v1beta1.GitOpsCluster, in intent.Intent) (found, error) {

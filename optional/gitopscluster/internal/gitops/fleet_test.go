@@ -32,7 +32,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/argocd/delivery"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/certificates"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
@@ -107,9 +106,6 @@ func (f *fleet) start() (record *recorder, stop func()) {
 	caches := register.Caches(f.options.Namespaces...)
 	if f.options.Agents != nil {
 		maps.Copy(caches, agents.Caches(f.options.Namespaces))
-	}
-	if f.options.ArgoCD {
-		maps.Copy(caches, delivery.Caches())
 	}
 	mgr, err := ctrl.NewManager(as, ctrl.Options{
 		Scheme: hub.scheme, Logger: logr.New(&logs), Cache: cache.Options{ByObject: caches},

@@ -34,8 +34,6 @@ type Options struct {
 	Adopt bool
 	// Agents bring argocd-agent to clusters; nil: clusters are registered only.
 	Agents *agents.Options
-	// ArgoCD is delivered to the clusters of GitOpsClusters that ask for it.
-	ArgoCD bool
 	// HubNamespace is where gitopscluster runs; its pod gets Events.
 	HubNamespace string
 	// Recheck is how often the CustomResourceDefinition is looked at; 0: every 15 seconds.
@@ -55,7 +53,7 @@ func (o Options) withDefaults() Options {
 }
 
 func (o Options) settings() intent.Settings {
-	return intent.Settings{Namespaces: o.Namespaces, Agents: o.Agents != nil, ArgoCD: o.ArgoCD}
+	return intent.Settings{Namespaces: o.Namespaces, Agents: o.Agents != nil}
 }
 
 func (o Options) everyIn() string {

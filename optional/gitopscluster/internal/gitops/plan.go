@@ -13,7 +13,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/argocd/delivery"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/clustersecret"
 )
@@ -62,12 +61,6 @@ func Preview(ctx context.Context, reader client.Reader, o *v1beta1.GitOpsCluster
 			return v1beta1.GitOpsClusterStatus{}, err
 		}
 		facts.Plan = append(plan, facts.Plan...)
-	}
-	if options.ArgoCD {
-		r.argocd = delivery.Reading(reader)
-		if _, err := r.deliverArgoCD(ctx, h, o, f, holds, &facts); err != nil {
-			return v1beta1.GitOpsClusterStatus{}, err
-		}
 	}
 	return facts.Status(&v1beta1.GitOpsClusterStatus{}, time.Now()), nil
 }

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/argocd/delivery"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/enqueue"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -36,10 +35,8 @@ type Reconciler struct {
 	gate        *Gate
 	assignments *Assignments
 	agents      Agents
-	// argocd is nil when no Argo CD is delivered.
-	argocd *delivery.Delivery
-	status *statusWriter
-	queue  enqueue.Queue
+	status      *statusWriter
+	queue       enqueue.Queue
 	// since has the held clusters that are not selected. There is one worker.
 	since map[types.NamespacedName]map[string]time.Time
 }
@@ -69,9 +66,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !o.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, o, f)
 	}
-	if err := r.addDelivered(ctx, o, &f); err != nil {
-		return ctrl.Result{}, err
-	}
 	holds, decision := r.holds(key(o), f, time.Now())
 	r.agents.Set(agentSpec(o, in, holds))
 	planned := holds
@@ -95,22 +89,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.assign(ctx, key(o), f, holds); err != nil {
 		return ctrl.Result{}, err
 	}
-	look, err := r.deliverArgoCD(ctx, h, o, f, planned, &facts)
-	if err != nil {
-		return requeueOnConflict(err)
-	}
 	if wait := r.status.waits(o, in, looked(status, known, f, facts.Missing)); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	return r.status.write(ctx, o, facts, sooner(look, decision.Look))
-}
-
-// sooner returns the shorter of two times of which 0 is never.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
+	return r.status.write(ctx, o, facts, decision.Look)
 }
 
 // holds returns the clusters that a GitOpsCluster has from now on: those selected, and
@@ -134,7 +116,7 @@ func (r *Reconciler) selectedOrLeaving(owner types.NamespacedName, f found, now 
 	for cluster := range f.selected {
 		holds[cluster] = true
 	}
-	if f.intent.ArgoNamespace == r.options.everyIn() && f.intent.Agent == nil && len(f.delivered) == 0 {
+	if f.intent.ArgoNamespace == r.options.everyIn() && f.intent.Agent == nil {
 		return holds, intent.Decision{} // the Secrets stay in any case
 	}
 	since := map[string]time.Time{}
@@ -218,9 +200,6 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, o *v1beta1.GitOpsClust
 	if err := r.assign(ctx, key(o), f, r.keep(key(o), f, map[string]bool{})); err != nil {
 		return ctrl.Result{}, err
 	}
-	if _, err := r.deliverArgoCD(ctx, h, o, f, nil, &facts); err != nil {
-		return requeueOnConflict(err)
-	}
 	left, err := r.left(ctx, o, f)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -239,11 +218,6 @@ func (r *Reconciler) left(ctx context.Context, o *v1beta1.GitOpsCluster, f found
 	}
 	if !r.agents.Left(key(o)) {
 		return true, nil
-	}
-	if r.argocd != nil {
-		if left, err := r.argocd.Left(ctx, key(o), f.intent.Abandon); err != nil || !left {
-			return true, err
-		}
 	}
 	if len(f.held) > 0 || r.assignments.inUse(key(o)) {
 		r.assignments.enqueue(slices.Sorted(maps.Keys(f.held))...)

@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +24,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/api/v1beta1"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/agents"
-	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/argocd/delivery"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/intent"
 	"open-cluster-management.io/multicluster-integrations/optional/gitopscluster/internal/pki"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -52,9 +50,6 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) (*Assignments
 		if err := r.bringAgents(ctx, mgr, *options.Agents, recorder); err != nil {
 			return nil, err
 		}
-	}
-	if options.ArgoCD {
-		r.argocd = delivery.New(mgr.GetClient(), mgr.GetAPIReader())
 	}
 	if err := mgr.Add(&starter{mgr, r}); err != nil {
 		return nil, fmt.Errorf("set up GitOpsClusters: %w", err)
@@ -141,16 +136,12 @@ func (s *starter) Start(ctx context.Context) error {
 
 // control adds the controller to the manager, which starts it.
 func (r *Reconciler) control(mgr ctrl.Manager) error {
-	b := ctrl.NewControllerManagedBy(mgr)
-	if r.argocd != nil {
-		b = b.Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.byWork))
-	}
-	err := b.
+	err := ctrl.NewControllerManagedBy(mgr).
 		Named("gitops").
 		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(specChanged)).
 		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetName() }))).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.byPlacement(func(o client.Object) string { return o.GetLabels()[clusterv1beta1.PlacementLabel] }))).
-		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.of(ctx, "") }), builder.WithPredicates(predicate.Or[client.Object](acceptanceChanged, r.availabilityChanged()))).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, _ client.Object) []reconcile.Request { return r.of(ctx, "") }), builder.WithPredicates(acceptanceChanged)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request { return r.of(ctx, o.GetNamespace()) })).
 		WatchesRawSource(r.queue.Source()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, RateLimiter: r.options.Backoff}).

@@ -58,9 +58,7 @@ const (
 	component = "deploy/components/gitopsclusters/"
 	// agentComponent has what agents need more.
 	agentComponent = "deploy/components/gitopsclusters-agent/"
-	// argocdComponent has what Argo CD on the clusters needs more.
-	argocdComponent = "deploy/components/gitopsclusters-argocd/"
-	crdFile         = component + "apps.open-cluster-management.io_gitopsclusters.yaml"
+	crdFile        = component + "apps.open-cluster-management.io_gitopsclusters.yaml"
 )
 
 func TestMain(m *testing.M) {
@@ -113,7 +111,7 @@ const agentRole = "multicluster-integrations-gitopscluster-agent"
 // grant gives gitopscluster's account the roles that are shipped.
 func grant() error {
 	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: account}}
-	for _, file := range []string{component + "role.yaml", agentComponent + "role.yaml", argocdComponent + "role.yaml"} {
+	for _, file := range []string{component + "role.yaml", agentComponent + "role.yaml"} {
 		text, err := os.ReadFile(filepath.Join(testkit.Root(), file))
 		if err != nil {
 			return err

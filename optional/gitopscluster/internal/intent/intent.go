@@ -72,8 +72,6 @@ type Settings struct {
 	Namespaces []string
 	// Agents are delivered; else clusters are registered only.
 	Agents bool
-	// ArgoCD is delivered; else clusters are registered only.
-	ArgoCD bool
 }
 
 // Intent is what a GitOpsCluster asks for.
@@ -84,8 +82,6 @@ type Intent struct {
 	Placement string
 	// Agent is nil when clusters are registered only.
 	Agent *Agent
-	// ArgoCD is nil when the clusters get none.
-	ArgoCD *ArgoCD
 	// Unused names the fields that are set and not acted on, each with what to do.
 	Unused []string
 	// Refusal says why nothing is done, if so.
@@ -141,12 +137,8 @@ func Of(o *v1beta1.GitOpsCluster, s Settings) Intent {
 		agent = nil
 	}
 	in.Agent = agent
-	var badArgoCD *Problem
-	if in.ArgoCD, badArgoCD = argoCDOf(o, in.ArgoNamespace, agent, s.ArgoCD); o.Spec.ArgoCD != nil && !s.ArgoCD {
-		in.Unused = append(in.Unused, "spec.argoCD: nothing is delivered, as gitopscluster runs without --argocd-delivery")
-	}
 	in.RotateCA = contract.Token(o.Annotations[RotateCAAnnotation], &contract.Rejected{})
-	in.Refusal = firstProblem(shape(&o.Spec), allowed(o, in.ArgoNamespace, s.Namespaces), problem, badArgoCD, in.annotations(o.Annotations))
+	in.Refusal = firstProblem(shape(&o.Spec), allowed(o, in.ArgoNamespace, s.Namespaces), problem, in.annotations(o.Annotations))
 	if o.Namespace != in.ArgoNamespace {
 		in.keepToOwn(o.Annotations, &o.Spec)
 	}
@@ -167,10 +159,7 @@ func (in *Intent) keepToOwn(annotations map[string]string, spec *v1beta1.GitOpsC
 			in.Unused = append(in.Unused, fmt.Sprintf("annotation %s: it concerns every agent of that Argo CD; set it on a GitOpsCluster in namespace %s", key, in.ArgoNamespace))
 		}
 	}
-	if in.ArgoCD != nil {
-		in.Unused = append(in.Unused, fmt.Sprintf("spec.argoCD: it grants rights on the clusters; set it on a GitOpsCluster in namespace %s", in.ArgoNamespace))
-	}
-	in.RotateCA, in.Generation, in.ArgoCD = "", 0, nil
+	in.RotateCA, in.Generation = "", 0
 	if in.Agent != nil {
 		in.Agent.RestartPrincipal = true
 	}

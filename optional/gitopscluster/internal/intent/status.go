@@ -26,7 +26,6 @@ const (
 	ReasonWaiting          = "Waiting"
 	ReasonHeldBack         = "HeldBack"
 	ReasonAgentLeaving     = "AgentLeaving"
-	ReasonArgoCDLeaving    = "ArgoCDLeaving"
 	ReasonDryRun           = "DryRun"
 	ReasonDeleting         = "Deleting"
 
@@ -52,11 +51,6 @@ type Facts struct {
 	Decision Decision
 	// AgentsLeaving are clusters that an agent is being taken off, and what is waited for.
 	AgentsLeaving map[string]string
-	// ArgoCD is the condition about the Argo CD that the clusters get, if they do, and
-	// ArgoCDLeaving the clusters that it is being taken off, and what is waited for.
-	ArgoCD        *metav1.Condition
-	ArgoCDStatus  *v1beta1.ArgoCDStatus
-	ArgoCDLeaving map[string]string
 	// Plan is what would be written.
 	Plan []v1beta1.PlannedWrite
 	// Agents are the conditions that exist with an agent only, in the order of Ready;
@@ -70,7 +64,7 @@ type Facts struct {
 // with what they belong to.
 func (f Facts) Status(before *v1beta1.GitOpsClusterStatus, now time.Time) v1beta1.GitOpsClusterStatus {
 	at := metav1.NewTime(now.Truncate(time.Second))
-	s := v1beta1.GitOpsClusterStatus{ObservedGeneration: f.Generation, Mode: ModeRegistration, Principal: f.Principal, ArgoCD: f.ArgoCDStatus, LastUpdateTime: before.LastUpdateTime}
+	s := v1beta1.GitOpsClusterStatus{ObservedGeneration: f.Generation, Mode: ModeRegistration, Principal: f.Principal, LastUpdateTime: before.LastUpdateTime}
 	if f.Intent.Agent != nil {
 		s.Mode = f.Intent.Agent.Mode
 	}
@@ -102,11 +96,8 @@ func (f Facts) conditions() []metav1.Condition {
 	list := []metav1.Condition{f.accepted()}
 	if f.Intent.Refusal == nil {
 		list = append(list, f.placement(), f.registered())
-		if f.ArgoCD != nil {
-			list = append(list, *f.ArgoCD)
-		}
 		list = append(list, f.Agents...)
-		if len(f.Decision.Leaving) > 0 || len(f.AgentsLeaving) > 0 || len(f.ArgoCDLeaving) > 0 {
+		if len(f.Decision.Leaving) > 0 || len(f.AgentsLeaving) > 0 {
 			list = append(list, f.departing())
 		}
 	}
@@ -164,11 +155,6 @@ func (f Facts) departing() metav1.Condition {
 		return condition(kind, true, ReasonAgentLeaving, fmt.Sprintf("the agent is being taken off %s; %s. If that cluster will not come back, set annotation %s to \"abandon\" on this GitOpsCluster",
 			named(names), cmp.Or(f.AgentsLeaving[names[0]], "managed cluster "+names[0]+" has not been looked at yet"), contract.DeletionPolicyAnnotation))
 	}
-	if len(f.ArgoCDLeaving) > 0 {
-		names := sortedKeys(f.ArgoCDLeaving)
-		return condition(kind, true, ReasonArgoCDLeaving, fmt.Sprintf("Argo CD is being taken off %s; %s. To wait for nothing, set annotation %s to \"abandon\" on this GitOpsCluster: Applications stay there without a controller",
-			named(names), f.ArgoCDLeaving[names[0]], contract.DeletionPolicyAnnotation))
-	}
 	return condition(kind, true, ReasonWaiting, fmt.Sprintf("%s are no longer selected and leave after --binding-grace: %s", clusters(len(v.Leaving)), named(v.Leaving)))
 }
 
@@ -216,13 +202,8 @@ func (f Facts) leaving(before []v1beta1.ClusterWait, now metav1.Time) []v1beta1.
 		why = ReasonHeldBack
 	}
 	for _, cluster := range f.Decision.Leaving {
-		if f.AgentsLeaving[cluster] == "" && f.ArgoCDLeaving[cluster] == "" {
-			list = append(list, v1beta1.ClusterWait{Cluster: cluster, For: why})
-		}
-	}
-	for cluster, waitingFor := range f.ArgoCDLeaving {
 		if f.AgentsLeaving[cluster] == "" {
-			list = append(list, v1beta1.ClusterWait{Cluster: cluster, For: waitingFor})
+			list = append(list, v1beta1.ClusterWait{Cluster: cluster, For: why})
 		}
 	}
 	for cluster, waitingFor := range f.AgentsLeaving {

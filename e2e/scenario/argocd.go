@@ -1,0 +1,96 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/e2e/must"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// The example that brings Argo CD to managed clusters.
+const (
+	// ArgoCDAddOn is the name of its ClusterManagementAddOn, and of the add-on in a cluster's namespace.
+	ArgoCDAddOn = "argocd"
+	// ArgoCDTemplate is the AddOnTemplate that its ClusterManagementAddOn names.
+	ArgoCDTemplate = "argocd-3.2.11"
+	argoCDExample  = "argocd-on-clusters"
+	exampleTime    = "minSuccessTime: 5m"
+)
+
+// CoreInstall returns the path of Argo CD's core-install.yaml: that of the fleet's newest Argo CD,
+// or with next that of a newer one.
+func CoreInstall(next bool) string {
+	folder := "argocd"
+	if next {
+		folder += "-next"
+	}
+	return filepath.Join(testkit.Root(), "bin", "manifests", folder, "core-install.yaml")
+}
+
+// RenderArgoCDTemplate returns what the script of the example prints for a name and a core-install.yaml,
+// and as an error what it refuses.
+func RenderArgoCDTemplate(ctx context.Context, name, coreInstall string) ([]byte, error) {
+	script := exec.CommandContext(ctx, "bash", filepath.Join(Examples(argoCDExample), "template.sh"), name, coreInstall)
+	script.Env = append(os.Environ(), "PATH="+filepath.Join(testkit.Root(), "bin")+":"+os.Getenv("PATH"))
+	var refused strings.Builder
+	script.Stderr = &refused
+	out, err := script.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(refused.String()))
+	}
+	return out, nil
+}
+
+// AddArgoCDTemplate makes an AddOnTemplate on the hub, as the example says.
+func AddArgoCDTemplate(ctx context.Context, hub *env.Cluster, name, coreInstall string) error {
+	text, err := RenderArgoCDTemplate(ctx, name, coreInstall)
+	if err != nil {
+		return err
+	}
+	template := &unstructured.Unstructured{}
+	if err := template.UnmarshalJSON(text); err != nil {
+		return err
+	}
+	return hub.Client.Create(ctx, template)
+}
+
+// OfferArgoCD applies the example with its AddOnTemplate, for clusters that get the label, and with
+// that much time between two clusters.
+func OfferArgoCD(ctx context.Context, hub *env.Cluster, between time.Duration) (err error) {
+	defer must.Return(&err)
+	must.OK(AddArgoCDTemplate(ctx, hub, ArgoCDTemplate, CoreInstall(false)))
+	text := string(must.Get(os.ReadFile(filepath.Join(Examples(argoCDExample), "addon.yaml"))))
+	if !strings.Contains(text, exampleTime) {
+		return fmt.Errorf("the example has no %s", exampleTime)
+	}
+	folder := must.Get(os.MkdirTemp("", "argocd-"))
+	defer os.RemoveAll(folder)
+	must.OK(os.WriteFile(filepath.Join(folder, "addon.yaml"), []byte(strings.Replace(text, exampleTime, "minSuccessTime: "+between.String(), 1)), 0o600))
+	return hub.ApplyFiles(ctx, folder)
+}
+
+// WantArgoCD sets the label by which a managed cluster gets an Argo CD, or removes it.
+func WantArgoCD(ctx context.Context, hub *env.Cluster, cluster string, want bool) error {
+	value := "null"
+	if want {
+		value = `"true"`
+	}
+	return hub.Client.Patch(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster}},
+		client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{"install-argocd":%s}}}`, value)))
+}
