@@ -20,7 +20,6 @@ const (
 // Reasons of messages, as in Events and metrics.
 const (
 	ReasonDelivered      = "Delivered"
-	ReasonNotPulled      = "NotPulled"
 	ReasonInvalidLabel   = "InvalidLabel"
 	ReasonTurnedOff      = "TurnedOff"
 	ReasonNoLabel        = "LabelMissing"
