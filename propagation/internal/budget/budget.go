@@ -175,11 +175,11 @@ func (b *Budget) Gone(ctx context.Context, set *metav1.PartialObjectMetadata) {
 }
 
 // Outlives returns what an ApplicationSet that is gone holds or undoes until its end.
-func (b *Budget) Outlives(set types.NamespacedName) (decide.Ruling, error) {
+func (b *Budget) Outlives(set types.NamespacedName) (decide.Override, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.restored {
-		return decide.Ruling{}, errNotRestored
+		return decide.Override{}, errNotRestored
 	}
 	return b.sets.override(decide.Group{Namespace: set.Namespace, Set: set.Name}, b.now()), nil
 }
@@ -297,7 +297,7 @@ func (b *Budget) unlimited(ctx context.Context) (bool, error) {
 	if err := b.client.Get(ctx, client.ObjectKey{Name: b.options.Namespace}, namespace, client.UnsafeDisableDeepCopy); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	r, err := decide.ParseRuling(namespace.Annotations[contract.DeletionBudgetAnnotation], "", b.now())
+	r, err := decide.ParseOverride(namespace.Annotations[contract.DeletionBudgetAnnotation], "", b.now())
 	return r.Word == decide.Approve && err == nil, nil
 }
 

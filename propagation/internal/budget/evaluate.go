@@ -41,7 +41,7 @@ func (s Settings) quiet() time.Duration { return min(longest, s.Window/10) }
 type end struct {
 	uid      types.UID
 	lane     decide.Lane
-	override decide.Ruling
+	override decide.Override
 	joined   time.Time
 	// due: it would go now; otherwise once a grace period has passed.
 	due bool

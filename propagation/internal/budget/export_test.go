@@ -79,7 +79,7 @@ func (p *Pure) Observe(set decide.Group, value string, now time.Time) {
 	p.sets.observe(set, value, now)
 }
 
-func (p *Pure) Outlives(set decide.Group, now time.Time) decide.Ruling {
+func (p *Pure) Outlives(set decide.Group, now time.Time) decide.Override {
 	return p.sets.override(set, now)
 }
 

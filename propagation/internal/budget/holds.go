@@ -20,7 +20,7 @@ type heldBack struct {
 	// the kind together.
 	Lane decide.Lane
 	holding
-	Override decide.Ruling
+	Override decide.Override
 	// Problem, when not empty, is why nothing can be decided at all.
 	Problem string
 }

@@ -171,8 +171,8 @@ func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
 // endOf returns what a fate says of an end, nil when it has none and no clock runs. An allowed
 // end stays allowed in its lane until it is no end any more, or something delays it.
 func endOf(f *decide.Fate, before *plannedEnd, now time.Time) *plannedEnd {
-	e := &plannedEnd{end: end{uid: f.UID, lane: f.Lane, override: f.Ruling, joined: now, due: f.Act == decide.End && f.Due}, since: f.Clocks}
-	e.ends, e.kept = e.due || f.Lane.Kind != decide.Uncounted, f.Delayed.By != "" || f.Ruling.Word.Keeps()
+	e := &plannedEnd{end: end{uid: f.UID, lane: f.Lane, override: f.Override, joined: now, due: f.Act == decide.End && f.Due}, since: f.Clocks}
+	e.ends, e.kept = e.due || f.Lane.Kind != decide.Uncounted, f.Delayed.By != "" || f.Override.Word.Keeps()
 	if !e.ends && len(e.since) == 0 {
 		return nil
 	}

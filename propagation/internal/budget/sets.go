@@ -33,14 +33,14 @@ func (s sets) observe(set decide.Group, value string, now time.Time) (changed bo
 }
 
 // override returns what an ApplicationSet that is gone holds or undoes.
-func (s sets) override(set decide.Group, now time.Time) decide.Ruling {
+func (s sets) override(set decide.Group, now time.Time) decide.Override {
 	r := overrideOf(set, s[set], now)
 	r.Gone = r.Word != decide.None
 	return r
 }
 
-func overrideOf(set decide.Group, value string, now time.Time) decide.Ruling {
-	r, err := decide.ParseRuling(value, argocd.ApplicationSetKind+" "+set.Namespace+"/"+set.Set, now)
+func overrideOf(set decide.Group, value string, now time.Time) decide.Override {
+	r, err := decide.ParseOverride(value, argocd.ApplicationSetKind+" "+set.Namespace+"/"+set.Set, now)
 	if err != nil {
 		r.Until = time.Time{} // an invalid value has no end, and does not outlive the object
 	}

@@ -54,11 +54,11 @@ func TestSets_endByThemselves(t *testing.T) {
 	if r := s.override(set, start); r.Word != decide.Hold || !r.Gone || r.On != "ApplicationSet team/guestbook" || !r.Until.Equal(start.Add(time.Hour)) {
 		t.Errorf("it says %+v", r)
 	}
-	if r := s.override(decide.Group{Namespace: "team", Set: "unheard"}, start); r != (decide.Ruling{}) {
+	if r := s.override(decide.Group{Namespace: "team", Set: "unheard"}, start); r != (decide.Override{}) {
 		t.Errorf("one that said nothing says %+v", r)
 	}
 	later := start.Add(time.Minute)
-	if r := s.override(other, later); r != (decide.Ruling{}) {
+	if r := s.override(other, later); r != (decide.Override{}) {
 		t.Errorf("after its end it says %+v", r)
 	}
 	s.prune(later)

@@ -302,7 +302,7 @@ func (w *world) metamorphic() {
 		}
 		for _, t := range decide.Decide(w.p.gather(w.hub, k)).Fates {
 			o := then[t.UID]
-			same := o.Act == t.Act && o.Why == t.Why && fmt.Sprint(o.How) == fmt.Sprint(t.How) && o.Lane == t.Lane && o.Delayed == t.Delayed && o.Ruling == t.Ruling
+			same := o.Act == t.Act && o.Why == t.Why && fmt.Sprint(o.How) == fmt.Sprint(t.How) && o.Lane == t.Lane && o.Delayed == t.Delayed && o.Override == t.Override
 			if w.works[t.UID].obj.Namespace != hostile && !same {
 				w.fail("HOSTILE: an agent elsewhere changes %s (%v on %s) from %+v to %+v", t.UID, k, w.works[t.UID].obj.Namespace, t, o)
 			}

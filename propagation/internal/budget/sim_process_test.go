@@ -171,7 +171,7 @@ func (h *hub) names(cluster, project string) bool {
 
 func said(s *words, on string, now int) decide.Words {
 	w := decide.Words{On: on, Pause: policy.ParsePause(s.pauseValue(now), on, at(now))}
-	w.Ruling, _ = decide.ParseRuling(s.wordValue(now), on, at(now))
+	w.Override, _ = decide.ParseOverride(s.wordValue(now), on, at(now))
 	return w
 }
 
@@ -183,7 +183,7 @@ func (p *process) owner(from *hub, ns, name string) *decide.Words {
 		return &w
 	}
 	if r := p.b.Outlives(decide.Group{Namespace: ns, Set: name}, at(p.w.now)); r.Word.Keeps() {
-		return &decide.Words{On: on, Ruling: r, Gone: true}
+		return &decide.Words{On: on, Override: r, Gone: true}
 	}
 	return nil
 }

@@ -63,13 +63,13 @@ type world struct {
 	slow bool
 	// words are of groups, and of the whole hub under the zero Group; administrators' count
 	// for revocations, too.
-	words  map[decide.Group]decide.Ruling
+	words  map[decide.Group]decide.Override
 	stored struct{ records, notes []byte }
 	writes int
 }
 
 func newWorld(t *testing.T, settings Settings) *world {
-	return &world{t: t, ledger: newLedger(settings), now: start, live: map[types.UID]*delivery{}, words: map[decide.Group]decide.Ruling{}}
+	return &world{t: t, ledger: newLedger(settings), now: start, live: map[types.UID]*delivery{}, words: map[decide.Group]decide.Override{}}
 }
 
 func (w *world) add(g decide.Group, n int) {
@@ -118,11 +118,11 @@ func (w *world) spare(g decide.Group, n int) {
 	w.some(g, n, goes, func(d *delivery) { d.lane, d.due = decide.Lane{}, false })
 }
 
-// ruling is the word that counts for an end.
-func (w *world) ruling(lane decide.Lane, g decide.Group) decide.Ruling {
+// override is the word that counts for an end.
+func (w *world) override(lane decide.Lane, g decide.Group) decide.Override {
 	switch {
 	case lane.Kind == decide.Uncounted:
-		return decide.Ruling{}
+		return decide.Override{}
 	case lane.Kind == decide.Tenant:
 		return decide.Strongest(w.words[g], w.words[hub])
 	}
@@ -135,7 +135,7 @@ func (w *world) look(uid types.UID) {
 	p := w.plan(uid, d)
 	w.ledger.set(p, w.now)
 	f := p.Fates[0]
-	if f.Act != decide.End || f.Ruling.Word.Keeps() || f.Delayed.By != "" || !w.ledger.works[uid].end.allowed || w.slow {
+	if f.Act != decide.End || f.Override.Word.Keeps() || f.Delayed.By != "" || !w.ledger.works[uid].end.allowed || w.slow {
 		return
 	}
 	w.gone++
@@ -144,7 +144,7 @@ func (w *world) look(uid types.UID) {
 }
 
 func (w *world) plan(uid types.UID, d *delivery) decide.Plan {
-	f := decide.Fate{UID: uid, Own: true, Lane: d.lane, Ruling: w.ruling(d.lane, d.group)}
+	f := decide.Fate{UID: uid, Own: true, Lane: d.lane, Override: w.override(d.lane, d.group)}
 	if d.lane.Kind != decide.Uncounted {
 		f.Why, f.Due = decide.Deleting, d.due
 		if d.due {
@@ -250,14 +250,14 @@ func (w *world) restart() {
 }
 
 func (w *world) decide(g decide.Group, word decide.Word, d time.Duration) {
-	w.words[g] = decide.Ruling{Word: word, Until: w.now.Add(d), On: "Namespace team"}
+	w.words[g] = decide.Override{Word: word, Until: w.now.Add(d), On: "Namespace team"}
 	w.lookAtAll()
 	w.ledger.news = true // the annotation has changed
 }
 
 // unsay takes all words back.
 func (w *world) unsay() {
-	w.words = map[decide.Group]decide.Ruling{}
+	w.words = map[decide.Group]decide.Override{}
 	w.lookAtAll()
 	w.ledger.news = true
 }

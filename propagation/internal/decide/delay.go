@@ -88,7 +88,7 @@ func (s *subject) delay() Delay {
 		s.plan.again(p.Left(s.facts.Now))
 		return Delay{By: p.By, Pause: p}
 	}
-	if r := s.fate.Ruling; r.Word.Keeps() {
+	if r := s.fate.Override; r.Word.Keeps() {
 		if !r.Until.IsZero() {
 			s.plan.again(r.Until.Sub(s.facts.Now))
 		}

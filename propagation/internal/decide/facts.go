@@ -97,8 +97,8 @@ type Words struct {
 	// On names the object, as kubectl does.
 	On    string
 	Pause policy.Pause
-	// Ruling is what its deletion-budget says.
-	Ruling Ruling
+	// Override is what its deletion-budget says.
+	Override Override
 	// Policy is its deletion-policy; a Namespace has none.
 	Policy policy.DeletionPolicy
 	// Gone: it is an ApplicationSet that is gone. Only a hold or an undo outlives one.

@@ -19,7 +19,7 @@ func (s *subject) finish() {
 	}
 	if t.Why != "" {
 		t.Lane = s.lane()
-		t.Ruling = s.ruling()
+		t.Override = s.override()
 	}
 	if t.Act == End {
 		t.How = s.how()

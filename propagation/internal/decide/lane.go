@@ -53,20 +53,20 @@ func (s *subject) carriesOther() bool {
 	return false
 }
 
-// ruling returns what operators have decided about the end of a work. An ApplicationSet has no
+// override returns what operators have decided about the end of a work. An ApplicationSet has no
 // say in a revocation. What only a work names can hold, but approves nothing.
-func (s *subject) ruling() Ruling {
+func (s *subject) override() Override {
 	orphans := s.fate.Lane.Kind == Uncounted && s.mark().Orphans()
 	if s.shared || s.observes() || s.abandoned() || s.fate.Lane.Kind == Uncounted && !orphans {
-		return Ruling{}
+		return Override{}
 	}
-	best := Strongest(s.facts.Namespace.Ruling, s.facts.Hub.Ruling)
+	best := Strongest(s.facts.Namespace.Override, s.facts.Hub.Override)
 	set := s.set()
 	if set == nil || !delays[ChangeOf(s.fate.Why)][OnApplicationSet] {
 		return best
 	}
-	if set.Gone && best.Word == Approve || set.Ruling.Word == Approve && s.fate.Lane.Kind != Tenant {
+	if set.Gone && best.Word == Approve || set.Override.Word == Approve && s.fate.Lane.Kind != Tenant {
 		return best
 	}
-	return Strongest(best, set.Ruling)
+	return Strongest(best, set.Override)
 }

@@ -66,8 +66,8 @@ type Fate struct {
 	How payload.Ending
 	// Lane is whose limit counts it, the zero Lane for none.
 	Lane Lane
-	// Ruling is the word of those who may decide about it.
-	Ruling Ruling
+	// Override is the word of those who may decide about it.
+	Override Override
 	// Due: it ends now. Otherwise its grace goes on, and it is counted as upcoming.
 	Due bool
 	// Delayed is who delays it; the zero Delay is nobody.
@@ -101,27 +101,6 @@ const (
 	AutomationStays Automation = iota
 	AutomationOut              // a pause takes it out
 	AutomationBack             // the pause is over
-)
-
-// Why is the reason for the end of a ManifestWork, as in metrics.
-type Why string
-
-// Reasons. The first four revoke; see [ChangeOf].
-const (
-	NotBound            Why = policy.ReasonNotBound
-	ProjectNotAllowed   Why = policy.ReasonProjectDenied
-	NamespaceNotAllowed Why = policy.ReasonNamespaceDenied
-	LocalCluster        Why = policy.ReasonLocalCluster
-	ClusterLeaving      Why = policy.ReasonClusterLeaving
-	ApplicationGone     Why = "ApplicationGone"
-	Deleting            Why = policy.ReasonDeleting
-	TurnedOff           Why = policy.ReasonTurnedOff
-	Retargeted          Why = "Retargeted"
-	Renamed             Why = "Renamed"
-	Replaced            Why = "Replaced"
-	NeverApplied        Why = "NeverApplied"
-	Taken               Why = policy.ReasonTaken
-	Observed            Why = policy.ReasonObserved
 )
 
 // Delay is who delays something.
@@ -173,4 +152,15 @@ type Verdict struct {
 // May reports whether a fate is an end that may be carried out.
 func (v Verdict) May(f Fate) bool {
 	return f.Act == End && f.Due && f.Delayed.By == "" && (f.Lane.Kind == Uncounted || v.Allowed[f.UID])
+}
+
+// again has the plan made again after a time, 0 for not.
+func (p *Plan) again(after time.Duration) { p.After = sooner(p.After, after) }
+
+// sooner returns the shorter of two waits, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return a + b
+	}
+	return min(a, b)
 }

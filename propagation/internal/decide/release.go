@@ -26,7 +26,7 @@ func (d *decision) release() {
 		}
 		t := s.fate
 		waits = true
-		undone = undone || t.Ruling.Word == Undo
+		undone = undone || t.Override.Word == Undo
 		if t.Act != Leave && (t.Delayed.By != "" || t.Lane.Kind != Uncounted && !s.work.Note.Allowed) {
 			agents = false
 		}

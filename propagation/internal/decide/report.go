@@ -24,7 +24,7 @@ func (d *decision) report() {
 	if d.facts.Application == nil || d.plan.Request != nil || d.plan.Release != NoRelease {
 		return // its next event leads to the next report
 	}
-	t := d.told
+	t := d.outcome
 	switch {
 	case t.deleting:
 		d.plan.left = d.proof()

@@ -11,6 +11,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -25,45 +26,32 @@ type wish struct {
 	current *subject
 }
 
-// told is what a wish says of itself, for the report.
-type told struct {
-	// refusal is why it is not followed; nil: it is, or waits.
-	refusal *policy.Decision
-	// off: everything of it goes. deleting: the Application is being deleted.
-	off, deleting bool
-	// delivers: what is wanted is on the hub, or is written.
-	delivers bool
-	warnings []policy.Message
-	// pause keeps the ManifestWork on the target as it is, the zero one for none.
-	pause policy.Pause
-}
-
 // follow follows the wish for the works that may stay where they are.
 func (w *wish) follow() {
 	switch {
 	case w.app.DeletionTimestamp != nil:
-		w.d.told.deleting = true
+		w.d.outcome.deleting = true
 		w.d.end(Deleting)
 		return
 	case off(w.d.facts) != nil:
-		w.d.told.off, w.d.told.refusal = true, off(w.d.facts)
+		w.d.outcome.off, w.d.outcome.refusal = true, off(w.d.facts)
 		w.d.end(TurnedOff)
 		return
 	}
-	if w.d.told.refusal = refused(w.d.facts); w.d.told.refusal != nil {
+	if w.d.outcome.refusal = refused(w.d.facts); w.d.outcome.refusal != nil {
 		return
 	}
 	w.mend()
 	w.current = w.find()
 	w.d.current = w.current
-	if w.d.told.refusal = w.observesDelivered(); w.d.told.refusal != nil {
+	if w.d.outcome.refusal = w.observesDelivered(); w.d.outcome.refusal != nil {
 		return
 	}
 	if w.taken() {
 		return
 	}
 	if own := w.ending(); own != nil && w.current == nil {
-		w.d.told.refusal = refuse(policy.ReasonWaitingForOld,
+		w.d.outcome.refusal = refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", own.work.Namespace, own.work.Name)
 	} else {
 		w.write()
@@ -193,15 +181,15 @@ func (w *wish) taken() bool {
 	}
 	cluster := w.app.Annotations[contract.ClusterAnnotation]
 	if !r.Wants {
-		w.d.told.refusal = refuse(policy.ReasonWaitingForOld,
+		w.d.outcome.refusal = refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, w.identity, r.Key, r.Copy)
 		return true
 	}
-	w.d.told.refusal = refuse(policy.ReasonTaken,
+	w.d.outcome.refusal = refuse(policy.ReasonTaken,
 		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
 		r.Key, w.identity, cluster, contract.AppNamespaceAnnotation)
 	if r.Waits == w.d.facts.Key {
-		w.d.told.refusal = refuse(policy.ReasonWaitingForOld,
+		w.d.outcome.refusal = refuse(policy.ReasonWaitingForOld,
 			"not delivered yet: Application %s has %s on cluster %q and waits for what this Application has; give one of them a third namespace there with annotation %s first",
 			r.Key, w.identity, cluster, contract.AppNamespaceAnnotation)
 	}
@@ -244,4 +232,79 @@ func (w *wish) leaveFormer() {
 			s.end(Retargeted)
 		}
 	}
+}
+
+func cachedWorks(subjects []*subject) (list []*manifestcache.Work) {
+	for _, s := range subjects {
+		list = append(list, s.work.Work)
+	}
+	return list
+}
+
+func (w *wish) want() *want {
+	n := &want{facts: &w.d.facts, app: w.app, mark: markOf(&w.d.facts, w.d.facts.Owner, payload.NoMark)}
+	if w.current != nil {
+		n.current, n.mark = w.current.work, w.current.mark()
+	}
+	return n
+}
+
+// write makes the current work, or a new one, the wanted one, unless that is too large or waits.
+func (w *wish) write() {
+	n := w.want()
+	n.plan()
+	w.d.outcome.refusal = tooLarge(n.omitted(), w.d.facts.Settings)
+	built, refusal := n.build()
+	if w.d.outcome.refusal == nil {
+		w.d.outcome.refusal = refusal
+	}
+	pause := pauseOn(&w.d.facts, w.d.facts.Target, w.d.facts.Owner, Deliver)
+	ends := n.step.Step == request.StepFinish || n.step.Step == request.StepDrop
+	switch {
+	case payload.Observes(w.app) && w.d.outcome.refusal == nil && pause.Word == "":
+	case w.d.outcome.refusal != nil:
+		if ends && w.current != nil { // it has nothing to do with why
+			w.d.plan.Request = &n.step
+		}
+		return
+	case pause.Word != "" && n.step.Step == request.StepFinish && n.facts.Request.Claim == "":
+		w.d.plan.Request = &n.step // no ManifestWork is written for it
+		return
+	case pause.Word != "":
+		w.d.outcome.delivers, w.d.outcome.pause, w.d.outcome.warnings = true, pause, n.warnings()
+		w.d.plan.Waits = w.waiting(n)
+		w.d.plan.again(n.after)
+		return
+	case ends || n.step.Step == request.StepClaim:
+		w.d.plan.Request = &n.step
+		return
+	}
+	w.d.plan.RefreshDone = n.doneID
+	w.d.plan.again(n.after)
+	w.d.outcome.delivers, w.d.outcome.warnings = true, append(n.notes(), n.warnings()...)
+	w.d.plan.Write = &Write{Current: n.current, Inputs: n.inputs(n.step.Request), Want: built, Request: n.step}
+	if w.current != nil {
+		w.current.fate.Act = Rewrite
+	}
+}
+
+// waiting counts what waits for the end of a pause: copies that are not wanted any more, a
+// request, and a ManifestWork that would be made or changed.
+func (w *wish) waiting(n *want) (count int) {
+	for _, s := range w.d.subjects {
+		if s != w.current && !s.terminating() && s.fate.Why == "" {
+			count++
+		}
+	}
+	if w.current == nil {
+		return count + 1
+	}
+	another := n.step.Step != request.StepSend && n.step.Step != request.StepHold || n.step.Replaced
+	if another {
+		count++
+	}
+	if n.changes(another) {
+		count++
+	}
+	return count
 }

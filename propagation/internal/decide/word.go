@@ -33,8 +33,8 @@ const (
 	longestHold     = 90 * 24 * time.Hour
 )
 
-// Ruling is a word with its end, the zero time for one whose value is invalid.
-type Ruling struct {
+// Override is a word with its end, the zero time for one whose value is invalid.
+type Override struct {
 	Word  Word
 	Until time.Time
 	// On names the object that has it, as kubectl does.
@@ -43,10 +43,10 @@ type Ruling struct {
 	Gone bool
 }
 
-// Strongest returns the ruling that counts of several that are in force.
-func Strongest(rulings ...Ruling) Ruling {
-	var best Ruling
-	for _, r := range rulings {
+// Strongest returns the override that counts of several that are in force.
+func Strongest(overrides ...Override) Override {
+	var best Override
+	for _, r := range overrides {
 		if r.Word.rank() > best.Word.rank() {
 			best = r
 		}
@@ -54,14 +54,14 @@ func Strongest(rulings ...Ruling) Ruling {
 	return best
 }
 
-// ParseRuling reads an annotation's value, "<word> until <RFC 3339>". A word whose time has
-// passed is no ruling. An invalid value holds everything, and the error names valid ones.
-func ParseRuling(value, on string, now time.Time) (Ruling, error) {
+// ParseOverride reads an annotation's value, "<word> until <RFC 3339>". A word whose time has
+// passed is no override. An invalid value holds everything, and the error names valid ones.
+func ParseOverride(value, on string, now time.Time) (Override, error) {
 	if strings.TrimSpace(value) == "" {
-		return Ruling{}, nil
+		return Override{}, nil
 	}
-	bad := func(why string) (Ruling, error) {
-		return Ruling{Word: Hold, On: on}, fmt.Errorf(
+	bad := func(why string) (Override, error) {
+		return Override{Word: Hold, On: on}, fmt.Errorf(
 			`deletion-budget %.100q: %s; want "approve until <time>" (at most 24 h ahead), "hold until <time>" or "undo until <time>" (at most 90 days), with a time as %s`,
 			value, why, now.Add(time.Hour).UTC().Format(time.RFC3339))
 	}
@@ -84,7 +84,7 @@ func ParseRuling(value, on string, now time.Time) (Ruling, error) {
 	case until.Sub(now) > longest:
 		return bad("the time is too far ahead")
 	case !until.After(now):
-		return Ruling{}, nil
+		return Override{}, nil
 	}
-	return Ruling{Word: word, Until: until.UTC(), On: on}, nil
+	return Override{Word: word, Until: until.UTC(), On: on}, nil
 }

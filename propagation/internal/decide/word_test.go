@@ -31,7 +31,7 @@ func TestParseRuling(t *testing.T) {
 		{reason: "no word", value: "yes until " + at(time.Hour), want: Hold, refused: `"yes" is no word`},
 		{reason: "no time", value: "approve until tomorrow", want: Hold, refused: `"tomorrow" is no time`},
 	} {
-		got, err := ParseRuling(c.value, "namespace team", day)
+		got, err := ParseOverride(c.value, "namespace team", day)
 		if got.Word != c.want || (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s: %q is %q, %v; want %q, %q", c.reason, c.value, got.Word, err, c.want, c.refused)
 		}
@@ -42,16 +42,16 @@ func TestParseRuling(t *testing.T) {
 }
 
 func TestStrongest(t *testing.T) {
-	approve, hold, undo := Ruling{Word: Approve}, Ruling{Word: Hold}, Ruling{Word: Undo}
+	approve, hold, undo := Override{Word: Approve}, Override{Word: Hold}, Override{Word: Undo}
 	for _, c := range []struct {
 		reason string
-		of     []Ruling
+		of     []Override
 		want   Word
 	}{
-		{"nobody has decided", []Ruling{{}, {}}, None},
-		{"an approval", []Ruling{{}, approve}, Approve},
-		{"a hold wins over an approval", []Ruling{approve, hold}, Hold},
-		{"undo holds, too", []Ruling{hold, undo, approve}, Undo},
+		{"nobody has decided", []Override{{}, {}}, None},
+		{"an approval", []Override{{}, approve}, Approve},
+		{"a hold wins over an approval", []Override{approve, hold}, Hold},
+		{"undo holds, too", []Override{hold, undo, approve}, Undo},
 	} {
 		if got := Strongest(c.of...); got.Word != c.want {
 			t.Errorf("%s: %q", c.reason, got.Word)

@@ -39,7 +39,7 @@ type hubObjects struct {
 	agents     map[string]bool
 	notes      map[types.UID]decide.Note
 	gone       time.Time
-	outlived   map[types.NamespacedName]decide.Ruling
+	outlived   map[types.NamespacedName]decide.Override
 	naming     map[string][]string // by project
 	fail       string
 }
@@ -96,7 +96,7 @@ func (h *hubObjects) Note(work types.UID) decide.Note { return h.notes[work] }
 
 func (h *hubObjects) GoneSince(types.NamespacedName) time.Time { return h.gone }
 
-func (h *hubObjects) Outlives(set types.NamespacedName) (decide.Ruling, error) {
+func (h *hubObjects) Outlives(set types.NamespacedName) (decide.Override, error) {
 	return h.outlived[set], h.failing("Outlives")
 }
 
@@ -327,7 +327,7 @@ func saying(annotations map[string]string) *metav1.PartialObjectMetadata {
 // the ledger has.
 func TestGather_words(t *testing.T) {
 	until := gatherNow.Add(time.Hour)
-	hold := decide.Ruling{Word: decide.Hold, Until: until}
+	hold := decide.Override{Word: decide.Hold, Until: until}
 	h := settled(t)
 	h.namespaces = map[string]*metav1.PartialObjectMetadata{
 		"team":        saying(map[string]string{contract.PausedAnnotation: "sync", contract.DeletionBudgetAnnotation: "approve until " + until.Format(time.RFC3339)}),
@@ -341,10 +341,10 @@ func TestGather_words(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Namespace.Pause.Word != policy.PauseSync || f.Namespace.Ruling.Word != decide.Approve || !f.Namespace.Ruling.Until.Equal(until) {
+	if f.Namespace.Pause.Word != policy.PauseSync || f.Namespace.Override.Word != decide.Approve || !f.Namespace.Override.Until.Equal(until) {
 		t.Errorf("the Namespace says %+v", f.Namespace)
 	}
-	if f.Hub.Ruling.Word != decide.Hold || f.Hub.On != "Namespace propagation" {
+	if f.Hub.Override.Word != decide.Hold || f.Hub.On != "Namespace propagation" {
 		t.Errorf("an invalid value holds: the hub's Namespace says %+v", f.Hub)
 	}
 	if f.Owner == nil || f.Owner.Policy.Word != payload.DeletionOrphan || f.Works[0].Set != nil {
@@ -355,15 +355,15 @@ func TestGather_words(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		reason string
-		left   decide.Ruling
+		left   decide.Override
 		want   *decide.Words
 	}{
-		"hold":    {reason: "a hold outlives its ApplicationSet", left: hold, want: &decide.Words{On: "ApplicationSet team/set", Gone: true, Ruling: decide.Ruling{Word: decide.Hold, Until: until, Gone: true}}},
-		"approve": {reason: "an approval ends with it", left: decide.Ruling{Word: decide.Approve, Until: until}},
-		"over":    {reason: "a hold whose time has passed is none", left: decide.Ruling{Word: decide.Hold, Until: gatherNow}},
+		"hold":    {reason: "a hold outlives its ApplicationSet", left: hold, want: &decide.Words{On: "ApplicationSet team/set", Gone: true, Override: decide.Override{Word: decide.Hold, Until: until, Gone: true}}},
+		"approve": {reason: "an approval ends with it", left: decide.Override{Word: decide.Approve, Until: until}},
+		"over":    {reason: "a hold whose time has passed is none", left: decide.Override{Word: decide.Hold, Until: gatherNow}},
 		"none":    {reason: "it said nothing"},
 	} {
-		h.sets, h.outlived = nil, map[types.NamespacedName]decide.Ruling{set: c.left}
+		h.sets, h.outlived = nil, map[types.NamespacedName]decide.Override{set: c.left}
 		f, err := h.gather()
 		if diff := cmp.Diff(c.want, f.Owner); diff != "" || err != nil {
 			t.Errorf("%s: %s: %v (-want +got)\n%s", name, c.reason, err, diff)

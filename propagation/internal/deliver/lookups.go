@@ -155,11 +155,11 @@ func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*deci
 		return nil, err
 	}
 	if set == nil {
-		if w.Ruling, err = p.sources.ledger.Outlives(key); err != nil {
+		if w.Override, err = p.sources.ledger.Outlives(key); err != nil {
 			return nil, fmt.Errorf("read what %s said: %w", w.On, err)
 		}
-		w.Gone, w.Ruling.Gone = true, true
-		if !w.Ruling.Word.Keeps() || !w.Ruling.Until.IsZero() && !w.Ruling.Until.After(p.facts.Now) {
+		w.Gone, w.Override.Gone = true, true
+		if !w.Override.Word.Keeps() || !w.Override.Until.IsZero() && !w.Override.Until.After(p.facts.Now) {
 			return nil, nil
 		}
 		return w, nil
@@ -173,5 +173,5 @@ func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*deci
 // holds, and was reported when it was seen.
 func (p *lookups) read(w *decide.Words, annotations map[string]string) {
 	w.Pause = policy.ParsePause(annotations[contract.PausedAnnotation], pausedOn(w.On), p.facts.Now)
-	w.Ruling, _ = decide.ParseRuling(annotations[contract.DeletionBudgetAnnotation], w.On, p.facts.Now)
+	w.Override, _ = decide.ParseOverride(annotations[contract.DeletionBudgetAnnotation], w.On, p.facts.Now)
 }

@@ -64,8 +64,8 @@ type ledger interface {
 	Note(work types.UID) decide.Note
 	// GoneSince returns since when an Application is gone, zero for not known to be.
 	GoneSince(app types.NamespacedName) time.Time
-	// Outlives returns the hold or undo of an ApplicationSet that is gone, the zero Ruling for none.
-	Outlives(set types.NamespacedName) (decide.Ruling, error)
+	// Outlives returns the hold or undo of an ApplicationSet that is gone, the zero Override for none.
+	Outlives(set types.NamespacedName) (decide.Override, error)
 }
 
 // sources are what facts rest on beside the objects that a [reader] reads.

@@ -203,7 +203,7 @@ func TestGather_readersAgree(t *testing.T) {
 		}, func(f decide.Facts) bool { return f.Namespace.Pause.Problem != "" }},
 		{"the hub holds", func() {
 			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}, contract.DeletionBudgetAnnotation, "hold until "+later)
-		}, func(f decide.Facts) bool { return f.Hub.Ruling.Word == decide.Hold }},
+		}, func(f decide.Facts) bool { return f.Hub.Override.Word == decide.Hold }},
 		{"the ApplicationSet orphans", func() {
 			setAnnotation(t, g.set, contract.DeletionPolicyAnnotation, payload.DeletionOrphan)
 		}, func(f decide.Facts) bool { return f.Owner.Policy.Word == payload.DeletionOrphan }},

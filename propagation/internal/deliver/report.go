@@ -170,7 +170,7 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 		rep.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
 	}
 	if changed(contract.DeletionBudgetAnnotation) {
-		if _, err := decide.ParseRuling(m.Annotations[contract.DeletionBudgetAnnotation], "", rep.now()); err != nil {
+		if _, err := decide.ParseOverride(m.Annotations[contract.DeletionBudgetAnnotation], "", rep.now()); err != nil {
 			record("nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error())
 		}
 	}
