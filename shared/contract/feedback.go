@@ -157,14 +157,20 @@ var cascading = []string{argocd.ResourcesFinalizer, argocd.ForegroundFinalizer, 
 
 const feedbackFinalizerPrefix = "finalizer"
 
+// FeedbackAutomationOwner is the name of the feedback value with the first field manager that owns
+// spec.syncPolicy.automated, which is there while the field is. The field itself is an object, and
+// an agent reports scalars.
+const FeedbackAutomationOwner = "automationOwner"
+
 // EndingPaths returns the JSON paths that a work asks for when its Application is to go
-// without what it deployed. All come from the same state of the same object, see [Cascades].
+// without what it deployed, or to stay without automation. All come from the same state of the
+// same object, see [Cascades] and [AutomationOwner].
 func EndingPaths() []workv1.JsonPath {
 	paths := RequestPaths()[:1]
 	for i, f := range cascading {
 		paths = append(paths, workv1.JsonPath{Name: feedbackFinalizerPrefix + strconv.Itoa(i), Path: `.metadata.finalizers[?(@=="` + f + `")]`})
 	}
-	return paths
+	return append(paths, workv1.JsonPath{Name: FeedbackAutomationOwner, Path: `.metadata.managedFields[?(@.fieldsV1['f:spec']['f:syncPolicy']['f:automated'])].manager`})
 }
 
 // Cascades returns what an agent has reported of the paths of [EndingPaths]: the finalizer
@@ -181,6 +187,22 @@ func Cascades(values []workv1.FeedbackValue, request string) (finalizer string, 
 		}
 	}
 	return finalizer, known
+}
+
+// AutomationOwner returns what an agent has reported of the paths of [EndingPaths]: a field manager
+// that still owns spec.syncPolicy.automated, empty for none. It is known once the Application with
+// that request has been read.
+func AutomationOwner(values []workv1.FeedbackValue, request string) (owner string, known bool) {
+	for i := range values {
+		switch v := values[i].Value.String; {
+		case v == nil:
+		case values[i].Name == FeedbackRequest:
+			known = *v == request
+		case values[i].Name == FeedbackAutomationOwner:
+			owner = *v
+		}
+	}
+	return owner, known
 }
 
 // FeedbackCondition returns the name of the feedback value with the first message of
@@ -355,6 +377,10 @@ var feedback = func() map[string]known {
 	add(FeedbackRequest, token)
 	add(FeedbackOperationOwner, token)
 	add(FeedbackRefresh, token)
+	add(FeedbackAutomationOwner, token)
+	for i := range cascading {
+		add(feedbackFinalizerPrefix+strconv.Itoa(i), token)
+	}
 	for _, t := range ConditionTypes {
 		add(feedbackConditionPrefix+t, message)
 	}

@@ -40,6 +40,10 @@ const SubscribeAnnotationPrefix = group + "subscribe."
 // OnWithdrawAnnotation is "orphan" on a work whose spec has what it delivers stay.
 const OnWithdrawAnnotation = group + "on-withdraw"
 
+// OnWithdrawByAnnotation is "set" on such a work when the ApplicationSet says so, and not the
+// Application.
+const OnWithdrawByAnnotation = group + "on-withdraw-by"
+
 // ObservedAnnotation is "true" on a work that only reads its Application.
 const ObservedAnnotation = group + "observed"
 

@@ -4,6 +4,7 @@
 package manifestcache
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -23,9 +24,9 @@ const (
 	// Application that is not pulled, and of project and destination of a spec that is too
 	// large: a tenant writes them.
 	maxConditions, maxReference = 64 << 10, 4 << 10
-	// omittedMember is in a spec of which not all is kept: how many bytes it has. A CRD
-	// prunes such a member, so that no stored spec has it.
-	omittedMember = "multicluster-integrations/bytes"
+	// omittedMember is in a spec of which not all is kept: how many bytes it has. omittedHash
+	// identifies what is delivered of it. A CRD prunes such members, so that no stored spec has one.
+	omittedMember, omittedHash = "multicluster-integrations/bytes", "multicluster-integrations/hash"
 )
 
 // TrimApplication returns the transform of a cache of Applications: it drops, in place, what
@@ -33,9 +34,14 @@ const (
 // written either: all patches are merges. Of a spec of more than specLimit bytes, which is
 // never delivered, it keeps what [OmittedSpec] needs, project and destination.
 func TrimApplication(specLimit int) func(any) (any, error) {
+	return (*Specs)(nil).TrimApplication(specLimit)
+}
+
+// TrimApplication is [TrimApplication] for a cache in which all specs together are bounded.
+func (s *Specs) TrimApplication(specLimit int) func(any) (any, error) {
 	return func(in any) (any, error) {
 		if app, ok := in.(*argocd.Application); ok {
-			trimApplication(app, specLimit)
+			trimApplication(app, specLimit, s)
 		}
 		return in, nil
 	}
@@ -44,17 +50,30 @@ func TrimApplication(specLimit int) func(any) (any, error) {
 // OmittedSpec returns how many bytes a spec has of which the cache does not keep all; 0
 // for one that is whole. Such a spec must not be delivered.
 func OmittedSpec(spec json.RawMessage) int {
-	if len(spec) > 4*maxReference {
-		return 0 // what is kept is smaller
-	}
-	var kept struct {
-		Bytes int `json:"multicluster-integrations/bytes"`
-	}
-	_ = json.Unmarshal(spec, &kept) // a malformed spec is kept as it is
-	return kept.Bytes
+	size, _ := omitted(spec)
+	return size
 }
 
-func trimApplication(app *argocd.Application, specLimit int) {
+// OmittedHash returns what identifies what is delivered of a spec of which the cache does not keep
+// all; known is false for one that is whole.
+func OmittedHash(spec json.RawMessage) (hash string, known bool) {
+	size, hash := omitted(spec)
+	return hash, size > 0
+}
+
+func omitted(spec json.RawMessage) (size int, hash string) {
+	if len(spec) > 4*maxReference || !bytes.Contains(spec, []byte(omittedMember)) {
+		return 0, "" // what is kept is smaller
+	}
+	var kept struct {
+		Bytes int    `json:"multicluster-integrations/bytes"`
+		Hash  string `json:"multicluster-integrations/hash"`
+	}
+	_ = json.Unmarshal(spec, &kept) // a malformed spec is kept as it is
+	return kept.Bytes, kept.Hash
+}
+
+func trimApplication(app *argocd.Application, specLimit int, specs *Specs) {
 	app.TypeMeta = metav1.TypeMeta{}
 	app.ManagedFields = nil
 	app.Namespace = Intern(app.Namespace)
@@ -66,28 +85,18 @@ func trimApplication(app *argocd.Application, specLimit int) {
 	case app.Labels[contract.PullLabel] == "" && app.Annotations[contract.ClusterAnnotation] == "":
 		app.Spec, app.Operation, app.Status = nil, nil, ownConditions(app.Status)
 	case len(app.Spec) > specLimit:
-		app.Spec = omitSpec(app.Spec)
+		app.Spec = specs.omit(app)
 	}
 	app.Labels, app.Annotations = shareMap(app.Labels), shareMap(app.Annotations)
 	app.Finalizers, app.OwnerReferences = shareFinalizers(app.Finalizers), shareOwners(app.OwnerReferences)
 	if app.Spec != nil {
-		app.Spec = shareSpec(app.Spec)
+		app.Spec = specs.keep(app)
+	} else if specs != nil {
+		specs.Forget(app.UID)
 	}
 	if len(app.Status) > bulky {
 		app.Status = trimStatus(app.Status)
 	}
-}
-
-// omitSpec returns what stands for a spec that is too large.
-func omitSpec(spec json.RawMessage) json.RawMessage {
-	fields := membersOf(spec)
-	kept := map[string]any{omittedMember: len(spec)}
-	for _, name := range []string{"project", "destination"} {
-		if value, there := fields[name]; there && len(value) <= maxReference {
-			kept[name] = value
-		}
-	}
-	return encoded(kept, nil)
 }
 
 // ownConditions returns a status with nothing but its conditions when one of them is ours,

@@ -54,6 +54,7 @@ func Compact(full *workv1.ManifestWork, stored *Stored) (*Work, contract.Rejecte
 	}
 	if stored != nil {
 		w.Stored = stored
+		stored.Project, stored.ProjectHash = Intern(contract.Name(stored.Project, &rejected)), Intern(stored.ProjectHash)
 	}
 	var extra Extra
 	keepMetadata(w, full, &extra, &rejected)

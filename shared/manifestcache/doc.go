@@ -22,7 +22,8 @@
 // and status are the bytes that the user or Argo CD wrote, since they are delivered,
 // compared and patched. It leaves out managed fields, kubectl's copy of the object, and the
 // lists of a status (resources, history, summary, the resources of a sync) that a hub's own
-// Argo CD left behind. Of a spec that is too large to be delivered it keeps project and
-// destination, of an Application that is not pulled metadata and conditions of ours.
+// Argo CD left behind. Of a spec that is too large to be delivered, or for which [Specs] have no
+// room, it keeps project and destination, of an Application that is not pulled metadata and
+// conditions of ours.
 // Texts, maps and lists that many Applications have in common they share.
 package manifestcache

@@ -16,6 +16,7 @@ import (
 type Store interface {
 	List() []any
 	ByIndex(name, value string) ([]any, error)
+	GetByKey(key string) (object any, exists bool, err error)
 }
 
 // Index finds the works in an informer's store by the Application that they carry. The
@@ -32,6 +33,9 @@ const (
 	// byDelivered has the works only that deliver to another namespace than the hub
 	// Application's; of the others byApplication has it already.
 	byDelivered = "manifestcache.delivered"
+	// byProject has all works by the AppProject that their Application names: a few values
+	// with many works each, which costs some 30 bytes a work.
+	byProject = "manifestcache.project"
 	// byNamespace is client-go's own.
 	byNamespace = "namespace"
 
@@ -61,6 +65,12 @@ func IndexFuncs() map[string]func(object any) ([]string, error) {
 				return nil, nil
 			}
 			return []string{deliveredKey(w.Namespace, app)}, nil
+		},
+		byProject: func(object any) ([]string, error) {
+			if w, ok := object.(*Work); ok && w.Stored.Project != "" {
+				return []string{w.Stored.Project}, nil
+			}
+			return nil, nil
 		},
 	}
 }
@@ -100,6 +110,16 @@ func (x *Index) All() []*Work {
 	return list
 }
 
+// Named returns the work of that name in a cluster's namespace, nil for none.
+func (x *Index) Named(cluster, name string) (*Work, error) {
+	object, _, err := x.store.GetByKey(cluster + "/" + name)
+	if err != nil {
+		return nil, fmt.Errorf("look up ManifestWork %s/%s: %w", cluster, name, err)
+	}
+	w, _ := object.(*Work)
+	return w, nil
+}
+
 // Of returns the works that carry an Application, on all clusters.
 func (x *Index) Of(app types.NamespacedName) ([]*Work, error) {
 	return x.find(byApplication, bucket(app), func(w *Work) bool {
@@ -124,6 +144,15 @@ func (x *Index) Delivering(cluster string, app types.NamespacedName) ([]*Work, e
 	same = slices.DeleteFunc(same, func(w *Work) bool { return w.Namespace != cluster || w.Stored.Delivers != nil })
 	others, err := x.find(byDelivered, deliveredKey(cluster, app), func(*Work) bool { return true })
 	return append(same, others...), err
+}
+
+// Carrying returns the works whose delivered Application names an AppProject, whichever hub
+// Application they are of.
+func (x *Index) Carrying(project string) ([]*Work, error) {
+	return x.find(byProject, project, func(w *Work) bool {
+		_, ours := w.Application()
+		return ours
+	})
 }
 
 // On returns the Applications that works in a cluster's namespace carry.

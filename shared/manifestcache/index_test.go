@@ -96,6 +96,29 @@ func TestDelivering(t *testing.T) {
 	}
 }
 
+// Works are found by the AppProject that they carry, of strangers and unread ones none.
+func TestCarrying(t *testing.T) {
+	work := func(name, project string, labels map[string]string) *Work {
+		w, _ := Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "c1", Name: name, Labels: labels, Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: name},
+		}}, &Stored{Project: project})
+		return w
+	}
+	label := map[string]string{contract.PullLabel: "true"}
+	x := indexed(t, work("a", "wide", label), work("b", "wide", label), work("c", "narrow", label), work("d", "", label), work("e", "wide", nil))
+	for project, want := range map[string][]string{"wide": {"a", "b"}, "narrow": {"c"}, "other": nil, "": nil} {
+		works, err := x.Carrying(project)
+		var got []string
+		for _, w := range works {
+			got = append(got, w.Name)
+		}
+		slices.Sort(got)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("of project %q: got %v, %v, want %v", project, got, err, want)
+		}
+	}
+}
+
 // Many Applications share a place in the index; each finds its own works, wherever they are.
 func TestIndex(t *testing.T) {
 	const apps, clusters = 3 * buckets, 7

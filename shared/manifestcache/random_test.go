@@ -68,7 +68,7 @@ func (m maker) values() []workv1.FeedbackValue {
 		contract.FeedbackSyncRevision:   pick(m, "", hex, strings.ToUpper(hex), hex[1:], "v1.2.3", strings.Repeat("é", 20)),
 	}
 	var list []workv1.FeedbackValue
-	for _, p := range append(contract.FeedbackPaths(contract.MaxSources), contract.RequestPaths()...) {
+	for _, p := range append(append(contract.FeedbackPaths(contract.MaxSources), contract.RequestPaths()...), contract.EndingPaths()[1:]...) {
 		text, known := texts[p.Name]
 		switch {
 		case m.IntN(3) == 0:
@@ -126,7 +126,12 @@ func TestCompact_keepsWhatIsRead(t *testing.T) {
 		full := m.work()
 		trimmed := full.DeepCopy()
 		status.Trim(&trimmed.Status)
-		kept, _ := Compact(full.DeepCopy(), &Stored{ApplicationSpec: "replaced"})
+		stored := Stored{ApplicationSpec: "replaced", Project: m.text(), ProjectHash: m.note(), Finalized: m.IntN(2) == 0, Refused: m.IntN(2) == 0}
+		is := stored
+		kept, _ := Compact(full.DeepCopy(), &is)
+		if s := kept.Stored; s.Project != contract.Name(stored.Project, &contract.Rejected{}) || s.ProjectHash != stored.ProjectHash || s.Finalized != stored.Finalized || s.Refused != stored.Refused {
+			t.Fatalf("work %d was stored as %+v; kept is %+v", i, stored, s)
+		}
 		for _, cluster := range []status.Cluster{{Name: "cluster1", Exists: true, Available: true}, {Name: "cluster1"}} {
 			whole := full
 			if name := full.Annotations[contract.HubNameAnnotation]; contract.Name(name, &contract.Rejected{}) != name {
@@ -136,7 +141,7 @@ func TestCompact_keepsWhatIsRead(t *testing.T) {
 				t.Fatalf("work %d (-whole +kept):\n%s", i, diff)
 			}
 		}
-		if diff := cmp.Diff(asRead(trimmed), fieldsOf(kept), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(asRead(trimmed, stored.Refused), fieldsOf(kept), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("work %d (-trimmed +kept):\n%s", i, diff)
 		}
 		app, ours := ApplicationOf(full)
@@ -150,13 +155,14 @@ func TestCompact_keepsWhatIsRead(t *testing.T) {
 type fields struct {
 	Metadata metav1.ObjectMeta
 	Applied  bool
+	Status   metav1.ConditionStatus
 	Refusal  *Refusal
 	Missing  bool
 	Values   map[string]string
 }
 
 func fieldsOf(w *Work) fields {
-	f := fields{Metadata: w.ObjectMeta, Applied: w.Facts.Applied, Refusal: w.Extra.Refusal, Missing: w.Extra.Missing, Values: map[string]string{}}
+	f := fields{Metadata: w.ObjectMeta, Applied: w.Facts.Applied, Status: w.Applied(), Refusal: w.Extra.Refusal, Missing: w.Extra.Missing, Values: map[string]string{}}
 	f.Metadata.Annotations = w.AllAnnotations()
 	for _, v := range w.Extra.Values {
 		f.Values[v.Name] = v.Text
@@ -164,12 +170,17 @@ func fieldsOf(w *Work) fields {
 	return f
 }
 
-// asRead looks for the same in a trimmed work.
-func asRead(w *workv1.ManifestWork) fields {
+// asRead looks for the same in a trimmed work, which its agent has refused or not.
+func asRead(w *workv1.ManifestWork, refused bool) fields {
 	f := fields{Metadata: w.ObjectMeta, Values: map[string]string{}}
+	if refused {
+		f.Status = metav1.ConditionFalse
+	}
 	for _, c := range w.Status.Conditions {
 		if c.Type == workv1.WorkApplied && c.ObservedGeneration >= w.Generation {
-			f.Applied = c.Status == metav1.ConditionTrue
+			if f.Applied = c.Status == metav1.ConditionTrue; f.Applied {
+				f.Status = metav1.ConditionTrue
+			}
 		}
 	}
 	maps.DeleteFunc(f.Metadata.Annotations, func(key, value string) bool {
@@ -192,7 +203,7 @@ func asRead(w *workv1.ManifestWork) fields {
 		}
 	}
 	for _, v := range m.StatusFeedbacks.Values {
-		if v.Name == contract.FeedbackRequest || v.Name == contract.FeedbackOperationOwner || v.Name == contract.FeedbackRefresh {
+		if slices.ContainsFunc(append(contract.RequestPaths(), contract.EndingPaths()...), func(p workv1.JsonPath) bool { return p.Name == v.Name }) {
 			f.Values[v.Name] = *v.Value.String
 		}
 	}

@@ -46,8 +46,17 @@ type Stored struct {
 	// Delivers is the Application in the spec, empty when none of its manifests is one. It is
 	// nil when the spec has no manifests, and in a Work when it is called as on the hub.
 	Delivers *types.NamespacedName
+	// Project is the AppProject that the Application in the spec names: "default" when it names
+	// none, empty when the spec has no Application whose own spec can be read.
+	Project string
+	// ProjectHash identifies the manifest of that AppProject in the spec, empty when there is none.
+	ProjectHash string
 	// Polls: the agent is to poll the Application, not to watch it.
 	Polls bool
+	// Finalized: the agent has put its finalizer on the work, which it does before it applies it.
+	Finalized bool
+	// Refused: the agent has reported, at the work's generation, that it could not apply all of it.
+	Refused bool
 	// Labelled and Annotated: the work has labels and annotations, be they of others than the
 	// pull model.
 	Labelled, Annotated bool
@@ -119,6 +128,18 @@ func setIn(annotation string, rejected *contract.Rejected) (set types.Namespaced
 		return types.NamespacedName{}, false
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, true
+}
+
+// Applied returns the status of the condition Applied at the work's generation: empty while the
+// agent has not reported that it could, or could not, apply it. It needs [Work.Stored].
+func (w *Work) Applied() metav1.ConditionStatus {
+	switch {
+	case w.Facts.Applied:
+		return metav1.ConditionTrue
+	case w.Stored.Refused:
+		return metav1.ConditionFalse
+	}
+	return ""
 }
 
 // Delivers returns the Application that the work delivers on its managed cluster. ok is

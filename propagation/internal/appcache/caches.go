@@ -4,10 +4,14 @@
 package appcache
 
 import (
+	"context"
+	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -26,7 +30,7 @@ import (
 // bytes on a spec is not kept, since it is not delivered.
 func Caches(argocdNamespace string, specLimit int) map[client.Object]cache.ByObject {
 	return map[client.Object]cache.ByObject{
-		&argocd.Application{}: {Transform: manifestcache.TrimApplication(specLimit)},
+		&argocd.Application{}: {Transform: specs.TrimApplication(specLimit)},
 		&workv1.ManifestWork{}: {
 			Label:     pulledWorks,
 			Transform: manifestcache.Transform(payload.StoredOf, countRejected),
@@ -37,6 +41,48 @@ func Caches(argocdNamespace string, specLimit int) map[client.Object]cache.ByObj
 		argocd.ApplicationSetMetadata():     {Transform: trimDecisions},
 		NamespaceMetadata():                 {Transform: trimDecisions},
 	}
+}
+
+// specs bounds what the process keeps of the specs of Applications.
+var specs = manifestcache.NewSpecs(payload.ApplicationSpecHash, func(omitted int) { specsOmitted.Set(float64(omitted)) })
+
+// ReleaseSpecs takes the specs of Applications that leave a cache with [Caches] out of account.
+func ReleaseSpecs(ctx context.Context, c cache.Cache) error {
+	informer, err := c.GetInformer(ctx, &argocd.Application{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch Applications: %w", err)
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(o any) {
+		if gone, missed := o.(toolscache.DeletedFinalStateUnknown); missed {
+			o = gone.Obj
+		}
+		if app, ok := o.(*argocd.Application); ok {
+			specs.Forget(app.UID)
+		}
+	}})
+	if err != nil {
+		return fmt.Errorf("watch Applications: %w", err)
+	}
+	return nil
+}
+
+// Whole returns a cached Application with its spec, for which the API server is read where
+// the cache leaves it out. One whose spec has more than specLimit bytes is not delivered, and
+// stays as it is. The error is a conflict where the cache is behind.
+func Whole(ctx context.Context, live client.Reader, app *argocd.Application, specLimit int) (*argocd.Application, error) {
+	if size := manifestcache.OmittedSpec(app.Spec); size == 0 || size > specLimit {
+		return app, nil
+	}
+	whole := &argocd.Application{}
+	err := live.Get(ctx, client.ObjectKeyFromObject(app), whole)
+	if apierrors.IsNotFound(err) || err == nil && whole.UID != app.UID {
+		return nil, apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get Application %s: %w", client.ObjectKeyFromObject(app), err)
+	}
+	_, err = manifestcache.TrimApplication(specLimit)(whole)
+	return whole, err
 }
 
 func trimMetadata(in any) (any, error) {
@@ -94,6 +140,19 @@ func trimDecisions(in any) (any, error) {
 	}
 	o.ObjectMeta = kept
 	return o, nil
+}
+
+// TrimCluster returns a ManagedCluster that was read from the API server as the cache has it.
+func TrimCluster(live *clusterv1.ManagedCluster) *clusterv1.ManagedCluster {
+	_, _ = trimCluster(live) // it fails for nothing
+	return live
+}
+
+// TrimDecisions returns an ApplicationSet or Namespace that was read from the API server as the
+// cache has it.
+func TrimDecisions(live *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	_, _ = trimDecisions(live) // it fails for nothing
+	return live
 }
 
 // Compact returns a live work as the cache would have it.

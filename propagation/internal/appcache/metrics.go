@@ -15,11 +15,16 @@ var rejectedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Values that managed clusters wrote and that were cut (too_long), repaired (invalid_text) or left out (unknown_code, invalid_time, too_many), each time such an object is read.",
 }, []string{"reason"})
 
+var specsOmitted = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "propagation_specs_omitted",
+	Help: "Applications whose spec is not kept in memory, since the large specs of their namespace or of the hub take too much: it is read each time it is needed.",
+})
+
 func countRejected(rejected *contract.Rejected) {
 	rejected.Each(func(reason string, n int) { rejectedTotal.WithLabelValues(reason).Add(float64(n)) })
 }
 
 func init() {
-	metrics.Registry.MustRegister(rejectedTotal)
+	metrics.Registry.MustRegister(rejectedTotal, specsOmitted)
 	countRejected(&contract.Rejected{}) // so that a rate has a zero to start from
 }

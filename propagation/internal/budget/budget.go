@@ -6,9 +6,12 @@ package budget
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -16,65 +19,62 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
-	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
+
+// What operators decide is written on objects that no controller writes over: the
+// ApplicationSet controller replaces the annotations of its Applications.
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=list;watch
 
 const (
-	// initialReconcileTimeout is how long withdrawals wait, after a start, for Applications
-	// that are not reconciled,
-	initialReconcileTimeout = 2 * time.Minute
-	// failedReconcileTimeout: and for those whose reconciles fail.
-	failedReconcileTimeout = 10 * time.Second
-	// debounce is how long news are gathered: each plan counts the fleet.
+	// debounce is how long news are gathered: each evaluation counts the fleet.
 	debounce = 100 * time.Millisecond
-	// firstRetry and lastRetry are when a plan that could not be stored is made again.
+	// firstRetry and lastRetry are when a evaluation that could not be stored is made again.
 	firstRetry, lastRetry = time.Second, 10 * time.Second
+	// saveEvery is how often is stored, at most, what tenants and permissions change.
+	saveEvery = 10 * time.Second
 )
 
-// Options are the settings of a budget.
-type Options struct {
-	guard.Settings
-	// Namespace is where propagation runs: the annotation of that Namespace decides for the
-	// whole hub, and the records are stored there. Without it nothing is stored.
-	Namespace string
-	// Uncached returns the Applications of works that the index does not have yet.
-	Uncached func() []types.NamespacedName
-}
+// errNotRestored: what ApplicationSets that are gone hold is not read yet.
+var errNotRestored = errors.New("the records of withdrawals are not read yet")
 
-// Budget says which works may be withdrawn.
+// Budget says which works may end.
 type Budget struct {
 	client   client.Client
-	index    *manifestcache.Index
 	options  Options
 	now      func() time.Time
-	store    recordStore
+	store    store
 	reporter reporter
 	news     chan struct{}
 	queue    chan workqueue.TypedRateLimitingInterface[reconcile.Request]
+	started  time.Time
+	prepared bool
 
 	mu     sync.Mutex
-	ledger *guard.Ledger
-	words  guard.Words
-	// unsaved: words are to be stored.
-	unsaved bool
+	ledger *ledger
+	sets   sets
+	// said: sets are to be stored. dirty is since when notes are to be.
+	said  bool
+	dirty time.Time
 	// restored: what was stored is read.
 	restored bool
-	// failing are, since when, the Applications whose reconciles have failed since the
-	// start, and with the zero time those that were reconciled; nil once all were.
-	failing map[types.NamespacedName]time.Time
 	// problem is why nothing can be decided, "" while it can.
 	problem string
 }
 
-// New returns a budget for the works of an index; live reads from the API server.
-func New(c client.Client, live client.Reader, index *manifestcache.Index, recorder events.EventRecorder, options Options) *Budget {
+// New returns a budget; live reads from the API server.
+func New(c client.Client, live client.Reader, recorder events.EventRecorder, options Options) *Budget {
 	return &Budget{
-		client: c, index: index, options: options, now: time.Now,
-		store:    recordStore{client: c, live: live, namespace: options.Namespace},
-		reporter: reporter{client: c, events: recorder, options: options, reported: map[guard.HeldBack]bool{}},
+		client: c, options: options, now: time.Now,
+		store:    store{client: c, live: live, namespace: options.Namespace},
+		reporter: reporter{client: c, events: recorder, options: options, reported: map[heldBack]bool{}},
 		news:     make(chan struct{}, 1), queue: make(chan workqueue.TypedRateLimitingInterface[reconcile.Request], 1),
-		ledger: guard.NewLedger(options.Settings, nil), words: guard.Words{}, failing: map[types.NamespacedName]time.Time{},
+		ledger: newLedger(options.Settings), sets: sets{},
 	}
 }
 
@@ -87,7 +87,7 @@ func (b *Budget) Source() source.Source {
 	})
 }
 
-// Wake has the worker decide again, since something has changed.
+// Wake has the worker evaluate again, since something has changed.
 func (b *Budget) Wake() {
 	select {
 	case b.news <- struct{}{}:
@@ -95,55 +95,96 @@ func (b *Budget) Wake() {
 	}
 }
 
-// Begin begins a reconcile of an Application.
-func (b *Budget) Begin(app types.NamespacedName) {
+// Set takes up the plan of an Application, in place of the one before, and returns which of
+// its ends may go on.
+func (b *Budget) Set(p decide.Plan) decide.Verdict {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.ledger.Begin(app)
-}
-
-// End ends a reconcile. After one that failed everything noted before stays noted.
-func (b *Budget) End(app types.NamespacedName, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	news := err == nil && b.ledger.End(app)
-	if since, known := b.failing[app]; b.failing != nil && (!known || err == nil && !since.IsZero()) {
-		b.failing[app], news = time.Time{}, true
-		if err != nil {
-			b.failing[app] = b.now()
+	b.ledger.set(p, b.now())
+	b.takeNews()
+	v := decide.Verdict{Allowed: map[types.UID]bool{}}
+	waits := false
+	for i := range p.Fates {
+		if w := b.ledger.works[p.Fates[i].UID]; w != nil && w.end != nil {
+			v.Allowed[p.Fates[i].UID] = w.end.allowed
+			waits = waits || w.end.waits()
 		}
 	}
-	if news {
+	why, held := b.ledger.heldOf(p.Key)
+	if !held && waits && b.problem != "" {
+		why, held = heldBack{Problem: b.problem}, true
+	}
+	if held {
+		v.Held = b.reporter.text(why, p.Key.Namespace)
+	}
+	return v
+}
+
+// takeNews wakes the worker when the ledger has news.
+func (b *Budget) takeNews() {
+	if b.ledger.unsaved && b.dirty.IsZero() {
+		b.dirty = b.now()
+	}
+	if b.ledger.news || b.ledger.unsaved {
+		b.Wake()
+	}
+	b.ledger.news, b.ledger.unsaved = false, false
+}
+
+// Note returns what the ledger has of a work.
+func (b *Budget) Note(work types.UID) decide.Note {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ledger.note(work)
+}
+
+// GoneSince returns since when an Application is gone, by its last plan.
+func (b *Budget) GoneSince(app types.NamespacedName) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ledger.plans[app].goneSince
+}
+
+// Keys returns the Applications that have a plan. One of which nothing is left has to be
+// planned once more, or its delivery counts for ever.
+func (b *Budget) Keys() []types.NamespacedName {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.ledger.plans))
+}
+
+// Observe takes over what an ApplicationSet has, or had last.
+func (b *Budget) Observe(set *metav1.PartialObjectMetadata) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sets.observe(decide.Group{Namespace: set.Namespace, Set: set.Name}, set.Annotations[contract.DeletionBudgetAnnotation], b.now()) {
+		b.said = true
 		b.Wake()
 	}
 }
 
-// Note notes that a work of an Application is to be withdrawn, at once when due.
-// revocation: since it may not be there any more, of which its ApplicationSet has no say.
-// It returns whether the work may be withdrawn.
-func (b *Budget) Note(app types.NamespacedName, work types.UID, group guard.Group, due, revocation bool, now time.Time) bool {
+// Gone reports that an ApplicationSet is gone, and with it what it said that does not outlive
+// it.
+func (b *Budget) Gone(ctx context.Context, set *metav1.PartialObjectMetadata) {
+	b.Observe(set)
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	allowed, news := b.ledger.Note(app, work, group, due, revocation, now)
-	if news {
-		b.Wake()
-	}
-	return allowed
+	g := decide.Group{Namespace: set.Namespace, Set: set.Name}
+	n, outlives := b.ledger.deliveries(g), b.sets[g] != ""
+	b.mu.Unlock()
+	b.reporter.ended(ctx, set, n, outlives)
 }
 
-// Held returns why works that the present, or last, reconcile of an Application noted
-// are held.
-func (b *Budget) Held(app types.NamespacedName) (guard.HeldBack, bool) {
+// Outlives returns what an ApplicationSet that is gone holds or undoes until its end.
+func (b *Budget) Outlives(set types.NamespacedName) (decide.Override, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	why, held := b.ledger.Held(app)
-	if !held && b.problem != "" && b.ledger.Waits(app) {
-		return guard.HeldBack{Problem: b.problem}, true
+	if !b.restored {
+		return decide.Override{}, errNotRestored
 	}
-	return why, held
+	return b.sets.override(decide.Group{Namespace: set.Namespace, Set: set.Name}, b.now()), nil
 }
 
-// Start decides until ctx ends.
+// Start evaluates until ctx ends.
 func (b *Budget) Start(ctx context.Context) error {
 	var queue workqueue.TypedRateLimitingInterface[reconcile.Request]
 	select {
@@ -153,7 +194,8 @@ func (b *Budget) Start(ctx context.Context) error {
 	}
 	next := time.NewTimer(0)
 	defer next.Stop()
-	started, soon, retry := b.now(), false, time.Duration(0)
+	b.started = b.now()
+	soon, retry := false, time.Duration(0)
 	for {
 		select {
 		case <-ctx.Done():
@@ -167,7 +209,7 @@ func (b *Budget) Start(ctx context.Context) error {
 		case <-next.C:
 			soon = false
 		}
-		concerned, after, err := b.step(ctx, started)
+		concerned, after, err := b.step(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -191,7 +233,7 @@ func (b *Budget) Start(ctx context.Context) error {
 func (b *Budget) NeedLeaderElection() bool { return true }
 
 // report reports whether decisions can be made at all, and returns the Applications that
-// are to say so. One failure is none yet: another leader may have written.
+// are to show it. One failure is none yet: another leader may have written.
 func (b *Budget) report(ctx context.Context, err error, again bool) []types.NamespacedName {
 	if err != nil && !again {
 		return nil
@@ -203,97 +245,146 @@ func (b *Budget) report(ctx context.Context, err error, again bool) []types.Name
 		return nil
 	}
 	b.problem = problem
-	return b.ledger.Waiting()
+	return b.ledger.waiting()
 }
 
-// step takes up what is stored, stores what ApplicationSets say, and decides. It returns
-// the Applications that are concerned, and when to decide again, 0 for when something has
-// changed.
-func (b *Budget) step(ctx context.Context, started time.Time) (concerned []types.NamespacedName, after time.Duration, err error) {
+// step takes up what is stored, evaluates, and stores what is to be remembered before it counts.
+// It returns the Applications that are concerned, and when to evaluate again, 0 for when
+// something has changed.
+func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, after time.Duration, err error) {
 	if err := b.restoreOnce(ctx); err != nil {
 		return nil, 0, err
 	}
-	if err := b.saveWords(ctx); err != nil {
-		return nil, 0, err
-	}
-	if left := b.unreconciled(started); left > 0 {
-		return nil, left, nil
-	}
-	return b.decide(ctx)
-}
-
-// unreconciled returns how long to wait for Applications that have works and were not
-// reconciled since the start, so that the whole damage is known.
-func (b *Budget) unreconciled(started time.Time) (left time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.failing == nil {
-		return 0
-	}
-	now := b.now()
-	apps := b.options.Uncached()
-	for _, work := range b.index.All() {
-		if app, ours := work.Application(); ours {
-			apps = append(apps, app)
+	if !b.prepared {
+		wait, err := b.options.Prepare(ctx, b.started)
+		if err != nil {
+			return nil, 0, err
 		}
-	}
-	for _, app := range apps {
-		since, known := b.failing[app]
-		switch {
-		case !known:
-			left = max(left, started.Add(initialReconcileTimeout).Sub(now))
-		case !since.IsZero():
-			left = max(left, since.Add(failedReconcileTimeout).Sub(now))
+		if wait > 0 {
+			later, err := b.save(ctx, nil)
+			return nil, sooner(wait, later), err
 		}
+		b.prepared = true
 	}
-	if left <= 0 {
-		b.failing = nil
-	}
-	return left
-}
-
-// decide decides on all that is to be withdrawn.
-func (b *Budget) decide(ctx context.Context) ([]types.NamespacedName, time.Duration, error) {
-	b.mu.Lock()
-	groups := b.ledger.Groups()
-	b.mu.Unlock()
-	hub, err := b.hub(ctx, groups)
+	unlimited, err := b.unlimited(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
 	b.mu.Lock()
-	plan := b.ledger.Plan(hub, b.now())
+	b.ledger.forget(b.now(), b.started)
+	b.takeNews()
+	j := evaluate(b.ledger.state(unlimited, b.options.OnCluster, b.now()))
 	b.mu.Unlock()
-	if plan.Changed {
-		if err := b.save(ctx, plan.Records, hub.Deliveries); err != nil {
-			return nil, 0, errors.Join(err, b.restore(ctx)) // another leader may have written
-		}
+	later, err := b.save(ctx, &j)
+	if err != nil {
+		return nil, 0, err
 	}
 	b.mu.Lock()
-	concerned := b.ledger.Apply(plan)
-	holds := b.ledger.Holds()
+	concerned = b.ledger.apply(j)
+	holds := b.ledger.allHolds()
 	b.mu.Unlock()
 	b.reporter.report(ctx, holds)
-	return concerned, plan.After, nil
+	return concerned, sooner(j.after, later), nil
 }
 
-// hub reads what a plan for groups needs.
-func (b *Budget) hub(ctx context.Context, groups map[guard.Group]bool) (guard.Hub, error) {
-	hub := guard.Hub{Decisions: map[guard.Lane]guard.Decision{}, Deliveries: func(guard.Group) int { return 0 }}
-	if len(groups) == 0 {
-		return hub, nil
+// unlimited reports whether the annotation of propagation's Namespace lifts the limit of the
+// hub, which no other does.
+func (b *Budget) unlimited(ctx context.Context) (bool, error) {
+	if b.options.Namespace == "" {
+		return false, nil
 	}
-	hub.Deliveries = deliveries(b.index)
-	lanes := []guard.Lane{{}}
-	for g := range groups {
-		lanes = append(lanes, guard.Lane{Group: g}, guard.Lane{Group: g, Revocation: true})
+	namespace := appcache.NamespaceMetadata()
+	if err := b.client.Get(ctx, client.ObjectKey{Name: b.options.Namespace}, namespace, client.UnsafeDisableDeepCopy); err != nil {
+		return false, client.IgnoreNotFound(err)
 	}
-	for _, lane := range lanes {
-		d, err := b.Decision(ctx, lane.Group, lane.Revocation)
-		if err != nil {
-			return hub, err
+	r, err := decide.ParseOverride(namespace.Annotations[contract.DeletionBudgetAnnotation], "", b.now())
+	return r.Word == decide.Approve && err == nil, nil
+}
+
+func (b *Budget) restoreOnce(ctx context.Context) error {
+	b.mu.Lock()
+	restored := b.restored
+	b.mu.Unlock()
+	if restored {
+		return nil
+	}
+	return b.restore(ctx)
+}
+
+// restore takes up what is stored. ApplicationSets that exist count as they are.
+func (b *Budget) restore(ctx context.Context) error {
+	m, err := b.store.load(ctx)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	first := !b.restored
+	b.ledger.restore(m.records, m.notes, b.now(), b.options.Grace)
+	for g, value := range m.sets {
+		if _, known := b.sets[g]; !known {
+			b.sets[g] = value
 		}
-		hub.Decisions[lane] = d
 	}
-	return hub, nil
+	b.restored = true
+	holds := b.ledger.allHolds()
+	b.mu.Unlock()
+	if !first {
+		return nil
+	}
+	b.reporter.assume(holds)
+	for g := range m.sets {
+		set := argocd.ApplicationSetMetadata()
+		err := b.client.Get(ctx, client.ObjectKey{Namespace: g.Namespace, Name: g.Set}, set, client.UnsafeDisableDeepCopy)
+		if err == nil {
+			b.Observe(set)
+		} else if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// save stores a evaluation before it counts, and else what has been said and noted, every ten
+// seconds at most. It returns when to store the rest, 0 for when something has changed.
+func (b *Budget) save(ctx context.Context, j *evaluation) (time.Duration, error) {
+	now := b.now()
+	b.mu.Lock()
+	due, waits := b.due()
+	if (j == nil || !j.changed) && (!waits || now.Before(due)) {
+		b.mu.Unlock()
+		if waits {
+			return due.Sub(now), nil
+		}
+		return 0, nil
+	}
+	m := memory{records: b.ledger.records}
+	m.notes, m.essential = b.ledger.stored()
+	if j != nil {
+		m.records = j.records
+		for _, e := range j.allow {
+			b.ledger.allow(m, e)
+		}
+	}
+	b.sets.prune(now)
+	m.sets = maps.Clone(b.sets)
+	said, dirty := b.said, b.dirty
+	b.said, b.dirty = false, time.Time{}
+	b.mu.Unlock()
+	err := b.store.save(ctx, m, now)
+	if err == nil {
+		return 0, nil
+	}
+	b.mu.Lock()
+	b.said, b.dirty = b.said || said, later(b.dirty, dirty)
+	b.mu.Unlock()
+	return 0, errors.Join(err, b.restore(ctx)) // another leader may have written
+}
+
+// due returns when what has been said and noted is to be stored, if anything has.
+func (b *Budget) due() (at time.Time, waits bool) {
+	at = b.store.last.Add(saveEvery)
+	if !b.said {
+		at = later(at, b.dirty.Add(saveEvery)) // a permission that moves is back in a moment
+	}
+	return at, b.said || !b.dirty.IsZero()
 }

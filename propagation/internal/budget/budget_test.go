@@ -11,31 +11,72 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
-// objects is a cache that has the objects of these names.
+// objects is a hub that has the objects of these names, with their annotations, and one
+// ConfigMap.
 type objects struct {
 	client.Client
-	names map[types.NamespacedName]bool
+	names  map[types.NamespacedName]map[string]string
+	stored *corev1.ConfigMap
+	writes int
+	// unreadable and unwritable is the ConfigMap.
+	unreadable, unwritable error
 }
 
-func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
-	if !o.names[key] {
+func (o *objects) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	if c, is := into.(*corev1.ConfigMap); is {
+		if o.unreadable != nil {
+			return o.unreadable
+		}
+		if o.stored != nil {
+			o.stored.DeepCopyInto(c)
+			return nil
+		}
+	}
+	annotations, there := o.names[key]
+	if !there {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 	}
 	into.SetNamespace(key.Namespace)
 	into.SetName(key.Name)
+	into.SetAnnotations(annotations)
+	return nil
+}
+
+func (o *objects) Create(_ context.Context, c client.Object, _ ...client.CreateOption) error {
+	return o.write(c, "")
+}
+
+func (o *objects) Update(_ context.Context, c client.Object, _ ...client.UpdateOption) error {
+	return o.write(c, c.GetResourceVersion())
+}
+
+func (o *objects) write(c client.Object, version string) error {
+	before := ""
+	if o.stored != nil {
+		before = o.stored.ResourceVersion
+	}
+	if o.unwritable != nil {
+		return o.unwritable
+	}
+	if version != before {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, c.GetName(), errors.New("it has changed"))
+	}
+	o.writes++
+	c.SetResourceVersion(fmt.Sprint("v", o.writes))
+	o.stored, _ = c.DeepCopyObject().(*corev1.ConfigMap)
 	return nil
 }
 
@@ -46,30 +87,276 @@ func (r *recorder) Eventf(on, _ runtime.Object, _, reason, _, note string, args 
 	r.events = append(r.events, fmt.Sprintf("%+v %s %s", on, reason, fmt.Sprintf(note, args...)))
 }
 
+// played is a budget whose worker a test plays.
+type played struct {
+	*Budget
+	t    *testing.T
+	hub  *objects
+	told *recorder
+	at   time.Time
+	// wait is what Prepare returns.
+	wait time.Duration
+}
+
+func play(t *testing.T, hub *objects) *played {
+	t.Helper()
+	p := &played{t: t, hub: hub, told: &recorder{}, at: start}
+	p.Budget = New(hub, hub, p.told, Options{
+		Settings: defaults, Grace: grace, Namespace: "hub", OnCluster: func(string) int { return 0 },
+		Prepare: func(context.Context, time.Time) (time.Duration, error) { return p.wait, nil },
+	})
+	p.now, p.started = func() time.Time { return p.at }, start
+	return p
+}
+
+// steps lets time pass in steps of a second, and returns how often something was written.
+func (p *played) steps(d time.Duration) int {
+	p.t.Helper()
+	before := p.hub.writes
+	for end := p.at.Add(d); !p.at.After(end); p.at = p.at.Add(time.Second) {
+		if _, _, err := p.step(p.t.Context()); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	return p.hub.writes - before
+}
+
+func newHub(namespaces ...string) *objects {
+	o := &objects{names: map[types.NamespacedName]map[string]string{{Name: "hub"}: nil}}
+	for _, name := range namespaces {
+		o.names[types.NamespacedName{Name: name}] = nil
+	}
+	return o
+}
+
+func setOf(namespace, name string, annotations map[string]string) *metav1.PartialObjectMetadata {
+	s := argocd.ApplicationSetMetadata()
+	s.Namespace, s.Name, s.Annotations = namespace, name, annotations
+	return s
+}
+
+var ended = decide.Fate{UID: one, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}
+
+// Nothing is judged before every Application was planned, so that the whole damage is known.
+func TestBudget_prepares(t *testing.T) {
+	p := play(t, newHub())
+	p.wait = time.Minute
+	p.Set(planOf("app", ended))
+	_, after, err := p.step(t.Context())
+	if err != nil || after == 0 || after > time.Minute || p.Set(planOf("app", ended)).Allowed[one] {
+		t.Errorf("after %s, %v", after, err)
+	}
+	p.steps(5 * time.Second)
+	if p.Set(planOf("app", ended)).Allowed[one] {
+		t.Error("it may end before all is known")
+	}
+	p.wait = 0
+	p.steps(time.Second)
+	if v := p.Set(planOf("app", ended)); !v.Allowed[one] || v.Held != "" || p.hub.writes == 0 {
+		t.Errorf("it may not end: %+v, %d writes", v, p.hub.writes)
+	}
+}
+
+// What cannot be stored does not go, and what is stored goes on after a restart.
+func TestBudget_needsItsMemory(t *testing.T) {
+	for name, set := range map[string]func(*objects, error){
+		"unreadable": func(o *objects, err error) { o.unreadable = err },
+		"unwritable": func(o *objects, err error) { o.unwritable = err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub := newHub()
+			p := play(t, hub)
+			set(hub, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, storeName, errors.New("no role")))
+			p.Set(planOf("app", ended))
+			p.at = p.at.Add(time.Minute)
+			for again := range 2 {
+				_, _, err := p.step(t.Context())
+				if err == nil {
+					t.Fatal("it was stored")
+				}
+				if n := len(p.report(t.Context(), err, again > 0)); n != again {
+					t.Errorf("failure %d concerns %d Applications", again, n)
+				}
+			}
+			if v := p.Set(planOf("app", ended)); v.Allowed[one] || !strings.Contains(v.Held, "cannot read or write its ConfigMap hub/multicluster-integrations-deletion-budget (Forbidden)") {
+				t.Errorf("it is %+v", v)
+			}
+			set(hub, nil)
+			p.steps(time.Second)
+			if n := len(p.report(t.Context(), nil, false)); n != 0 { // it may go, and waits for nothing
+				t.Errorf("%d Applications are concerned", n)
+			}
+			if v := p.Set(planOf("app", ended)); !v.Allowed[one] || v.Held != "" {
+				t.Errorf("it is %+v", v)
+			}
+			again := play(t, hub)
+			again.at = p.at
+			again.Set(planOf("app", ended)) // before anything is read
+			before := hub.writes
+			again.steps(0)
+			if v := again.Set(planOf("app", ended)); !v.Allowed[one] || hub.writes != before {
+				t.Errorf("after a restart it is %+v, %d writes", v, hub.writes-before)
+			}
+		})
+	}
+}
+
+// Another writer's records count: what was not stored is judged again.
+func TestBudget_conflict(t *testing.T) {
+	hub := newHub()
+	first, second := play(t, hub), play(t, hub)
+	first.steps(0)
+	second.steps(0)
+	first.Set(planOf("app", ended))
+	first.steps(2 * time.Second)
+	if !first.Set(planOf("app", ended)).Allowed[one] {
+		t.Fatal("it may not end")
+	}
+	second.at = first.at
+	second.Set(planOf("other", decide.Fate{UID: two, Own: true, Act: decide.End, Due: true, Lane: tenant(set)}))
+	second.at = second.at.Add(time.Minute)
+	if _, _, err := second.step(t.Context()); !apierrors.IsConflict(err) || second.Set(planOf("app", ended)).Allowed[two] {
+		t.Errorf("it has written: %v", err)
+	}
+	second.steps(0)
+	if n := second.ledger.records[tenant(set)].withdrawn(defaults.Window, second.at); n != 2 {
+		t.Errorf("%d ends count", n)
+	}
+}
+
+// A tenant that changes its mind all the time makes propagation write every ten seconds.
+func TestBudget_storesSeldom(t *testing.T) {
+	p := play(t, newHub("team"))
+	p.steps(0)
+	written := 0
+	for i := range 60 {
+		annotations := map[string]string{contract.DeletionBudgetAnnotation: until("hold", time.Duration(i+60)*time.Minute)}
+		p.Observe(setOf("team", "guestbook", annotations))
+		written += p.steps(0)
+	}
+	if written > 6 || written < 5 {
+		t.Errorf("in a minute it has written %d times", written)
+	}
+	written = p.steps(time.Minute)
+	if text := p.hub.stored.Data[setsKey]; written != 1 || !strings.Contains(text, until("hold", 119*time.Minute)) {
+		t.Errorf("then it has written %d times: %s", written, text)
+	}
+	if n := p.steps(time.Hour); n != 0 {
+		t.Errorf("it has written %d times for nothing", n)
+	}
+}
+
+// A permission that moves is back in a moment, which nobody has to remember; one that stays away
+// is stored.
+func TestBudget_storesClocks(t *testing.T) {
+	p := play(t, newHub())
+	p.steps(0)
+	missing := decide.Fate{UID: one, Own: true, Why: decide.NotBound, Lane: admin(set), Clocks: map[decide.Why]time.Time{decide.NotBound: start}}
+	p.Set(planOf("app", missing))
+	written := p.steps(5 * time.Second)
+	p.Set(planOf("app", decide.Fate{UID: one, Own: true}))
+	if written += p.steps(time.Minute); written > 1 || p.hub.stored != nil && len(storedNotes(t, p.hub)) > 0 {
+		t.Errorf("for a moment it has written %d times", written)
+	}
+	p.Set(planOf("app", missing))
+	if n := p.steps(time.Minute); n != 1 {
+		t.Errorf("it has written %d times", n)
+	}
+	again := play(t, p.hub)
+	again.at = p.at
+	again.steps(0)
+	if since := again.Note(one).Since[decide.NotBound]; !since.Equal(start) {
+		t.Errorf("after a restart it is missing since %s", since)
+	}
+}
+
+// What an ApplicationSet holds outlives it; one that exists says it itself, after a restart, too.
+func TestBudget_outlives(t *testing.T) {
+	hub := newHub("team")
+	key := types.NamespacedName{Namespace: "team", Name: "guestbook"}
+	said := map[string]string{contract.DeletionBudgetAnnotation: until("hold", time.Hour)}
+	p := play(t, hub)
+	if _, err := p.Outlives(key); !errors.Is(err, errNotRestored) {
+		t.Errorf("before anything is read it says %v", err)
+	}
+	p.Observe(setOf("team", "guestbook", said))
+	p.steps(0)
+	stored := hub.stored.DeepCopy()
+	for reason, c := range map[string]struct {
+		exists bool
+		now    map[string]string
+		want   decide.Word
+	}{
+		"gone": {want: decide.Hold}, "there": {exists: true, now: said, want: decide.Hold}, "changed": {exists: true},
+	} {
+		delete(hub.names, key)
+		hub.stored = stored.DeepCopy()
+		if c.exists {
+			hub.names[key] = c.now
+		}
+		again := play(t, hub)
+		again.steps(0)
+		if got, err := again.Outlives(key); err != nil || got.Word != c.want {
+			t.Errorf("%s: it says %+v, %v", reason, got, err)
+		}
+	}
+}
+
+// Who deletes an ApplicationSet is told what ended with it.
+func TestBudget_gone(t *testing.T) {
+	approve, hold := until("approve", time.Hour), until("hold", time.Hour)
+	for reason, c := range map[string]struct {
+		annotations map[string]string
+		deliveries  int
+		want        string
+	}{
+		"nothing said":  {deliveries: 1},
+		"approval":      {annotations: map[string]string{contract.DeletionBudgetAnnotation: approve}, deliveries: 1, want: `deletion-budget="approve until`},
+		"pause":         {annotations: map[string]string{contract.PausedAnnotation: "delivery"}, deliveries: 1, want: `paused="delivery" ended with it; 1 deliveries`},
+		"hold outlives": {annotations: map[string]string{contract.DeletionBudgetAnnotation: hold}, deliveries: 1},
+		"invalid":       {annotations: map[string]string{contract.DeletionBudgetAnnotation: "hold"}, deliveries: 1, want: `deletion-budget="hold" ended`},
+		"hold, paused":  {annotations: map[string]string{contract.DeletionBudgetAnnotation: hold, contract.PausedAnnotation: "sync"}, deliveries: 1, want: `is deleted, and apps.open-cluster-management.io/paused="sync" ended`},
+		"nothing left":  {annotations: map[string]string{contract.PausedAnnotation: "delivery"}},
+	} {
+		p := play(t, newHub("team"))
+		for range c.deliveries {
+			p.Set(planOf("app", decide.Fate{UID: one, Own: true}))
+		}
+		p.Gone(t.Context(), setOf("team", "guestbook", c.annotations))
+		told := strings.Join(p.told.events, "\n")
+		if (told != "") != (c.want != "") || !strings.Contains(told, c.want) || told != "" && !strings.Contains(told, "Kind:Namespace,Namespace:team,Name:team") {
+			t.Errorf("%s: told is %q, want %q", reason, told, c.want)
+		}
+	}
+}
+
 // An Event of a hold is on an object that is there, and names the Namespace to approve on.
 func TestReporter_namesObjectToAnnotate(t *testing.T) {
-	team := guard.HeldBack{Group: guard.Group{Namespace: "team", Set: "guestbook"}, Holding: guard.Holding{Since: time.Unix(1, 0), Pending: 12, Deliveries: 12, Limit: 10}}
-	all := guard.HeldBack{Holding: guard.Holding{Since: time.Unix(1, 0), Pending: 12, Deliveries: 12, Limit: 10, Hub: true}}
+	figures := holding{Since: time.Unix(1, 0), Pending: 12, Deliveries: 12, Limit: 10}
+	team := heldBack{Lane: tenant(set), holding: figures}
+	all := heldBack{Lane: tenant(hub), holding: figures}
+	cluster := heldBack{Lane: decide.Lane{Kind: decide.ClusterRevoked, Group: decide.Group{Namespace: "team"}}, holding: figures}
+	guestbook := types.NamespacedName{Namespace: "team", Name: "guestbook"}
 	for name, c := range map[string]struct {
-		held   guard.HeldBack
+		held   heldBack
 		there  []types.NamespacedName
 		on     string
 		remedy string
 	}{
-		"set":           {held: team, there: []types.NamespacedName{{Namespace: "team", Name: "guestbook"}, {Name: "team"}, {Name: "hub"}}, on: "Kind:ApplicationSet,Namespace:team,Name:guestbook", remedy: "namespace team "},
-		"setGone":       {held: team, there: []types.NamespacedName{{Name: "team"}, {Name: "hub"}}, on: "Kind:Namespace,Namespace:team,Name:team", remedy: "namespace team "},
-		"namespaceGone": {held: team, there: []types.NamespacedName{{Name: "hub"}}, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: "namespace hub "},
-		"hub":           {held: all, there: []types.NamespacedName{{Name: "team"}, {Name: "hub"}}, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: "namespace hub "},
+		"set":           {held: team, there: []types.NamespacedName{guestbook, {Name: "team"}}, on: "Kind:ApplicationSet,Namespace:team,Name:guestbook", remedy: "namespace team "},
+		"setGone":       {held: team, there: []types.NamespacedName{{Name: "team"}}, on: "Kind:Namespace,Namespace:team,Name:team", remedy: "namespace team "},
+		"namespaceGone": {held: team, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: "namespace hub "},
+		"hub":           {held: all, there: []types.NamespacedName{{Name: "team"}}, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: "namespace hub "},
+		"cluster":       {held: cluster, there: []types.NamespacedName{{Name: "team"}}, on: "Kind:Namespace,Namespace:hub,Name:hub", remedy: `of cluster "team" would`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cached := objects{names: map[types.NamespacedName]bool{}}
+			cached, kept := newHub(), &recorder{}
 			for _, key := range c.there {
-				cached.names[key] = true
+				cached.names[key] = nil
 			}
-			kept := &recorder{}
 			r := &reporter{client: cached, events: kept, options: Options{Namespace: "hub"}}
-			r.report(t.Context(), []guard.HeldIn{{Group: team.Group, HeldBack: c.held, Works: 12}, {Group: guard.Group{Namespace: "other"}, HeldBack: c.held, Works: 1}})
-			r.report(t.Context(), []guard.HeldIn{{Group: team.Group, HeldBack: c.held, Works: 11}})
+			r.report(t.Context(), []heldIn{{group: set, heldBack: c.held, works: 12}, {group: other, heldBack: c.held, works: 1}})
+			r.report(t.Context(), []heldIn{{group: set, heldBack: c.held, works: 11}})
 			if len(kept.events) != 1 || !strings.Contains(kept.events[0], c.on) || !strings.Contains(kept.events[0], c.remedy) {
 				t.Errorf("want one on %s that names %s: %q", c.on, c.remedy, kept.events)
 			}
@@ -78,47 +365,11 @@ func TestReporter_namesObjectToAnnotate(t *testing.T) {
 	}
 }
 
-// works is an index of a work for each Application of the namespace team.
-type works []string
-
-func (w works) List() (list []any) {
-	for _, name := range w {
-		work, _ := manifestcache.Compact(&workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "cluster", Name: name, UID: types.UID(name), Labels: map[string]string{contract.PullLabel: "true"},
-			Annotations: map[string]string{contract.HubNamespaceAnnotation: "team", contract.HubNameAnnotation: name},
-		}}, nil)
-		list = append(list, work)
+func storedNotes(t *testing.T, hub *objects) workNotes {
+	t.Helper()
+	notes, err := decodeNotes(hub.stored.BinaryData[worksKey])
+	if err != nil {
+		t.Fatal(err)
 	}
-	return list
-}
-
-func (w works) ByIndex(string, string) ([]any, error) { return nil, errors.New("not indexed") }
-
-// After a start decisions wait for every Application that has a work, but not long for one
-// that cannot be reconciled.
-func TestBudget_waitsForFirstReconciles(t *testing.T) {
-	started := time.Unix(1_000_000_000, 0)
-	now := started
-	good, broken := types.NamespacedName{Namespace: "team", Name: "good"}, types.NamespacedName{Namespace: "team", Name: "broken"}
-	uncached := types.NamespacedName{Namespace: "team", Name: "uncached"}
-	b := New(objects{}, nil, manifestcache.NewIndex(works{"good", "broken"}), &recorder{}, Options{Uncached: func() []types.NamespacedName { return []types.NamespacedName{uncached} }})
-	b.now = func() time.Time { return now }
-	for _, c := range []struct {
-		reason string
-		do     func()
-		want   time.Duration
-	}{
-		{"none was reconciled", func() {}, initialReconcileTimeout},
-		{"one was", func() { b.End(good, nil) }, initialReconcileTimeout},
-		{"the other failed, and a work is not in the index", func() { b.End(broken, errors.New("malformed")) }, initialReconcileTimeout},
-		{"that was reconciled", func() { b.End(uncached, nil) }, failedReconcileTimeout},
-		{"the other fails", func() { b.End(broken, errors.New("malformed")) }, failedReconcileTimeout},
-		{"it fails again", func() { now = now.Add(4 * time.Second); b.End(broken, errors.New("malformed")) }, failedReconcileTimeout - 4*time.Second},
-		{"and again", func() { now = now.Add(7 * time.Second); b.End(broken, errors.New("malformed")) }, 0},
-	} {
-		c.do()
-		if got := b.unreconciled(started); max(got, 0) != c.want {
-			t.Errorf("%s: wait is %s, want %s", c.reason, got, c.want)
-		}
-	}
+	return notes
 }

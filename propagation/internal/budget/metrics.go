@@ -7,20 +7,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
 
 // By what withdrawals are held, as in metrics.
 const (
 	heldByLimit    = "limit"
 	heldByHub      = "hub"
-	heldByDecision = "annotation"
+	heldByOverride = "annotation"
 )
 
 var (
 	withdrawalsHeld = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_deletion_budget_held",
-		Help: "Deliveries of an ApplicationSet (or, with that empty, of a namespace's other Applications) that would be withdrawn and are held; by is limit (of the group), hub (the limit of all) or annotation (an operator's word).",
+		Help: "Deliveries of an ApplicationSet (or, with that empty, of a namespace's other Applications) that would be withdrawn and are held; by is limit (of the group, or of the cluster that caused it), hub (the limit of all) or annotation (an operator's word).",
 	}, []string{"namespace", "applicationset", "by"})
 	withdrawalsLimit = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_deletion_budget_limit",
@@ -39,30 +39,33 @@ func init() {
 // series are the labels of a held group in metrics.
 type series struct{ namespace, set, by string }
 
+// gauges are the metrics of what is held.
+type gauges struct{ shown map[series]bool }
+
 // show sets the metrics to what is held.
-func (r *reporter) show(holds []guard.HeldIn) {
+func (g *gauges) show(holds []heldIn) {
 	counts := map[series]int{}
 	for _, h := range holds {
-		if h.Works == 0 {
+		if h.works == 0 {
 			continue
 		}
-		one := series{h.Group.Namespace, h.Group.Set, heldByLimit}
+		one := series{h.group.Namespace, h.group.Set, heldByLimit}
 		switch {
-		case h.Decision.Word != guard.None:
-			one.by = heldByDecision
-		case h.Hub:
+		case h.Override.Word != decide.None:
+			one.by = heldByOverride
+		case h.ofHub():
 			one.by = heldByHub
-		default:
+		case !h.Lane.Kind.OfCluster():
 			withdrawalsLimit.WithLabelValues(one.namespace, one.set).Set(float64(h.Limit))
 		}
-		counts[one] += h.Works
+		counts[one] += h.works
 	}
 	shown := map[series]bool{}
 	for one, n := range counts {
 		withdrawalsHeld.WithLabelValues(one.namespace, one.set, one.by).Set(float64(n))
 		shown[one] = true
 	}
-	for old := range r.shown {
+	for old := range g.shown {
 		if shown[old] {
 			continue
 		}
@@ -71,5 +74,5 @@ func (r *reporter) show(holds []guard.HeldIn) {
 			withdrawalsLimit.DeleteLabelValues(old.namespace, old.set)
 		}
 	}
-	r.shown = shown
+	g.shown = shown
 }

@@ -6,6 +6,7 @@ package budget
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -28,89 +29,127 @@ type reporter struct {
 	events  events.EventRecorder
 	options Options
 	// reported are the holds of which a log line and an Event were written.
-	reported map[guard.HeldBack]bool
-	// shown are the series of the metrics.
-	shown map[series]bool
+	reported map[heldBack]bool
+	gauges   gauges
 	// failure is the error that was logged last.
 	failure string
 }
 
-// HeldText is what an Application in the group says of a hold. It is the same as long as
-// the hold lasts.
-func (b *Budget) HeldText(why guard.HeldBack) string {
-	return b.reporter.text(why, why.Group.Namespace)
-}
-
-// text is what is said of a hold; namespace is the one to approve on, "" for propagation's.
-func (r *reporter) text(why guard.HeldBack, namespace string) string {
+// approval is the command that approves what is held in a namespace, "" for propagation's.
+func (r *reporter) approval(namespace string) string {
 	if namespace == "" {
 		namespace = r.options.Namespace
 	}
-	approve := fmt.Sprintf(`kubectl annotate --overwrite namespace %s %s="approve until $(date -u -d +1hour +%%FT%%TZ)"`, namespace, contract.DeletionBudgetAnnotation)
-	switch d := why.Decision; {
-	case why.Problem != "":
+	return fmt.Sprintf(`kubectl annotate --overwrite namespace %s %s="approve until $(date -u -d +1hour +%%FT%%TZ)"`, namespace, contract.DeletionBudgetAnnotation)
+}
+
+// text describes a hold to an Application of a namespace. It is the same for as long as the
+// hold lasts.
+func (r *reporter) text(why heldBack, namespace string) string {
+	if why.Problem != "" {
 		return contract.WithdrawalHeld + ": " + why.Problem
-	case d.Gone && d.Until.IsZero():
-		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s, which is gone, had an invalid value; if the withdrawal is intended: %s", contract.DeletionBudgetAnnotation, d.On, approve)
+	}
+	if why.ofHub() {
+		namespace = ""
+	}
+	approve := r.approval(namespace)
+	switch d := why.Override; {
 	case d.Gone:
 		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s, which is gone: %s until %s; to end that: %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339), approve)
-	case d.Word != guard.None && d.Until.IsZero():
+	case d.Word != decide.None && d.Until.IsZero():
 		return fmt.Sprintf(contract.WithdrawalHeld+": annotation %s of %s has an invalid value; correct or remove it", contract.DeletionBudgetAnnotation, d.On)
-	case d.Word != guard.None:
+	case d.Word != decide.None:
 		return fmt.Sprintf(contract.WithdrawalHeld+" by annotation %s of %s: %s until %s", contract.DeletionBudgetAnnotation, d.On, d.Word, d.Until.Format(time.RFC3339))
 	}
-	return fmt.Sprintf(contract.WithdrawalHeld+`: %d of %d deliveries of %s would be withdrawn within %s and the limit is %d; if that is a mistake, correct it and set "undo until <time>"; if it is intended: %s`,
-		why.Pending, why.Deliveries, why.Group, r.options.Window, why.Limit, approve)
+	return fmt.Sprintf(contract.WithdrawalHeld+`: %d of %d deliveries of %s would be withdrawn within %s%s and the limit is %d; if that is a mistake, correct it and set "undo until <time>"; if it is intended: %s`,
+		why.Pending, max(why.Deliveries, why.Pending), nameOf(why.Lane), r.options.Window, causes[why.Lane.Kind], why.Limit, approve)
+}
+
+// causes say of a lane why its ends are counted apart from others of the same deliveries.
+var causes = map[decide.LaneKind]string{
+	decide.Admin:          " because a permission is missing,",
+	decide.ClusterRevoked: " because of what that cluster reports or carries,",
+	decide.Unproven:       " because their Applications are gone,",
+}
+
+// nameOf names the deliveries of a lane for people.
+func nameOf(lane decide.Lane) string {
+	if lane.Kind.OfCluster() && lane.Group != (decide.Group{}) {
+		return fmt.Sprintf("cluster %q", lane.Group.Namespace)
+	}
+	return lane.Group.String()
 }
 
 // assume takes holds for reported: they were by an earlier process.
-func (r *reporter) assume(holds []guard.HeldIn) {
+func (r *reporter) assume(holds []heldIn) {
 	for _, h := range holds {
-		r.reported[h.HeldBack] = true
+		r.reported[h.heldBack] = true
 	}
 }
 
 // report reports the beginning and the end of each hold once, and keeps the metrics.
-func (r *reporter) report(ctx context.Context, holds []guard.HeldIn) {
-	r.show(holds)
+func (r *reporter) report(ctx context.Context, holds []heldIn) {
+	r.gauges.show(holds)
 	log := ctrl.LoggerFrom(ctx).WithName("budget")
-	now := map[guard.HeldBack]bool{}
+	now := map[heldBack]bool{}
 	for _, h := range holds {
-		now[h.HeldBack] = true // the whole hub is reported once
+		now[h.heldBack] = true // the whole hub is reported once
 	}
 	for why := range now {
 		if r.reported[why] {
 			continue
 		}
-		log.Info("withdrawals are held until an operator decides", "group", why.Group.String(), "pending", why.Pending, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Decision.Word)
-		if why.Decision.Word == guard.None {
+		log.Info("withdrawals are held until an operator decides", "group", nameOf(why.Lane), "kind", why.Lane.Kind.String(), "pending", why.Pending, "deliveries", why.Deliveries, "limit", why.Limit, "decision", why.Override.Word)
+		if why.Override.Word == decide.None {
 			r.record(ctx, why)
 		}
 	}
 	for why := range r.reported {
 		if !now[why] {
-			log.Info("withdrawals are no longer held", "group", why.Group.String())
+			log.Info("withdrawals are no longer held", "group", nameOf(why.Lane), "kind", why.Lane.Kind.String())
 		}
 	}
 	r.reported = now
 }
 
 // record records an Event on the ApplicationSet that is held, else on its Namespace, and
-// when that is gone, too, or the whole hub is held, on propagation's.
-func (r *reporter) record(ctx context.Context, why guard.HeldBack) {
-	approveOn, key := why.Group.Namespace, client.ObjectKey{Namespace: why.Group.Namespace, Name: why.Group.Set}
-	on := r.existing(ctx, appcache.NamespaceMetadata(), client.ObjectKey{Name: why.Group.Namespace})
+// when that is gone, too, or a cluster or the whole hub is held, on propagation's.
+func (r *reporter) record(ctx context.Context, why heldBack) {
+	var on *metav1.PartialObjectMetadata
+	approveOn, group := "", why.Lane.Group
+	if !why.Lane.Kind.OfCluster() {
+		approveOn = group.Namespace
+		on = r.existing(ctx, appcache.NamespaceMetadata(), client.ObjectKey{Name: group.Namespace})
+	}
 	if on == nil {
 		if approveOn = r.options.Namespace; approveOn == "" {
 			return
 		}
 		on = r.existing(ctx, appcache.NamespaceMetadata(), client.ObjectKey{Name: approveOn})
-	} else if set := r.existing(ctx, argocd.ApplicationSetMetadata(), key); set != nil {
+	} else if set := r.existing(ctx, argocd.ApplicationSetMetadata(), client.ObjectKey{Namespace: group.Namespace, Name: group.Set}); set != nil {
 		on = set
 	}
 	if on != nil {
 		Record(r.events, Reference(on), policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: r.text(why, approveOn)})
 	}
+}
+
+// ended records on a Namespace which annotations of an ApplicationSet ended with it, while n of
+// its deliveries are left.
+func (r *reporter) ended(ctx context.Context, set *metav1.PartialObjectMetadata, n int, outlives bool) {
+	var ended []string
+	for _, key := range []string{contract.DeletionBudgetAnnotation, contract.PausedAnnotation} {
+		if value := set.Annotations[key]; strings.TrimSpace(value) != "" && (key != contract.DeletionBudgetAnnotation || !outlives) {
+			ended = append(ended, fmt.Sprintf("%s=%.60q", key, value))
+		}
+	}
+	namespace := r.existing(ctx, appcache.NamespaceMetadata(), client.ObjectKey{Name: set.Namespace})
+	if len(ended) == 0 || n == 0 || namespace == nil {
+		return
+	}
+	Record(r.events, Reference(namespace), policy.Message{Reason: policy.ReasonEndedWithSet, Text: fmt.Sprintf(
+		"ApplicationSet %s/%s is deleted, and %s ended with it; %d deliveries were left; to approve that they are withdrawn: %s",
+		set.Namespace, set.Name, strings.Join(ended, " and "), n, r.approval(set.Namespace))})
 }
 
 // existing reads an object from the cache, nil when it has no name or is not there.
@@ -142,7 +181,7 @@ func (r *reporter) problem(ctx context.Context, err error) string {
 		r.failure = reason
 	}
 	withdrawalsBlocked.Set(1)
-	return fmt.Sprintf("propagation cannot read or write its ConfigMap %s/%s (%s), and withdraws nothing until it can", r.options.Namespace, recordsName, reason)
+	return fmt.Sprintf("propagation cannot read or write its ConfigMap %s/%s (%s), and withdraws nothing until it can", r.options.Namespace, storeName, reason)
 }
 
 // Record records a warning on an object.

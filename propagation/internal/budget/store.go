@@ -4,101 +4,162 @@
 package budget
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 )
 
-// recordsName is the ConfigMap in propagation's namespace that holds what has to survive a
-// restart: guard's records under recordsKey, and its words of ApplicationSets under wordsKey.
+// storeName is the ConfigMap in propagation's namespace that holds what has to survive a
+// restart: the records of lanes, the notes of works, and what ApplicationSets hold.
 const (
-	recordsName = "multicluster-integrations-deletion-budget"
-	recordsKey  = "records"
-	wordsKey    = "applicationsets"
-	// maxRecords and maxWords are how many bytes of each are written; the API server takes
-	// 1 MiB a ConfigMap.
-	maxRecords = 700 << 10
-	maxWords   = 200 << 10
+	storeName = "multicluster-integrations-deletion-budget"
+	lanesKey  = "lanes"
+	worksKey  = "works" // binary
+	setsKey   = "applicationsets"
+	formerKey = "records" // the lanes before there were lanes
+	// maxBytes and maxSets are how many bytes are written in all, and of ApplicationSets; the
+	// API server takes 1 MiB a ConfigMap.
+	maxBytes = 1000 << 10
+	maxSets  = 200 << 10
 )
 
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=configmaps,verbs=get;create;update
 
-// recordStore keeps records and words in a ConfigMap: written before something is
-// withdrawn, when a hold begins or ends, and when an ApplicationSet says something else, by
-// one writer at a time.
-type recordStore struct {
+// memory is what is stored.
+type memory struct {
+	records laneRecords
+	// notes are those of works. Where they do not fit, essential are stored alone.
+	notes, essential workNotes
+	sets             sets
+}
+
+// store keeps a memory in a ConfigMap. There is one writer at a time.
+type store struct {
 	client    client.Client
 	live      client.Reader
 	namespace string // "": nothing is stored
-	version   string // of the ConfigMap, "" when there is none
-	leftOut   int    // ApplicationSets that did not fit the last time
+	written   *corev1.ConfigMap
+	// last is when something was written last.
+	last time.Time
+	// setsLeftOut and notesLeftOut did not fit the last time.
+	setsLeftOut, notesLeftOut int
 }
 
-func (s *recordStore) object() *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: recordsName, ResourceVersion: s.version}}
+func (s *store) object() *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: storeName}}
 }
 
-// load reads both. What cannot be understood is lost: records cost no more than a window,
-// since holds follow again from what is on the hub.
-func (s *recordStore) load(ctx context.Context) (guard.Records, guard.Words, error) {
+// load reads everything. What is damaged is lost: holds follow again from what is on the hub,
+// so that records cost no more than a window, and notes what was allowed and half a grace.
+func (s *store) load(ctx context.Context) (memory, error) {
+	m := memory{records: laneRecords{}, notes: workNotes{}, sets: sets{}}
 	if s.namespace == "" {
-		return guard.Records{}, guard.Words{}, nil
+		return m, nil
 	}
-	stored := &corev1.ConfigMap{}
-	err := s.live.Get(ctx, client.ObjectKeyFromObject(s.object()), stored)
+	stored := s.object()
+	err := s.live.Get(ctx, client.ObjectKeyFromObject(stored), stored)
 	if apierrors.IsNotFound(err) {
-		s.version = ""
-		return guard.Records{}, guard.Words{}, nil
+		s.written = nil
+		return m, nil
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("get ConfigMap %s/%s: %w", s.namespace, recordsName, err)
+		return m, fmt.Errorf("get ConfigMap %s/%s: %w", s.namespace, storeName, err)
 	}
-	s.version = stored.ResourceVersion
-	log := ctrl.LoggerFrom(ctx).WithValues("configMap", s.namespace+"/"+recordsName)
-	records, err := guard.DecodeRecords(stored.Data[recordsKey])
-	if err != nil {
-		log.Error(err, "cannot read the records of earlier withdrawals; starting with none", "key", recordsKey)
-		records = guard.Records{}
+	s.written = stored
+	log := ctrl.LoggerFrom(ctx).WithValues("configMap", s.namespace+"/"+storeName)
+	damaged := func(err error, key, what string) {
+		if err != nil {
+			log.Error(err, "cannot read "+what+"; starting with none", "key", key)
+		}
 	}
-	words, err := guard.DecodeWords(stored.Data[wordsKey])
-	if err != nil {
-		log.Error(err, "cannot read the annotations of ApplicationSets that are gone; starting with none", "key", wordsKey)
+	var failed error
+	if text, now := stored.Data[lanesKey]; now {
+		m.records, failed = decodeRecords(text)
+		damaged(failed, lanesKey, "the records of earlier withdrawals")
+	} else {
+		m.records, failed = decodeFormerRecords(stored.Data[formerKey])
+		damaged(failed, formerKey, "the records of earlier withdrawals")
 	}
-	return records, words, nil
+	m.notes, failed = decodeNotes(stored.BinaryData[worksKey])
+	damaged(failed, worksKey, "what was allowed, and since when permissions are missing")
+	m.sets, failed = decodeSets(stored.Data[setsKey])
+	damaged(failed, setsKey, "what ApplicationSets that are gone hold")
+	if m.records == nil {
+		m.records = laneRecords{}
+	}
+	if m.notes == nil {
+		m.notes = workNotes{}
+	}
+	return m, nil
 }
 
-// save writes both. When another client has written them since load, or deleted them, the
-// error is a conflict.
-func (s *recordStore) save(ctx context.Context, records guard.Records, words string, leftOut int) error {
+// save writes everything unless it is stored already. When another client has written it since
+// load, or deleted it, the error is a conflict.
+func (s *store) save(ctx context.Context, m memory, now time.Time) error {
 	if s.namespace == "" {
 		return nil
 	}
-	text, err := records.Encode(maxRecords)
+	o, err := s.encode(ctx, m)
 	if err != nil {
-		return fmt.Errorf("encode records of withdrawals: %w", err)
+		return fmt.Errorf("encode the records of withdrawals: %w", err)
 	}
-	if leftOut != s.leftOut {
-		ctrl.LoggerFrom(ctx).Info("annotations of ApplicationSets are too large for the ConfigMap; after a restart those left out no longer count once their ApplicationSet is deleted",
-			"configMap", s.namespace+"/"+recordsName, "leftOut", leftOut)
-		s.leftOut = leftOut
-	}
-	o := s.object()
-	o.Data = map[string]string{recordsKey: text, wordsKey: words}
-	if s.version == "" {
-		err = s.client.Create(ctx, o)
-	} else {
+	if s.written != nil {
+		if maps.Equal(s.written.Data, o.Data) && bytes.Equal(s.written.BinaryData[worksKey], o.BinaryData[worksKey]) {
+			return nil
+		}
+		o.ResourceVersion = s.written.ResourceVersion
 		err = s.client.Update(ctx, o)
+	} else {
+		err = s.client.Create(ctx, o)
 	}
 	if err != nil {
-		return fmt.Errorf("write ConfigMap %s/%s: %w", s.namespace, recordsName, err)
+		return fmt.Errorf("write ConfigMap %s/%s: %w", s.namespace, storeName, err)
 	}
-	s.version = o.ResourceVersion
+	s.written, s.last = o, now
 	return nil
+}
+
+// encode returns the ConfigMap. What is in its grace is left out first when it does not fit;
+// nothing else is, since that would let too much be withdrawn after a restart.
+func (s *store) encode(ctx context.Context, m memory) (*corev1.ConfigMap, error) {
+	held, setsLeftOut, err := m.sets.encode(maxSets)
+	if err != nil {
+		return nil, err
+	}
+	lanes, err := encodeRecords(m.records)
+	if err != nil {
+		return nil, err
+	}
+	notesLeftOut, free := 0, maxBytes-len(held)-len(lanes)
+	works, err := encodeNotes(m.notes)
+	if err == nil && len(works) > free {
+		notesLeftOut = len(m.notes) - len(m.essential)
+		works, err = encodeNotes(m.essential)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(works) > free {
+		return nil, fmt.Errorf("%d lanes and %d works take %d bytes, of %d", len(m.records), len(m.essential), len(held)+len(lanes)+len(works), maxBytes)
+	}
+	log := ctrl.LoggerFrom(ctx).WithValues("configMap", s.namespace+"/"+storeName)
+	if setsLeftOut != s.setsLeftOut {
+		log.Info("annotations of ApplicationSets are too large for the ConfigMap; after a restart those left out no longer count once their ApplicationSet is deleted", "leftOut", setsLeftOut)
+	}
+	if notesLeftOut != s.notesLeftOut {
+		log.Info("grace periods are too many for the ConfigMap; after a restart those left out begin again", "leftOut", notesLeftOut)
+	}
+	s.setsLeftOut, s.notesLeftOut = setsLeftOut, notesLeftOut
+	o := s.object()
+	o.Data = map[string]string{lanesKey: lanes, setsKey: held}
+	o.BinaryData = map[string][]byte{worksKey: works}
+	return o, nil
 }

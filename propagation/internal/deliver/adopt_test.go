@@ -158,6 +158,7 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 	first := start(t)
 	app := p.deploy("twice")
 	work := delivered(t, app, p.cluster)
+	finalized(t, work) // one that its agent has not begun with goes at once
 	first.stop()
 	nextSecond(t, work.CreationTimestamp)
 	second := &workv1.ManifestWork{
@@ -192,6 +193,13 @@ func TestOlderGoesOnceTheNewerIsApplied(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(second.Generation)
+	testkit.Eventually(t, "the older to be deleted", func() error {
+		if live := stored(t, work); live == nil || live.DeletionTimestamp == nil {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	pruned(t, work)
 	testkit.Eventually(t, "the older to go", func() error {
 		if own := works(t, app); len(own) != 1 || own[0].UID != second.UID {
 			return fmt.Errorf("there are %d", len(own))

@@ -281,6 +281,7 @@ func TestRevocation_goesOnOnceItsAgentHasApplied(t *testing.T) {
 			edit(p.t, a, func(a *argocd.Application) {
 				a.Annotations[contract.ClusterAnnotation], a.Finalizers = newCluster(p.t), []string{argocd.ResourcesFinalizer}
 			})
+			p.bind()
 		},
 		"made again for a cluster that it may not use": func(p *place, a *argocd.Application) {
 			remove(p.t, a)
@@ -288,6 +289,7 @@ func TestRevocation_goesOnOnceItsAgentHasApplied(t *testing.T) {
 				a.Annotations[contract.ClusterAnnotation], a.Finalizers = newCluster(p.t), []string{argocd.ResourcesFinalizer}
 			})
 			p.create(a)
+			p.bind()
 		},
 		"changed and revoked while its namespace was paused": func(p *place, a *argocd.Application) {
 			pause(p.t, namespace(p.namespace), "delivery")
@@ -321,7 +323,7 @@ func TestRevocation_goesOnOnceItsAgentHasApplied(t *testing.T) {
 			applyWell(t, work)
 			begin := time.Now()
 			appliedBeforeItsEnd(t, work)
-			if took := time.Since(begin); took > afterPending/2 {
+			if took := time.Since(begin); took > 30*time.Second {
 				t.Errorf("it went %s after its agent had applied: by the clock, not by that", took)
 			}
 		})

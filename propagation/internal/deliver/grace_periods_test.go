@@ -13,7 +13,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -24,36 +23,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
-
-func TestGraces(t *testing.T) {
-	var g gracePeriods
-	app, begin := types.NamespacedName{Namespace: "team", Name: "app"}, time.Unix(1000, 0)
-	for _, c := range []struct {
-		reason string
-		act    func()
-		what   string
-		after  time.Duration
-		want   time.Duration
-	}{
-		{reason: "a grace begins when something is first missed", what: "one", after: 0, want: 0},
-		{reason: "and goes on", what: "one", after: 5 * time.Second, want: 5 * time.Second},
-		{reason: "each cluster has its own", what: "two", after: 6 * time.Second, want: 0},
-		{reason: "what was found and lost again begins anew", act: func() { g.found(app, "one") }, what: "one", after: 7 * time.Second, want: 0},
-		{reason: "the other's goes on", what: "two", after: 8 * time.Second, want: 2 * time.Second},
-		{reason: "a forgotten Application begins anew", act: func() { g.forget(app) }, what: "two", after: 9 * time.Second, want: 0},
-	} {
-		if c.act != nil {
-			c.act()
-		}
-		if got := g.missing(app, c.what, begin.Add(c.after)); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
-		}
-	}
-	g.found(app, "two")
-	if kept := g.of(app); kept != nil {
-		t.Errorf("%v is kept for nothing", kept)
-	}
-}
 
 // A binding that comes back within the grace costs nothing: the decision was made
 // again, a restore brought it back without its status, or a cluster was moved.
@@ -75,7 +44,7 @@ func TestBindingGrace(t *testing.T) {
 			app := p.deploy("guestbook")
 			work := delivered(t, app, p.cluster)
 			lose(t, p)
-			says(t, app, policy.ErrorCondition, "--binding-grace")
+			says(t, app, policy.ErrorCondition, "no PlacementDecision")
 			p.bind(p.cluster)
 			says(t, app, policy.ErrorCondition, "")
 			if after := delivered(t, app, p.cluster); after.UID != work.UID {
@@ -147,6 +116,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 			first := start(t)
 			app := p.deploy("guestbook")
 			work := delivered(t, app, p.cluster)
+			finalized(t, work) // what no agent has begun with goes at once
 			first.stop()
 			if c.spoil != nil {
 				c.spoil(t, p, other)
@@ -170,6 +140,7 @@ func TestOldTargetAfterItsBinding(t *testing.T) {
 			p.bind(other)
 			testkit.Eventually(t, "the old copy to go", func() error {
 				if there() {
+					_ = tryAnswer(client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil) // its agent applies how it ends
 					return errors.New("it is there")
 				}
 				return nil
@@ -221,14 +192,14 @@ func TestNoClusterCanBeCalledThat(t *testing.T) {
 			moved := p.deploy("moved")
 			delivered(t, moved, p.cluster)
 			edit(t, moved, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = target })
-			says(t, moved, policy.ErrorCondition, "cannot be the name of a ManagedCluster")
-			withdrawn(t, moved)
+			says(t, moved, policy.ErrorCondition, "keeps what was delivered before")
+			delivered(t, moved, p.cluster)
 		})
 	}
 }
 
-// An abandoned Application needs no read of what may not answer.
-func TestAbandonReadsNothing(t *testing.T) {
+// An abandoned Application is released once the API server has confirmed what that rests on.
+func TestAbandon_isConfirmed(t *testing.T) {
 	var silent atomic.Bool
 	startReading(t, func(c client.Client) client.Client { return unreadable{c, &silent} })
 	p := newPlace(t)
@@ -239,10 +210,14 @@ func TestAbandonReadsNothing(t *testing.T) {
 	app := p.deploy("guestbook", abandoned)
 	work := delivered(t, app, p.cluster)
 	finalized(t, work)
-	silent.Store(true)
 	never := p.deploy("never", abandoned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = newCluster(t) })
+	silent.Store(true)
 	for _, a := range []*argocd.Application{app, never} {
 		remove(t, a)
+	}
+	stillThere(t, app)
+	silent.Store(false)
+	for _, a := range []*argocd.Application{app, never} {
 		testkit.Eventually(t, "the Application to be gone", func() error { return gone(a) })
 	}
 	pruned(t, work)

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -31,7 +31,7 @@ import (
 func guarded(namespace string) func(*Options) {
 	return func(o *Options) {
 		o.HubNamespace = namespace
-		o.Withdrawals = guard.Settings{Group: limit.Limit{Percent: 25, Least: 2}, Hub: limit.Limit{Percent: 100}, Window: 10 * time.Minute}
+		o.Withdrawals = budget.Settings{Group: limit.Limit{Percent: 25, Least: 2}, Hub: limit.Limit{Percent: 100}, Window: 10 * time.Minute}
 	}
 }
 
@@ -170,10 +170,10 @@ func (g *generated) decide(o client.Object, word string) {
 	if word != "" {
 		value = word + " until " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	}
-	decide(g.t, o, value)
+	annotate(g.t, o, value)
 }
 
-func decide(t *testing.T, o client.Object, value any) {
+func annotate(t *testing.T, o client.Object, value any) {
 	t.Helper()
 	text := "null"
 	if value != nil {
@@ -208,7 +208,9 @@ func TestGuardHolds(t *testing.T) {
 			other := newCluster(g.t)
 			g.bind(g.cluster, other)
 			applying(g.t, other)
+			applying(g.t, g.cluster)
 			g.each(6, func(a *argocd.Application) {
+				finalized(g.t, &works(g.t, a)[0]) // what no agent has begun with is not counted
 				edit(g.t, a, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 			})
 		}, on: "ApplicationSet", condition: true},

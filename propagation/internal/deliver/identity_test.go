@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,43 +18,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
-
-func TestHolder(t *testing.T) {
-	early, late := time.Unix(1000, 0), time.Unix(2000, 0)
-	named := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "other", Name: name} }
-	me := claimant{key: named("me"), uid: "m", created: time.Unix(1500, 0), wants: true}
-	mine := me
-	mine.copy = "me-1"
-	cases := map[string]struct {
-		reason string
-		me     claimant
-		others []claimant
-		want   string // "" is me
-	}{
-		"alone":         {reason: "nobody else asks", me: me},
-		"younger":       {reason: "the older has it", me: me, others: []claimant{{key: named("a"), created: late, wants: true}}},
-		"elder":         {reason: "an older one takes precedence", me: me, others: []claimant{{key: named("a"), created: early, wants: true}}, want: "a"},
-		"sameSecond":    {reason: "the UID decides", me: me, others: []claimant{{key: named("a"), uid: "a", created: me.created, wants: true}}, want: "a"},
-		"sameSecondZ":   {reason: "the UID decides, the other way", me: me, others: []claimant{{key: named("z"), uid: "z", created: me.created, wants: true}}},
-		"running":       {reason: "a copy that runs wins over an older newcomer", me: me, others: []claimant{{key: named("a"), created: late, wants: true, copy: "a-1"}}, want: "a"},
-		"mineRuns":      {reason: "mine, too", me: mine, others: []claimant{{key: named("a"), created: early, wants: true}}},
-		"bothRun":       {reason: "of two copies the older's stays", me: mine, others: []claimant{{key: named("a"), created: early, wants: true, copy: "a-1"}}, want: "a"},
-		"bothRunMine":   {reason: "which may be mine", me: mine, others: []claimant{{key: named("a"), created: late, wants: true, copy: "a-1"}}},
-		"left":          {reason: "what somebody left behind has to go first", me: me, others: []claimant{{key: named("a"), copy: "a-1"}}, want: "a"},
-		"leftBeside":    {reason: "what somebody left beside mine goes by itself", me: mine, others: []claimant{{key: named("a"), copy: "a-1"}}},
-		"leftAndWanted": {reason: "one that asks is named before one that has left", me: me, others: []claimant{{key: named("a"), copy: "a-1"}, {key: named("b"), created: late, wants: true, copy: "b-1"}}, want: "b"},
-		"runsBeside":    {reason: "the one that runs is named, not an older one that waits as well", me: me, others: []claimant{{key: named("a"), created: early, wants: true}, {key: named("b"), created: late, wants: true, copy: "b-1"}}, want: "b"},
-		"eldest":        {reason: "the eldest of several is named, in whatever order they come", me: me, others: []claimant{{key: named("b"), created: early.Add(1), wants: true}, {key: named("a"), created: early, wants: true}, {key: named("c"), created: early.Add(2), wants: true}}, want: "a"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			best, taken := holder(c.me, c.others)
-			if taken != (c.want != "") || best.key.Name != c.want {
-				t.Errorf("%s: got %q (%t)", c.reason, best.key.Name, taken)
-			}
-		})
-	}
-}
 
 func into(namespace string) func(*argocd.Application) {
 	return func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = namespace }

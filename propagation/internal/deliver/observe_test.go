@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func tryAnswer(key client.ObjectKey, applied, available metav1.ConditionStatus, 
 		there := payload.DeliveredBy(&work.Spec)
 		var feedback []workv1.FeedbackValue
 		var app argocd.Application
-		if n := len(work.Spec.Workload.Manifests); n > 0 && json.Unmarshal(work.Spec.Workload.Manifests[n-1].Raw, &app) == nil && app.Annotations[contract.RequestAnnotation] == "end-without-cascade" {
+		if n := len(work.Spec.Workload.Manifests); n > 0 && json.Unmarshal(work.Spec.Workload.Manifests[n-1].Raw, &app) == nil && slices.Contains([]string{"end-without-cascade", "stay-without-automation"}, app.Annotations[contract.RequestAnnotation]) {
 			values = maps.Clone(values)
 			if values == nil {
 				values = map[string]string{}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,13 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
-	"open-cluster-management.io/multicluster-integrations/shared/status"
 )
 
 // operations sees one-time requests of Applications through.
@@ -59,50 +57,41 @@ func (op *operations) endRefresh(ctx context.Context, app *argocd.Application, i
 	return nil
 }
 
-// plan says what is next about the Application's one-time request, whose work current is.
-func (op *operations) plan(w policy.Inputs, current *manifestcache.Work) (s step, err error) {
-	if s.conditions, err = appstatus.Conditions(w.Application.Status); err != nil {
-		return s, reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", client.ObjectKeyFromObject(w.Application), err))
+// next carries out the next step of the Application's one-time request when that is a write of the
+// Application, whose event leads to the step after it.
+func (op *operations) next(ctx context.Context, p *pass) error {
+	step, app, key := p.plan.Request, p.facts.Application, p.facts.Key
+	if p.plan.RefreshDone != "" {
+		op.refreshes.doneFor(key, p.plan.RefreshDone, op.now())
 	}
-	claim, made := request.ClaimOf(s.conditions)
-	k := request.Known{Claim: claim, Unseen: request.NeverSeen(w.Cluster, made)}
-	k.Refreshing, k.Refreshed = op.refreshes.of(w.Application)
-	s.Plan, s.claim = request.PlanFor(w.Application, current, k), claim
-	if s.Step != request.StepFinish || claim != "" || mirrored(w, current) {
-		return s, nil
+	if step == nil {
+		return nil
 	}
-	// Argo CD's clients take the status for the answer when the refresh is off.
-	done, known := op.refreshes.doneFor(client.ObjectKeyFromObject(w.Application), s.Request.ID, op.now())
-	if known && done < afterMirror {
-		s.Plan, s.after = request.Plan{Request: s.Request}, afterMirror-done
+	conditions, err := appstatus.Conditions(app.Status)
+	if err != nil {
+		return reconcile.TerminalError(fmt.Errorf("read status of Application %s: %w", key, err))
 	}
-	return s, nil
+	switch {
+	case step.Step == request.StepClaim:
+		return op.claim(ctx, app, conditions, step.Request.ID)
+	case p.facts.Request.Claim == "":
+		return op.endRefresh(ctx, app, step.Request.ID)
+	}
+	return op.finish(ctx, app, conditions, step.Request.ID, step.Done)
 }
 
-// request sees the Application's one-time request through; written: the
-// Application was changed, and its event leads to the next step.
-func (op *operations) request(ctx context.Context, w policy.Inputs, current *manifestcache.Work) (s step, written bool, err error) {
-	if s, err = op.plan(w, current); err != nil {
-		return s, false, err
+// sending notes that a refresh that comes alone is about to be sent.
+func (op *operations) sending(p *pass) {
+	step := p.plan.Write.Request
+	if step.Step == request.StepSend && p.facts.Request.Claim == "" && p.plan.RefreshDone == "" && request.IsRefresh(step.Request.ID) {
+		op.refreshes.send(p.facts.Key, step.Request.ID)
 	}
-	switch s.Step {
-	case request.StepClaim:
-		return s, true, op.claim(ctx, w.Application, s.conditions, s.Request.ID)
-	case request.StepFinish, request.StepDrop:
-		if s.claim == "" {
-			return s, true, op.endRefresh(ctx, w.Application, s.Request.ID)
-		}
-		return s, true, op.finish(ctx, w.Application, s.conditions, s.Request.ID, s.Done)
-	case request.StepSend:
-		if s.claim == "" && s.after == 0 && request.IsRefresh(s.Request.ID) {
-			op.refreshes.send(client.ObjectKeyFromObject(w.Application), s.Request.ID)
-		}
-		if s.Replaced {
-			s.Request, err = op.withCarriedRequest(ctx, current, s.Request)
-		}
-	case request.StepHold:
-	}
-	return s, false, err
+}
+
+// over reports whether the request in a work has been, so that a write must not apply it again.
+func (op *operations) over(f *decide.Facts, work *decide.Work) bool {
+	step := request.PlanFor(f.Application, work.Work, f.Request)
+	return step.Step == request.StepFinish || step.Request.ID != work.Extra.Request
 }
 
 // claim gives the Application's request an identity.
@@ -143,34 +132,6 @@ func (op *operations) finish(ctx context.Context, app *argocd.Application, curre
 	}
 	ctrl.LoggerFrom(ctx).Info("request ended", "request", id, "done", kinds)
 	return nil
-}
-
-// step is what is next about an Application's one-time request.
-type step struct {
-	request.Plan
-	conditions []appstatus.Condition
-	// claim is that on the Application; a refresh alone has none.
-	claim string
-	// after is when to look again, 0 for not by the clock.
-	after time.Duration
-}
-
-// over reports whether the request in a work has been, so that a write must not apply it again.
-func (s *step) over(current *manifestcache.Work) bool {
-	return s.Step == request.StepFinish || s.Request.ID != current.Extra.Request
-}
-
-// mirrored reports whether the Application's status has the sync status and revision that
-// its work reports.
-func mirrored(w policy.Inputs, current *manifestcache.Work) bool {
-	observed := current.Observe(status.ClusterOf(current.Namespace, w.Cluster))
-	var is struct {
-		Sync struct{ Status, Revision string } `json:"sync"`
-	}
-	if !observed.Reported || json.Unmarshal(w.Application.Status, &is) != nil {
-		return !observed.Reported
-	}
-	return is.Sync.Status == observed.Sync && (is.Sync.Revision == observed.Revision || observed.Revision == "")
 }
 
 // withoutRefresh is what a merge patch says of the annotations of a refresh that has been.

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 )
@@ -51,7 +51,7 @@ type Options struct {
 	// sweepInterval is another than [sweepInterval], for tests.
 	sweepInterval time.Duration
 	// Withdrawals says how many deliveries may be withdrawn until an operator approves.
-	Withdrawals guard.Settings
+	Withdrawals budget.Settings
 	// HubNamespace is where propagation runs: its annotation decides for the whole hub,
 	// and what the guard remembers is stored there. Without it nothing is stored.
 	HubNamespace string

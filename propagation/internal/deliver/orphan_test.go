@@ -175,11 +175,11 @@ func TestOrphansAreNotCounted(t *testing.T) {
 	for _, app := range g.apps {
 		applyWell(t, staying(t, app, true))
 	}
-	decide(t, g.set, "hold until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	annotate(t, g.set, "hold until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
 	remove(t, g.apps[0])
 	says(t, g.apps[0], policy.WarningCondition, "withdrawal held by annotation")
 	stillThere(t, g.apps[0])
-	decide(t, g.set, nil)
+	annotate(t, g.set, nil)
 	for _, app := range g.apps {
 		remove(t, app)
 	}

@@ -9,47 +9,10 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
-
-// What a decision has found ends a grace period; what a tenant can make it say does not.
-func TestGracesByDecision(t *testing.T) {
-	begin := time.Unix(1000, 0)
-	app := &argocd.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "app", Annotations: map[string]string{contract.ClusterAnnotation: "one"}}}
-	refused := func(reason string, keep bool) policy.Decision {
-		return policy.Decision{Refusal: policy.Message{Reason: reason}, Keep: keep}
-	}
-	for name, c := range map[string]struct {
-		reason           string
-		bound            bool
-		decision         policy.Decision
-		binding, project bool // goes on
-	}{
-		"delivered": {reason: "nothing is missing", bound: true, decision: policy.Decision{Deliver: true}},
-		"slip":      {reason: "a slip is looked at when all else is there", bound: true, decision: refused(policy.ReasonInvalidTarget, true)},
-		"project":   {reason: "the binding is there", bound: true, decision: refused(policy.ReasonProjectDenied, false), project: true},
-		"unbound":   {reason: "who names another cluster gains no time for the project", decision: refused(policy.ReasonNotBound, false), binding: true, project: true},
-		"namespace": {reason: "nor who asks for another namespace", bound: true, decision: refused(policy.ReasonNamespaceDenied, false), project: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var g gracePeriods
-			key := client.ObjectKeyFromObject(app)
-			for _, what := range []string{applicationGone, "one", projectPermission} {
-				g.missing(key, what, begin)
-			}
-			g.decided(app, policy.Inputs{Bound: c.bound}, c.decision)
-			for what, goesOn := range map[string]bool{applicationGone: false, "one": c.binding, projectPermission: c.project} {
-				if got := g.missing(key, what, begin.Add(time.Minute)) > 0; got != goesOn {
-					t.Errorf("%s: the grace of %q goes on: %t", c.reason, what, got)
-				}
-			}
-		})
-	}
-}
 
 // A project that is made again, or takes the namespace again, within the grace costs
 // nothing.

@@ -28,7 +28,7 @@ import (
 
 func (f *fleet) create() {
 	f.next++
-	name := fmt.Sprintf("app-%d", f.r.IntN(25)) // so that names come again
+	name := fmt.Sprintf("app-%d", f.r.IntN(names))
 	if f.apps[name] != nil {
 		return
 	}
@@ -205,6 +205,7 @@ func (f *fleet) agents() {
 		}
 		for i := range list.Items {
 			work := &list.Items[i]
+			f.see(work)
 			switch {
 			case work.DeletionTimestamp != nil:
 				work.Finalizers = nil

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +25,9 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit/steps"
 )
+
+// names is how many Applications there may be at a time: their names come again.
+const names = 25
 
 // fleet is what the user did, and with it the model.
 type fleet struct {
@@ -42,6 +47,8 @@ type fleet struct {
 	// earlier are the requests of those that ran before, limits are the guard's.
 	earlier []*requests
 	limits  func(*Options)
+	// ended are the works that were deleted after their agent had begun with them.
+	ended map[types.UID]bool
 	// dying makes every write fail from then on, as in a process that is killed.
 	dying atomic.Bool
 }
@@ -58,6 +65,25 @@ func (f *fleet) model() map[string]string {
 	return want
 }
 
+// stays reports whether a copy that is not wanted stays: what its Application asks for is refused,
+// and its place is granted.
+func (f *fleet) stays(name, have string) bool {
+	name, _, _ = strings.Cut(name, " ")
+	app := f.apps[name]
+	there, _, _ := strings.Cut(have, " ")
+	if app == nil || !f.bound[there] {
+		return false
+	}
+	cluster := app.Annotations[contract.ClusterAnnotation]
+	switch app.Labels[contract.PullLabel] {
+	case "nonsense":
+		return true
+	case "true":
+		return cluster != "" && (!f.present[cluster] || !f.bound[cluster])
+	}
+	return false
+}
+
 // marker is the part of a spec that the steps change.
 func marker(app *argocd.Application) string {
 	var spec struct {
@@ -69,7 +95,7 @@ func marker(app *argocd.Application) string {
 
 func TestRandomSteps(t *testing.T) {
 	r, n := steps.Random(t, 300)
-	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}, limits: func(*Options) {}}
+	f := &fleet{t: t, r: r, place: newPlace(t), present: map[string]bool{}, bound: map[string]bool{}, apps: map[string]*argocd.Application{}, limits: func(*Options) {}, ended: map[types.UID]bool{}}
 	f.clusters = []string{f.place.cluster, newCluster(t), newCluster(t)}
 	for _, c := range f.clusters {
 		f.present[c], f.bound[c] = true, true
@@ -77,7 +103,7 @@ func TestRandomSteps(t *testing.T) {
 	f.bind()
 	// Each withdrawal passes the guard, which an approval lets all of them do.
 	f.hubNamespace = newHubNamespace(t)
-	decide(t, namespace(f.place.namespace), "approve until "+time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339))
+	annotate(t, namespace(f.place.namespace), "approve until "+time.Now().Add(20*time.Hour).UTC().Format(time.RFC3339))
 	f.restart()
 	for i := range n {
 		f.step()
@@ -85,8 +111,19 @@ func TestRandomSteps(t *testing.T) {
 			f.rest()
 			f.restore()
 		}
+		if i%3 == 0 {
+			sameFacts(t, f.running, f.anyKey())
+		}
 	}
 	f.rest()
+	for i := range names {
+		sameFacts(t, f.running, types.NamespacedName{Namespace: f.place.namespace, Name: fmt.Sprintf("app-%d", i)})
+	}
+}
+
+// anyKey is that of an Application, be it one that is gone or was never there.
+func (f *fleet) anyKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: f.place.namespace, Name: fmt.Sprintf("app-%d", f.r.IntN(names))}
 }
 
 func (f *fleet) step() {
@@ -135,6 +172,7 @@ func (f *fleet) rest() {
 	testkit.Eventually(f.t, "the works to be what the model says", func() error {
 		f.agents()
 		have, want := f.have(), f.model()
+		maps.DeleteFunc(have, func(name, each string) bool { return want[name] != each && f.stays(name, each) })
 		if diff := cmp.Diff(want, have); diff != "" {
 			return fmt.Errorf("(-want +have)\n%s", diff)
 		}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -38,26 +37,6 @@ func getCluster(ctx context.Context, from client.Reader, name string) (*clusterv
 		return nil, fmt.Errorf("get ManagedCluster %s: %w", name, err)
 	}
 	return cluster, nil
-}
-
-// bound reports whether a PlacementDecision in namespace selects cluster.
-func bound(ctx context.Context, from inputReader, namespace, cluster string) (bool, error) {
-	options := []client.ListOption{client.InNamespace(namespace), client.UnsafeDisableDeepCopy}
-	if from.indexed {
-		options = append(options, client.MatchingFields{decisionsByCluster: cluster})
-	}
-	var list clusterv1beta1.PlacementDecisionList
-	if err := from.List(ctx, &list, options...); err != nil {
-		return false, fmt.Errorf("list PlacementDecisions in %s: %w", namespace, err)
-	}
-	for i := range list.Items {
-		for _, d := range list.Items[i].Status.Decisions {
-			if d.ClusterName == cluster {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
 }
 
 // appliedAt returns the status of the condition Applied at a work's generation, empty while

@@ -9,25 +9,32 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
-// Reconcile brings one Application's ManifestWork to what the Application, its
-// cluster and its namespace's placements ask for.
+// afterConflict is when to look again after another client has written first.
+const afterConflict = boot.ConflictDelay
+
+// Reconciler delivers one Application at a time: it gathers facts, decides, has what destroys
+// confirmed by the API server, and carries that out.
+type Reconciler struct {
+	facts   *sources
+	cached  reader
+	live    reader
+	budget  *budget.Budget
+	sweeper *sweeper
+	applier *applier
+}
+
+// Reconcile brings one Application's ManifestWorks to what has been decided.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	r.budget.Begin(req.NamespacedName)
-	after, err := r.reconcile(ctx, req)
-	r.budget.End(req.NamespacedName, err)
+	after, err := r.reconcile(ctx, req.NamespacedName)
 	if err != nil {
 		errorsTotal.WithLabelValues(errorKind(err)).Inc()
 	}
@@ -39,166 +46,92 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // reconcile returns when to look again, 0 for not by the clock.
-func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request) (time.Duration, error) {
-	app, err := r.application(ctx, req.NamespacedName)
+func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (time.Duration, error) {
+	if err := r.restore(ctx, key); err != nil {
+		return 0, err
+	}
+	facts, err := gather(ctx, r.facts, r.cached, key)
 	if err != nil {
 		return 0, err
 	}
-	if err := r.restore(ctx, req.NamespacedName, app); err != nil {
-		if app == nil || app.DeletionTimestamp != nil || !isRejected(err) {
+	p := pass{facts: facts, works: facts.Works, plan: decide.Decide(facts)}
+	p.verdict = r.budget.Set(p.plan)
+	if p.plan.Destroys(p.verdict) {
+		live, err := gather(ctx, r.facts, r.live, key)
+		if err != nil {
 			return 0, err
 		}
-		res, _ := notApplied("not delivered", nil, err)
-		return res.after, r.complete(ctx, app, res)
+		p.plan, p.works = p.plan.ConfirmedBy(decide.Decide(live)), live.Works
 	}
-	works, err := r.index.Of(req.NamespacedName)
-	if err != nil {
-		return 0, err
+	if len(p.plan.Fates) != len(facts.Works) {
+		return 0, fmt.Errorf("plan for Application %s: %d fates for %d ManifestWorks", key, len(p.plan.Fates), len(facts.Works))
 	}
-	var res result
-	switch {
-	case app == nil:
-		res, err = r.reconcileMissing(ctx, req.NamespacedName, works)
-	case app.DeletionTimestamp != nil:
-		res, err = r.reconcileDelete(ctx, app, works)
-	default:
-		res, err = r.reconcilePresent(ctx, app, works)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return res.after, r.complete(ctx, app, res)
+	return p.plan.After, r.applier.apply(ctx, p)
 }
 
-// complete brings the AppProjects of what stays up to date and reports. app is nil, and the
-// result silent, when it is gone.
-func (r *Reconciler) complete(ctx context.Context, app *argocd.Application, res result) error {
-	if err := r.updateProjects(ctx, res.standing); err != nil || res.silent {
+// restore has the works that concern an Application have their label, or says why they have not.
+func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) error {
+	app, err := r.sweeper.application(ctx, key)
+	if err != nil {
 		return err
 	}
-	return r.updateConditions(ctx, app, res.decision)
+	err = r.sweeper.restore(ctx, key, app)
+	if err == nil || app == nil || app.DeletionTimestamp != nil || !isRejected(err) {
+		return err
+	}
+	return errors.Join(err, r.applier.refused(ctx, app, "not delivered", err))
 }
 
-// reconcilePresent delivers, or withdraws, an Application that is there to stay.
-func (r *Reconciler) reconcilePresent(ctx context.Context, app *argocd.Application, works []*manifestcache.Work) (result, error) {
-	w, err := r.readInputs(ctx, cached(r.client), app)
+// prepare has every Application planned once, by the caches. It returns how long to wait for
+// ManifestWorks that the cache does not have yet, or for facts that could not be read.
+func (r *Reconciler) prepare(ctx context.Context, started time.Time) (time.Duration, error) {
+	keys, err := r.sweeper.keys(ctx)
 	if err != nil {
-		return result{}, err
+		return 0, err
 	}
-	v := policy.Decide(w)
-	r.gracePeriods.decided(app, w, v)
-	if !v.Deliver {
-		return r.withdrawRefused(ctx, app, works, v)
+	var failed error
+	for key := range keys {
+		facts, err := gather(ctx, r.facts, r.cached, key)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		r.budget.Set(decide.Decide(facts))
 	}
-	pause, err := r.pauseOf(ctx, app)
-	if err != nil {
-		return result{}, err
+	waits, most := len(r.sweeper.lostApplications()) > 0, prepareTimeout
+	if failed != nil {
+		ctrl.LoggerFrom(ctx).Error(failed, "cannot plan all Applications before ManifestWorks end")
+		waits, most = true, failedTimeout
 	}
-	if pause.Word != "" {
-		return r.pausedDelivery(ctx, w, works, pause, v.Warnings)
+	if left := most - r.facts.now().Sub(started); waits && left > 0 {
+		return min(left, time.Second), nil
 	}
-	return r.deliver(ctx, w, works, v.Warnings)
+	return 0, nil
 }
 
-// deliver makes the hub's ManifestWork the wanted one and withdraws what an earlier
-// wish left elsewhere, whatever becomes of the first.
-func (r *Reconciler) deliver(ctx context.Context, w policy.Inputs, works []*manifestcache.Work, warnings []policy.Message) (result, error) {
-	c, err := r.copiesOf(ctx, w.Application, works)
-	if err != nil {
-		return result{}, err
-	}
-	res, failed := r.apply(ctx, w, c, warnings)
-	wait, err := r.withdrawOld(ctx, w.Application, c, res.delivered)
-	if failed != nil || err != nil {
-		return result{}, errors.Join(failed, err)
-	}
-	if !res.delivered && !res.silent {
-		res.standing = c.all
-	}
-	res.after = sooner(wait, res.after)
-	return res, nil
+const (
+	// prepareTimeout is how long ends wait, after a start, for works without the label,
+	prepareTimeout = 30 * time.Second
+	// failedTimeout: and for Applications of which facts cannot be read.
+	failedTimeout = 10 * time.Second
+)
+
+// pass is what is carried out about one Application.
+type pass struct {
+	facts   decide.Facts
+	plan    decide.Plan
+	verdict decide.Verdict
+	// works are those of the facts that ends rest on.
+	works []decide.Work
 }
 
-// apply makes the current work the wanted one, or a new one when there is none.
-func (r *Reconciler) apply(ctx context.Context, w policy.Inputs, c copies, warnings []policy.Message) (result, error) {
-	other, err := r.holderOf(ctx, w.Application, c)
-	if err != nil {
-		return result{}, err
+// work returns the work of a fate as the facts have it that its end rests on, nil when there is
+// none.
+func (p *pass) work(uid types.UID) *decide.Work {
+	for i := range p.works {
+		if p.works[i].UID == uid {
+			return &p.works[i]
+		}
 	}
-	if other != nil {
-		return r.refuseTaken(ctx, w.Application, c, other)
-	}
-	if c.current == nil && c.terminating != nil {
-		return waitFor(c.terminating), nil
-	}
-	res, err := r.write(ctx, w, c.current, warnings)
-	var own *existingWorkError
-	if !errors.As(err, &own) {
-		return res, err
-	}
-	if own.work.DeletionTimestamp != nil {
-		return waitFor(own.work), nil
-	}
-	return r.write(ctx, w, own.work, warnings)
-}
-
-// write makes current, or a new work, the wanted one.
-func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manifestcache.Work, warnings []policy.Message) (result, error) {
-	if size := manifestcache.OmittedSpec(w.Application.Spec); size > 0 {
-		return r.keep(ctx, w, current, r.tooLarge(size))
-	}
-	if payload.Observes(w.Application) {
-		return r.observe(ctx, w, current, warnings)
-	}
-	next, written, err := r.request(ctx, w, current)
-	if err != nil || written {
-		return result{silent: true}, err
-	}
-	want, err := payload.ManifestWork(r.payloadInputs(w, current, next.Request))
-	if err != nil {
-		return result{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
-	}
-	bindToUID(w.Application, current, want)
-	if size := payload.Size(want); size > r.options.SizeLimit {
-		return r.keep(ctx, w, current, r.tooLarge(size))
-	}
-	put, err := r.applyWork(ctx, w.Application, current, want, next.Plan)
-	if err != nil {
-		return notApplied("not delivered", current, err)
-	}
-	taken, err := r.nameTaken(ctx, w.Application, want.Namespace, put.name)
-	warnings = append(alreadyThere(w.Application, current), warnings...)
-	return result{delivered: true, after: next.after, decision: policy.Decision{Deliver: true, Warnings: append(append(warnings, put.warnings...), taken...)}}, err
-}
-
-// tooLarge refuses an Application whose manifests have size bytes, or its spec alone.
-func (r *Reconciler) tooLarge(size int) result {
-	return result{decision: policy.Refuse(policy.ReasonTooLarge,
-		"not delivered: the ManifestWork would hold %d bytes of manifests and the limit is %d; make the Application smaller (move inline values into git)", size, r.options.SizeLimit)}
-}
-
-// refuseTaken refuses an Application whose delivered identity belongs to another, and
-// withdraws a copy that it has all the same once the other's is applied.
-func (r *Reconciler) refuseTaken(ctx context.Context, app *argocd.Application, c copies, to *claimant) (result, error) {
-	cluster, there := app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)
-	if !to.wants {
-		return result{decision: policy.Refuse(policy.ReasonWaitingForOld,
-			"not delivered yet: cluster %q has not finished removing Application %s that %s left there (ManifestWork %s)", cluster, there, to.key, to.copy)}, nil
-	}
-	res := result{decision: policy.Refuse(policy.ReasonTaken,
-		"not delivered: Application %s already delivers %s on cluster %q; rename this Application, or give it another namespace there with annotation %s",
-		to.key, there, cluster, contract.AppNamespaceAnnotation)}
-	if c.current == nil {
-		return res, nil
-	}
-	res.after = afterRefusal
-	theirs, err := r.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: to.copy})
-	if err != nil || theirs == nil || theirs.DeletionTimestamp != nil || appliedAt(theirs) != metav1.ConditionTrue {
-		return res, err
-	}
-	wait, err := r.withdrawVerified(ctx, app, withdrawal{
-		app: client.ObjectKeyFromObject(app), works: append([]*manifestcache.Work{c.current}, c.surplus...), reason: policy.ReasonTaken, shared: true,
-	})
-	res.after = sooner(res.after, wait)
-	return res, err
+	return nil
 }

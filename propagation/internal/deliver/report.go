@@ -16,13 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -83,7 +85,7 @@ func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []st
 		return left
 	}
 	// One that cannot be read now may have travelled all the same.
-	if project, err := rep.project(ctx, rep.client, app); err != nil || project != nil {
+	if project, err := rep.namedProject(ctx, rep.client, payload.ProjectName(app)); err != nil || project != nil {
 		left = append(left, "AppProject "+payload.ProjectNamespace(app, rep.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
 	}
 	return left
@@ -101,13 +103,12 @@ func (rep *reporter) recordOrphansPending(ctx context.Context, app *argocd.Appli
 		"released before %s applied that what it runs stays; propagation deletes the ManifestWork once it has: do not delete it earlier, or the cluster prunes everything", strings.Join(names, ", "))})
 }
 
-// withHeld adds to a decision that what it withdraws is held.
-func (rep *reporter) withHeld(app *argocd.Application, v policy.Decision) policy.Decision {
-	why, held := rep.budget.Held(client.ObjectKeyFromObject(app))
-	if !held {
+// withHeld adds to a decision that what it ends is held, as the budget says.
+func withHeld(v policy.Decision, held string) policy.Decision {
+	if held == "" {
 		return v
 	}
-	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: rep.budget.HeldText(why)}
+	m := policy.Message{Reason: policy.ReasonWithdrawalHeld, Text: held}
 	switch {
 	case v.Deliver:
 		v.Warnings = append(slices.Clip(v.Warnings), m)
@@ -117,6 +118,45 @@ func (rep *reporter) withHeld(app *argocd.Application, v policy.Decision) policy
 		v.Refusal.Text += "; " + m.Text
 	}
 	return v
+}
+
+// recordWaiting records on a ManifestWork what its end waits for that its agent has reported: its
+// Application may be gone.
+func (rep *reporter) recordWaiting(ctx context.Context, work *decide.Work, wait decide.Wait) {
+	if wait.Text == "" {
+		return
+	}
+	ctrl.LoggerFrom(ctx).Info("cannot delete a ManifestWork yet", "cluster", work.Namespace, "work", work.Name, "cause", wait.Text)
+	rep.recordOn(&corev1.ObjectReference{APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork", Namespace: work.Namespace, Name: work.Name, UID: work.UID},
+		policy.Message{Reason: policy.ReasonOrphanPending, Text: wait.Text})
+}
+
+// recordLeft leaves a receipt of what a released Application may have left on clusters.
+func (rep *reporter) recordLeft(ctx context.Context, p *pass) error {
+	var pending, proven []*manifestcache.Work
+	for _, t := range p.plan.Fates {
+		work := p.work(t.UID)
+		if !t.Own || work == nil {
+			continue
+		}
+		if proven = append(proven, work.Work); t.Act == decide.End && t.Next != ending.Delete {
+			pending = append(pending, work.Work)
+		}
+	}
+	if len(pending) > 0 {
+		rep.recordOrphansPending(ctx, p.facts.Application, pending)
+		return nil
+	}
+	return rep.recordAbandoned(ctx, p.facts.Application, proven)
+}
+
+// places names works for people.
+func places(works []*manifestcache.Work) []string {
+	names := make([]string, 0, len(works))
+	for _, work := range works {
+		names = append(names, fmt.Sprintf("cluster %q (ManifestWork %s)", work.Namespace, work.Name))
+	}
+	return names
 }
 
 func (rep *reporter) recordOn(ref *corev1.ObjectReference, m policy.Message) {
@@ -130,7 +170,7 @@ func (rep *reporter) recordInvalid(m *metav1.PartialObjectMetadata, changed func
 		rep.recordOn(budget.Reference(m), policy.Message{Reason: policy.ReasonInvalidTarget, Text: text})
 	}
 	if changed(contract.DeletionBudgetAnnotation) {
-		if _, err := guard.Parse(m.Annotations[contract.DeletionBudgetAnnotation], "", rep.now()); err != nil {
+		if _, err := decide.ParseOverride(m.Annotations[contract.DeletionBudgetAnnotation], "", rep.now()); err != nil {
 			record("nothing is withdrawn: annotation " + contract.KeyPrefix + err.Error())
 		}
 	}
@@ -177,8 +217,8 @@ func (rep *reporter) recordWarning(app *argocd.Application, f policy.Message) {
 
 // updateConditions writes a decision to the Application's conditions and, when it is news, into
 // an Event. Conditions of others stay.
-func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision) error {
-	v = rep.withHeld(app, v)
+func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Application, v policy.Decision, held string) error {
+	v = withHeld(v, held)
 	state, reason := stateOf(v)
 	rep.tracker.count(client.ObjectKeyFromObject(app), state, reason)
 	current, err := appstatus.Conditions(app.Status)

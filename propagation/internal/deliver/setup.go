@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
@@ -24,24 +26,35 @@ import (
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
-// newWatcher returns what leads changes to r.
-func newWatcher(r *Reconciler) *watcher {
-	return &watcher{gatherer: r.gatherer, identities: r.identities, reporter: r.reporter, sweeper: r.sweeper, tracker: r.reporter.tracker}
+// newReconciler returns what delivers Applications, and what leads changes to it.
+func newReconciler(g *gatherer, recorder events.EventRecorder) (*Reconciler, *watcher) {
+	timing := &tracker{}
+	requests := &operations{gatherer: g}
+	cached := &cacheReader{cache: g.client, index: g.index, direct: g.live, options: g.options}
+	r := &Reconciler{
+		facts:  &sources{options: g.options, now: g.now, refreshes: &requests.refreshes, naming: namespacesNaming(g.client)},
+		cached: cached, live: &liveReader{api: g.live, cache: cached, unlabelled: g.unlabelled}, sweeper: newSweeper(g),
+	}
+	r.applier = &applier{writer: &writer{gatherer: g, tracker: timing}, requests: requests, reporter: &reporter{gatherer: g, events: recorder, tracker: timing}}
+	r.budget = budget.New(g.client, g.live, recorder, budget.Options{
+		Settings: g.options.Withdrawals, Grace: g.options.BindingGrace, Namespace: g.options.HubNamespace, Prepare: r.prepare, OnCluster: r.sweeper.onCluster,
+	})
+	r.facts.ledger = r.budget
+	return r, &watcher{gatherer: g, reporter: r.applier.reporter, sweeper: r.sweeper, tracker: timing, budget: r.budget}
 }
 
 // Setup adds delivery to mgr, of whose cache index is.
 func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, options Options) error {
-	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options)); err != nil {
+	err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer(), options.ArgoCDNamespace), addAgentIndexes(ctx, mgr.GetFieldIndexer(), options), appcache.ReleaseSpecs(ctx, mgr.GetCache()))
+	if err != nil {
 		return err
 	}
 	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
-	recorder := mgr.GetEventRecorder("propagation")
-	r := newReconciler(g, recorder)
-	g.budget = budget.New(g.client, g.live, index, recorder, budget.Options{Settings: options.Withdrawals, Namespace: options.HubNamespace, Uncached: r.lostApplications})
-	if err := newWatcher(r).watch(ctx, mgr, r); err != nil {
+	r, w := newReconciler(g, mgr.GetEventRecorder("propagation"))
+	if err := w.watch(ctx, mgr, r); err != nil {
 		return err
 	}
-	if err := mgr.Add(g.budget); err != nil {
+	if err := mgr.Add(r.budget); err != nil {
 		return fmt.Errorf("add the budget: %w", err)
 	}
 	return nil

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,36 +22,23 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
-// A work that was changed after the cache saw it is not deleted as it was.
-func TestWithdrawsOnlyWhatItHasSeen(t *testing.T) {
+// A work ends as the API server has it, not as the cache had it once.
+func TestEnd_restsOnTheAPIServer(t *testing.T) {
 	p := newPlace(t)
 	frozen := newFreezer("manifestworks")
-	running := startFrozen(t, frozen)
+	startFrozen(t, frozen)
 	app := p.deploy("changed")
 	work := delivered(t, app, p.cluster)
 	says(t, p.deploy("seen", func(a *argocd.Application) { delete(a.Annotations, argocd.SkipReconcileAnnotation) }), policy.WarningCondition, "skip-reconcile")
 	frozen.freeze()
-	edit(t, work, func(w *workv1.ManifestWork) { w.Annotations["example.com/theirs"] = "new" })
-	remove(t, app)
-	deletions := func() (n int) {
-		for _, request := range running.requests.in(p.cluster) {
-			if strings.HasPrefix(request, "DELETE") && strings.HasSuffix(request, work.Name) {
-				n++
-			}
-		}
-		return n
-	}
-	testkit.Eventually(t, "two attempts", func() error {
-		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp != nil {
-			t.Fatal("it was deleted as it had been before the change")
-		}
-		if deletions() < 2 {
-			return errors.New("not yet")
-		}
-		return nil
+	edit(t, work, func(w *workv1.ManifestWork) {
+		w.Annotations["example.com/theirs"], w.Finalizers = "new", []string{workv1.ManifestWorkFinalizer}
 	})
+	remove(t, app)
+	waitsForAgent(t, work, func(raw string) bool { return strings.Contains(raw, "end-without-cascade") })
+	applyWell(t, work)
 	frozen.thaw()
-	withdrawn(t, app)
+	appliedBeforeItsEnd(t, work)
 }
 
 // What the cache says of clusters and decisions withdraws nothing: the API server
@@ -66,12 +51,6 @@ func TestStaleFactsWithdrawNothing(t *testing.T) {
 				decisions.Items = slices.DeleteFunc(slices.Clone(decisions.Items), func(d clusterv1beta1.PlacementDecision) bool {
 					return d.Namespace == p.namespace // as before they were made
 				})
-			}
-			return nil
-		},
-		"cluster": func(p *place, o client.Object, _ client.ObjectList) error {
-			if _, ok := o.(*clusterv1.ManagedCluster); ok && o.GetName() == p.cluster {
-				return apierrors.NewNotFound(clusterv1.Resource("managedclusters"), o.GetName())
 			}
 			return nil
 		},

@@ -6,6 +6,7 @@ package deliver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -102,7 +103,12 @@ func TestTooLarge(t *testing.T) {
 		t.Error("what was delivered before was touched")
 	}
 	pause(t, app, "sync")
-	says(t, app, policy.ErrorCondition, "")
+	testkit.Eventually(t, "the automation to be out", func() error {
+		if carries(t, app, `"automated":{"prune":true}`) == nil {
+			return errors.New("it is still in")
+		}
+		return nil
+	})
 	pause(t, app, "") // it ends although nothing can be delivered
 	says(t, app, policy.ErrorCondition, "the limit is 2000")
 	testkit.Eventually(t, "the automation to be back", func() error { return carries(t, app, `"automated":{"prune":true}`) })

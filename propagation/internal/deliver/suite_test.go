@@ -27,7 +27,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
@@ -59,6 +59,9 @@ func TestMain(m *testing.M) {
 type propagation struct {
 	requests *requests
 	stop     func()
+	// cached and live read what it reads, from its caches and from the API server.
+	cached *cacheReader
+	live   *liveReader
 }
 
 // start runs delivery until the test ends or stop is called.
@@ -100,7 +103,7 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 	t.Helper()
 	begin(t)
 	options := Options{ArgoCDNamespace: "argocd", Binding: BindingPlacement, Concurrency: 4, Namespace: true, Project: true, SizeLimit: 500 * 1024,
-		Withdrawals: guard.Settings{Group: limit.Limit{Percent: 100}, Hub: limit.Limit{Percent: 100}, Window: time.Minute}}
+		Withdrawals: budget.Settings{Group: limit.Limit{Percent: 100}, Hub: limit.Limit{Percent: 100}, Window: time.Minute}}
 	for _, c := range change {
 		c(&options)
 	}
@@ -158,6 +161,8 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 		cancel()
 		t.Fatalf("set up delivery: %v", err)
 	}
+	p.cached = &cacheReader{cache: mgr.GetClient(), index: index, direct: mgr.GetAPIReader(), options: options}
+	p.live = &liveReader{api: mgr.GetAPIReader(), cache: p.cached, unlabelled: (&gatherer{live: mgr.GetAPIReader()}).unlabelled}
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	p.stop = sync.OnceFunc(func() {

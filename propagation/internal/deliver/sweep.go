@@ -152,6 +152,36 @@ func (s *sweeper) lostApplications() (apps []types.NamespacedName) {
 	return apps
 }
 
+// keys returns the Applications that exist, or have a work.
+func (s *sweeper) keys(ctx context.Context) (map[types.NamespacedName]bool, error) {
+	var apps argocd.ApplicationList
+	if err := s.client.List(ctx, &apps, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list Applications: %w", err)
+	}
+	keys := make(map[types.NamespacedName]bool, len(apps.Items))
+	for i := range apps.Items {
+		if contract.IsPulled(apps.Items[i].Labels) {
+			keys[client.ObjectKeyFromObject(&apps.Items[i])] = true
+		}
+	}
+	for _, work := range s.index.All() {
+		if app, ours := work.Application(); ours {
+			keys[app] = true
+		}
+	}
+	return keys, nil
+}
+
+// onCluster counts the works on a cluster that are not being deleted.
+func (s *sweeper) onCluster(cluster string) (count int) {
+	for _, work := range s.index.All() {
+		if work.Namespace == cluster && work.DeletionTimestamp == nil {
+			count++
+		}
+	}
+	return count
+}
+
 // list remembers the works without the label and enqueues their Applications.
 func (s *sweeper) list(ctx context.Context) error {
 	found, err := s.unlabelled(ctx, "")

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
@@ -51,7 +51,7 @@ func TestMismatched(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	good := Options{Binding: BindingPlacement, Concurrency: 1, SizeLimit: 1, Withdrawals: guard.Settings{Window: time.Minute}}
+	good := Options{Binding: BindingPlacement, Concurrency: 1, SizeLimit: 1, Withdrawals: budget.Settings{Window: time.Minute}}
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}

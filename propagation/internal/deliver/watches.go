@@ -9,6 +9,7 @@ import (
 	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -44,7 +45,7 @@ func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) e
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(wa.rivals), builder.WithPredicates(rivalChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(wa.applicationsOf), builder.WithPredicates(wa.workChanged(ctx))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-			wa.recordBadPausesOf(o)
+			wa.reporter.recordBadPausesOf(o)
 			return append(wa.applications(ctx, applicationsByCluster, "", o.GetName()), wa.on(ctx, "", o.GetName())...)
 		}), builder.WithPredicates(clusterChanged())).
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
@@ -92,11 +93,12 @@ func (wa *watcher) rivals(ctx context.Context, o client.Object) []reconcile.Requ
 	return wa.claimantRequests(ctx, app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app))
 }
 
-// ofProject maps an AppProject to its Applications. Those of the default project in the
-// Argo CD namespace, which it may only have to say something of its sync windows, are
-// looked for: an index of them would cost more.
+// ofProject maps an AppProject to its Applications, and to those of the works that carry it: an
+// Application that is gone, or names another project by now, may have left some. Those of the
+// default project in the Argo CD namespace, which it may only have to say something of its sync
+// windows, are looked for: an index of them would cost more.
 func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.Request {
-	requests := wa.applications(ctx, applicationsByProject, "", o.GetName())
+	requests := append(wa.applications(ctx, applicationsByProject, "", o.GetName()), wa.carrying(ctx, o.GetName())...)
 	if o.GetName() != argocd.DefaultProject || !wa.options.Project {
 		return requests
 	}
@@ -108,6 +110,21 @@ func (wa *watcher) ofProject(ctx context.Context, o client.Object) []reconcile.R
 	for i := range list.Items {
 		if contract.IsPulled(list.Items[i].Labels) && payload.ProjectName(&list.Items[i]) == argocd.DefaultProject {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// carrying returns the Applications of the works that carry an AppProject. "default" does not
+// travel, and says nothing about Applications in the Argo CD namespace.
+func (wa *watcher) carrying(ctx context.Context, project string) (requests []reconcile.Request) {
+	works, err := wa.index.Carrying(project)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list ManifestWorks from the cache", "project", project)
+	}
+	for _, work := range works {
+		if app, ours := work.Application(); ours && (project != argocd.DefaultProject || app.Namespace != wa.options.ArgoCDNamespace) {
+			requests = append(requests, reconcile.Request{NamespacedName: app})
 		}
 	}
 	return requests
@@ -152,10 +169,23 @@ func (wa *watcher) applications(ctx context.Context, name, namespace string, val
 // watcher leads every change to the Applications that it concerns.
 type watcher struct {
 	*gatherer
-	*identities
-	*reporter
-	sweeper *sweeper
-	tracker *tracker
+	reporter *reporter
+	sweeper  *sweeper
+	tracker  *tracker
+	budget   *budget.Budget
+}
+
+// claimantRequests returns the requests of the Applications that want an identity.
+func (wa *watcher) claimantRequests(ctx context.Context, cluster string, identity types.NamespacedName) []reconcile.Request {
+	apps, err := applicationsWanting(ctx, wa.client, cluster, identity)
+	if err != nil {
+		return nil // the cache answers always once it is there
+	}
+	requests := make([]reconcile.Request, 0, len(apps))
+	for _, a := range apps {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(a)})
+	}
+	return requests
 }
 
 // watchAgents has Applications looked at when an agent that concerns them comes or goes.
@@ -190,7 +220,9 @@ func (wa *watcher) watchDecisions(b *builder.Builder) *builder.Builder {
 			wa.decided(ctx, e.ObjectOld, e.ObjectNew, q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.observeSet(e.Object)
+			if set, ok := e.Object.(*metav1.PartialObjectMetadata); ok && set.Namespace != "" {
+				wa.budget.Gone(ctx, set)
+			}
 			wa.decided(ctx, e.Object, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: e.Object.GetNamespace(), Name: e.Object.GetName()}}, q)
 		},
 	}
@@ -212,11 +244,10 @@ func (wa *watcher) decided(ctx context.Context, before, after client.Object, q w
 		wa.budget.Wake()
 	}
 	if m, ok := after.(*metav1.PartialObjectMetadata); ok {
-		wa.recordInvalid(m, changed)
+		wa.reporter.recordInvalid(m, changed)
 	}
 	switch {
-	case changed(contract.PausedAnnotation), ofSet && changed(contract.DeletionPolicyAnnotation):
-	case !ofSet && changed(contract.DeletionBudgetAnnotation): // an approval ends the pause of an ApplicationSet that is gone
+	case changed(contract.PausedAnnotation), changed(contract.DeletionBudgetAnnotation), ofSet && changed(contract.DeletionPolicyAnnotation):
 	default:
 		return
 	}
@@ -243,7 +274,7 @@ func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q wo
 		}
 	}
 	for _, work := range wa.index.All() {
-		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || budget.GroupOf(work).Set == set) {
+		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || groupOf(work).Set == set) {
 			q.Add(reconcile.Request{NamespacedName: app})
 		}
 	}
@@ -286,8 +317,10 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 		if !ok || !ok2 {
 			return true
 		}
-		if app, ours := after.Application(); ours && !before.Facts.Applied && after.Facts.Applied {
-			wa.tracker.applied(app, wa.now())
+		if app, ours := after.Application(); ours && before.Applied() != after.Applied() {
+			if after.Facts.Applied {
+				wa.tracker.applied(app, wa.now())
+			}
 			if after.Annotations[contract.OnWithdrawAnnotation] != "" || wa.index.Several(app) || wa.ending(ctx, app, after) {
 				return true // it, or the others, may go now
 			}

@@ -46,18 +46,12 @@ func TestNameTaken(t *testing.T) {
 	for name, annotations := range map[string]map[string]string{
 		"stranger":     nil,
 		"copied-notes": {contract.HubNamespaceAnnotation: p.namespace, contract.HubNameAnnotation: "copied-notes"}, // without the label it is not ours
-		"anothers":     {contract.HubNamespaceAnnotation: "other", contract.HubNameAnnotation: "anothers"},
 	} {
 		app := p.deploy(name)
-		work := stranger(p.cluster, contract.WorkName(name, string(app.UID)), annotations)
-		if name == "anothers" {
-			work.Labels = map[string]string{contract.PullLabel: "true"}
-			work.Finalizers = []string{workv1.ManifestWorkFinalizer} // its own Application is gone, its agent slow
-		}
-		p.create(work)
+		p.create(stranger(p.cluster, contract.WorkName(name, string(app.UID)), annotations))
 	}
 	start(t)
-	for _, name := range []string{"stranger", "copied-notes", "anothers"} {
+	for _, name := range []string{"stranger", "copied-notes"} {
 		app := p.app(name)
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), app); err != nil {
 			t.Fatal(err)
@@ -71,11 +65,6 @@ func TestNameTaken(t *testing.T) {
 			}
 			return fmt.Errorf("conditions %v", said(t, app))
 		})
-		if name == "anothers" {
-			left := stranger(p.cluster, taken, nil)
-			edit(t, left, func(w *workv1.ManifestWork) { w.Finalizers = nil })
-			continue
-		}
 		says(t, app, policy.WarningCondition, "another ManifestWork has the name")
 		left := stranger(p.cluster, taken, nil)
 		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(left), left); err != nil || len(left.Spec.ManifestConfigs) > 0 {

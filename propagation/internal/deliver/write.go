@@ -37,6 +37,9 @@ type writer struct {
 func (wr *writer) create(ctx context.Context, app *argocd.Application, want *workv1.ManifestWork) (string, error) {
 	for _, name := range payload.WorkNames(app) {
 		want.Name = name
+		if !payload.ProvenByName(app, name) {
+			want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
+		}
 		written := want.DeepCopy()
 		err := wr.client.Create(ctx, written)
 		if err == nil {
@@ -177,7 +180,7 @@ func (wr *writer) release(ctx context.Context, app *argocd.Application, kept []s
 
 // writeEnding writes into a work how it ends.
 func (wr *writer) writeEnding(ctx context.Context, live *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e payload.Ending) error {
-	patch, err := payload.EndPatch(live, spec, e.Orphan)
+	patch, err := payload.EndPatch(live, spec, e)
 	if err != nil {
 		return err
 	}
@@ -235,24 +238,6 @@ func (wr *writer) hold(ctx context.Context, current *manifestcache.Work, want *w
 	want.Spec = stored.Spec
 	payload.KeepApplicationSpec(current, want)
 	return true, kept, waiting, nil
-}
-
-// updateProjects gives the AppProjects in works that stay as they are otherwise what the hub
-// has of them now: each work carries its own copy, and one that stayed wide would be applied
-// in turns with the others'. Every path that leaves works standing passes through here.
-func (wr *writer) updateProjects(ctx context.Context, works []*manifestcache.Work) error {
-	if !wr.options.Project {
-		return nil
-	}
-	for _, work := range works {
-		if work.DeletionTimestamp != nil {
-			continue
-		}
-		if err := wr.updateProject(ctx, work); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Work) error {
@@ -318,58 +303,6 @@ func (wr *writer) setAutomation(ctx context.Context, current *manifestcache.Work
 	return nil
 }
 
-// waiting counts what waits for the end of a pause: copies that are not wanted any more,
-// a request, and a ManifestWork that would be made or changed.
-func (wr *writer) waiting(w policy.Inputs, c copies, plan request.Plan) (n int, err error) {
-	for _, old := range [][]*manifestcache.Work{c.elsewhere, c.former} {
-		for _, work := range old {
-			if work.DeletionTimestamp == nil {
-				n++
-			}
-		}
-	}
-	n += len(c.surplus)
-	if c.current == nil {
-		return n + 1, nil
-	}
-	another := plan.Step != request.StepSend && plan.Step != request.StepHold || plan.Replaced
-	if another {
-		n++
-		plan.Request = request.Request{}
-	}
-	changed, err := wr.wouldChange(w, c.current, plan.Request, another)
-	if changed {
-		n++
-	}
-	return n, err
-}
-
-// wouldChange reports whether a delivery with a request would write the current work; when
-// another request waits only what else is in the work is compared.
-func (wr *writer) wouldChange(w policy.Inputs, current *manifestcache.Work, q request.Request, another bool) (bool, error) {
-	want, err := payload.ManifestWork(wr.payloadInputs(w, current, q))
-	if err != nil {
-		return false, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
-	}
-	bindToUID(w.Application, current, want)
-	if mark := current.Annotations[contract.PausedAnnotation]; mark != "" {
-		want.Annotations[contract.PausedAnnotation] = mark
-		if _, err := payload.WithoutAutomation(&want.Spec); err != nil {
-			return false, err
-		}
-	}
-	hashes, err := payload.Compare(current, want, q)
-	if err != nil {
-		return false, err
-	}
-	same := current.Stored.Hash == hashes.Spec
-	if another {
-		return !same && hashes.Base != payload.CachedBase(current), nil
-	}
-	patch, err := payload.Patch(current, want, !same, hashes.Base)
-	return patch != nil, err
-}
-
 // existingWorkError is the error of a create that found the Application's own work, which
 // the cache does not have: its pull label is gone, or its annotations were changed.
 type existingWorkError struct{ work *manifestcache.Work }
@@ -378,10 +311,8 @@ func (e *existingWorkError) Error() string {
 	return fmt.Sprintf("ManifestWork %s/%s exists and is not in the cache", e.work.Namespace, e.work.Name)
 }
 
-// bindToUID marks the wanted work with the Application's UID when the name that it
-// keeps does not prove whose it is.
-func bindToUID(app *argocd.Application, current *manifestcache.Work, want *workv1.ManifestWork) {
-	if current != nil && !slices.Contains(payload.WorkNames(app), current.Name) {
-		want.Annotations[contract.HubUIDAnnotation] = string(app.UID)
-	}
+// applyResult is what came of writing a work.
+type applyResult struct {
+	name     string
+	warnings []policy.Message
 }

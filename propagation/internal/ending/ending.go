@@ -26,6 +26,8 @@ type Facts struct {
 	// CD would prune what has to stay, or nothing has to. One that another field manager has
 	// set, too, is not removed by the agent's server-side apply.
 	Proven bool
+	// Missing: the cluster says that the Application is not there.
+	Missing bool
 	// Applied is the status of the condition Applied at the work's generation, empty while
 	// the agent has not reported on that generation.
 	Applied metav1.ConditionStatus
@@ -52,8 +54,8 @@ func Next(f Facts) Step {
 		return Write
 	case f.Applied == metav1.ConditionTrue && f.Proven:
 		return Delete
-	case f.Applied == metav1.ConditionFalse && !f.Leaves:
-		return Delete // waiting would not have it pruned any better
+	case f.Applied == metav1.ConditionFalse && (!f.Leaves || f.Missing):
+		return Delete // waiting would not have it pruned any better, or there is nothing to stay
 	}
 	return Wait
 }

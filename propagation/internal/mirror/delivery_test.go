@@ -20,8 +20,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/deliver"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/guard"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
@@ -53,7 +53,7 @@ func startBoth(t *testing.T, options Options, wrap func(client.WithWatch) client
 	err = errors.Join(
 		deliver.Setup(t.Context(), mgr, index, deliver.Options{
 			ArgoCDNamespace: "argocd", Binding: deliver.BindingNone, Concurrency: 2, SizeLimit: 4 << 10,
-			Withdrawals: guard.Settings{Group: unlimited, Hub: unlimited, Window: time.Minute},
+			Withdrawals: budget.Settings{Group: unlimited, Hub: unlimited, Window: time.Minute},
 		}),
 		Setup(t.Context(), mgr, index, options))
 	if err != nil {

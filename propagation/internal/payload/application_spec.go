@@ -22,6 +22,15 @@ func applicationSpecHash(spec json.RawMessage) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// ApplicationSpecHash identifies what is delivered of an Application's spec, "" for a malformed one.
+func ApplicationSpecHash(app *argocd.Application) string {
+	spec, err := Redirect(app.Spec, app.Annotations)
+	if err != nil {
+		return ""
+	}
+	return applicationSpecHash(spec)
+}
+
 // Undelivered reports whether an Application has a spec that its work does not deliver,
 // because it is paused or refused, or waits. A work that does not say which spec it was
 // made of is taken to deliver it, and so is every work of an Application that is being
@@ -31,8 +40,10 @@ func Undelivered(app *argocd.Application, work *manifestcache.Work) bool {
 	if hash == "" || app.DeletionTimestamp != nil {
 		return false
 	}
-	spec, err := Redirect(app.Spec, app.Annotations)
-	return err != nil || applicationSpecHash(spec) != hash
+	if omitted, is := manifestcache.OmittedHash(app.Spec); is {
+		return omitted != hash
+	}
+	return ApplicationSpecHash(app) != hash
 }
 
 // KeepApplicationSpec makes want, whose Application is that of current, say so: only what

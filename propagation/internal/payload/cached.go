@@ -6,9 +6,11 @@ package payload
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -23,7 +25,12 @@ func StoredOf(work *workv1.ManifestWork) manifestcache.Stored {
 	// A spec that cannot be hashed is not one of ours: no hash, and it is repaired.
 	stored := manifestcache.Stored{
 		Polls: scrapeType(spec) == workv1.FeedbackPollType, Labelled: len(work.Labels) > 0, Annotated: len(work.Annotations) > 0,
+		Finalized: slices.Contains(work.Finalizers, workv1.ManifestWorkFinalizer),
 	}
+	if c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied); c != nil && c.ObservedGeneration >= work.Generation {
+		stored.Refused = c.Status == metav1.ConditionFalse
+	}
+	stored.Project, stored.ProjectHash = carriedProject(spec)
 	stored.Hash, _ = SpecHash(spec)
 	stored.Hash = writtenAs(work, stored.Hash)
 	if work.Annotations[contract.RequestAnnotation] != "" {

@@ -4,6 +4,8 @@
 package payload
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -13,14 +15,23 @@ import (
 
 // WorkNames returns the names that an Application's new work may have, in the order
 // in which they are tried: the contract's first, then ones with more of the UID for
-// when another work has it.
+// when another work has it. The last one has the delivered identity in it, so that there is
+// one however many former identities wait for their agent; a work of that name carries the UID.
 func WorkNames(app *argocd.Application) []string {
 	uid := string(app.UID)
+	identity := sha256.Sum256([]byte(DeliveredName(app).String()))
 	return []string{
 		contract.WorkName(app.Name, uid),
 		contract.SafeWorkName(app.Name + "-" + uid[:min(13, len(uid))]),
 		contract.SafeWorkName(app.Name + "-" + uid),
+		contract.SafeWorkName(app.Name + "-" + uid + "-" + hex.EncodeToString(identity[:4])),
 	}
+}
+
+// ProvenByName reports whether a work's name proves that it is the Application's, whatever it
+// delivers.
+func ProvenByName(app *argocd.Application, name string) bool {
+	return slices.Contains(WorkNames(app)[:3], name)
 }
 
 // IsOwnWork reports whether a work is proven to be the Application's: its name was

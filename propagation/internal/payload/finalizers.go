@@ -5,6 +5,7 @@ package payload
 
 import (
 	"slices"
+	"strings"
 
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 )
@@ -21,4 +22,11 @@ var argoCDFinalizers = []string{
 // DeliveredFinalizers returns those finalizers of an Application that travel with it.
 func DeliveredFinalizers(app *argocd.Application) []string {
 	return slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !slices.Contains(argoCDFinalizers, f) })
+}
+
+// IsArgoFinalizer reports whether the Argo CD of a managed cluster, not the hub's, does what a
+// finalizer asks for.
+func IsArgoFinalizer(f string) bool {
+	base, _, _ := strings.Cut(f, "/")
+	return base == argocd.ResourcesFinalizer || base == argocd.PostDeleteFinalizer
 }

@@ -20,6 +20,8 @@ type Inputs struct {
 	CreateNamespace bool
 	// Orphan: what is delivered stays when the work is deleted.
 	Orphan bool
+	// BySet: it is the ApplicationSet that says so.
+	BySet bool
 	// HasAgent: an agent of argocd-agent on the managed cluster is to leave the copy alone.
 	HasAgent bool
 	// InstanceLabel is the label key that the hub's Argo CD is configured to track resources

@@ -40,7 +40,7 @@ func TestWorkNames_leaveRoomForTheAgentsPrefix(t *testing.T) {
 			t.Errorf("%d characters: %s", len(name), name)
 		}
 	}
-	if slices.Sort(names); len(slices.Compact(names)) != 3 {
+	if slices.Sort(names); len(slices.Compact(names)) != 4 {
 		t.Errorf("two of the names are the same: %v", names)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 var (
 	workLabelKeys      = []string{contract.PullLabel, contract.ApplicationSetLabel, contract.ApplicationSetHashLabel}
-	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation}
+	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation, contract.OnWithdrawByAnnotation}
 )
 
 // Patch returns the JSON patch that makes current the wanted work, nil when it is; base is the

@@ -21,6 +21,8 @@ import (
 type Ending struct {
 	// Orphan: everything that is delivered stays.
 	Orphan bool
+	// BySet: it is the ApplicationSet that said so.
+	BySet bool
 	// Finalizers of the delivered Application, which decide whether Argo CD prunes what it
 	// deployed. An end that orphans leaves them as they are.
 	Finalizers []string
@@ -30,31 +32,67 @@ type Ending struct {
 	Resume bool
 }
 
-// endRequest is the request of an Application that is to go without what it deployed.
-const endRequest = "end-without-cascade"
+// Requests of an Application that is to go without what it deployed, and of one that is to stay
+// and not to sync by itself.
+const (
+	endRequest  = "end-without-cascade"
+	stayRequest = "stay-without-automation"
+)
 
 // keepsDeployed reports whether the Application goes and what it deployed stays.
 func (e Ending) keepsDeployed() bool {
 	return !e.Orphan && len(e.Finalizers) == 0
 }
 
-// Cascades returns the finalizer with which Argo CD would prune what has to stay, once the
-// agent has reported on the Application as [EndingOf] has it; known is false until then.
-// An end that keeps nothing is always known.
-func Cascades(work *workv1.ManifestWork, e Ending) (finalizer string, known bool) {
-	if !e.keepsDeployed() {
-		return "", true
+// request returns what marks the Application whose state proves that the end is applied, "" for
+// an end that needs no proof.
+func (e Ending) request() string {
+	switch {
+	case e.keepsDeployed():
+		return endRequest
+	case e.WithoutAutomation:
+		return stayRequest
 	}
-	for i := range work.Status.ResourceStatus.Manifests {
-		if m := &work.Status.ResourceStatus.Manifests[i]; m.ResourceMeta.Group == argocd.Group && m.ResourceMeta.Resource == argocd.ApplicationPlural {
-			return contract.Cascades(m.StatusFeedbacks.Values, endRequest)
-		}
-	}
-	return "", false
+	return ""
 }
 
-// askForFinalizers adds the feedback that [Cascades] reads to that of the manifest.
-func askForFinalizers(spec *workv1.ManifestWorkSpec, manifest json.RawMessage) {
+// Proof is what the agent has reported of an Application as [EndingOf] has it. A field that
+// another field manager has set, too, is not removed by the agent's server-side apply.
+type Proof struct {
+	// Known: it has reported on the Application with that request.
+	Known bool
+	// Finalizer is one with which Argo CD would prune what has to stay, Manager a field manager
+	// with whose automation it would go on syncing; empty for none.
+	Finalizer, Manager string
+}
+
+// Done reports whether the end is as it has to be.
+func (p Proof) Done() bool { return p.Known && p.Finalizer == "" && p.Manager == "" }
+
+// ProofOf returns what proves an end. One that needs no proof is always known.
+func ProofOf(work *workv1.ManifestWork, e Ending) (p Proof) {
+	request := e.request()
+	if request == "" {
+		return Proof{Known: true}
+	}
+	for i := range work.Status.ResourceStatus.Manifests {
+		m := &work.Status.ResourceStatus.Manifests[i]
+		if m.ResourceMeta.Group != argocd.Group || m.ResourceMeta.Resource != argocd.ApplicationPlural {
+			continue
+		}
+		p.Finalizer, p.Known = contract.Cascades(m.StatusFeedbacks.Values, request)
+		if e.keepsDeployed() {
+			return p
+		}
+		p.Finalizer = ""
+		p.Manager, _ = contract.AutomationOwner(m.StatusFeedbacks.Values, request)
+		return p
+	}
+	return p
+}
+
+// askForProof adds the feedback that [ProofOf] reads to that of the manifest.
+func askForProof(spec *workv1.ManifestWorkSpec, manifest json.RawMessage) {
 	var app deliveredApplication
 	_ = json.Unmarshal(manifest, &app) // it was encoded just now
 	for i := range spec.ManifestConfigs {
@@ -97,8 +135,8 @@ func EndingOf(stored *workv1.ManifestWork, e Ending) (spec *workv1.ManifestWorkS
 		if m.Raw, err = withoutRequestIn(raw); err != nil {
 			return nil, false, fmt.Errorf("delivered Application %s/%s: %w", id.Namespace, id.Name, err)
 		}
-		if e.keepsDeployed() {
-			askForFinalizers(spec, m.Raw)
+		if e.request() != "" {
+			askForProof(spec, m.Raw)
 		}
 	}
 	return spec, same, nil
@@ -115,11 +153,11 @@ func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage
 	if !e.Orphan && !slices.Equal(app.Metadata.Finalizers, e.Finalizers) && len(app.Metadata.Finalizers)+len(e.Finalizers) > 0 {
 		app.Metadata.Finalizers, changed = e.Finalizers, true
 	}
-	if e.keepsDeployed() && app.Metadata.Annotations[contract.RequestAnnotation] != endRequest {
+	if request := e.request(); request != "" && app.Metadata.Annotations[contract.RequestAnnotation] != request {
 		if app.Metadata.Annotations == nil {
 			app.Metadata.Annotations = map[string]string{}
 		}
-		app.Metadata.Annotations[contract.RequestAnnotation], changed = endRequest, true
+		app.Metadata.Annotations[contract.RequestAnnotation], changed = request, true
 	}
 	if e.Orphan && e.Resume {
 		spec, err := automatedAgain(app.Spec, mark)
@@ -174,18 +212,29 @@ func withoutRequestIn(raw json.RawMessage) (json.RawMessage, error) {
 	return encode("Application", app)
 }
 
-// EndPatch returns the JSON patch that gives a stored work the spec of [EndingOf] and
-// marks one that orphans.
-func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, orphan bool) (json.RawMessage, error) {
+// EndPatch returns the JSON patch that gives a stored work the spec of [EndingOf], marks one that
+// orphans, and notes the automation that is taken out as a pause of syncs does.
+func EndPatch(stored *workv1.ManifestWork, spec *workv1.ManifestWorkSpec, e Ending) (json.RawMessage, error) {
+	want := map[string]string{}
+	if e.Orphan {
+		want[contract.OnWithdrawAnnotation] = DeletionOrphan
+		if e.BySet {
+			want[contract.OnWithdrawByAnnotation] = string(BySet)
+		}
+	}
+	if paused := stored.Annotations[contract.PausedAnnotation]; paused != "" && !e.Resume {
+		want[contract.PausedAnnotation] = paused
+	} else if e.WithoutAutomation {
+		mark, err := WithoutAutomation(stored.Spec.DeepCopy())
+		if err != nil {
+			return nil, err
+		}
+		if mark != pauseMark { // there is one to note
+			want[contract.PausedAnnotation] = mark
+		}
+	}
 	patch := []patchOperation{{"replace", "/metadata/resourceVersion", stored.ResourceVersion}}
-	if len(stored.Annotations) == 0 {
-		patch = append(patch, patchOperation{"add", "/metadata/annotations", struct{}{}})
-	}
-	path := "/metadata/annotations/" + pointer.Replace(contract.OnWithdrawAnnotation)
-	if orphan {
-		patch = append(patch, patchOperation{"add", path, DeletionOrphan})
-	} else if _, there := stored.Annotations[contract.OnWithdrawAnnotation]; there {
-		patch = append(patch, patchOperation{"remove", path, nil})
-	}
+	patch = append(patch, changes("/metadata/annotations", len(stored.Annotations) > 0, stored.Annotations, want,
+		[]string{contract.OnWithdrawAnnotation, contract.OnWithdrawByAnnotation, contract.PausedAnnotation})...)
 	return encode("ManifestWork patch", append(patch, patchOperation{"replace", "/spec", spec}))
 }

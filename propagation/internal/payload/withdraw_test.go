@@ -115,17 +115,83 @@ func TestEndPatch(t *testing.T) {
 		orphan, marked bool
 		want           string
 	}{
-		{"an orphan is marked, for the version that was seen", true, true, `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"add","path":"/metadata/annotations/apps.open-cluster-management.io~1on-withdraw","value":"orphan"},{"op":"replace","path":"/spec"`},
+		{"a mark that is there stays, for the version that was seen", true, true, `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/spec"`},
 		{"the mark goes with the wish", false, true, `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"remove","path":"/metadata/annotations/apps.open-cluster-management.io~1on-withdraw"},{"op":"replace","path":"/spec"`},
-		{"no mark to take away, and no annotations", false, false, `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"add","path":"/metadata/annotations","value":{}},{"op":"replace","path":"/spec"`},
+		{"an orphan is marked", true, false, `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"add","path":"/metadata/annotations","value":{}},{"op":"add","path":"/metadata/annotations/apps.open-cluster-management.io~1on-withdraw","value":"orphan"},{"op":"replace","path":"/spec"`},
+		{"no mark to take away", false, false, `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/spec"`},
 	} {
 		work := stored.DeepCopy()
 		if c.marked {
 			work.Annotations = map[string]string{contract.OnWithdrawAnnotation: DeletionOrphan}
 		}
-		got, err := EndPatch(work, &workv1.ManifestWorkSpec{}, c.orphan)
+		got, err := EndPatch(work, &workv1.ManifestWorkSpec{}, Ending{Orphan: c.orphan})
 		if err != nil || !strings.HasPrefix(string(got), c.want) {
 			t.Errorf("%s: got %s, %v", c.reason, got, err)
+		}
+	}
+}
+
+// Who said that what is delivered stays is in the mark, and so is the automation that an end takes
+// out: both count when the end is taken back.
+func TestEndPatch_notes(t *testing.T) {
+	stored, err := ManifestWork(Inputs{Application: adopting("", `{"destination":{"server":"https://kubernetes.default.svc"},"syncPolicy":{"automated":{"prune":true}}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored.ResourceVersion = "7"
+	end := Ending{Orphan: true, BySet: true, WithoutAutomation: true}
+	spec, _, err := EndingOf(stored, end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := EndPatch(stored, spec, end)
+	for _, want := range []string{`on-withdraw-by","value":"set"`, `paused","value":"sync {\"prune\":true}"`} {
+		if err != nil || !strings.Contains(string(patch), want) {
+			t.Errorf("%s is not in %s, %v", want, patch, err)
+		}
+	}
+	if got := MarkOf(map[string]string{contract.OnWithdrawAnnotation: DeletionOrphan, contract.OnWithdrawByAnnotation: "set"}); got != BySet {
+		t.Errorf("the mark is by %q", got)
+	}
+	if got := MarkOf(map[string]string{contract.OnWithdrawAnnotation: DeletionOrphan}); got != ByApplication {
+		t.Errorf("a mark without a speaker is by %q", got)
+	}
+}
+
+// An end is proven by the state of the Application that carries its request.
+func TestProofOf(t *testing.T) {
+	text := func(name, value string) workv1.FeedbackValue {
+		return workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}}
+	}
+	for name, c := range map[string]struct {
+		reason string
+		ending Ending
+		values []workv1.FeedbackValue
+		want   Proof
+		done   bool
+	}{
+		"prunes":    {reason: "nothing has to stay", ending: Ending{Finalizers: []string{argocd.ResourcesFinalizer}}, want: Proof{Known: true}, done: true},
+		"orphan":    {reason: "nothing is taken out", ending: Ending{Orphan: true}, want: Proof{Known: true}, done: true},
+		"silent":    {reason: "the agent has not reported", ending: Ending{}},
+		"before":    {reason: "it has reported on the Application as it was", ending: Ending{}, values: []workv1.FeedbackValue{text(contract.FeedbackRequest, "operation-1")}},
+		"gone":      {reason: "no finalizer is left", ending: Ending{}, values: []workv1.FeedbackValue{text(contract.FeedbackRequest, endRequest)}, want: Proof{Known: true}, done: true},
+		"finalizer": {reason: "another field manager keeps one", ending: Ending{}, values: []workv1.FeedbackValue{text(contract.FeedbackRequest, endRequest), text("finalizer0", argocd.ResourcesFinalizer)}, want: Proof{Known: true, Finalizer: argocd.ResourcesFinalizer}},
+		"automated": {
+			reason: "another field manager has it sync by itself", ending: Ending{Orphan: true, WithoutAutomation: true},
+			values: []workv1.FeedbackValue{text(contract.FeedbackRequest, stayRequest), text(contract.FeedbackAutomationOwner, "kubectl")}, want: Proof{Known: true, Manager: "kubectl"},
+		},
+		"stays": {
+			reason: "nobody has", ending: Ending{Orphan: true, WithoutAutomation: true},
+			values: []workv1.FeedbackValue{text(contract.FeedbackRequest, stayRequest)}, want: Proof{Known: true}, done: true,
+		},
+	} {
+		work := &workv1.ManifestWork{}
+		work.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
+			ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural},
+			StatusFeedbacks: workv1.StatusFeedbackResult{Values: c.values},
+		}}
+		if got := ProofOf(work, c.ending); got != c.want || got.Done() != c.done {
+			t.Errorf("%s: %s: got %+v", name, c.reason, got)
 		}
 	}
 }

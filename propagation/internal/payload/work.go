@@ -47,6 +47,9 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 		FeedbackScrapeType: workv1.FeedbackWatchType,
 	})
 	OnDelete(work, p.Orphan)
+	if p.Orphan && p.BySet {
+		work.Annotations[contract.OnWithdrawByAnnotation] = string(BySet)
+	}
 	return work, nil
 }
 

@@ -6,6 +6,8 @@ package policy
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -18,7 +20,6 @@ const (
 // Reasons of messages, as in Events and metrics.
 const (
 	ReasonDelivered      = "Delivered"
-	ReasonNotPulled      = "NotPulled"
 	ReasonInvalidLabel   = "InvalidLabel"
 	ReasonTurnedOff      = "TurnedOff"
 	ReasonNoLabel        = "LabelMissing"
@@ -36,6 +37,7 @@ const (
 	ReasonWaitingForOld  = "WaitingForWithdrawal"
 	ReasonDeleting       = "Deleting"
 	ReasonWithdrawalHeld = "WithdrawalHeld"
+	ReasonEndedWithSet   = "EndedWithApplicationSet"
 	ReasonPaused         = "Paused"
 	ReasonSkipReconcile  = "SkipReconcileMissing"
 	ReasonProjectForbids = "ProjectForbidsDestination"
@@ -74,8 +76,6 @@ type Decision struct {
 	Refusal Message
 	// Severity is that of the refusal.
 	Severity Severity
-	// Keep: what was delivered before stays on the target as it is.
-	Keep bool
 	// Withdrawn: nothing of it is left on the hub.
 	Withdrawn bool
 	// Warnings go with a delivery.
@@ -107,8 +107,8 @@ func refuseAsWarning(reason, format string, args ...any) *Decision {
 	return d
 }
 
-func refuseAndKeep(reason, format string, args ...any) *Decision {
-	d := refuse(reason, format, args...)
-	d.Keep = true
-	return d
+// IsClusterName reports whether a ManagedCluster, and with it a namespace, can be
+// called that. There is positively no cluster of another name.
+func IsClusterName(name string) bool {
+	return name != "" && len(validation.IsDNS1123Subdomain(name)) == 0 && len(name) <= validation.DNS1123LabelMaxLength
 }

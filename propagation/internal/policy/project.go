@@ -11,10 +11,10 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/argocd/pattern"
 )
 
-// projectAllows reports whether a project's destinations let the delivered copy of
+// ProjectAllows reports whether a project's destinations let the delivered copy of
 // an Application through, by the rules of Argo CD: one entry must match and no
 // entry with "!" may turn it away. A spec that cannot be read allows.
-func projectAllows(project, spec json.RawMessage, annotations map[string]string) bool {
+func ProjectAllows(project, spec json.RawMessage, annotations map[string]string) bool {
 	type place struct {
 		Server    string `json:"server"`
 		Name      string `json:"name"`

@@ -32,12 +32,12 @@ func TestProjectAllows(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := projectAllows(json.RawMessage(`{"destinations":`+c.destinations+`}`), json.RawMessage(plainSpec), c.annotations); got != c.want {
+			if got := ProjectAllows(json.RawMessage(`{"destinations":`+c.destinations+`}`), json.RawMessage(plainSpec), c.annotations); got != c.want {
 				t.Errorf("%s: got %t", c.reason, got)
 			}
 		})
 	}
-	if !projectAllows(json.RawMessage(`[]`), json.RawMessage(plainSpec), nil) {
+	if !ProjectAllows(json.RawMessage(`[]`), json.RawMessage(plainSpec), nil) {
 		t.Error("a project that cannot be read is the managed cluster's to judge")
 	}
 }

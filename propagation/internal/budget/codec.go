@@ -1,0 +1,193 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+)
+
+// The records of lanes are stored as JSON, which an operator can read. There may be as many
+// works as deliveries: theirs are stored in some 25 bytes each.
+
+// kinds are the kinds of lane by the name that is stored.
+var kinds = func() map[string]decide.LaneKind {
+	m := map[string]decide.LaneKind{}
+	for kind := range kindBits {
+		m[kind.String()] = kind
+	}
+	return m
+}()
+
+type storedRecord struct {
+	// Withdrawn has for each count its Unix time, how many ends, and of how many deliveries.
+	Withdrawn [][3]int64     `json:"withdrawn,omitempty"`
+	Held      *holding       `json:"held,omitempty"`
+	Together  []decide.Group `json:"together,omitempty"`
+}
+
+// seconds rounds a time up: after a restart nothing counts for less, and no grace is shorter.
+func seconds(at time.Time) int64 { return at.Add(time.Second - time.Nanosecond).Unix() }
+
+// encodeRecords returns records as they are stored, by lanes as "tenant/namespace/set".
+func encodeRecords(r laneRecords) (string, error) {
+	stored := map[string]storedRecord{}
+	for lane, record := range r {
+		s := storedRecord{Held: record.Held, Together: record.Together}
+		for _, c := range record.Withdrawn {
+			s.Withdrawn = append(s.Withdrawn, [3]int64{seconds(c.at), int64(c.n), int64(c.of)})
+		}
+		stored[lane.Kind.String()+"/"+lane.Group.Namespace+"/"+lane.Group.Set] = s
+	}
+	text, err := json.Marshal(stored)
+	return string(text), err
+}
+
+// decodeRecords reads stored records.
+func decodeRecords(text string) (laneRecords, error) {
+	stored := map[string]storedRecord{}
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+		return nil, err
+	}
+	r := laneRecords{}
+	for key, s := range stored {
+		parts := strings.Split(key, "/")
+		if len(parts) != 3 || kinds[parts[0]] == decide.Uncounted {
+			return nil, fmt.Errorf("%.100q is no lane", key)
+		}
+		record := laneRecord{Held: s.Held}
+		if s.Held != nil {
+			record.Together = s.Together
+		}
+		for _, c := range s.Withdrawn {
+			record.Withdrawn = append(record.Withdrawn, count{at: time.Unix(c[0], 0).UTC(), n: int(c[1]), of: int(c[2])})
+		}
+		r[decide.Lane{Kind: kinds[parts[0]], Group: decide.Group{Namespace: parts[1], Set: parts[2]}}] = record
+	}
+	return r, nil
+}
+
+// workNotes are what is remembered of works.
+type workNotes map[types.UID]decide.Note
+
+// clocks are the clocks that are stored, by their bit.
+var clocks = []decide.Why{decide.NotBound, decide.ProjectNotAllowed, decide.NamespaceNotAllowed, decide.LocalCluster, decide.ApplicationGone}
+
+// storedGroup is how the notes of one group are stored.
+type storedGroup struct {
+	Group decide.Group
+	// UIDs has 16 bytes for each work. States has two: its lane and whether its owner is known,
+	// and which clocks run. Since has the seconds of those since Base.
+	UIDs, States []byte
+	Base         int64
+	Since        []int64
+}
+
+// kindBits are the kind of the lane in which a work is allowed; knownBit is beside them.
+var kindBits = map[decide.LaneKind]byte{decide.Tenant: 1, decide.Admin: 2, decide.ClusterWithdrawn: 3, decide.ClusterRevoked: 4, decide.Unproven: 5}
+
+const knownBit = 0b1000
+
+// encodeNotes returns notes as they are stored, group by group. A UID that no API server makes
+// is left out.
+func encodeNotes(notes workNotes) ([]byte, error) {
+	groups, list := map[decide.Group][]types.UID{}, []storedGroup{}
+	for uid, note := range notes {
+		groups[note.Group] = append(groups[note.Group], uid)
+	}
+	for _, g := range sortGroups(slices.Collect(maps.Keys(groups))) {
+		stored := storedGroup{Group: g}
+		slices.Sort(groups[g])
+		for _, uid := range groups[g] {
+			stored.add(uid, notes[uid])
+		}
+		list = append(list, stored)
+	}
+	out := &bytes.Buffer{}
+	err := gob.NewEncoder(out).Encode(list)
+	return out.Bytes(), err
+}
+
+func (s *storedGroup) add(uid types.UID, note decide.Note) {
+	id, err := uuid.Parse(string(uid))
+	if err != nil || id.String() != string(uid) {
+		return
+	}
+	state, running := byte(0), byte(0)
+	if note.Allowed && (note.Lane.Kind.OfCluster() || note.Lane.Group == note.Group) {
+		state = kindBits[note.Lane.Kind]
+	}
+	if note.Known {
+		state |= knownBit
+	}
+	for i, why := range clocks {
+		if at, runs := note.Since[why]; runs {
+			if s.Base == 0 {
+				s.Base = seconds(at)
+			}
+			running |= 1 << i
+			s.Since = append(s.Since, seconds(at)-s.Base)
+		}
+	}
+	s.UIDs, s.States = append(s.UIDs, id[:]...), append(s.States, state, running)
+}
+
+// decodeNotes reads stored notes. A note that is allowed in a lane of a cluster does not have
+// the cluster: it is the work's.
+func decodeNotes(stored []byte) (workNotes, error) {
+	notes, list := workNotes{}, []storedGroup{}
+	if len(stored) == 0 {
+		return notes, nil
+	}
+	if err := gob.NewDecoder(bytes.NewReader(stored)).Decode(&list); err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		for len(s.UIDs) > 0 {
+			if len(s.UIDs) < 16 || len(s.States) < 2 || len(s.Since) < bits.OnesCount8(s.States[1]) {
+				return nil, fmt.Errorf("the notes of %s are cut off", s.Group)
+			}
+			notes[types.UID(uuid.UUID(s.UIDs[:16]).String())] = s.note()
+			s.UIDs = s.UIDs[16:]
+		}
+	}
+	return notes, nil
+}
+
+// note takes the first note of a group.
+func (s *storedGroup) note() decide.Note {
+	note := decide.Note{Group: s.Group, Known: s.States[0]&knownBit != 0}
+	for kind, code := range kindBits {
+		if code != s.States[0]&^knownBit {
+			continue
+		}
+		note.Allowed, note.Lane = true, decide.Lane{Kind: kind, Group: s.Group}
+		if kind.OfCluster() {
+			note.Lane.Group = decide.Group{}
+		}
+	}
+	for i, why := range clocks {
+		if s.States[1]&(1<<i) != 0 {
+			if note.Since == nil {
+				note.Since = map[decide.Why]time.Time{}
+			}
+			note.Since[why] = time.Unix(s.Base+s.Since[0], 0).UTC()
+			s.Since = s.Since[1:]
+		}
+	}
+	s.States = s.States[2:]
+	return note
+}

@@ -1,0 +1,110 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+)
+
+// Pure is a budget without clients, for simulations.
+type Pure struct {
+	ledger *ledger
+	sets   sets
+}
+
+// Stored is what survives a restart.
+type Stored struct{ memory memory }
+
+// NewPure returns a budget that goes on from what was stored.
+func NewPure(s Settings, stored Stored, now time.Time, grace time.Duration) *Pure {
+	p := &Pure{ledger: newLedger(s), sets: sets{}}
+	m := stored.clone().memory
+	p.ledger.restore(m.records, m.notes, now, grace)
+	maps.Copy(p.sets, m.sets)
+	return p
+}
+
+func (s Stored) clone() Stored {
+	m := memory{records: laneRecords{}, notes: workNotes{}, sets: maps.Clone(s.memory.sets)}
+	maps.Copy(m.records, s.memory.records)
+	for uid, note := range s.memory.notes {
+		note.Since = maps.Clone(note.Since)
+		m.notes[uid] = note
+	}
+	return Stored{m}
+}
+
+// Forget returns what was stored without what was allowed.
+func (s Stored) Forget() Stored {
+	s = s.clone()
+	for uid, note := range s.memory.notes {
+		note.Allowed = false
+		s.memory.notes[uid] = note
+	}
+	return s
+}
+
+// Note returns what is stored of a work.
+func (s Stored) Note(uid types.UID) decide.Note { return s.memory.notes[uid] }
+
+// Works returns the works of which something is stored.
+func (s Stored) Works() []types.UID { return slices.Sorted(maps.Keys(s.memory.notes)) }
+
+// Set, Note, GoneSince, Keys, Observe and Outlives are those of [Budget].
+func (p *Pure) Set(plan decide.Plan, now time.Time) decide.Verdict {
+	p.ledger.set(plan, now)
+	v := decide.Verdict{Allowed: map[types.UID]bool{}}
+	for i := range plan.Fates {
+		if w := p.ledger.works[plan.Fates[i].UID]; w != nil && w.end != nil {
+			v.Allowed[plan.Fates[i].UID] = w.end.allowed
+		}
+	}
+	return v
+}
+
+func (p *Pure) Note(uid types.UID) decide.Note { return p.ledger.note(uid) }
+
+func (p *Pure) GoneSince(app types.NamespacedName) time.Time { return p.ledger.plans[app].goneSince }
+
+func (p *Pure) Keys() []types.NamespacedName { return slices.Collect(maps.Keys(p.ledger.plans)) }
+
+func (p *Pure) Observe(set decide.Group, value string, now time.Time) {
+	p.sets.observe(set, value, now)
+}
+
+func (p *Pure) Outlives(set decide.Group, now time.Time) decide.Override {
+	return p.sets.override(set, now)
+}
+
+// End returns the lane of a planned end, and whether it is due.
+func (p *Pure) End(uid types.UID) (lane decide.Lane, due bool) {
+	if w := p.ledger.works[uid]; w != nil && w.end != nil {
+		return w.end.lane, w.end.ends && w.end.due
+	}
+	return decide.Lane{}, false
+}
+
+// Held reports whether a lane is held, by its own limit and by that of the hub.
+func (p *Pure) Held(lane decide.Lane) (own, hub bool) {
+	return p.ledger.records[lane].Held != nil, slices.Contains(p.ledger.records[decide.Lane{Kind: lane.Kind}].Together, lane.Group)
+}
+
+// Judge judges, and has save store what is to be remembered before it counts.
+func (p *Pure) Judge(unlimited bool, onCluster func(string) int, now time.Time, save func(Stored) bool) {
+	j := evaluate(p.ledger.state(unlimited, onCluster, now))
+	m := memory{records: j.records, sets: maps.Clone(p.sets)}
+	m.notes, m.essential = p.ledger.stored()
+	for _, e := range j.allow {
+		p.ledger.allow(m, e)
+	}
+	if save(Stored{m}.clone()) {
+		p.ledger.apply(j)
+	}
+}

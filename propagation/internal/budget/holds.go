@@ -1,0 +1,133 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+)
+
+// heldBack is why ends are held. The zero one is none.
+type heldBack struct {
+	// Lane is over its limit, unless Override holds it; with the zero Group it is all lanes of
+	// the kind together.
+	Lane decide.Lane
+	holding
+	Override decide.Override
+	// Problem, when not empty, is why nothing can be decided at all.
+	Problem string
+}
+
+// ofHub reports whether the limit of the hub holds.
+func (h heldBack) ofHub() bool {
+	return h.Lane.Group == (decide.Group{}) && h.Override.Word == decide.None
+}
+
+// held returns why an end is held.
+func (l *ledger) held(e *plannedEnd) (why heldBack, ok bool) {
+	hub := decide.Lane{Kind: e.lane.Kind}
+	switch record := l.records[e.lane]; {
+	case e.allowed:
+		return heldBack{}, false
+	case e.override.Word.Keeps():
+		return heldBack{Lane: e.lane, Override: e.override}, true
+	case record.Held != nil && e.override.Word != decide.Approve:
+		return heldBack{Lane: e.lane, holding: *record.Held}, true
+	case e.lane.Kind != decide.Uncounted && slices.Contains(l.records[hub].Together, e.lane.Group):
+		return heldBack{Lane: hub, holding: *l.records[hub].Held}, true
+	}
+	return heldBack{}, false
+}
+
+// heldIn is how many works of a group are held, and why.
+type heldIn struct {
+	group decide.Group
+	heldBack
+	works int
+}
+
+// heldOf returns why works of an Application are held: of the first by UID.
+func (l *ledger) heldOf(app types.NamespacedName) (why heldBack, ok bool) {
+	first := types.UID("")
+	for _, uid := range l.plans[app].works {
+		w := l.works[uid]
+		if w == nil || w.app != app || !w.end.waits() || ok && first < uid {
+			continue
+		}
+		if h, held := l.held(w.end); held {
+			why, ok, first = h, true, uid
+		}
+	}
+	return why, ok
+}
+
+// allHolds returns all that is held; a hold of which nothing is due now has no works.
+func (l *ledger) allHolds() []heldIn {
+	counts := map[heldIn]int{}
+	for lane, record := range l.records {
+		if record.Held != nil {
+			counts[heldIn{group: lane.Group, heldBack: heldBack{Lane: lane, holding: *record.Held}}] = 0
+		}
+	}
+	for _, w := range l.works {
+		if !w.end.waits() {
+			continue
+		}
+		if why, held := l.held(w.end); held {
+			counts[heldIn{group: w.group, heldBack: why}]++
+		}
+	}
+	list := make([]heldIn, 0, len(counts))
+	for h, n := range counts {
+		h.works = n
+		list = append(list, h)
+	}
+	slices.SortFunc(list, func(a, b heldIn) int {
+		return cmp.Or(compareGroups(a.group, b.group), cmp.Compare(a.Lane.Kind, b.Lane.Kind))
+	})
+	return list
+}
+
+// apply carries a evaluation out and returns the Applications that have to be reconciled: what
+// holds them has changed, or they may go on.
+func (l *ledger) apply(j evaluation) []types.NamespacedName {
+	before := map[types.UID]heldBack{}
+	for uid, w := range l.works {
+		if w.end.waits() {
+			before[uid], _ = l.held(w.end)
+		}
+	}
+	for _, e := range j.allow {
+		if w := l.works[e.uid]; w.still(e) {
+			w.end.allowed = true
+		}
+	}
+	l.records = j.records
+	maps.DeleteFunc(l.left, func(lane decide.Lane, _ time.Time) bool { return l.records[lane].Held == nil })
+	concerned := map[types.NamespacedName]bool{}
+	for uid, hold := range before {
+		e := l.works[uid].end
+		if after, _ := l.held(e); e.allowed || after != hold {
+			concerned[l.works[uid].app] = true
+		}
+	}
+	return slices.Collect(maps.Keys(concerned))
+}
+
+// waiting returns the Applications that have ends which are due and held.
+func (l *ledger) waiting() []types.NamespacedName {
+	apps := map[types.NamespacedName]bool{}
+	for _, w := range l.works {
+		if w.end.waits() {
+			apps[w.app] = true
+		}
+	}
+	return slices.Collect(maps.Keys(apps))
+}

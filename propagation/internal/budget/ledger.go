@@ -1,0 +1,293 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package budget
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+)
+
+// work is what the ledger has of a ManifestWork that a plan names.
+type work struct {
+	app   types.NamespacedName
+	known bool
+	group decide.Group
+	// end is nil while the work has neither an end nor a clock.
+	end *plannedEnd
+}
+
+// plannedEnd is what the last plan has of a work's end.
+type plannedEnd struct {
+	end
+	since map[decide.Why]time.Time
+	// ends: it is planned now or for later. kept: a word or a pause delays it.
+	ends, kept bool
+	allowed    bool
+}
+
+func (w *work) note() decide.Note {
+	n := decide.Note{Known: w.known, Group: w.group}
+	if w.end != nil {
+		n.Since, n.Allowed, n.Lane = w.end.since, w.end.allowed, w.end.lane
+	}
+	return n
+}
+
+// counts reports whether the end counts and is not allowed yet.
+func (e *plannedEnd) counts() bool {
+	return e != nil && e.ends && !e.kept && !e.allowed && e.lane.Kind != decide.Uncounted
+}
+
+// waits reports whether the end is due and something holds it.
+func (e *plannedEnd) waits() bool {
+	return e != nil && e.ends && e.due && !e.allowed && (e.lane.Kind != decide.Uncounted && !e.kept || e.override.Word.Keeps())
+}
+
+// planned is what the last plan of an Application says.
+type planned struct {
+	group      decide.Group
+	deliveries int
+	goneSince  time.Time
+	works      []types.UID
+}
+
+// ledger is what is known of all works. It is not safe for concurrent use.
+type ledger struct {
+	settings Settings
+	records  laneRecords
+	plans    map[types.NamespacedName]planned
+	works    map[types.UID]*work
+	// restored are stored notes of works that no plan has named yet.
+	restored workNotes
+	// left is when an end left a held lane last, or one of a kind that the hub's limit holds.
+	left map[decide.Lane]time.Time
+	// news: something is to be evaluated. unsaved: notes have changed.
+	news, unsaved bool
+}
+
+func newLedger(settings Settings) *ledger {
+	return &ledger{
+		settings: settings, records: laneRecords{}, plans: map[types.NamespacedName]planned{}, works: map[types.UID]*work{},
+		restored: workNotes{}, left: map[decide.Lane]time.Time{},
+	}
+}
+
+// restore takes up what is stored. A clock counts for at most half a grace: what was missing
+// while nobody looked may have been back.
+func (l *ledger) restore(records laneRecords, notes workNotes, now time.Time, grace time.Duration) {
+	l.records = records
+	for uid, note := range notes {
+		for why, at := range note.Since {
+			note.Since[why] = later(at, now.Add(-grace/2))
+		}
+		if w := l.works[uid]; w != nil {
+			w.restore(note)
+		} else {
+			l.restored[uid] = note
+		}
+	}
+}
+
+// restore takes up a stored note of a work that a plan has named already, with clocks that
+// began anew.
+func (w *work) restore(note decide.Note) {
+	if !w.known && note.Known {
+		w.known, w.group = true, note.Group
+	}
+	if w.end == nil {
+		return
+	}
+	w.end.allowed = w.end.allowed || note.Allowed && w.end.counts() && w.end.due && sameLane(w.end.lane, note.Lane)
+	since := maps.Clone(w.end.since)
+	for why, at := range since {
+		if before, ran := note.Since[why]; ran && before.Before(at) {
+			since[why] = before
+		}
+	}
+	w.end.since = since
+}
+
+// note returns what the ledger has of a work.
+func (l *ledger) note(uid types.UID) decide.Note {
+	if w := l.works[uid]; w != nil {
+		return w.note()
+	}
+	return l.restored[uid]
+}
+
+// set replaces the plan of an Application. One of which nothing is left is forgotten.
+func (l *ledger) set(p decide.Plan, now time.Time) {
+	before := l.plans[p.Key]
+	after := planned{group: p.Group, deliveries: p.Deliveries, goneSince: p.GoneSince, works: make([]types.UID, 0, len(p.Fates))}
+	for i := range p.Fates {
+		if f := &p.Fates[i]; f.Act != decide.Leave {
+			l.take(p, f, now)
+			after.works = append(after.works, f.UID)
+		}
+	}
+	for _, uid := range before.works {
+		if w := l.works[uid]; w != nil && w.app == p.Key && !slices.Contains(after.works, uid) {
+			l.drop(w.end, now)
+			delete(l.works, uid)
+		}
+	}
+	if len(p.Fates) == 0 && p.Deliveries == 0 {
+		delete(l.plans, p.Key)
+		return
+	}
+	l.plans[p.Key] = after
+}
+
+// take takes up what becomes of one work.
+func (l *ledger) take(p decide.Plan, f *decide.Fate, now time.Time) {
+	w := l.works[f.UID]
+	if w == nil {
+		note := l.restored[f.UID]
+		w = &work{known: note.Known, group: note.Group}
+		if note.Allowed || len(note.Since) > 0 {
+			w.end = &plannedEnd{end: end{uid: f.UID, lane: note.Lane, joined: now, due: note.Allowed}, since: note.Since, ends: note.Allowed, allowed: note.Allowed}
+		}
+		delete(l.restored, f.UID)
+		l.works[f.UID] = w
+	}
+	w.app = p.Key
+	switch {
+	case f.Own:
+		w.known, w.group = true, p.Group
+	case !w.known && f.Lane.Kind == decide.Unproven:
+		w.group = f.Lane.Group
+	}
+	before := w.end
+	w.end = endOf(f, before, now)
+	l.compare(before, w.end, now)
+}
+
+// endOf returns what a fate says of an end, nil when it has none and no clock runs. An allowed
+// end stays allowed in its lane until it is no end any more, or something delays it.
+func endOf(f *decide.Fate, before *plannedEnd, now time.Time) *plannedEnd {
+	e := &plannedEnd{end: end{uid: f.UID, lane: f.Lane, override: f.Override, joined: now, due: f.Act == decide.End && f.Due}, since: f.Clocks}
+	e.ends, e.kept = e.due || f.Lane.Kind != decide.Uncounted, f.Delayed.By != "" || f.Override.Word.Keeps()
+	if !e.ends && len(e.since) == 0 {
+		return nil
+	}
+	if before != nil && before.ends && sameLane(before.lane, e.lane) {
+		e.joined, e.allowed = before.joined, before.allowed && e.due && !e.kept
+	}
+	return e
+}
+
+// sameLane reports whether two lanes of one work are the same. A work stays on its cluster,
+// which a stored lane leaves out.
+func sameLane(a, b decide.Lane) bool { return a == b || a.Kind == b.Kind && a.Kind.OfCluster() }
+
+// compare notes what is new about an end.
+func (l *ledger) compare(before, after *plannedEnd, now time.Time) {
+	switch {
+	case before == nil && after == nil:
+		return
+	case before == nil || after == nil || !sameLane(before.lane, after.lane) || before.ends != after.ends || before.kept != after.kept:
+		l.news, l.unsaved = true, true
+	case before.due != after.due || before.override != after.override || before.allowed != after.allowed:
+		l.news = true
+	}
+	if after == nil || !maps.EqualFunc(sinceOf(before), after.since, time.Time.Equal) {
+		l.unsaved = true
+	}
+	if before.counts() && (!after.counts() || !sameLane(before.lane, after.lane)) {
+		l.leave(before.lane, now)
+	}
+}
+
+func sinceOf(e *plannedEnd) map[decide.Why]time.Time {
+	if e == nil {
+		return nil
+	}
+	return e.since
+}
+
+// drop forgets an end whose work is gone.
+func (l *ledger) drop(e *plannedEnd, now time.Time) { l.compare(e, nil, now) }
+
+// leave notes that an end has left a lane, and those of its kind, before it was allowed.
+func (l *ledger) leave(lane decide.Lane, now time.Time) {
+	for _, left := range []decide.Lane{lane, {Kind: lane.Kind}} {
+		if l.records[left].Held != nil {
+			l.left[left] = now
+		}
+	}
+}
+
+// state returns what a evaluation rests on. onCluster counts the works on a cluster.
+func (l *ledger) state(unlimited bool, onCluster func(string) int, now time.Time) state {
+	s := state{settings: l.settings, records: l.records, left: l.left, unlimited: unlimited, now: now}
+	for _, w := range l.works {
+		if w.end.counts() {
+			s.ends = append(s.ends, w.end.end)
+		}
+	}
+	counts := map[decide.Group]int{}
+	for _, p := range l.plans {
+		counts[p.group] += p.deliveries
+		counts[decide.Group{}] += p.deliveries
+	}
+	s.deliveries = func(lane decide.Lane) int {
+		if lane.Kind.OfCluster() && lane.Group != (decide.Group{}) {
+			return onCluster(lane.Group.Namespace)
+		}
+		return counts[lane.Group]
+	}
+	return s
+}
+
+// stored returns what is to be remembered of works: essential is what a evaluation rests on,
+// and all what is in its grace besides.
+func (l *ledger) stored() (all, essential workNotes) {
+	all, essential = maps.Clone(l.restored), maps.Clone(l.restored)
+	for uid, w := range l.works {
+		if w.end == nil || w.end.lane.Kind == decide.Uncounted && len(w.end.since) == 0 {
+			continue
+		}
+		all[uid] = w.note()
+		if w.end.due {
+			essential[uid] = all[uid]
+		}
+	}
+	return all, essential
+}
+
+// still reports whether the plan of a work has an end as it was evaluated.
+func (w *work) still(e end) bool {
+	return w != nil && w.end.counts() && w.end.due && sameLane(w.end.lane, e.lane)
+}
+
+// allow marks an end as allowed in what is about to be stored.
+func (l *ledger) allow(m memory, e end) {
+	if w := l.works[e.uid]; w.still(e) {
+		note := w.note()
+		note.Allowed = true
+		m.notes[e.uid], m.essential[e.uid] = note, note
+	}
+}
+
+// forget drops the notes of works that no plan has named for a window since the start.
+func (l *ledger) forget(now, started time.Time) {
+	if len(l.restored) > 0 && now.Sub(started) > l.settings.Window {
+		l.restored, l.unsaved = workNotes{}, true
+	}
+}
+
+// deliveries counts those of a group.
+func (l *ledger) deliveries(g decide.Group) (n int) {
+	for _, p := range l.plans {
+		if p.group == g {
+			n += p.deliveries
+		}
+	}
+	return n
+}

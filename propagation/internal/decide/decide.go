@@ -1,0 +1,84 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+)
+
+// Decide returns what becomes of an Application and of each of its ManifestWorks. First comes
+// whether a work may be where it is, which is a fact about the work. What the Application
+// asks for is followed for the works that are left.
+func Decide(f Facts) Plan {
+	d := newDecision(f)
+	for _, s := range d.subjects {
+		s.permitted()
+	}
+	if f.Application == nil {
+		d.gone()
+	} else {
+		w := &wish{d: d, app: f.Application, identity: payload.DeliveredName(f.Application)}
+		w.follow()
+	}
+	for _, s := range d.subjects {
+		s.finish()
+	}
+	d.release()
+	d.report()
+	for _, s := range d.subjects {
+		d.plan.Fates = append(d.plan.Fates, *s.fate)
+	}
+	return d.plan
+}
+
+// permitted is about the work alone, by what it carries, whatever the Application asks for.
+func (s *subject) permitted() {
+	w, t := s.work, s.fate
+	switch {
+	case s.terminating():
+		t.Act = Leave
+		return
+	case w.Cluster.Leaving:
+		t.Act, t.Why, t.Due, s.shared = End, ClusterLeaving, true, true
+		return
+	}
+	for _, missing := range []struct {
+		is  bool
+		why Why
+	}{{w.Cluster.Hub, LocalCluster}, {!w.May.Bound, NotBound}, {!w.May.Project, ProjectNotAllowed}, {!w.May.Namespace, NamespaceNotAllowed}} {
+		if !missing.is {
+			continue
+		}
+		since := earlier(w.Note.Since[missing.why], s.facts.Now)
+		t.Clocks[missing.why] = since
+		left := s.facts.Settings.BindingGrace - s.facts.Now.Sub(since)
+		switch {
+		case left <= 0 && t.Act != End:
+			t.Act, t.Why, t.Due = End, missing.why, true
+		case left > 0 && t.Act != End: // upcoming: it is counted
+			t.Why = missing.why
+			s.plan.again(left)
+		}
+	}
+}
+
+// gone ends what is left of an Application that has been gone for its grace. One that is
+// made again at once keeps what it runs.
+func (d *decision) gone() {
+	if len(d.subjects) == 0 {
+		return
+	}
+	d.plan.GoneSince = earlier(d.facts.GoneSince, d.facts.Now)
+	left := d.facts.Settings.RecreateGrace - d.facts.Now.Sub(d.plan.GoneSince)
+	if left <= 0 {
+		d.end(ApplicationGone)
+		return
+	}
+	d.plan.again(left)
+	for _, s := range d.kept() {
+		if s.fate.Why == "" {
+			s.fate.Why = ApplicationGone // upcoming
+		}
+	}
+}

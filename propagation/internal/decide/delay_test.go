@@ -1,0 +1,21 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"strings"
+	"testing"
+)
+
+// Every speaker meets every change.
+func TestDelays(t *testing.T) {
+	want := map[Change]string{Deliver: "ASNC", Withdraw: "ASN", Revoke: "N"}
+	for change := Deliver; change <= Revoke; change++ {
+		for speaker, letter := range map[Speaker]string{OnApplication: "A", OnApplicationSet: "S", OnNamespace: "N", OnCluster: "C"} {
+			if got := delays[change][speaker]; got != strings.Contains(want[change], letter) {
+				t.Errorf("speaker %s may delay change %d: %t", letter, change, got)
+			}
+		}
+	}
+}

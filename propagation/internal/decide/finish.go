@@ -1,0 +1,66 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// finish says of a fate for whom it counts, who delays it, how it ends and what is next, and
+// brings up to date what stays.
+func (s *subject) finish() {
+	t := s.fate
+	if t.Act == Leave {
+		return
+	}
+	if t.Why != "" {
+		t.Lane = s.lane()
+		t.Override = s.override()
+	}
+	if t.Act == End {
+		t.How = s.how()
+		t.Delayed = s.delay()
+		t.Next, t.Wait = s.next()
+		if t.Next == ending.Wait {
+			s.plan.again(afterPending)
+		}
+	}
+	// Rights reach whatever stays, be it paused, refused, held or waited for.
+	t.Project = s.work.Stale && !s.observes() && t.Act != Rewrite
+	if t.Act == Keep || t.Act == Refresh {
+		t.Automation = s.automation()
+	}
+	if t.Act == Keep && (t.Project || t.Automation != AutomationStays) {
+		t.Act = Refresh
+	}
+}
+
+// automation returns what becomes of the automation of a work that stays: a pause of syncs takes
+// it out, and it comes back with the pause's end. No operation is under way then: a write of
+// the Application would have the agent apply that again.
+func (s *subject) automation() Automation {
+	if s.facts.Application == nil || s.observes() || s.requested() {
+		return AutomationStays
+	}
+	out := s.work.Annotations[contract.PausedAnnotation] != ""
+	switch pause := s.paused(Deliver); {
+	case pause.Word == policy.PauseSync && !out:
+		return AutomationOut
+	case pause.Word == "" && out:
+		return AutomationBack
+	}
+	return AutomationStays
+}
+
+// requested reports whether the cluster may be at a one-time request that the work carries.
+func (s *subject) requested() bool {
+	if s.work.Extra.Request == "" || request.IsRefresh(s.work.Extra.Request) {
+		return false
+	}
+	step := request.PlanFor(s.facts.Application, s.work.Work, s.facts.Request)
+	return step.Step == request.StepHold
+}

@@ -1,0 +1,90 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// how returns how the work has to end.
+func (s *subject) how() payload.Ending {
+	app, why := s.facts.Application, s.fate.Why
+	mark := s.mark()
+	switch {
+	case s.shared, why == Renamed: // another copy tracks the same resources: neither orphan nor cascade
+		return payload.Ending{}
+	case mark.Orphans():
+		e := payload.Ending{Orphan: true, BySet: mark == payload.BySet, WithoutAutomation: ChangeOf(why) == Revoke}
+		paused := s.work.Annotations[contract.PausedAnnotation] != ""
+		e.Resume = paused && !e.WithoutAutomation && app != nil && s.paused(Deliver).Word != policy.PauseSync
+		return e
+	case app != nil:
+		return payload.Ending{Finalizers: payload.DeliveredFinalizers(app)}
+	}
+	return payload.Ending{}
+}
+
+// next returns the next step of the end, and what it waits for. Facts of the cache have no
+// spec: how the work ends counts as not yet in it.
+func (s *subject) next() (ending.Step, Wait) {
+	w, e := s.work, s.fate.How
+	if s.shared {
+		return ending.Delete, Wait{}
+	}
+	f := ending.Facts{
+		ClusterLeaving: !w.Cluster.There || w.Cluster.Leaving, Observes: s.observes(), Finalized: w.Finalized, Missing: w.Missing,
+		Leaves: e.Orphan || !slices.ContainsFunc(e.Finalizers, isResourcesFinalizer), Abandoned: s.abandoned(), Applied: w.Applied,
+	}
+	var proof payload.Proof
+	if w.Live != nil {
+		_, says, err := payload.EndingOf(w.Live, e)
+		if err != nil && ending.Next(f) != ending.Delete {
+			return ending.Wait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct or delete it", err)}
+		}
+		proof = payload.ProofOf(w.Live, e)
+		f.Says, f.Proven = says, proof.Done()
+	}
+	step := ending.Next(f)
+	if step == ending.Delete {
+		return step, Wait{}
+	}
+	return step, s.waitsFor(f, proof)
+}
+
+// waitsFor returns what keeps the agent from ending a work as it has to.
+func (s *subject) waitsFor(f ending.Facts, proof payload.Proof) Wait {
+	switch {
+	case f.Says && f.Applied == metav1.ConditionFalse:
+		wait := Wait{For: WaitsForRefusal}
+		if c := meta.FindStatusCondition(s.work.Live.Status.Conditions, workv1.WorkApplied); c != nil {
+			wait.Text = c.Message
+		}
+		return wait
+	case f.Says && f.Applied == metav1.ConditionTrue && proof.Finalizer != "":
+		return Wait{For: WaitsForFinalizer, Text: fmt.Sprintf(
+			"Application %s on cluster %q has finalizer %s of another field manager, with which Argo CD would prune what is to stay: remove it there, and the ManifestWork goes",
+			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Finalizer)}
+	case f.Says && f.Applied == metav1.ConditionTrue && proof.Manager != "":
+		return Wait{For: WaitsForAutomation, Text: fmt.Sprintf(
+			"Application %s on cluster %q has spec.syncPolicy.automated of field manager %s, with which it would go on syncing: remove it there, and the ManifestWork goes",
+			payload.DeliveredBy(&s.work.Live.Spec), s.work.Namespace, proof.Manager)}
+	}
+	return Wait{For: WaitsForAgent}
+}
+
+// isResourcesFinalizer reports whether Argo CD prunes what it deployed for a finalizer.
+func isResourcesFinalizer(f string) bool {
+	return f == argocd.ResourcesFinalizer || f == argocd.ForegroundFinalizer || f == argocd.BackgroundFinalizer
+}

@@ -1,0 +1,128 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// How a work ends, and when it goes.
+func TestDecide_end(t *testing.T) {
+	deleted := func(s *scene, finalizers ...string) *Work {
+		s.app.Finalizers = finalizers
+		w := s.delivered("w")
+		s.deleting()
+		return w
+	}
+	cascade := payload.Ending{Finalizers: []string{argocd.ResourcesFinalizer}}
+	const request = "end-without-cascade"
+	run(t, map[string]row{
+		"cascade, applied": {reason: "the agent has applied it", change: func(s *scene) {
+			deleted(s, argocd.ResourcesFinalizer).says(cascade)
+		}, want: "w end Deleting tenant:team cascade delete; Deleting"},
+		"cascade, unreported": {reason: "the agent has not", change: func(s *scene) {
+			w := deleted(s, argocd.ResourcesFinalizer)
+			w.says(cascade)
+			w.Applied = ""
+		}, want: "w end Deleting tenant:team cascade wait; Deleting"},
+		"cascade, refused": {reason: "waiting would not have it pruned any better", change: func(s *scene) {
+			w := deleted(s, argocd.ResourcesFinalizer)
+			w.says(cascade)
+			w.Applied = metav1.ConditionFalse
+		}, want: "w end Deleting tenant:team cascade delete; Deleting"},
+		"bare, proven": {reason: "the cluster has reported that no finalizer is left", change: func(s *scene) {
+			deleted(s).says(payload.Ending{}, value(contract.FeedbackRequest, request))
+		}, want: "w end Deleting tenant:team bare delete; Deleting"},
+		"bare, another's finalizer": {reason: "Argo CD would prune what is to stay", change: func(s *scene) {
+			deleted(s).says(payload.Ending{}, value(contract.FeedbackRequest, request), value("finalizer0", argocd.ResourcesFinalizer))
+			s.Works[0].Note.Allowed = true
+		}, want: "w end Deleting tenant:team bare wait; OrphanPending", text: "another field manager"},
+		"bare, refused": {reason: "something would be lost", change: func(s *scene) {
+			w := deleted(s)
+			w.says(payload.Ending{})
+			w.Applied = metav1.ConditionFalse
+		}, want: "w end Deleting tenant:team bare wait; Deleting"},
+		"bare, refused, and not there": {reason: "nothing is there to stay", change: func(s *scene) {
+			w := deleted(s)
+			w.says(payload.Ending{})
+			w.Applied, w.Missing = metav1.ConditionFalse, true
+		}, want: "w end Deleting tenant:team bare delete; Deleting"},
+		"post-delete hooks alone": {reason: "they leave what is deployed", change: func(s *scene) {
+			w := deleted(s, argocd.PostDeleteFinalizer)
+			w.says(payload.Ending{Finalizers: []string{argocd.PostDeleteFinalizer}})
+			w.Applied = metav1.ConditionFalse
+		}, want: "w end Deleting tenant:team cascade wait; Deleting"},
+		"a manifest cannot be decoded": {reason: "it is said, and nothing is deleted", change: func(s *scene) {
+			w := deleted(s)
+			w.Live.Spec.Workload.Manifests[0].Raw = []byte("{")
+		}, want: "w end Deleting tenant:team bare wait; Deleting"},
+		"by the cache alone": {reason: "what the spec says is not known", change: func(s *scene) {
+			deleted(s, argocd.ResourcesFinalizer).Live = nil
+		}, want: "w end Deleting tenant:team cascade say; Deleting"},
+		"an automation of another manager": {reason: "the tenant may not have it synced any more", change: func(s *scene) {
+			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
+			w := s.delivered("w")
+			w.says(payload.Ending{Orphan: true, WithoutAutomation: true}, value(contract.FeedbackRequest, "stay-without-automation"), value(contract.FeedbackAutomationOwner, "kubectl"))
+			w.May.Bound, s.May.Bound = false, false
+			w.missing(NotBound, over)
+			w.Note.Allowed = true
+		}, want: "w end NotBound admin:team orphan-stopped wait; OrphanPending", text: "field manager kubectl"},
+		"no automation left": {reason: "nobody has it sync by itself", change: func(s *scene) {
+			s.annotate(contract.DeletionPolicyAnnotation, "orphan")
+			w := s.delivered("w")
+			w.says(payload.Ending{Orphan: true, WithoutAutomation: true}, value(contract.FeedbackRequest, "stay-without-automation"))
+			w.May.Bound, s.May.Bound = false, false
+			w.missing(NotBound, over)
+		}, want: "w end NotBound admin:team orphan-stopped delete; NotBound"},
+	})
+}
+
+// Who says that what is delivered stays, and for how long that counts.
+func TestMark(t *testing.T) {
+	const app, set, none = payload.ByApplication, payload.BySet, payload.NoMark
+	for name, c := range map[string]struct {
+		own  string
+		set  string // its set's word; "none" for no set
+		gone bool
+		was  payload.Mark
+		want payload.Mark
+	}{
+		"nothing is said":                              {set: "none", want: none},
+		"the Application says so":                      {own: "orphan", set: "none", want: app},
+		"it counts more than the set":                  {own: "prune", set: "orphan", was: set, want: none},
+		"the set says so":                              {set: "orphan", want: set},
+		"the set has taken it back":                    {set: "", was: set, want: none},
+		"the Application has taken it back":            {set: "none", was: app, want: none},
+		"the set went and left its Applications":       {set: "none", was: set, want: set},
+		"the Application has another word since":       {own: "prune", set: "none", was: set, want: none},
+		"the Application is gone":                      {set: "none", gone: true, was: app, want: app},
+		"its word outlives it, whatever the set says":  {set: "prune", gone: true, was: app, want: app},
+		"the set's word counts when it is gone":        {set: "orphan", gone: true, want: set},
+		"the set has another when it is gone":          {set: "prune", gone: true, was: set, want: none},
+		"both are gone":                                {set: "none", gone: true, was: set, want: set},
+		"a value that cannot be followed changes none": {own: "nonsense", set: "none", was: app, want: app},
+	} {
+		s := newScene()
+		if c.own != "" {
+			s.annotate(contract.DeletionPolicyAnnotation, c.own)
+		}
+		var owner *Words
+		if c.set != "none" {
+			owner = &Words{Policy: policy.ParseDeletionPolicy(c.set, "", true)}
+		}
+		if c.gone {
+			s.Application = nil
+		}
+		if got := markOf(&s.Facts, owner, c.was); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+)
+
+// lane returns whose limit counts the end of a work. What only the work says, its agent can say:
+// that is judged with its cluster, or as unproven.
+func (s *subject) lane() Lane {
+	app, w, why := s.facts.Application, s.work, s.fate.Why
+	owner := w.Note.Group
+	if s.fate.Own {
+		owner = Group{Namespace: s.facts.Key.Namespace, Set: app.OwningApplicationSet()}
+	}
+	ofCluster := Lane{Kind: ClusterWithdrawn, Group: Group{Namespace: w.Namespace}}
+	if ChangeOf(why) == Revoke {
+		ofCluster.Kind = ClusterRevoked
+	}
+	switch revokes := ChangeOf(why) == Revoke; {
+	case s.shared, s.observes(), s.abandoned():
+		return Lane{}
+	case !revokes && s.mark().Orphans() && why != Renamed: // it stays; a word still keeps it
+		return Lane{}
+	case why == LocalCluster, app != nil && !s.counts, s.carriesOther():
+		return ofCluster
+	case app == nil && revokes && (!w.Note.Known || why != NotBound):
+		return ofCluster
+	case app == nil && !w.Note.Known:
+		return Lane{Kind: Unproven, Group: owner}
+	case revokes:
+		return Lane{Kind: Admin, Group: owner}
+	}
+	return Lane{Kind: Tenant, Group: owner}
+}
+
+// carriesOther reports whether a revocation is for what the work carries and a living Application
+// does not ask for: an agent can write that.
+func (s *subject) carriesOther() bool {
+	app := s.facts.Application
+	if app == nil {
+		return false
+	}
+	switch s.fate.Why {
+	case ProjectNotAllowed:
+		return s.work.Project != payload.ProjectName(app)
+	case NamespaceNotAllowed:
+		there, _ := s.work.Delivers()
+		return there.Namespace != payload.DeliveredNamespace(app)
+	}
+	return false
+}
+
+// override returns what operators have decided about the end of a work. An ApplicationSet has no
+// say in a revocation. What only a work names can hold, but approves nothing.
+func (s *subject) override() Override {
+	orphans := s.fate.Lane.Kind == Uncounted && s.mark().Orphans()
+	if s.shared || s.observes() || s.abandoned() || s.fate.Lane.Kind == Uncounted && !orphans {
+		return Override{}
+	}
+	best := Strongest(s.facts.Namespace.Override, s.facts.Hub.Override)
+	set := s.set()
+	if set == nil || !delays[ChangeOf(s.fate.Why)][OnApplicationSet] {
+		return best
+	}
+	if set.Gone && best.Word == Approve || set.Override.Word == Approve && s.fate.Lane.Kind != Tenant {
+		return best
+	}
+	return Strongest(best, set.Override)
+}

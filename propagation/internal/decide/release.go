@@ -1,0 +1,84 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"cmp"
+	"slices"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// release says when Argo CD's finalizers leave a deleted Application. Only proven works are
+// waited for: an agent can have any work of its cluster name an Application.
+func (d *decision) release() {
+	app := d.facts.Application
+	if app == nil || app.DeletionTimestamp == nil || !slices.ContainsFunc(app.Finalizers, payload.IsArgoFinalizer) {
+		return
+	}
+	waits, undone, agents := false, false, true
+	for _, s := range d.subjects {
+		if !s.fate.Own || !s.work.Cluster.There {
+			continue
+		}
+		t := s.fate
+		waits = true
+		undone = undone || t.Override.Word == Undo
+		if t.Act != Leave && (t.Delayed.By != "" || t.Lane.Kind != Uncounted && !s.work.Note.Allowed) {
+			agents = false
+		}
+	}
+	switch {
+	case !waits && mustRelease(app):
+		d.plan.Release = AfterProof
+	case !waits && !mustRelease(app) && d.plan.Deliveries == 0:
+		// the hub's own Argo CD releases it
+	case !waits:
+		d.plan.Release = AfterProof
+	case undone:
+		d.plan.Release = Undone
+	case agents && ownPolicy(&d.facts).Abandon:
+		d.plan.Release = Abandoned
+	}
+}
+
+// mustRelease reports whether propagation alone can release a deleted Application: it is pulled,
+// or it names a cluster and keeps the hub's own Argo CD off.
+func mustRelease(app *argocd.Application) bool {
+	return contract.IsPulled(app.Labels) || app.Annotations[contract.ClusterAnnotation] != "" && argocd.SkipsReconcile(app.Annotations)
+}
+
+// ConfirmedBy returns the plan as far as a second one, by what the API server has, confirms it:
+// ends that both have, in the same lane, as the second has them to be carried out.
+func (p Plan) ConfirmedBy(live Plan) Plan {
+	confirmed := p
+	confirmed.Fates = slices.Clone(p.Fates)
+	for i := range confirmed.Fates {
+		t := &confirmed.Fates[i]
+		if t.Act != End {
+			continue
+		}
+		j := slices.IndexFunc(live.Fates, func(o Fate) bool { return o.UID == t.UID })
+		if j < 0 || live.Fates[j].Act != End || !live.Fates[j].Due || live.Fates[j].Lane != t.Lane {
+			t.Act, t.Due = Keep, false
+			confirmed.again(afterUnseen) // one of the two is behind
+			continue
+		}
+		*t = live.Fates[j]
+	}
+	confirmed.Report = live.Report
+	if live.Release != p.Release { // the cache does not have all works yet
+		confirmed.Release, confirmed.Report = NoRelease, cmp.Or(live.left, live.Report)
+		confirmed.again(afterUnseen)
+	}
+	confirmed.again(live.After)
+	return confirmed
+}
+
+// Destroys reports whether a plan has what has to be confirmed by the API server.
+func (p Plan) Destroys(v Verdict) bool {
+	return p.Release != NoRelease || slices.ContainsFunc(p.Fates, v.May)
+}

@@ -1,0 +1,169 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// bindingQuiet is how long a lost binding is not reported: the placement controller moves clusters
+// between PlacementDecisions in two writes, and nothing is lost in between.
+const bindingQuiet = 3 * time.Second
+
+// report says in the Application's conditions what has been decided.
+func (d *decision) report() {
+	if d.facts.Application == nil || d.plan.Request != nil || d.plan.Release != NoRelease {
+		return // its next event leads to the next report
+	}
+	t := d.outcome
+	switch {
+	case t.deleting:
+		d.plan.left = d.proof()
+		d.plan.Report = cmp.Or(d.unfinished(&policy.Decision{Refusal: policy.Message{Reason: policy.ReasonDeleting}}), d.plan.left)
+	case t.off:
+		v := *t.refusal
+		v.Withdrawn = true
+		d.plan.Report = cmp.Or(d.unfinished(t.refusal), &v)
+	case t.refusal != nil:
+		d.plan.Report = d.refusal(*t.refusal)
+	case t.delivers:
+		v := policy.Decision{Deliver: true, Warnings: append(t.warnings, d.upcoming()...)}
+		if n := d.plan.Waits; n == 1 {
+			v = t.pause.Decision("1 change waits")
+		} else if n > 0 || t.pause.Problem != "" {
+			v = t.pause.Decision(fmt.Sprintf("%d changes wait", n))
+		}
+		d.plan.Report = &v
+	}
+	if t.pause.Word != "" {
+		d.plan.again(t.pause.Left(d.facts.Now))
+	}
+}
+
+// refusal is the report of a wish that is not followed. What is delivered stays, unless it may not.
+func (d *decision) refusal(v policy.Decision) *policy.Decision {
+	if len(d.subjects) == 0 {
+		v.Withdrawn = true
+		return &v
+	}
+	if u := d.unfinished(&v); u != nil {
+		return u
+	}
+	for _, s := range d.subjects {
+		since, missing := s.fate.Clocks[Why(v.Refusal.Reason)]
+		if !missing || s.fate.Act == End {
+			continue
+		}
+		if quiet := bindingQuiet - d.facts.Now.Sub(since); quiet > 0 {
+			d.plan.again(quiet)
+			return nil
+		}
+		v.Refusal.Text += fmt.Sprintf("; what was delivered before is withdrawn when that has been so for %s (--binding-grace)", d.facts.Settings.BindingGrace)
+		return &v
+	}
+	if standing := d.standing(); standing != "" {
+		v.Refusal.Text += fmt.Sprintf("; until then cluster %q keeps what was delivered before", standing)
+	}
+	return &v
+}
+
+// standing returns the cluster that keeps what was delivered, "" for none: the target, if it does.
+func (d *decision) standing() (cluster string) {
+	target := d.facts.Application.Annotations[contract.ClusterAnnotation]
+	for _, s := range d.subjects {
+		if s.fate.Act != End && s.fate.Act != Leave && !s.observes() && (cluster == "" || s.work.Namespace == target) {
+			cluster = s.work.Namespace
+		}
+	}
+	return cluster
+}
+
+// upcoming warns of copies that may not be where they are, although the wish is followed.
+func (d *decision) upcoming() (found []policy.Message) {
+	for _, s := range d.subjects {
+		t := s.fate
+		since, missing := t.Clocks[t.Why]
+		if !missing || t.Act == End {
+			continue
+		}
+		if quiet := bindingQuiet - d.facts.Now.Sub(since); quiet > 0 {
+			d.plan.again(quiet)
+			continue
+		}
+		found = append(found, policy.Message{Reason: string(t.Why), Text: fmt.Sprintf(
+			"ManifestWork %s may not be on cluster %q any more (%s): it is withdrawn when that has been so for %s (--binding-grace)",
+			s.work.Name, s.work.Namespace, t.Why, d.facts.Settings.BindingGrace)})
+	}
+	return found
+}
+
+// unfinished is the report of ends of proven works that have not come about: they wait for an
+// agent, are paused, or are held, of which the budget speaks; nil when none is.
+func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
+	var pending []string
+	var wait Wait
+	var pause policy.Pause
+	problem, held := "", false
+	for _, s := range d.subjects {
+		t := s.fate
+		switch {
+		case !t.Own || t.Act != End || s.shared:
+		case t.Delayed.Pause.Word != "":
+			pause = policy.StrongestPause(pause, t.Delayed.Pause)
+		case t.Delayed.Problem != "":
+			problem = cmp.Or(problem, t.Delayed.Problem)
+		case t.Delayed.By != "" || t.Lane.Kind != Uncounted && !s.work.Note.Allowed:
+			held = true
+		case t.Next != ending.Delete:
+			pending, wait.Text = append(pending, s.place()), cmp.Or(wait.Text, t.Wait.Text)
+		}
+	}
+	switch {
+	case problem != "":
+		return refuse(policy.ReasonInvalidTarget, "nothing is withdrawn: %s", problem)
+	case len(pending) > 0:
+		u := refuseAsWarning(policy.ReasonOrphanPending,
+			"not withdrawn yet: waiting for %s to apply how it ends (finalizers, annotation %s); if the cluster will not come back, add %s to that annotation",
+			strings.Join(pending, ", "), contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
+		if wait.Text != "" {
+			u.Refusal.Text += fmt.Sprintf("; it reports: %.300s", wait.Text)
+		}
+		return u
+	case pause.Word != "":
+		u := pause.Decision("its withdrawal waits until then")
+		return &u
+	case held:
+		return v
+	}
+	return nil
+}
+
+// proof is the report of a deleted Application whose clusters have not confirmed its end.
+func (d *decision) proof() *policy.Decision {
+	var left []string
+	for _, s := range d.subjects {
+		if s.fate.Own && s.work.Cluster.There {
+			left = append(left, s.place())
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return refuseAsWarning(policy.ReasonDeleting,
+		"not deleted yet: waiting for %s to confirm that nothing of it is left; if the cluster will not come back, set annotation %s to %s to delete the Application all the same",
+		strings.Join(left, ", "), contract.DeletionPolicyAnnotation, payload.DeletionAbandon)
+}
+
+// place names a work for people.
+func (s *subject) place() string {
+	return fmt.Sprintf("cluster %q (ManifestWork %s)", s.work.Namespace, s.work.Name)
+}

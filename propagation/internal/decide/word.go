@@ -1,0 +1,90 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package decide
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Word is what an operator has decided about withdrawals.
+type Word string
+
+// Words of the annotation, by rising rank: of several that are in force the highest counts.
+const (
+	None    Word = ""
+	Approve Word = "approve" // no limit
+	Hold    Word = "hold"    // nothing is withdrawn
+	Undo    Word = "undo"    // as hold, and deleted Applications are let go
+)
+
+func (w Word) rank() int {
+	return map[Word]int{Approve: 1, Hold: 2, Undo: 3}[w]
+}
+
+// Keeps reports whether the word keeps what would be withdrawn.
+func (w Word) Keeps() bool { return w == Hold || w == Undo }
+
+// How far ahead a word may be given.
+const (
+	longestApproval = 24 * time.Hour
+	longestHold     = 90 * 24 * time.Hour
+)
+
+// Override is a word with its end, the zero time for one whose value is invalid.
+type Override struct {
+	Word  Word
+	Until time.Time
+	// On names the object that has it, as kubectl does.
+	On string
+	// Gone: it was on an ApplicationSet that is gone.
+	Gone bool
+}
+
+// Strongest returns the override that counts of several that are in force.
+func Strongest(overrides ...Override) Override {
+	var best Override
+	for _, r := range overrides {
+		if r.Word.rank() > best.Word.rank() {
+			best = r
+		}
+	}
+	return best
+}
+
+// ParseOverride reads an annotation's value, "<word> until <RFC 3339>". A word whose time has
+// passed is no override. An invalid value holds everything, and the error names valid ones.
+func ParseOverride(value, on string, now time.Time) (Override, error) {
+	if strings.TrimSpace(value) == "" {
+		return Override{}, nil
+	}
+	bad := func(why string) (Override, error) {
+		return Override{Word: Hold, On: on}, fmt.Errorf(
+			`deletion-budget %.100q: %s; want "approve until <time>" (at most 24 h ahead), "hold until <time>" or "undo until <time>" (at most 90 days), with a time as %s`,
+			value, why, now.Add(time.Hour).UTC().Format(time.RFC3339))
+	}
+	fields := strings.Fields(value)
+	if len(fields) != 3 || fields[1] != "until" {
+		return bad("it has not this form")
+	}
+	word, longest := Word(fields[0]), longestHold
+	switch word {
+	case Approve:
+		longest = longestApproval
+	case Hold, Undo:
+	default:
+		return bad(fmt.Sprintf("%.20q is no word for it", fields[0]))
+	}
+	until, err := time.Parse(time.RFC3339, fields[2])
+	switch {
+	case err != nil:
+		return bad(fmt.Sprintf("%.40q is no time", fields[2]))
+	case until.Sub(now) > longest:
+		return bad("the time is too far ahead")
+	case !until.After(now):
+		return Override{}, nil
+	}
+	return Override{Word: word, Until: until.UTC(), On: on}, nil
+}

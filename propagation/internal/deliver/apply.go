@@ -1,0 +1,201 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// applier carries plans out. Each write stands alone: none that fails stops the others, and
+// between any two the process may be killed.
+type applier struct {
+	writer   *writer
+	requests *operations
+	reporter *reporter
+}
+
+// apply carries a plan out. Ends go before the write of the current work: what they rest on is
+// that work as it runs.
+func (a *applier) apply(ctx context.Context, p pass) error {
+	app := p.facts.Application
+	if app == nil {
+		a.reporter.tracker.forget(p.facts.Key)
+		a.requests.refreshes.forget(p.facts.Key)
+	}
+	failed := a.requests.next(ctx, &p)
+	failed = errors.Join(failed, a.endAll(ctx, &p))
+	if p.plan.Write != nil {
+		failed = errors.Join(failed, a.write(ctx, &p))
+	}
+	failed = errors.Join(failed, a.refreshAll(ctx, &p))
+	if p.plan.Release != decide.NoRelease {
+		failed = errors.Join(failed, a.release(ctx, &p))
+	}
+	switch {
+	case app == nil || failed != nil:
+		return failed
+	case p.facts.StatusProblem != "":
+		return reconcile.TerminalError(fmt.Errorf("read status of Application %s: %s", p.facts.Key, p.facts.StatusProblem))
+	}
+	return a.report(ctx, &p)
+}
+
+// endAll does the next step of each end that may go on.
+func (a *applier) endAll(ctx context.Context, p *pass) (failed error) {
+	for _, t := range p.plan.Fates {
+		work := p.work(t.UID)
+		if !p.verdict.May(t) || work == nil {
+			continue
+		}
+		failed = errors.Join(failed, a.end(ctx, work, t))
+	}
+	return failed
+}
+
+func (a *applier) end(ctx context.Context, work *decide.Work, t decide.Fate) error {
+	switch t.Next {
+	case ending.Delete:
+		leaves := t.How.Orphan || len(t.How.Finalizers) == 0
+		return a.writer.deleteWork(ctx, work.Work, string(t.Why), leaves)
+	case ending.Write:
+		spec, _, err := payload.EndingOf(work.Live, t.How)
+		if err != nil {
+			return fmt.Errorf("end ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
+		}
+		return a.writer.writeEnding(ctx, work.Live, spec, t.How)
+	case ending.Wait:
+		a.reporter.recordWaiting(ctx, work, t.Wait)
+	}
+	return nil
+}
+
+// write makes the current work, or a new one, the wanted one.
+func (a *applier) write(ctx context.Context, p *pass) error {
+	w, app := *p.plan.Write, p.facts.Application
+	a.requests.sending(p)
+	var err error
+	if w.Request.Replaced && w.Request.Step == request.StepSend {
+		if w.Inputs.Request, err = a.requests.withCarriedRequest(ctx, w.Current.Work, w.Request.Request); err != nil {
+			return err
+		}
+		w.Request.Request = w.Inputs.Request
+		if w.Want, err = w.Build(); err != nil {
+			return fmt.Errorf("build ManifestWork for Application %s: %w", p.facts.Key, err)
+		}
+	}
+	put, err := a.writer.applyWork(ctx, app, cachedOf(w.Current), w.Want, w.Request)
+	var own *existingWorkError
+	if errors.As(err, &own) && own.work.DeletionTimestamp == nil {
+		w.Current = &decide.Work{Work: own.work}
+		if w.Want, err = w.Build(); err != nil {
+			return fmt.Errorf("build ManifestWork for Application %s: %w", p.facts.Key, err)
+		}
+		put, err = a.writer.applyWork(ctx, app, own.work, w.Want, w.Request)
+	}
+	what := "not delivered"
+	if payload.Observes(app) {
+		what = "not observed"
+	}
+	switch {
+	case errors.As(err, &own):
+		p.plan.Report = waitFor(own.work)
+		return nil
+	case w.Current != nil && apierrors.IsNotFound(err):
+		p.plan.Report = nil
+		return apierrors.NewConflict(argocd.GroupVersion.WithResource(argocd.ApplicationPlural).GroupResource(), app.Name, err) // deleted a moment ago
+	case isRejected(err):
+		p.plan.Report = nil
+		return errors.Join(err, a.refused(ctx, app, what, err))
+	case err != nil:
+		return err
+	}
+	taken, err := a.writer.nameTaken(ctx, app, w.Want.Namespace, put.name)
+	if p.plan.Report != nil {
+		p.plan.Report.Warnings = append(slices.Clip(p.plan.Report.Warnings), append(put.warnings, taken...)...)
+	}
+	return err
+}
+
+// waitFor is the report that waits for a terminating work.
+func waitFor(work *manifestcache.Work) *policy.Decision {
+	v := policy.Refuse(policy.ReasonWaitingForOld,
+		"not delivered yet: cluster %q has not finished removing the earlier copy (ManifestWork %s)", work.Namespace, work.Name)
+	return &v
+}
+
+// refused reports that the API server refuses the ManifestWork.
+func (a *applier) refused(ctx context.Context, app *argocd.Application, what string, err error) error {
+	return a.reporter.updateConditions(ctx, app, policy.Refuse(policy.ReasonRefused, "%s: the API server refused the ManifestWork: %v", what, err), "")
+}
+
+func cachedOf(w *decide.Work) *manifestcache.Work {
+	if w == nil {
+		return nil
+	}
+	return w.Work
+}
+
+// refreshAll brings AppProject and automation of what stays up to date.
+func (a *applier) refreshAll(ctx context.Context, p *pass) (failed error) {
+	for i, t := range p.plan.Fates {
+		work := &p.facts.Works[i]
+		if p.verdict.May(t) && t.Next != ending.Wait {
+			continue // written or deleted just now
+		}
+		if t.Project {
+			failed = errors.Join(failed, a.writer.updateProject(ctx, work.Work))
+		}
+		over := a.requests.over(&p.facts, work)
+		switch t.Automation {
+		case decide.AutomationOut:
+			failed = errors.Join(failed, a.writer.pauseSync(ctx, work.Work, over))
+		case decide.AutomationBack:
+			failed = errors.Join(failed, a.writer.resumeSync(ctx, work.Work, over))
+		case decide.AutomationStays:
+		}
+	}
+	return failed
+}
+
+// release takes Argo CD's finalizers off a deleted Application, and leaves a receipt of what it
+// may have left.
+func (a *applier) release(ctx context.Context, p *pass) error {
+	app := p.facts.Application
+	kept := slices.DeleteFunc(slices.Clone(app.Finalizers), payload.IsArgoFinalizer)
+	switch p.plan.Release {
+	case decide.Undone:
+		ctrl.LoggerFrom(ctx).Info("released a deleted Application without withdrawing it")
+	case decide.Abandoned:
+		if err := a.reporter.recordLeft(ctx, p); err != nil {
+			return err
+		}
+	case decide.AfterProof, decide.NoRelease:
+	}
+	return a.writer.release(ctx, app, kept)
+}
+
+// report writes the conditions of the Application.
+func (a *applier) report(ctx context.Context, p *pass) error {
+	v := p.plan.Report
+	switch {
+	case v == nil, v.Refusal.Reason == policy.ReasonDeleting && v.Refusal.Text == "" && p.verdict.Held == "":
+		return nil // the next event leads to it
+	}
+	return a.reporter.updateConditions(ctx, p.facts.Application, *v, p.verdict.Held)
+}

@@ -1,0 +1,260 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// cacheReader reads from the caches and their indexes. What it returns is borrowed from there.
+type cacheReader struct {
+	cache client.Reader
+	index *manifestcache.Index
+	// direct reads from the API server what the cache leaves out.
+	direct  client.Reader
+	options Options
+}
+
+// Application implements [reader].
+func (c *cacheReader) Application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error) {
+	app, err := readObject(ctx, c.cache, key, &argocd.Application{})
+	if app == nil || err != nil {
+		return nil, err
+	}
+	return appcache.Whole(ctx, c.direct, app, c.options.SizeLimit)
+}
+
+// Set implements [reader].
+func (c *cacheReader) Set(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	return readObject(ctx, c.cache, key, argocd.ApplicationSetMetadata())
+}
+
+// Namespace implements [reader].
+func (c *cacheReader) Namespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+	return readObject(ctx, c.cache, types.NamespacedName{Name: name}, appcache.NamespaceMetadata())
+}
+
+// Cluster implements [reader].
+func (c *cacheReader) Cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
+	return readObject(ctx, c.cache, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
+}
+
+// Project implements [reader].
+func (c *cacheReader) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
+	return readObject(ctx, c.cache, types.NamespacedName{Namespace: c.options.ArgoCDNamespace, Name: name}, &argocd.AppProject{})
+}
+
+// Bound implements [reader]. Only where no PlacementDecision selects the cluster are all of the
+// namespace looked at.
+func (c *cacheReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
+	b, err := readBinding(ctx, c.cache, namespace, cluster, client.MatchingFields{decisionsByCluster: cluster})
+	if err != nil || b.Bound {
+		return b, err
+	}
+	return readBinding(ctx, c.cache, namespace, cluster)
+}
+
+// Works implements [reader].
+func (c *cacheReader) Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error) {
+	works, err := c.index.Of(key)
+	if err != nil {
+		return nil, err
+	}
+	if app != nil { // own works that an agent had name another Application
+		for _, name := range payload.WorkNames(app) {
+			work, err := c.index.Named(app.Annotations[contract.ClusterAnnotation], name)
+			if err != nil {
+				return nil, err
+			}
+			if work != nil && !slices.Contains(works, work) {
+				works = append(works, work)
+			}
+		}
+	}
+	found := make([]foundWork, 0, len(works))
+	for _, work := range works {
+		is, others, err := relationOf(ctx, c.cache, app, work)
+		if err != nil {
+			return nil, err
+		}
+		if !others {
+			found = append(found, foundWork{Work: work, Relation: is})
+		}
+	}
+	return found, nil
+}
+
+// Rivals implements [reader]. Of a rival whose copy the cache does not have yet the API server is
+// asked: it may have been created a moment ago.
+func (c *cacheReader) Rivals(ctx context.Context, app *argocd.Application) (found foundRivals, err error) {
+	cluster, identity := app.Annotations[contract.ClusterAnnotation], payload.DeliveredName(app)
+	if found.Copies, err = c.index.Delivering(cluster, identity); err != nil {
+		return found, err
+	}
+	desiring, err := applicationsWanting(ctx, c.cache, cluster, identity)
+	if err != nil {
+		return found, err
+	}
+	for _, rival := range desiring {
+		key := client.ObjectKeyFromObject(rival)
+		if key == client.ObjectKeyFromObject(app) {
+			continue
+		}
+		found.Applications = append(found.Applications, rival)
+		if slices.ContainsFunc(found.Copies, func(w *manifestcache.Work) bool { claimant, _ := w.Claimant(); return claimant == key }) {
+			continue
+		}
+		live, err := readObject(ctx, c.direct, types.NamespacedName{Namespace: cluster, Name: payload.WorkNames(rival)[0]}, &workv1.ManifestWork{})
+		if err != nil {
+			return found, err
+		}
+		if live != nil && payload.DeliveredBy(&live.Spec) == identity {
+			found.Copies = append(found.Copies, appcache.Compact(live))
+		}
+	}
+	return found, nil
+}
+
+// Agent implements [reader].
+func (c *cacheReader) Agent(ctx context.Context, name string) (bool, error) {
+	return anyAgent(ctx, cached(c.cache), c.options.AgentNamespaces, name)
+}
+
+// readObject reads an object, nil when there positively is none of that name.
+func readObject[T client.Object](ctx context.Context, from client.Reader, key types.NamespacedName, o T) (T, error) {
+	var none T
+	err := from.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return none, nil
+	}
+	if err != nil {
+		return none, fmt.Errorf("get %s %s: %w", kindOf(o), key, err)
+	}
+	return o, nil
+}
+
+// kindOf names the kind of an object for an error.
+func kindOf(o client.Object) string {
+	switch m := o.(type) {
+	case *metav1.PartialObjectMetadata:
+		return m.Kind
+	case *argocd.Application:
+		return argocd.ApplicationKind
+	case *argocd.AppProject:
+		return argocd.AppProjectKind
+	case *clusterv1.ManagedCluster:
+		return "ManagedCluster"
+	}
+	return appcache.WorkKind.Kind
+}
+
+// readBinding looks through the PlacementDecisions of a namespace, or those of an index.
+func readBinding(ctx context.Context, from client.Reader, namespace, cluster string, indexed ...client.ListOption) (b binding, err error) {
+	var list clusterv1beta1.PlacementDecisionList
+	if err := from.List(ctx, &list, append(indexed, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
+		return b, fmt.Errorf("list PlacementDecisions in %s: %w", namespace, err)
+	}
+	for i := range list.Items {
+		d := &list.Items[i]
+		if slices.Contains(chosen(d), cluster) {
+			return binding{Bound: true}, nil
+		}
+		if d.Status.Decisions == nil && d.CreationTimestamp.After(b.Unread) {
+			b.Unread = d.CreationTimestamp.Time
+		}
+	}
+	return b, nil
+}
+
+// relationOf returns what a work is to an Application, nil for one that is gone. others: the work
+// is another Application's by its name, which no agent can give to a work.
+func relationOf(ctx context.Context, cache client.Reader, app *argocd.Application, work *manifestcache.Work) (is decide.Relation, others bool, err error) {
+	if app != nil {
+		switch {
+		case payload.IsOwnWork(app, work):
+			return decide.Own, false, nil
+		case payload.Delivers(app, work):
+			return decide.Adoptable, false, nil
+		}
+	}
+	var list argocd.ApplicationList
+	if err := cache.List(ctx, &list, client.MatchingFields{applicationsByCluster: work.Namespace}, client.UnsafeDisableDeepCopy); err != nil {
+		return decide.Leftover, false, fmt.Errorf("list Applications of cluster %s: %w", work.Namespace, err)
+	}
+	for i := range list.Items {
+		if contract.IsPulled(list.Items[i].Labels) && slices.Contains(payload.WorkNames(&list.Items[i]), work.Name) {
+			return decide.Leftover, true, nil
+		}
+	}
+	return decide.Leftover, false, nil
+}
+
+// applicationsWanting returns the cached Applications that want to be identity on a cluster.
+func applicationsWanting(ctx context.Context, cache client.Reader, cluster string, identity types.NamespacedName) ([]*argocd.Application, error) {
+	var list argocd.ApplicationList
+	if err := cache.List(ctx, &list, client.MatchingFields{applicationsByIdentity: identityKey(cluster, identity)}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list Applications that want to be %s on cluster %s: %w", identity, cluster, err)
+	}
+	found := make([]*argocd.Application, 0, len(list.Items)+1)
+	for i := range list.Items {
+		found = append(found, &list.Items[i])
+	}
+	same, err := readObject(ctx, cache, identity, &argocd.Application{})
+	if err != nil {
+		return nil, err
+	}
+	if same != nil && contract.IsPulled(same.Labels) && same.Annotations[contract.ClusterAnnotation] == cluster && payload.DeliveredName(same) == identity {
+		found = append(found, same)
+	}
+	return found, nil
+}
+
+// namespacesNaming returns what [sources] has of the Applications on a cluster that name an
+// AppProject: the namespaces of those that are pulled and are to stay.
+func namespacesNaming(cache client.Reader) func(ctx context.Context, cluster, project string) ([]string, error) {
+	return func(ctx context.Context, cluster, project string) (namespaces []string, err error) {
+		var list argocd.ApplicationList
+		if err := cache.List(ctx, &list, client.MatchingFields{applicationsByCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("list Applications of cluster %s: %w", cluster, err)
+		}
+		for i := range list.Items {
+			app := &list.Items[i]
+			if contract.IsPulled(app.Labels) && app.DeletionTimestamp == nil && payload.ProjectName(app) == project {
+				namespaces = append(namespaces, app.Namespace)
+			}
+		}
+		return namespaces, nil
+	}
+}
+
+// anyAgent reports whether a cluster Secret in one of the namespaces names an agent.
+func anyAgent(ctx context.Context, from inputReader, namespaces []string, name string) (bool, error) {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return false, nil
+	}
+	for _, namespace := range namespaces {
+		if n, err := agentSecrets(ctx, from, namespace, name); err != nil || n > 0 {
+			return n > 0, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,268 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// gather returns the facts about an Application and its ManifestWorks. An error means that one
+// of them could not be read, so that nothing may be decided.
+func gather(ctx context.Context, s *sources, from reader, key types.NamespacedName) (decide.Facts, error) {
+	f := decide.Facts{Key: key, Now: s.now(), Settings: settingsOf(&s.options)}
+	p := &lookups{from: from, sources: s, facts: &f, clusters: map[string]decide.Cluster{}, bindings: map[string]binding{}, projects: map[string]*argocd.AppProject{}}
+	var err error
+	if f.Application, err = from.Application(ctx, key); err != nil {
+		return f, err
+	}
+	if f.Namespace, err = p.namespaceWords(ctx, key.Namespace); err != nil {
+		return f, err
+	}
+	if f.Hub = f.Namespace; s.options.HubNamespace != key.Namespace {
+		if f.Hub, err = p.namespaceWords(ctx, s.options.HubNamespace); err != nil {
+			return f, err
+		}
+	}
+	if f.Application == nil {
+		f.GoneSince = s.ledger.GoneSince(key)
+	} else if err := gatherDesired(ctx, p); err != nil {
+		return f, err
+	}
+	f.Works, err = gatherWorks(ctx, p)
+	return f, err
+}
+
+func settingsOf(o *Options) decide.Settings {
+	return decide.Settings{
+		BindingGrace: o.BindingGrace, RecreateGrace: o.RecreateGrace, SizeLimit: o.SizeLimit,
+		ArgoCDNamespace: o.ArgoCDNamespace, AppNamespaces: o.AppNamespaces, InstanceLabel: o.InstanceLabel,
+		CreateNamespace: o.Namespace, DeliverProject: o.Project,
+	}
+}
+
+// gatherDesired adds the facts about what the Application asks for. One that is being deleted asks
+// for nothing, and its place is not looked at.
+func gatherDesired(ctx context.Context, p *lookups) (err error) {
+	f, app := p.facts, p.facts.Application
+	if set := app.OwningApplicationSet(); set != "" {
+		if f.Owner, err = p.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set}); err != nil {
+			return err
+		}
+	}
+	if app.DeletionTimestamp != nil {
+		return nil
+	}
+	if err := gatherTarget(ctx, p); err != nil {
+		return err
+	}
+	name := app.Annotations[contract.ClusterAnnotation]
+	if !policy.IsClusterName(name) || !contract.IsPulled(app.Labels) {
+		return nil
+	}
+	if f.Rivals, err = gatherRivals(ctx, p); err != nil {
+		return err
+	}
+	return gatherRequest(ctx, p, name)
+}
+
+// gatherTarget adds the facts about the place that the Application asks for.
+func gatherTarget(ctx context.Context, p *lookups) (err error) {
+	f, app := p.facts, p.facts.Application
+	name := app.Annotations[contract.ClusterAnnotation]
+	f.Target = decide.Cluster{Name: name}
+	if !policy.IsClusterName(name) || !contract.IsPulled(app.Labels) {
+		return nil
+	}
+	if f.Target, err = p.cluster(ctx, name); err != nil {
+		return err
+	}
+	bound, err := p.bound(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	if f.Project, err = p.project(ctx, payload.ProjectName(app)); err != nil {
+		return err
+	}
+	if payload.ProjectName(app) == argocd.DefaultProject {
+		f.Default = f.Project
+	}
+	f.May = f.Settings.Permission(decide.Place{
+		Namespace: app.Namespace, Bound: bound, ProjectName: payload.ProjectName(app), Project: f.Project, Target: payload.DeliveredNamespace(app),
+	})
+	if len(p.sources.options.AgentNamespaces) == 0 {
+		return nil
+	}
+	if f.HasAgent, err = p.from.Agent(ctx, name); err != nil {
+		return err
+	}
+	if agent := payload.HubDestination(app); app.Labels[argocd.IgnoreSyncLabel] != "true" && len(validation.IsDNS1123Label(agent)) == 0 {
+		by, err := p.from.Agent(ctx, agent)
+		if err != nil {
+			return err
+		}
+		if by {
+			f.ByAgent = agent
+		}
+	}
+	return nil
+}
+
+// gatherRequest adds what is known of the Application's one-time request.
+func gatherRequest(ctx context.Context, p *lookups, name string) error {
+	f := p.facts
+	conditions, err := appstatus.Conditions(f.Application.Status)
+	if err != nil {
+		f.StatusProblem = err.Error()
+		return nil
+	}
+	cluster, err := p.from.Cluster(ctx, name)
+	if err != nil {
+		return err
+	}
+	claim, made := request.ClaimOf(conditions)
+	f.Request = request.Known{Claim: claim, Unseen: request.NeverSeen(cluster, made)}
+	f.Request.Refreshing, f.Request.Refreshed = p.sources.refreshes.of(f.Application)
+	f.RefreshDone = p.sources.refreshes.get(f.Key).done
+	return nil
+}
+
+// gatherRivals returns the other Applications, and what is left of ones that are gone, that want
+// or deliver what the Application wants to be. One that wants it without having a copy counts only
+// if it could have one.
+func gatherRivals(ctx context.Context, p *lookups) ([]decide.Rival, error) {
+	found, err := p.from.Rivals(ctx, p.facts.Application)
+	if err != nil {
+		return nil, err
+	}
+	rivals := map[types.NamespacedName]*decide.Rival{}
+	for _, work := range found.Copies {
+		key, named := work.Claimant()
+		if !named || key == p.facts.Key {
+			continue
+		}
+		r := decide.Rival{Key: key, Copy: work.Name, Applied: work.DeletionTimestamp == nil && work.Applied() == metav1.ConditionTrue}
+		// Of several the applied one counts, else the first by name.
+		if b := rivals[key]; b == nil || r.Applied && !b.Applied || r.Applied == b.Applied && r.Copy < b.Copy {
+			rivals[key] = &r
+		}
+	}
+	for _, app := range found.Applications {
+		key := client.ObjectKeyFromObject(app)
+		r := rivals[key]
+		if r == nil {
+			able, err := deliverable(ctx, p, app)
+			if err != nil {
+				return nil, err
+			}
+			if !able {
+				continue
+			}
+			r = &decide.Rival{Key: key}
+			rivals[key] = r
+		}
+		r.UID, r.Created, r.Wants = app.UID, app.CreationTimestamp.Time, app.DeletionTimestamp == nil
+	}
+	list := make([]decide.Rival, 0, len(rivals))
+	for _, r := range rivals {
+		if !r.Wants {
+			if r.Waits, err = waitsOn(ctx, p.from, r.Key); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, *r)
+	}
+	slices.SortFunc(list, func(a, b decide.Rival) int { return strings.Compare(a.Key.String(), b.Key.String()) })
+	return list, nil
+}
+
+// deliverable reports whether nothing refuses the delivery of another Application to the target.
+func deliverable(ctx context.Context, p *lookups, app *argocd.Application) (bool, error) {
+	f := decide.Facts{Key: client.ObjectKeyFromObject(app), Now: p.facts.Now, Settings: p.facts.Settings, Application: app}
+	theirs := &lookups{from: p.from, sources: p.sources, facts: &f, clusters: p.clusters, bindings: map[string]binding{}, projects: p.projects}
+	if err := gatherTarget(ctx, theirs); err != nil {
+		return false, err
+	}
+	if set := app.OwningApplicationSet(); set != "" {
+		owner, err := theirs.setWords(ctx, types.NamespacedName{Namespace: app.Namespace, Name: set})
+		if err != nil {
+			return false, err
+		}
+		f.Owner = owner
+	}
+	return decide.Deliverable(f), nil
+}
+
+// waitsOn returns the Application whose copy has what another Application wants to be, empty for
+// none: two that wait for each other wait for ever.
+func waitsOn(ctx context.Context, from reader, key types.NamespacedName) (first types.NamespacedName, err error) {
+	app, err := from.Application(ctx, key)
+	if err != nil || app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) {
+		return first, err
+	}
+	found, err := from.Rivals(ctx, app)
+	for _, work := range found.Copies {
+		other, named := work.Claimant()
+		if named && other != key && (first.Name == "" || other.String() < first.String()) {
+			first = other
+		}
+	}
+	return first, err
+}
+
+// gatherWorks returns the works with what is known of their places.
+func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
+	found, err := p.from.Works(ctx, p.facts.Key, p.facts.Application)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b foundWork) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	works := make([]decide.Work, 0, len(found))
+	for _, w := range found {
+		work := decide.Work{
+			Work: w.Work, Live: w.Live, Relation: w.Relation, Project: w.Stored.Project,
+			Finalized: w.Stored.Finalized, Missing: w.Extra.Missing, Applied: w.Applied(), Note: p.sources.ledger.Note(w.UID),
+		}
+		if work.Cluster, err = p.cluster(ctx, w.Namespace); err != nil {
+			return nil, err
+		}
+		if work.May, err = p.permission(ctx, w.Work); err != nil {
+			return nil, err
+		}
+		if work.Stale, err = p.stale(ctx, w.Work); err != nil {
+			return nil, err
+		}
+		if set, named := setOf(w.Work); named && p.facts.Application == nil {
+			if work.Set, err = p.setWords(ctx, set); err != nil {
+				return nil, err
+			}
+		}
+		works = append(works, work)
+	}
+	return works, nil
+}
+
+// setOf returns the ApplicationSet that a work names, of its Application's namespace.
+func setOf(work *manifestcache.Work) (set types.NamespacedName, named bool) {
+	set, named = work.ApplicationSet()
+	app, _ := work.Claimant()
+	return set, named && set.Namespace == app.Namespace
+}

@@ -1,0 +1,484 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+)
+
+// hubObjects is a [reader], a [ledger] and what else [sources] have, over objects in memory.
+// What has the name of fail cannot be read.
+type hubObjects struct {
+	app        *argocd.Application
+	others     map[types.NamespacedName]*argocd.Application
+	sets       map[types.NamespacedName]*metav1.PartialObjectMetadata
+	namespaces map[string]*metav1.PartialObjectMetadata
+	clusters   map[string]*clusterv1.ManagedCluster
+	bindings   map[string]binding // by cluster
+	projects   map[string]*argocd.AppProject
+	works      []foundWork
+	rivals     foundRivals
+	agents     map[string]bool
+	notes      map[types.UID]decide.Note
+	gone       time.Time
+	outlived   map[types.NamespacedName]decide.Override
+	naming     map[string][]string // by project
+	fail       string
+}
+
+var errUnreadable = errors.New("it cannot be read")
+
+func (h *hubObjects) failing(what string) error {
+	if h.fail == what {
+		return errUnreadable
+	}
+	return nil
+}
+
+func (h *hubObjects) Application(_ context.Context, key types.NamespacedName) (*argocd.Application, error) {
+	if h.app != nil && key.Name == h.app.Name && key.Namespace == h.app.Namespace {
+		return h.app, h.failing("Application")
+	}
+	return h.others[key], h.failing("Application")
+}
+
+func (h *hubObjects) Set(_ context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	return h.sets[key], h.failing("Set")
+}
+
+func (h *hubObjects) Namespace(_ context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+	return h.namespaces[name], h.failing("Namespace")
+}
+
+func (h *hubObjects) Cluster(_ context.Context, name string) (*clusterv1.ManagedCluster, error) {
+	return h.clusters[name], h.failing("Cluster")
+}
+
+func (h *hubObjects) Bound(_ context.Context, _, cluster string) (binding, error) {
+	return h.bindings[cluster], h.failing("Bound")
+}
+
+func (h *hubObjects) Project(_ context.Context, name string) (*argocd.AppProject, error) {
+	return h.projects[name], h.failing("Project")
+}
+
+func (h *hubObjects) Works(context.Context, types.NamespacedName, *argocd.Application) ([]foundWork, error) {
+	return h.works, h.failing("Works")
+}
+
+func (h *hubObjects) Rivals(context.Context, *argocd.Application) (foundRivals, error) {
+	return h.rivals, h.failing("Rivals")
+}
+
+func (h *hubObjects) Agent(_ context.Context, name string) (bool, error) {
+	return h.agents[name], h.failing("Agent")
+}
+
+func (h *hubObjects) Note(work types.UID) decide.Note { return h.notes[work] }
+
+func (h *hubObjects) GoneSince(types.NamespacedName) time.Time { return h.gone }
+
+func (h *hubObjects) Outlives(set types.NamespacedName) (decide.Override, error) {
+	return h.outlived[set], h.failing("Outlives")
+}
+
+var (
+	gatherNow = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+	teamApp   = types.NamespacedName{Namespace: "team", Name: "app"}
+)
+
+func (h *hubObjects) gather() (decide.Facts, error) {
+	s := &sources{
+		options: Options{
+			ArgoCDNamespace: "argocd", HubNamespace: "propagation", Binding: BindingPlacement, BindingGrace: 5 * time.Minute, Project: true,
+			AgentNamespaces: []string{"argocd"}, AppNamespaces: policy.AppNamespaces{{Hub: "other", Target: "team"}},
+		},
+		now: func() time.Time { return gatherNow }, ledger: h, refreshes: &refreshes{},
+		naming: func(_ context.Context, _, project string) ([]string, error) {
+			return h.naming[project], h.failing("naming")
+		},
+	}
+	return gather(context.Background(), s, h, teamApp)
+}
+
+// settled returns a delivered Application with all that facts rest on: its project travels, and
+// another cluster still has a former copy whose project has been narrowed.
+func settled(t *testing.T) *hubObjects {
+	t.Helper()
+	app := &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "app", UID: "0123456789abcdef", Labels: map[string]string{contract.PullLabel: "true"},
+			Annotations:     map[string]string{contract.ClusterAnnotation: "cluster1"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set"}},
+		},
+		Spec: json.RawMessage(`{"project":"wide","destination":{"name":"agent1","namespace":"guestbook"}}`),
+	}
+	h := &hubObjects{
+		app:      app,
+		clusters: map[string]*clusterv1.ManagedCluster{},
+		bindings: map[string]binding{"cluster1": {Bound: true}, "cluster2": {Bound: true}},
+		projects: map[string]*argocd.AppProject{"wide": project("wide", "team", "*")},
+		sets:     map[types.NamespacedName]*metav1.PartialObjectMetadata{{Namespace: "team", Name: "set"}: {}},
+	}
+	for _, name := range []string{"cluster1", "cluster2"} {
+		h.clusters[name] = &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		h.works = append(h.works, foundWork{Work: appcache.Compact(workOn(t, app, name, h.projects["wide"])), Relation: decide.Own})
+	}
+	return h
+}
+
+func project(name, source, destination string) *argocd.AppProject {
+	return &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: name}, Spec: json.RawMessage(`{"sourceNamespaces":["` + source + `"],"destinations":[{"namespace":"` + destination + `"}]}`)}
+}
+
+// workOn returns the work that delivers an Application to a cluster.
+func workOn(t *testing.T, app *argocd.Application, cluster string, project *argocd.AppProject) *workv1.ManifestWork {
+	t.Helper()
+	there := app.DeepCopy()
+	there.Annotations[contract.ClusterAnnotation] = cluster
+	work, err := payload.ManifestWork(payload.Inputs{Application: there, Project: project, ProjectNamespace: "argocd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	work.Name, work.UID = payload.WorkNames(app)[0], types.UID("uid-of-"+cluster)
+	return work
+}
+
+// What cannot be read is an error, never an object that is not there.
+func TestGather_whatCannotBeRead(t *testing.T) {
+	for what, change := range map[string]func(*hubObjects){
+		"Application": func(*hubObjects) {},
+		"Set":         func(*hubObjects) {},
+		"Namespace":   func(*hubObjects) {},
+		"Cluster":     func(*hubObjects) {},
+		"Bound":       func(*hubObjects) {},
+		"Project":     func(*hubObjects) {},
+		"Works":       func(*hubObjects) {},
+		"Rivals":      func(*hubObjects) {},
+		"Agent":       func(*hubObjects) {},
+		"Outlives":    func(h *hubObjects) { h.sets = nil },
+		"naming":      func(h *hubObjects) { h.projects["wide"] = project("wide", "other", "narrow") },
+	} {
+		h := settled(t)
+		change(h)
+		if _, err := h.gather(); err != nil {
+			t.Errorf("all can be read but for %s: %v", what, err)
+		}
+		h.fail = what
+		if _, err := h.gather(); !errors.Is(err, errUnreadable) {
+			t.Errorf("%s cannot be read, and the error is %v", what, err)
+		}
+	}
+}
+
+// What is missing, empty or malformed takes a permission from what exists only when it is known
+// to: that of the wish is another matter, since a refused wish ends nothing.
+func TestGather_permission(t *testing.T) {
+	all := decide.Permission{Bound: true, Project: true, Namespace: true}
+	without := func(change func(*decide.Permission)) decide.Permission {
+		p := all
+		change(&p)
+		return p
+	}
+	unbound, foreign := without(func(p *decide.Permission) { p.Bound = false }), without(func(p *decide.Permission) { p.Project = false })
+	respec := func(h *hubObjects, spec string) {
+		full := workOn(t, h.app, "cluster1", nil)
+		full.Spec.Workload.Manifests[len(full.Spec.Workload.Manifests)-1].Raw = []byte(spec)
+		h.works[0].Work = appcache.Compact(full)
+	}
+	for name, c := range map[string]struct {
+		reason     string
+		change     func(*hubObjects)
+		work, wish decide.Permission
+		again      time.Duration
+	}{
+		"permitted": {reason: "all is", change: func(*hubObjects) {}, work: all, wish: all},
+		"unbound":   {reason: "no PlacementDecision selects it", change: func(h *hubObjects) { h.bindings["cluster1"] = binding{} }, work: unbound, wish: unbound},
+		"unread": {
+			reason: "a PlacementDecision that was restored has no status yet: what exists stays, nothing new is allowed",
+			change: func(h *hubObjects) { h.bindings["cluster1"] = binding{Unread: gatherNow.Add(-time.Minute)} },
+			work:   all, wish: unbound, again: 4 * time.Minute,
+		},
+		"empty": {
+			reason: "one that has had no status for a grace period selects nothing",
+			change: func(h *hubObjects) { h.bindings["cluster1"] = binding{Unread: gatherNow.Add(-5 * time.Minute)} },
+			work:   unbound, wish: unbound,
+		},
+		"other unread": {reason: "another one selects the cluster", change: func(h *hubObjects) { h.bindings["cluster1"] = binding{Bound: true, Unread: gatherNow} }, work: all, wish: all},
+		"narrowed":     {reason: "the project admits others", change: func(h *hubObjects) { h.projects["wide"] = project("wide", "other", "*") }, work: foreign, wish: foreign},
+		"no spec":      {reason: "a project without spec admits nobody", change: func(h *hubObjects) { h.projects["wide"].Spec = nil }, work: foreign, wish: foreign},
+		"no project":   {reason: "the managed cluster's own judges an Application at home", change: func(h *hubObjects) { h.projects = nil }, work: all, wish: all},
+		"malformed": {
+			reason: "which namespaces the project admits is unknown; the refusal of the wish names that",
+			change: func(h *hubObjects) { h.projects["wide"].Spec = json.RawMessage(`{"sourceNamespaces":7}`) }, work: all, wish: all,
+		},
+		"no list": {reason: "nor does a spec that is none say", change: func(h *hubObjects) { h.projects["wide"].Spec = json.RawMessage(`[`) }, work: all, wish: all},
+		"unread app": {reason: "which project the work carries is unknown", change: func(h *hubObjects) {
+			respec(h, `{"kind":"Application","spec":7}`)
+			h.projects["wide"] = project("wide", "other", "*")
+		}, work: all, wish: foreign},
+		"no app": {reason: "the work carries nothing", change: func(h *hubObjects) { respec(h, `{}`); h.projects["wide"] = project("wide", "other", "*") }, work: all, wish: foreign},
+		"carried": {
+			reason: "the work carries another project than the Application names",
+			change: func(h *hubObjects) {
+				respec(h, `{"kind":"Application","spec":{"project":"narrow"}}`)
+				h.projects["narrow"] = project("narrow", "other", "*")
+			}, work: foreign, wish: all,
+		},
+	} {
+		h := settled(t)
+		c.change(h)
+		f, err := h.gather()
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, c.reason, err)
+			continue
+		}
+		if f.Works[0].May != c.work || f.May != c.wish || f.Again != c.again {
+			t.Errorf("%s: %s: the work may %+v, the wish %+v, again after %s", name, c.reason, f.Works[0].May, f.May, f.Again)
+		}
+	}
+}
+
+func TestGather_binding(t *testing.T) {
+	h := settled(t)
+	h.bindings = nil
+	s := &sources{options: Options{Binding: BindingNone}, now: time.Now, ledger: h, refreshes: &refreshes{}}
+	f, err := gather(t.Context(), s, h, teamApp)
+	if err != nil || !f.May.Bound || !f.Works[0].May.Bound {
+		t.Errorf("without --cluster-binding a namespace may use all clusters: %+v, %v", f.May, err)
+	}
+}
+
+// An agent can have its work name any AppProject of the hub: it gets only one that its cluster has
+// a right to.
+func TestGather_stale(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason    string
+		delivered *argocd.AppProject
+		change    func(*hubObjects)
+		want      bool
+	}{
+		"same":     {reason: "the work has what the hub has"},
+		"narrowed": {reason: "the hub's admits the namespace", change: func(h *hubObjects) { h.projects["wide"] = project("wide", "team", "narrow") }, want: true},
+		"lost":     {reason: "the namespace is admitted no more", change: func(h *hubObjects) { h.projects["wide"] = project("wide", "other", "narrow") }},
+		"named": {
+			reason: "but another Application has it on that cluster", want: true,
+			change: func(h *hubObjects) {
+				h.projects["wide"], h.naming = project("wide", "other", "narrow"), map[string][]string{"wide": {"third", "other"}}
+			},
+		},
+		"named in vain": {
+			reason: "one that the project does not admit does not have it",
+			change: func(h *hubObjects) {
+				h.projects["wide"], h.naming = project("wide", "other", "narrow"), map[string][]string{"wide": {"third"}}
+			},
+		},
+		"administrator's": {
+			reason: "one in the Argo CD namespace does", want: true,
+			change: func(h *hubObjects) {
+				h.projects["wide"], h.naming = project("wide", "other", "narrow"), map[string][]string{"wide": {"argocd"}}
+			},
+		},
+		"gone":  {reason: "the hub has none any more: the managed cluster keeps what it has", change: func(h *hubObjects) { h.projects = nil }},
+		"going": {reason: "a work that is being deleted is not written", change: func(h *hubObjects) { h.projects["wide"] = project("wide", "team", "narrow"); h.terminate() }},
+	} {
+		h := settled(t)
+		if c.change != nil {
+			c.change(h)
+		}
+		f, err := h.gather()
+		if err != nil || f.Works[0].Stale != c.want {
+			t.Errorf("%s: %s: stale is %t, %v", name, c.reason, f.Works[0].Stale, err)
+		}
+	}
+}
+
+func (h *hubObjects) terminate() {
+	for i := range h.works {
+		w := *h.works[i].Work
+		w.DeletionTimestamp = &metav1.Time{Time: gatherNow}
+		h.works[i].Work = &w
+	}
+}
+
+func saying(annotations map[string]string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
+}
+
+// Each speaker's words are read where they stand; those of an ApplicationSet that is gone are what
+// the ledger has.
+func TestGather_words(t *testing.T) {
+	until := gatherNow.Add(time.Hour)
+	hold := decide.Override{Word: decide.Hold, Until: until}
+	h := settled(t)
+	h.namespaces = map[string]*metav1.PartialObjectMetadata{
+		"team":        saying(map[string]string{contract.PausedAnnotation: "sync", contract.DeletionBudgetAnnotation: "approve until " + until.Format(time.RFC3339)}),
+		"propagation": saying(map[string]string{contract.DeletionBudgetAnnotation: "undo until tomorrow"}),
+	}
+	set := types.NamespacedName{Namespace: "team", Name: "set"}
+	h.sets[set] = saying(map[string]string{contract.DeletionPolicyAnnotation: "orphan"})
+	h.clusters["cluster1"].Annotations = map[string]string{contract.PausedAnnotation: "delivery"}
+	h.clusters["cluster2"].Status.ClusterClaims = []clusterv1.ManagedClusterClaim{{Name: contract.PauseClaim, Value: "sync"}}
+	f, err := h.gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Namespace.Pause.Word != policy.PauseSync || f.Namespace.Override.Word != decide.Approve || !f.Namespace.Override.Until.Equal(until) {
+		t.Errorf("the Namespace says %+v", f.Namespace)
+	}
+	if f.Hub.Override.Word != decide.Hold || f.Hub.On != "Namespace propagation" {
+		t.Errorf("an invalid value holds: the hub's Namespace says %+v", f.Hub)
+	}
+	if f.Owner == nil || f.Owner.Policy.Word != payload.DeletionOrphan || f.Works[0].Set != nil {
+		t.Errorf("the ApplicationSet says %+v, and works have no say while the Application exists: %+v", f.Owner, f.Works[0].Set)
+	}
+	if f.Target.Pause.Word != policy.PauseDelivery || f.Works[1].Cluster.Pause.Word != policy.PauseSync {
+		t.Errorf("the clusters say %+v and %+v", f.Target.Pause, f.Works[1].Cluster.Pause)
+	}
+	for name, c := range map[string]struct {
+		reason string
+		left   decide.Override
+		want   *decide.Words
+	}{
+		"hold":    {reason: "a hold outlives its ApplicationSet", left: hold, want: &decide.Words{On: "ApplicationSet team/set", Gone: true, Override: decide.Override{Word: decide.Hold, Until: until, Gone: true}}},
+		"approve": {reason: "an approval ends with it", left: decide.Override{Word: decide.Approve, Until: until}},
+		"over":    {reason: "a hold whose time has passed is none", left: decide.Override{Word: decide.Hold, Until: gatherNow}},
+		"none":    {reason: "it said nothing"},
+	} {
+		h.sets, h.outlived = nil, map[types.NamespacedName]decide.Override{set: c.left}
+		f, err := h.gather()
+		if diff := cmp.Diff(c.want, f.Owner); diff != "" || err != nil {
+			t.Errorf("%s: %s: %v (-want +got)\n%s", name, c.reason, err, diff)
+		}
+		app := h.app
+		h.app = nil
+		f, err = h.gather()
+		if diff := cmp.Diff(c.want, f.Works[0].Set); diff != "" || err != nil {
+			t.Errorf("%s: %s, for a work whose Application is gone: %v (-want +got)\n%s", name, c.reason, err, diff)
+		}
+		h.app = app
+	}
+}
+
+// What the ledger has of a work and of an Application that is gone is a fact as any other.
+func TestGather_ledger(t *testing.T) {
+	h := settled(t)
+	note := decide.Note{Known: true, Group: decide.Group{Namespace: "team", Set: "set"}, Allowed: true}
+	h.app, h.gone, h.notes = nil, gatherNow.Add(-time.Minute), map[types.UID]decide.Note{"uid-of-cluster2": note}
+	f, err := h.gather()
+	if diff := cmp.Diff([]decide.Note{{}, note}, []decide.Note{f.Works[0].Note, f.Works[1].Note}); err != nil || !f.GoneSince.Equal(h.gone) || diff != "" {
+		t.Errorf("gone since %s, %v, notes (-want +got)\n%s", f.GoneSince, err, diff)
+	}
+}
+
+// The deletion of an Application waits for nothing that only a delivery rests on.
+func TestGather_deleted(t *testing.T) {
+	for _, what := range []string{"Agent", "Rivals"} {
+		h := settled(t)
+		h.fail = what
+		deleted := metav1.NewTime(gatherNow)
+		h.app.DeletionTimestamp = &deleted
+		f, err := h.gather()
+		if err != nil || len(f.Works) != 2 || !f.Works[0].May.All() || f.Owner == nil {
+			t.Errorf("%s cannot be read: %+v, %v", what, f, err)
+		}
+	}
+}
+
+// A tenant's malformed status stops no revocation: it is a fact.
+func TestGather_malformedStatus(t *testing.T) {
+	h := settled(t)
+	h.app.Status = json.RawMessage(`{"conditions":"none"}`)
+	h.bindings["cluster1"] = binding{}
+	f, err := h.gather()
+	if err != nil || f.StatusProblem == "" || f.Works[0].May.Bound {
+		t.Errorf("the problem is %q, the work may %+v, error %v", f.StatusProblem, f.Works[0].May, err)
+	}
+}
+
+// A rival without a copy counts only if it could have one.
+func TestGather_rivals(t *testing.T) {
+	rival := func(change func(*argocd.Application)) *argocd.Application {
+		a := &argocd.Application{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "other", Name: "app", UID: "fedcba9876543210", Labels: map[string]string{contract.PullLabel: "true"},
+				Annotations:       map[string]string{contract.ClusterAnnotation: "cluster1", contract.AppNamespaceAnnotation: "team"},
+				CreationTimestamp: metav1.NewTime(gatherNow),
+			},
+			Spec: json.RawMessage(`{"project":"shop","destination":{}}`),
+		}
+		change(a)
+		return a
+	}
+	key := types.NamespacedName{Namespace: "other", Name: "app"}
+	deleted := metav1.NewTime(gatherNow)
+	applied := func(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
+		work := workOn(t, app, "cluster1", nil)
+		work.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue}}
+		return work
+	}
+	for name, c := range map[string]struct {
+		reason   string
+		change   func(*argocd.Application)
+		copied   bool
+		unlisted bool // it is gone
+		want     []decide.Rival
+	}{
+		"wants":   {reason: "it could be delivered", change: func(*argocd.Application) {}, want: []decide.Rival{{Key: key, UID: "fedcba9876543210", Created: gatherNow, Wants: true}}},
+		"refused": {reason: "its project does not admit it", change: func(a *argocd.Application) { a.Spec = json.RawMessage(`{"project":"wide","destination":{}}`) }},
+		"applied": {
+			reason: "it has a copy, whatever it may", copied: true, change: func(a *argocd.Application) { a.Spec = json.RawMessage(`{"project":"wide","destination":{}}`) },
+			want: []decide.Rival{{Key: key, UID: "fedcba9876543210", Created: gatherNow, Copy: "app-fedcb", Applied: true, Wants: true}},
+		},
+		"deleted": {
+			reason: "only its copy is left", copied: true, change: func(a *argocd.Application) { a.DeletionTimestamp = &deleted },
+			want: []decide.Rival{{Key: key, UID: "fedcba9876543210", Created: gatherNow, Copy: "app-fedcb", Applied: true}},
+		},
+		"gone": {reason: "of one that is gone, too", copied: true, unlisted: true, change: func(*argocd.Application) {}, want: []decide.Rival{{Key: key, Copy: "app-fedcb", Applied: true}}},
+	} {
+		h := settled(t)
+		h.projects["shop"] = project("shop", "other", "*")
+		other := rival(c.change)
+		if !c.unlisted {
+			h.rivals.Applications = []*argocd.Application{other}
+		}
+		if c.copied {
+			h.rivals.Copies = append(h.rivals.Copies, appcache.Compact(applied(t, other)))
+		}
+		f, err := h.gather()
+		if diff := cmp.Diff(c.want, f.Rivals); err != nil || len(c.want) != len(f.Rivals) || diff != "" && len(c.want) > 0 {
+			t.Errorf("%s: %s: %v (-want +got)\n%s", name, c.reason, err, diff)
+		}
+	}
+}
+
+// Two Applications that each want what the other's copy has wait for each other.
+func TestGather_rivalsThatWait(t *testing.T) {
+	h := settled(t)
+	other := h.app.DeepCopy()
+	other.Namespace, other.UID = "other", "fedcba9876543210"
+	h.others = map[types.NamespacedName]*argocd.Application{{Namespace: "other", Name: "app"}: other}
+	h.rivals.Copies = append(h.rivals.Copies, appcache.Compact(workOn(t, other, "cluster1", nil)), h.works[0].Work)
+	f, err := h.gather()
+	if err != nil || len(f.Rivals) != 1 || f.Rivals[0].Waits != teamApp {
+		t.Errorf("the rivals are %+v, %v", f.Rivals, err)
+	}
+}

@@ -1,0 +1,176 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
+
+// liveReader reads from the API server what a deletion rests on. Which works and rivals there are
+// it takes from the cache; each of these works it reads.
+type liveReader struct {
+	api   client.Reader
+	cache *cacheReader
+	// unlabelled returns the works in a cluster's namespace that the cache leaves out.
+	unlabelled func(ctx context.Context, cluster string) ([]lostWork, error)
+}
+
+// Application implements [reader].
+func (l *liveReader) Application(ctx context.Context, key types.NamespacedName) (*argocd.Application, error) {
+	app, err := readObject(ctx, l.api, key, &argocd.Application{})
+	if app == nil || err != nil {
+		return nil, err
+	}
+	_, err = manifestcache.TrimApplication(l.cache.options.SizeLimit)(app)
+	return app, err
+}
+
+// Set implements [reader].
+func (l *liveReader) Set(ctx context.Context, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	set, err := readObject(ctx, l.api, key, argocd.ApplicationSetMetadata())
+	if set == nil || err != nil {
+		return nil, err
+	}
+	return appcache.TrimDecisions(set), nil
+}
+
+// Namespace implements [reader].
+func (l *liveReader) Namespace(ctx context.Context, name string) (*metav1.PartialObjectMetadata, error) {
+	namespace, err := readObject(ctx, l.api, types.NamespacedName{Name: name}, appcache.NamespaceMetadata())
+	if namespace == nil || err != nil {
+		return nil, err
+	}
+	return appcache.TrimDecisions(namespace), nil
+}
+
+// Cluster implements [reader].
+func (l *liveReader) Cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
+	cluster, err := readObject(ctx, l.api, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
+	if cluster == nil || err != nil {
+		return nil, err
+	}
+	return appcache.TrimCluster(cluster), nil
+}
+
+// Project implements [reader].
+func (l *liveReader) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
+	project, err := readObject(ctx, l.api, types.NamespacedName{Namespace: l.cache.options.ArgoCDNamespace, Name: name}, &argocd.AppProject{})
+	if project != nil {
+		project.ManagedFields = nil
+	}
+	return project, err
+}
+
+// Bound implements [reader].
+func (l *liveReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
+	return readBinding(ctx, l.api, namespace, cluster)
+}
+
+// Works implements [reader]. It reads one by one what the cache lists. Where none of these is the
+// Application's own, it looks for those that the cache does not have: a deleted Application is
+// released when there are none.
+func (l *liveReader) Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error) {
+	listed, err := l.cache.Works(ctx, key, app)
+	if err != nil {
+		return nil, err
+	}
+	var keys []types.NamespacedName
+	for _, work := range listed {
+		keys = append(keys, client.ObjectKeyFromObject(work.Work))
+	}
+	found, err := l.read(ctx, key, app, keys)
+	isOwn := func(w foundWork) bool { return w.Relation != decide.Leftover }
+	if err != nil || app == nil || slices.ContainsFunc(found, isOwn) || !policy.IsClusterName(app.Annotations[contract.ClusterAnnotation]) {
+		return found, err
+	}
+	cluster := app.Annotations[contract.ClusterAnnotation]
+	lost, err := l.unlabelled(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range payload.WorkNames(app) {
+		lost = append(lost, lostWork{work: types.NamespacedName{Namespace: cluster, Name: name}, app: key})
+	}
+	var more []types.NamespacedName
+	for _, work := range lost {
+		if work.app == key && !slices.Contains(keys, work.work) && !slices.Contains(more, work.work) {
+			more = append(more, work.work)
+		}
+	}
+	further, err := l.read(ctx, key, app, more)
+	return append(found, further...), err
+}
+
+// read reads the works of an Application, without those that are gone or another's by now.
+func (l *liveReader) read(ctx context.Context, key types.NamespacedName, app *argocd.Application, keys []types.NamespacedName) ([]foundWork, error) {
+	var found []foundWork
+	for _, at := range keys {
+		live, err := readObject(ctx, l.api, at, &workv1.ManifestWork{})
+		if err != nil {
+			return nil, err
+		}
+		if live == nil {
+			continue
+		}
+		work := appcache.Compact(live.DeepCopy()) // which trims the status
+		claimant, named := work.Claimant()
+		if app == nil && (!named || claimant != key) {
+			continue
+		}
+		is, others, err := relationOf(ctx, l.cache.cache, app, work)
+		if err != nil {
+			return nil, err
+		}
+		if !others && (is != decide.Leftover || named && claimant == key) {
+			found = append(found, foundWork{Work: work, Live: live, Relation: is})
+		}
+	}
+	return found, nil
+}
+
+// Rivals implements [reader]: those of the cache, with their copies as the API server has them.
+func (l *liveReader) Rivals(ctx context.Context, app *argocd.Application) (foundRivals, error) {
+	found, err := l.cache.Rivals(ctx, app)
+	if err != nil {
+		return found, err
+	}
+	copies := make([]*manifestcache.Work, 0, len(found.Copies))
+	for _, work := range found.Copies {
+		if claimant, _ := work.Claimant(); claimant == client.ObjectKeyFromObject(app) {
+			continue
+		}
+		live, err := readObject(ctx, l.api, client.ObjectKeyFromObject(work), &workv1.ManifestWork{})
+		if err != nil {
+			return found, err
+		}
+		if live != nil && payload.DeliveredBy(&live.Spec) == payload.DeliveredName(app) {
+			copies = append(copies, appcache.Compact(live))
+		}
+	}
+	found.Copies = copies
+	return found, nil
+}
+
+// Agent implements [reader].
+func (l *liveReader) Agent(ctx context.Context, name string) (bool, error) {
+	return anyAgent(ctx, uncached(l.api), l.cache.options.AgentNamespaces, name)
+}

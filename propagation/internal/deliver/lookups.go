@@ -1,0 +1,177 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+)
+
+// lookups reads what is known of clusters, bindings and AppProjects, each once for an
+// Application.
+type lookups struct {
+	from     reader
+	sources  *sources
+	facts    *decide.Facts
+	clusters map[string]decide.Cluster
+	bindings map[string]binding
+	projects map[string]*argocd.AppProject
+}
+
+// cluster returns the facts about a ManagedCluster.
+func (p *lookups) cluster(ctx context.Context, name string) (decide.Cluster, error) {
+	if c, known := p.clusters[name]; known {
+		return c, nil
+	}
+	c := decide.Cluster{Name: name}
+	cluster, err := p.from.Cluster(ctx, name)
+	if err != nil {
+		return c, err
+	}
+	c.State = status.ClusterOf(name, cluster)
+	if cluster != nil {
+		c.There, c.Leaving, c.Hub = true, cluster.DeletionTimestamp != nil, contract.IsHub(cluster.Name, cluster.Labels)
+		c.Pause = policy.StrongestPause(
+			policy.ParsePause(cluster.Annotations[contract.PausedAnnotation], pausedOn("ManagedCluster "+name), p.facts.Now),
+			policy.ParsePause(appcache.PauseClaim(cluster), "ClusterClaim "+contract.PauseClaim+" of cluster "+name, p.facts.Now))
+	}
+	p.clusters[name] = c
+	return c, nil
+}
+
+func pausedOn(object string) string {
+	return "annotation " + contract.PausedAnnotation + " of " + object
+}
+
+// bound reports whether the Application's namespace may use a cluster. What exists there may stay
+// while a PlacementDecision is unread: for one binding grace from its creation, in which the
+// placement controller writes a status where there is something to select.
+func (p *lookups) bound(ctx context.Context, cluster string, exists bool) (bool, error) {
+	if p.sources.options.Binding == BindingNone {
+		return true, nil
+	}
+	b, known := p.bindings[cluster]
+	if !known {
+		var err error
+		if b, err = p.from.Bound(ctx, p.facts.Key.Namespace, cluster); err != nil {
+			return false, err
+		}
+		p.bindings[cluster] = b
+	}
+	left := b.Unread.Add(p.facts.Settings.BindingGrace).Sub(p.facts.Now)
+	if b.Bound || b.Unread.IsZero() || left <= 0 {
+		return b.Bound, nil
+	}
+	p.facts.Again = sooner(p.facts.Again, left)
+	return exists, nil
+}
+
+// project returns the hub's AppProject of a name, nil for none.
+func (p *lookups) project(ctx context.Context, name string) (*argocd.AppProject, error) {
+	if project, known := p.projects[name]; known || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return project, nil // nothing can have an invalid name
+	}
+	project, err := p.from.Project(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	p.projects[name] = project
+	return project, nil
+}
+
+// permission returns what the place of a work grants, by what the work carries. What it carries
+// and cannot be read is permitted until it can.
+func (p *lookups) permission(ctx context.Context, work *manifestcache.Work) (may decide.Permission, err error) {
+	place := decide.Place{Namespace: p.facts.Key.Namespace, ProjectName: work.Stored.Project}
+	if place.Bound, err = p.bound(ctx, work.Namespace, true); err != nil {
+		return may, err
+	}
+	if there, ok := work.Delivers(); ok {
+		place.Target = there.Namespace
+	}
+	if place.ProjectName != "" && place.Namespace != p.facts.Settings.ArgoCDNamespace {
+		if place.Project, err = p.project(ctx, place.ProjectName); err != nil {
+			return may, err
+		}
+	}
+	return p.facts.Settings.Permission(place), nil
+}
+
+// stale reports whether the AppProject in a work is not the hub's, and its cluster may be told: the
+// project admits the Application's namespace, or an Application on that cluster names it that the
+// project admits. An agent can have a work name any AppProject, and each one admits the Argo CD
+// namespace.
+func (p *lookups) stale(ctx context.Context, work *manifestcache.Work) (bool, error) {
+	if !p.facts.Settings.DeliverProject || work.Stored.ProjectHash == "" || work.DeletionTimestamp != nil {
+		return false, nil
+	}
+	project, err := p.project(ctx, work.Stored.Project)
+	if err != nil || project == nil || !payload.Outdated(work, project, p.facts.Settings.InstanceLabel) {
+		return false, err
+	}
+	admits := func(namespace string) bool {
+		return p.facts.Settings.Permission(decide.Place{Namespace: namespace, ProjectName: project.Name, Project: project, Target: namespace}).Project
+	}
+	if key := p.facts.Key.Namespace; key != p.facts.Settings.ArgoCDNamespace && admits(key) {
+		return true, nil
+	}
+	namespaces, err := p.sources.naming(ctx, work.Namespace, project.Name)
+	return slices.ContainsFunc(namespaces, admits), err
+}
+
+// namespaceWords returns what a Namespace says. Without a name there is none.
+func (p *lookups) namespaceWords(ctx context.Context, name string) (decide.Words, error) {
+	if name == "" {
+		return decide.Words{}, nil
+	}
+	w := decide.Words{On: "Namespace " + name}
+	namespace, err := p.from.Namespace(ctx, name)
+	if err != nil || namespace == nil {
+		return w, err
+	}
+	p.read(&w, namespace.Annotations)
+	return w, nil
+}
+
+// setWords returns what an ApplicationSet says, nil when it is gone and nothing outlives it.
+func (p *lookups) setWords(ctx context.Context, key types.NamespacedName) (*decide.Words, error) {
+	w := &decide.Words{On: argocd.ApplicationSetKind + " " + key.String()}
+	set, err := p.from.Set(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if set == nil {
+		if w.Override, err = p.sources.ledger.Outlives(key); err != nil {
+			return nil, fmt.Errorf("read what %s said: %w", w.On, err)
+		}
+		w.Gone, w.Override.Gone = true, true
+		if !w.Override.Word.Keeps() || !w.Override.Until.IsZero() && !w.Override.Until.After(p.facts.Now) {
+			return nil, nil
+		}
+		return w, nil
+	}
+	p.read(w, set.Annotations)
+	w.Policy = policy.ParseDeletionPolicy(set.Annotations[contract.DeletionPolicyAnnotation], w.On, true)
+	return w, nil
+}
+
+// read reads the annotations by which an object delays or allows what is done. An invalid value
+// holds, and was reported when it was seen.
+func (p *lookups) read(w *decide.Words, annotations map[string]string) {
+	w.Pause = policy.ParsePause(annotations[contract.PausedAnnotation], pausedOn(w.On), p.facts.Now)
+	w.Override, _ = decide.ParseOverride(annotations[contract.DeletionBudgetAnnotation], w.On, p.facts.Now)
+}

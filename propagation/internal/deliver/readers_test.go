@@ -1,0 +1,255 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/status"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// sameFacts waits until the facts about an Application are the same from the cache and from the
+// API server: what a deletion rests on is read twice, and each reader reads all of it.
+func sameFacts(t *testing.T, p *propagation, key types.NamespacedName) {
+	t.Helper()
+	testkit.Eventually(t, "facts of the cache and of the API server to be the same", func() error {
+		s := p.sources()
+		fromCache, err := gather(context.Background(), s, p.cached, key)
+		if err != nil {
+			return err
+		}
+		live, err := gather(context.Background(), s, p.live, key)
+		if err != nil {
+			return err
+		}
+		for i := range live.Works {
+			if w := &live.Works[i]; w.Live == nil || w.Live.UID != w.UID || w.Live.ResourceVersion != w.ResourceVersion {
+				return fmt.Errorf("%s: work %s has no spec of its version", key, w.Name)
+			}
+		}
+		if diff := diffFacts(fromCache, live); diff != "" {
+			return fmt.Errorf("%s (-cache +API server)\n%s", key, diff)
+		}
+		return nil
+	})
+}
+
+func diffFacts(fromCache, live decide.Facts) string {
+	return cmp.Diff(fromCache, live, cmpopts.IgnoreTypes(metav1.TypeMeta{}), cmpopts.IgnoreFields(decide.Work{}, "Live"), cmpopts.EquateEmpty(),
+		cmp.Comparer(func(a, b status.Facts) bool { return a == b }))
+}
+
+// answers is a reader of the cache or the API server that answers each question with an error, nil
+// for an empty object or list.
+type answers struct{ err error }
+
+func (a answers) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return a.err
+}
+
+func (a answers) List(context.Context, client.ObjectList, ...client.ListOption) error { return a.err }
+
+// store has one work, and fails when it is to.
+type store struct {
+	work *manifestcache.Work
+	err  error
+}
+
+func (s store) List() []any { return []any{s.work} }
+
+func (s store) ByIndex(string, string) ([]any, error) { return []any{s.work}, s.err }
+
+func (s store) GetByKey(string) (any, bool, error) { return nil, false, s.err }
+
+// calls are the reads of a [reader], about an Application that its work names.
+func calls(app *argocd.Application) map[string]func(reader) (found bool, err error) {
+	ctx, key := context.Background(), client.ObjectKeyFromObject(app)
+	return map[string]func(reader) (bool, error){
+		"Application": func(r reader) (bool, error) { o, err := r.Application(ctx, key); return o != nil, err },
+		"Set":         func(r reader) (bool, error) { o, err := r.Set(ctx, key); return o != nil, err },
+		"Namespace":   func(r reader) (bool, error) { o, err := r.Namespace(ctx, "team"); return o != nil, err },
+		"Cluster":     func(r reader) (bool, error) { o, err := r.Cluster(ctx, "cluster1"); return o != nil, err },
+		"Project":     func(r reader) (bool, error) { o, err := r.Project(ctx, "wide"); return o != nil, err },
+		"Bound":       func(r reader) (bool, error) { b, err := r.Bound(ctx, "team", "cluster1"); return b.Bound, err },
+		"Works":       func(r reader) (bool, error) { w, err := r.Works(ctx, key, nil); return len(w) > 0, err },
+		"Rivals":      func(r reader) (bool, error) { f, err := r.Rivals(ctx, app); return len(f.Applications) > 0, err },
+		"Agent":       func(r reader) (bool, error) { return r.Agent(ctx, "agent1") },
+	}
+}
+
+// Whatever keeps the cache or the API server from answering, no reader takes it for an object that
+// is not there.
+func TestReaders_whatCannotBeRead(t *testing.T) {
+	app := settled(t).app
+	work := appcache.Compact(workOn(t, app, "cluster1", nil))
+	options := Options{ArgoCDNamespace: "argocd", AgentNamespaces: []string{"argocd"}}
+	resource := schema.GroupResource{Resource: "things"}
+	for reason, failure := range map[string]error{
+		"no right to read":        apierrors.NewForbidden(resource, "x", nil),
+		"the API server is slow":  apierrors.NewTimeoutError("too slow", 1),
+		"it has no such kind":     &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Thing"}},
+		"the cache is not synced": &cache.ErrCacheNotStarted{},
+	} {
+		for kind, r := range map[string]reader{
+			"cache":      &cacheReader{cache: answers{failure}, direct: answers{failure}, index: manifestcache.NewIndex(store{work, failure}), options: options},
+			"API server": &liveReader{api: answers{failure}, cache: &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{work, nil}), options: options}},
+		} {
+			for name, call := range calls(app) {
+				if _, err := call(r); kind == "API server" && name == "Rivals" {
+					continue // below: the cache knows of none
+				} else if !errors.Is(err, failure) {
+					t.Errorf("%s: %s of the %s: the error is %v", reason, name, kind, err)
+				}
+			}
+		}
+		lost := &liveReader{
+			api:        answers{apierrors.NewNotFound(resource, "x")},
+			cache:      &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{work, nil}), options: options},
+			unlabelled: func(context.Context, string) ([]lostWork, error) { return nil, failure },
+		}
+		if _, err := lost.Works(t.Context(), client.ObjectKeyFromObject(app), app); !errors.Is(err, failure) {
+			t.Errorf("%s: works that the cache does not have: the error is %v", reason, err)
+		}
+		rival := app.DeepCopy()
+		rival.Namespace = "other"
+		rival.Annotations[contract.AppNamespaceAnnotation] = "team"
+		r := &liveReader{api: answers{failure}, cache: &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{work, nil}), options: options}}
+		if _, err := r.Rivals(t.Context(), rival); !errors.Is(err, failure) {
+			t.Errorf("%s: the copy of a rival: the error is %v", reason, err)
+		}
+	}
+}
+
+// What is positively not there is no error.
+func TestReaders_whatIsNotThere(t *testing.T) {
+	app := settled(t).app
+	gone := answers{apierrors.NewNotFound(schema.GroupResource{Resource: "things"}, "x")}
+	fromCache := &cacheReader{cache: gone, direct: gone, index: manifestcache.NewIndex(store{}), options: Options{}}
+	for kind, r := range map[string]reader{"cache": fromCache, "API server": &liveReader{api: gone, cache: fromCache}} {
+		for name, call := range calls(app) {
+			switch name {
+			case "Bound", "Works", "Rivals", "Agent": // which are lists
+				continue
+			}
+			if found, err := call(r); found || err != nil {
+				t.Errorf("%s of the %s: found is %t, %v", name, kind, found, err)
+			}
+		}
+	}
+}
+
+// Whatever is said, paused, moved, narrowed or deleted: both readers find it.
+func TestGather_readersAgree(t *testing.T) {
+	g := newSet(t)
+	argo := anywhere(t, g.namespace)
+	hubNamespace := newHubNamespace(t)
+	narrow, later := newCluster(t), time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	g.bind(g.cluster, narrow)
+	options := Options{}
+	argo(&options)
+	team := project("team", "*", "*")
+	team.Namespace = options.ArgoCDNamespace
+	g.create(team)
+	running := start(t, argo, guarded(hubNamespace))
+	app := g.deploy("guestbook", g.owned, func(a *argocd.Application) {
+		a.Spec = json.RawMessage(`{"project":"team","source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook"},"destination":{"namespace":"guestbook"}}`)
+	})
+	key := client.ObjectKeyFromObject(app)
+	work := delivered(t, app, g.cluster)
+	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: g.cluster}}
+	for _, step := range []struct {
+		what   string
+		change func()
+		found  func(decide.Facts) bool
+	}{
+		{"delivered", func() {}, func(f decide.Facts) bool {
+			return f.May.All() && f.Works[0].May.All() && f.Works[0].Relation == decide.Own && f.Project != nil && f.Works[0].Project == "team" && f.Owner != nil
+		}},
+		{"applied", func() {
+			finalized(t, work)
+			answer(t, client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil)
+		}, func(f decide.Facts) bool { return f.Works[0].Finalized && f.Works[0].Applied == metav1.ConditionTrue }},
+		{"the ManagedCluster is paused", func() {
+			setAnnotation(t, cluster, contract.PausedAnnotation, "sync until "+later)
+		}, func(f decide.Facts) bool { return f.Target.Pause.Word != "" && f.Works[0].Cluster.Pause.Word != "" }},
+		{"a long invalid value", func() {
+			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: g.namespace}}, contract.PausedAnnotation, strings.Repeat("no ", 100))
+		}, func(f decide.Facts) bool { return f.Namespace.Pause.Problem != "" }},
+		{"the hub holds", func() {
+			setAnnotation(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: hubNamespace}}, contract.DeletionBudgetAnnotation, "hold until "+later)
+		}, func(f decide.Facts) bool { return f.Hub.Override.Word == decide.Hold }},
+		{"the ApplicationSet orphans", func() {
+			setAnnotation(t, g.set, contract.DeletionPolicyAnnotation, payload.DeletionOrphan)
+		}, func(f decide.Facts) bool { return f.Owner.Policy.Word == payload.DeletionOrphan }},
+		{"the AppProject is narrowed", func() {
+			edit(t, team, func(p *argocd.AppProject) { p.Spec = project("team", "other", "narrow").Spec })
+		}, func(f decide.Facts) bool { return !f.May.Project && !f.Works[0].May.Project }},
+		{"the binding is lost", func() { g.bind(narrow) }, func(f decide.Facts) bool { return !f.May.Bound && !f.Works[0].May.Bound }},
+		{"it moves", func() {
+			edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = narrow })
+		}, func(f decide.Facts) bool { return f.May.Bound && !f.Works[0].May.Bound }},
+		{"another wants what it is", func() {
+			other := newPlace(t)
+			other.bind(narrow)
+			other.deploy(app.Name, func(a *argocd.Application) {
+				a.Annotations[contract.ClusterAnnotation], a.Annotations[contract.AppNamespaceAnnotation] = narrow, g.namespace
+			})
+		}, func(f decide.Facts) bool { return len(f.Rivals) == 1 && f.Rivals[0].Wants && f.Rivals[0].Copy != "" }},
+		{"it is gone", func() { remove(t, app) }, func(f decide.Facts) bool {
+			return f.Application == nil && len(f.Works) == 1 && f.Works[0].Set != nil && f.Works[0].Relation == decide.Leftover
+		}},
+		{"and so is its ApplicationSet", func() { remove(t, g.set) }, func(f decide.Facts) bool { return f.Works[0].Set == nil }},
+	} {
+		step.change()
+		sameFacts(t, running, key)
+		testkit.Eventually(t, step.what+" to be found", func() error {
+			f, err := gather(t.Context(), running.sources(), running.cached, key)
+			if err == nil && !step.found(f) {
+				err = fmt.Errorf("the facts are %+v", f)
+			}
+			return err
+		})
+		sameFacts(t, running, key)
+	}
+}
+
+// setAnnotation sets an annotation of an object.
+func setAnnotation(t *testing.T, o client.Object, key, value string) {
+	t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
+	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sources are those of a propagation whose ledger is empty.
+func (p *propagation) sources() *sources {
+	now := time.Now()
+	return &sources{options: p.cached.options, now: func() time.Time { return now }, ledger: &hubObjects{}, refreshes: &refreshes{}, naming: namespacesNaming(p.cached.cache)}
+}
