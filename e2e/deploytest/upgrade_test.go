@@ -89,6 +89,11 @@ func TestUpgradeFromTheReleaseBefore(t *testing.T) {
 func upgradeAndBack(t *testing.T, by installer, old, current string) {
 	needNamespace(t, by.namespace)
 	kubectl(t, "delete", "--ignore-not-found", "--wait", "crd", reportCRD)
+	if by.leaves { // overlay rhacm leaves the CRD to RHACM's operator, which this plays
+		apply(t, deployPath("base", "crd"))
+		kubectl(t, "wait", "--for=condition=Established", "--timeout=1m", "crd", reportCRD)
+		defer kubectl(t, "delete", "--wait", "crd", reportCRD)
+	}
 
 	by.install(t, current)
 	fresh := contents(t)
@@ -111,12 +116,7 @@ func upgradeAndBack(t *testing.T, by installer, old, current string) {
 	by.install(t, current)
 	keep(t, by.namespace, reports)
 	by.uninstall(t, current)
-	left := installed(t)
-	if by.leaves { // the rhacm overlay of the release before had the CRD, which today's leaves to RHACM's operator
-		delete(left, "apiextensions.k8s.io/v1 CustomResourceDefinition /"+reportCRD)
-		kubectl(t, "delete", "--ignore-not-found", "--wait", "crd", reportCRD)
-	}
-	if len(left) > 0 {
+	if left := installed(t); len(left) > 0 {
 		t.Errorf("left after uninstalling: %v", left)
 	}
 }
