@@ -11,7 +11,7 @@ import (
 
 var day = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func TestParseRuling(t *testing.T) {
+func TestParseOverride(t *testing.T) {
 	at := func(d time.Duration) string { return day.Add(d).Format(time.RFC3339) }
 	for _, c := range []struct {
 		reason, value string

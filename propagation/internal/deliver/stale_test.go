@@ -35,7 +35,12 @@ func TestEnd_restsOnTheAPIServer(t *testing.T) {
 		w.Annotations["example.com/theirs"], w.Finalizers = "new", []string{workv1.ManifestWorkFinalizer}
 	})
 	remove(t, app)
-	waitsForAgent(t, work, func(raw string) bool { return strings.Contains(raw, "end-without-cascade") })
+	testkit.Eventually(t, "the work to say how it ends", func() error {
+		if live := stored(t, work); live == nil || !strings.Contains(applicationIn(live), "end-without-cascade") {
+			return errors.New("not yet")
+		}
+		return nil
+	})
 	applyWell(t, work)
 	frozen.thaw()
 	appliedBeforeItsEnd(t, work)
