@@ -23,7 +23,7 @@ export KUBEBUILDER_ASSETS := $(BIN)
 each = @failed=; for m in $(1); do echo "--- $$m: $(2)"; (cd $$m && $(2)) || failed+=" $$m"; done; \
 	[ -z "$$failed" ] || { echo "failed in:$$failed"; exit 1; }
 
-.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity rollout-harness agent pod bench bench-placement images release olm push sign scan fuzz tools ui ui-argocd
+.PHONY: help install docker-build build unit test test-parts module-parts test-fleet-parts test-modules test-tools test-release test-e2e lint generate verify tidy demo demo-parts parity agent pod bench bench-placement images image-archive release olm push sign scan fuzz tools ui ui-argocd
 
 help: ## What each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -106,7 +106,7 @@ fuzz: ## Every fuzz test for FUZZTIME
 tidy: ## go mod tidy in every module
 	$(call each,$(MODULES),GOWORK=off go mod tidy)
 
-demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement, --rollout takes a bad commit back
+demo: ## The main job on a fleet of real parts; ARGS=--keep leaves it up, --mixed has the oldest parts on cluster2, --rendered no Argo CD on the clusters, --gitopscluster registers them by Placement
 	@$(MAKE) --no-print-directory -j2 PARTS='$(PARTS)' ARGS='$(ARGS)' build demo-parts
 	@go build -o $(BIN)/product/demo ./e2e/demo
 	@$(BIN)/product/demo $(ARGS)
@@ -115,7 +115,7 @@ demo-parts:
 	@$(TOOLS) fleet $(if $(findstring mixed,$(ARGS)),old) $(if $(findstring keep,$(ARGS)),kubectl)
 
 parity: build ## What of a cluster's status is on the hub, field by field, on a fleet of real parts
-	@$(TOOLS) fleet old helm kustomize
+	@$(TOOLS) fleet old helm
 	@go build -o $(BIN)/product/parity ./e2e/parity
 	@$(BIN)/product/parity $(ARGS)
 
@@ -128,16 +128,9 @@ pod: ## The product's pod on a real kubelet, its containers upgraded one by one 
 	@go build -o $(BIN)/product/pod ./e2e/pod
 	@bash e2e/pod/run.sh $(BIN)/product/pod $(ARGS)
 
-COMMITS ?= 6
-PARALLEL ?= 6
-rollout-harness: build ## COMMITS bad commits of three kinds, PARALLEL at once, on four clusters: a rollout beside RollingSync and plain sync
-	@$(TOOLS) fleet
-	@go build -o $(BIN)/product/rolloutharness ./e2e/rolloutharness
-	@$(BIN)/product/rolloutharness -commits $(COMMITS) -parallel $(PARALLEL)
-
 # Ports of the pair listen on every address, and two of them cannot be set: its network has loopback alone.
 agent: build ## argocd-agent's real principal and agents on a fleet of real parts: ARGOCD_AGENT, see docs/gitopscluster.md (Linux)
-	@$(TOOLS) fleet kustomize kubectl
+	@$(TOOLS) fleet kubectl
 	@go build -o $(BIN)/product/agentpair ./e2e/agentpair
 	@unshare -rn sh -c 'ip link set lo up && exec "$$@"' - $(BIN)/product/agentpair -binary '$(abspath $(ARGOCD_AGENT))' $(ARGS)
 
@@ -154,6 +147,11 @@ bench-placement: ## From a placement decision to the Application, with Argo CD's
 ARCHITECTURES ?= amd64,arm64,ppc64le,s390x
 images: ## One image per container as an OCI layout in bin/images: ARCHITECTURES, SOURCE (address of the repository); ARGS="-containers propagation -tag 1.2.4" for one alone
 	@$(RELEASE) images -architectures $(ARCHITECTURES) -source '$(SOURCE)' $(ARGS)
+
+CONTAINERS ?= propagation,resourcesync,aggregation
+image-archive: ## bin/images.tar for `kind load image-archive`: images of CONTAINERS for this machine's architecture, named as in deploy/install.yaml
+	@$(RELEASE) images -architectures "$$(go env GOARCH)" -containers '$(CONTAINERS)'
+	@$(RELEASE) archive -architecture "$$(go env GOARCH)" -containers '$(CONTAINERS)'
 
 # What users of kubebuilder type.
 install: ## Apply the CustomResourceDefinition to the cluster of the current kubeconfig; deploy/install.yaml has all

@@ -39,8 +39,6 @@ role "$deploy/components/liveview/liveview.yaml" multicluster-integrations-livev
 
 role "$deploy/components/placement/role.yaml" multicluster-integrations-placement "placement and shared/boot" paths=./optional/placement/... paths=./shared/boot
 
-role "$deploy/components/rollouts/rollout.yaml" multicluster-integrations-rollout "rollout and shared/boot" paths=./rollout/... paths=./shared/boot
-
 mkdir -p "$deploy/chart/files/rbac" "$deploy/chart/files/crd"
 cp "$deploy"/base/crd/*.yaml "$deploy/chart/files/crd/"
 for file in identities propagation resourcesync aggregation bindings; do
@@ -49,10 +47,6 @@ done
 mkdir -p "$deploy/chart/files/rendered"
 for file in aggregation rendered bindings; do
 	cp "$deploy/components/rendered/$file.yaml" "$deploy/chart/files/rendered/"
-done
-mkdir -p "$deploy/chart/files/rollouts"
-for file in apps.open-cluster-management.io_applicationsetrollouts readers rollout bindings; do
-	cp "$deploy/components/rollouts/$file.yaml" "$deploy/chart/files/rollouts/"
 done
 mkdir -p "$deploy/chart/files/liveview"
 for file in liveview bindings policy; do

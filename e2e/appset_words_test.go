@@ -40,7 +40,7 @@ spec:
     spec:
       project: guestbook
       revisionHistoryLimit: LIMIT
-      source: {repoURL: "https://git.example.com/apps.git", targetRevision: main, path: 'NAME-{{.part}}'}
+      source: {repoURL: "https://github.com/argoproj/argocd-example-apps.git", targetRevision: main, path: 'NAME-{{.part}}'}
       destination: {server: https://kubernetes.default.svc, namespace: guestbook}
       syncPolicy: {automated: {prune: true}}
 `

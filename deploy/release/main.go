@@ -7,6 +7,7 @@
 //
 //	release images  -out DIR                            the images as OCI layouts
 //	release make    -version VERSION -registry REGISTRY a whole release, from a clean checkout
+//	release archive -from DIR -out FILE                 layouts as one archive, as docker save writes it
 //	release push    -from DIR -registry REGISTRY        layouts and chart to a registry
 //	release olm     -out DIR                            the bundle for OLM, of the checkout as it is
 package main
@@ -20,6 +21,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -42,13 +44,13 @@ func main() {
 }
 
 func run(ctx context.Context, arguments []string) error {
-	commands := map[string]func(context.Context, []string) error{"images": images, "push": push, "make": makeRelease, "olm": makeOLM}
+	commands := map[string]func(context.Context, []string) error{"images": images, "archive": archive, "push": push, "make": makeRelease, "olm": makeOLM}
 	if len(arguments) > 0 {
 		if command, ok := commands[arguments[0]]; ok {
 			return command(ctx, arguments[1:])
 		}
 	}
-	return fmt.Errorf("name a command: images, push, make or olm; each prints its flags with -h")
+	return fmt.Errorf("name a command: images, archive, push, make or olm; each prints its flags with -h")
 }
 
 // common are the flags of the commands that build.
@@ -131,6 +133,29 @@ func makeRelease(ctx context.Context, arguments []string) error {
 		fmt.Println(r.Pinned())
 	}
 	fmt.Println(q.Out)
+	return nil
+}
+
+// archive names images as the manifests of the checkout do, unless it is told another registry.
+func archive(_ context.Context, arguments []string) error {
+	flags := flag.NewFlagSet("archive", flag.ExitOnError)
+	from := flags.String("from", "../../bin/images", "folder of the layouts")
+	out := flags.String("out", "../../bin/images.tar", "file to write to")
+	registry := flags.String("registry", bundle.Placeholder, "host of the registry in the names of the images, with a path")
+	architecture := flags.String("architecture", runtime.GOARCH, "architecture of linux")
+	only := flags.String("containers", "", "containers, with commas; empty: all")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	var containers []string
+	if *only != "" {
+		containers = strings.Split(*only, ",")
+	}
+	names, err := store.Archive(*from, *out, *registry, *architecture, containers)
+	if err != nil {
+		return err
+	}
+	fmt.Println(strings.Join(names, "\n"))
 	return nil
 }
 

@@ -23,16 +23,15 @@ func main() {
 	mixed := flag.Bool("mixed", false, "run the oldest supported Argo CD and Open Cluster Management on cluster2")
 	rendered := flag.Bool("rendered", false, "run the scenario of rendered mode, in which the managed clusters have no Argo CD")
 	gitops := flag.Bool("gitopscluster", false, "register the clusters by GitOpsClusters, which select them by Placement")
-	rollouts := flag.Bool("rollout", false, "run the scenario of rollouts: a bad commit stops at the first cluster and is taken back")
 	flag.Parse()
 	log.SetFlags(0)
 	log.SetOutput(os.Stdout)
-	if *rendered && (*mixed || *gitops || *rollouts) || *rollouts && *gitops {
-		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster nor -rollout, nor the last with -gitopscluster: choose one")
+	if *rendered && (*mixed || *gitops) {
+		fmt.Fprintln(os.Stderr, "-rendered goes with neither -mixed nor -gitopscluster: choose one")
 		os.Exit(2)
 	}
 	env.Main("the demo failed", func(ctx context.Context) error {
-		return run(ctx, *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, Rollouts: *rollouts, SaveMemory: true})
+		return run(ctx, *keep, *mixed, env.Options{Rendered: *rendered, GitOpsClusters: *gitops, SaveMemory: true})
 	})
 }
 
@@ -53,7 +52,7 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) error {
 			return err
 		}
 		say(look)
-		if err := runScenario(ctx, fleet, options.Rollouts, say); err != nil || !keep {
+		if err := runScenario(ctx, fleet, say); err != nil || !keep {
 			return err
 		}
 		if look, err = page(ctx, fleet); err != nil { // the first token has aged
@@ -66,7 +65,7 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) error {
 }
 
 // runScenario runs the scenario, with a line for every change of an Application.
-func runScenario(ctx context.Context, fleet *env.Fleet, rollouts bool, say func(string)) (err error) {
+func runScenario(ctx context.Context, fleet *env.Fleet, say func(string)) (err error) {
 	defer must.Return(&err)
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -82,11 +81,8 @@ func runScenario(ctx context.Context, fleet *env.Fleet, rollouts bool, say func(
 		Steps() []scenario.Step
 		Latencies() []scenario.Latency
 	} = scenario.New(fleet, view, say)
-	switch {
-	case fleet.Rendered():
+	if fleet.Rendered() {
 		s = scenario.NewRendered(fleet, view, say)
-	case rollouts:
-		s = scenario.NewRollout(fleet, view, say)
 	}
 	must.OK(scenario.Run(ctx, s.Steps(), say))
 	say(measured(s.Latencies()))

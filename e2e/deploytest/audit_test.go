@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
 // auditPolicy records what identities of our namespace ask for, without content.
@@ -44,26 +46,35 @@ func grantedRights(t *testing.T, objects []*unstructured.Unstructured) map[right
 		if o.GetKind() != "Role" && o.GetKind() != "ClusterRole" {
 			continue
 		}
-		binary := strings.TrimPrefix(o.GetName(), namespace+"-")
-		rules, _, err := unstructured.NestedSlice(o.Object, "rules")
-		if err != nil {
-			t.Fatal(err)
+		for _, r := range rightsOf(t, o) {
+			r.binary, r.namespace = strings.TrimPrefix(o.GetName(), namespace+"-"), o.GetNamespace()
+			granted[r] = true
 		}
-		for _, each := range rules {
-			r := each.(map[string]any)
-			groups, _, _ := unstructured.NestedStringSlice(r, "apiGroups")
-			resources, _, _ := unstructured.NestedStringSlice(r, "resources")
-			verbs, _, _ := unstructured.NestedStringSlice(r, "verbs")
-			for _, group := range groups {
-				for _, resource := range resources {
-					for _, verb := range verbs {
-						granted[right{binary, group, resource, verb, o.GetNamespace()}] = true
-					}
+	}
+	return granted
+}
+
+// rightsOf spells out the rules of a role.
+func rightsOf(t *testing.T, role *unstructured.Unstructured) (rights []right) {
+	t.Helper()
+	rules, _, err := unstructured.NestedSlice(role.Object, "rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range rules {
+		r := each.(map[string]any)
+		groups, _, _ := unstructured.NestedStringSlice(r, "apiGroups")
+		resources, _, _ := unstructured.NestedStringSlice(r, "resources")
+		verbs, _, _ := unstructured.NestedStringSlice(r, "verbs")
+		for _, group := range groups {
+			for _, resource := range resources {
+				for _, verb := range verbs {
+					rights = append(rights, right{group: group, resource: resource, verb: verb})
 				}
 			}
 		}
 	}
-	return granted
+	return rights
 }
 
 // event is what the tests read of an audit event.
@@ -84,7 +95,7 @@ func auditEvents(t *testing.T, binary string) []event {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			continue // the last line is still being written
 		}
-		if e.User.Username == "system:serviceaccount:"+namespace+":"+accountOf(binary) {
+		if e.User.Username == "system:serviceaccount:"+namespace+":"+env.Account(binary) {
 			events = append(events, e)
 		}
 	}

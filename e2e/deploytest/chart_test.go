@@ -33,7 +33,7 @@ func TestChartRefusesWrongValues(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.value, func(t *testing.T) {
-			_, stderr, err := try(t, tool("helm"), helmArgs("template", c.value)...)
+			_, stderr, err := try(t, tool("helm"), helmArgs("template", namespace, c.value)...)
 			if err == nil {
 				t.Fatalf("rendered, but should be refused: %s", c.reason)
 			}
@@ -112,21 +112,5 @@ func TestChartValuesOfAllPods(t *testing.T) {
 	}
 	if pods != 4 || policies != 4 {
 		t.Errorf("%d Deployments and %d NetworkPolicies, want 4 of each", pods, policies)
-	}
-}
-
-// The chart may be installed into any namespace: no object stays behind in the default one.
-func TestChartFollowsTheReleaseNamespace(t *testing.T) {
-	out, _ := run(t, tool("helm"), "template", "x", deployPath("chart"), "--namespace", "elsewhere", "--kube-version", "1.34.0")
-	for _, o := range parse(t, out) {
-		if ns := o.GetNamespace(); ns == namespace {
-			t.Errorf("%s is not in the release's namespace", identity(o))
-		}
-		subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
-		for _, s := range subjects {
-			if ns := s.(map[string]any)["namespace"]; ns != "elsewhere" {
-				t.Errorf("%s binds a ServiceAccount of namespace %v", identity(o), ns)
-			}
-		}
 	}
 }

@@ -21,10 +21,10 @@ import (
 // The examples hold no field that the real CRDs do not know.
 func TestExamplesApplyStrictly(t *testing.T) {
 	needNamespace(t, "argocd")
-	for _, path := range []string{"hub", "managed", "guestbook-app-set.yaml"} {
+	for _, path := range []string{"hub", "managed", "namespaced-argocd", "guestbook-app-set.yaml"} {
 		apply(t, deployPath("examples", path))
 	}
-	for _, path := range []string{"guestbook-app-set.yaml", "managed", "hub"} {
+	for _, path := range []string{"guestbook-app-set.yaml", "namespaced-argocd", "managed", "hub"} {
 		kubectl(t, "delete", "--wait", "--timeout=2m", "-f", deployPath("examples", path))
 	}
 }

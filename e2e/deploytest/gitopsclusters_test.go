@@ -21,7 +21,7 @@ const trio = "apps/v1 Deployment multicluster-integrations/multicluster-integrat
 func TestGitOpsClusters(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
 	base := byIdentity(t, kustomize(t, "ocm"))
-	objects := component(t, "ocm", "gitopsclusters")
+	objects := kustomize(t, "ocm", "gitopsclusters")
 	with := byIdentity(t, objects)
 	rendered := byIdentity(t, chart(t, "gitopscluster.enabled=true"))
 	rendered["v1 Namespace /"+namespace] = with["v1 Namespace /"+namespace]
@@ -74,7 +74,7 @@ func TestGitOpsClusters(t *testing.T) {
 // The agents are one component, and value, more.
 func TestAgentsOfGitOpsClusters(t *testing.T) {
 	const crd = "apiextensions.k8s.io/v1 CustomResourceDefinition /gitopsclusters.apps.open-cluster-management.io"
-	objects := component(t, "ocm", "gitopsclusters, components/gitopsclusters-agent")
+	objects := kustomize(t, "ocm", "gitopsclusters", "gitopsclusters-agent")
 	with, rendered := byIdentity(t, objects), byIdentity(t, chart(t, "gitopscluster.enabled=true", "gitopscluster.agents=true"))
 	rendered["v1 Namespace /"+namespace] = with["v1 Namespace /"+namespace]
 	delete(field(t, rendered[crd], "metadata", "annotations").(map[string]any), "helm.sh/resource-policy")
@@ -107,7 +107,7 @@ func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
 	const name = "multicluster-integrations-gitopscluster-agent"
 	for overlay, want := range map[string]string{"ocm": "argocd", "rhacm": "openshift-gitops"} {
 		found := map[string]int{}
-		for id, o := range byIdentity(t, component(t, overlay, "gitopsclusters, components/gitopsclusters-agent")) {
+		for id, o := range byIdentity(t, kustomize(t, overlay, "gitopsclusters", "gitopsclusters-agent")) {
 			if !strings.Contains(id, " Role") || !strings.HasSuffix(id, "/"+name) {
 				continue
 			}
@@ -126,8 +126,8 @@ func TestAgentsOfGitOpsClustersElsewhere(t *testing.T) {
 // propagation has none either.
 func TestNoRightsWithoutAgents(t *testing.T) {
 	rights := 0
-	granted := grantedRights(t, component(t, "ocm", "gitopsclusters"))
-	for r := range grantedRights(t, component(t, "ocm", "gitopsclusters, components/gitopsclusters-agent")) {
+	granted := grantedRights(t, kustomize(t, "ocm", "gitopsclusters"))
+	for r := range grantedRights(t, kustomize(t, "ocm", "gitopsclusters", "gitopsclusters-agent")) {
 		if r.binary == "propagation" {
 			granted[r] = true
 		}
@@ -161,7 +161,7 @@ func TestSecretsHaveOneWriter(t *testing.T) {
 		if got := writers(kustomize(t, overlay)); got != "propagation" {
 			t.Errorf("%s: Secrets are written by %q, want propagation", overlay, got)
 		}
-		if got := writers(component(t, overlay, "gitopsclusters")); got != "gitopscluster" {
+		if got := writers(kustomize(t, overlay, "gitopsclusters")); got != "gitopscluster" {
 			t.Errorf("%s with gitopsclusters: Secrets are written by %q, want gitopscluster", overlay, got)
 		}
 	}
@@ -170,7 +170,7 @@ func TestSecretsHaveOneWriter(t *testing.T) {
 // No star, nothing that gives rights, and no Secret or ConfigMap of the whole hub.
 func TestRightsOfGitOpsClusters(t *testing.T) {
 	rights := 0
-	for r := range grantedRights(t, component(t, "ocm", "gitopsclusters")) {
+	for r := range grantedRights(t, kustomize(t, "ocm", "gitopsclusters")) {
 		if r.binary != "gitopscluster" {
 			continue
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
 // tokenPath is where in-cluster configuration looks for who a container is.
@@ -19,29 +21,25 @@ const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 // token; without one, the kubelet asks for a token of limited life.
 type credential struct{ account, secret string }
 
-// accountOf names the ServiceAccount of a binary: the pod's own is propagation's.
-func accountOf(binary string) string {
-	if binary == "propagation" {
-		return namespace
-	}
-	return namespace + "-" + binary
-}
-
-// credentialOf follows a container's mount to its volume, and that to the account.
+// credentialOf returns the credential of a container of the first Deployment.
 func credentialOf(t *testing.T, objects []*unstructured.Unstructured, container string) credential {
 	t.Helper()
-	deployment := find(t, objects, "Deployment")
-	for _, source := range sourcesOf(t, deployment, mountedAt(t, deployment, container, tokenPath)) {
-		if secret, ok, _ := unstructured.NestedString(source, "secret", "name"); ok {
-			return credential{accountOfSecret(t, objects, secret), secret}
-		}
-		if _, ok := source["serviceAccountToken"]; ok {
-			account, _, _ := unstructured.NestedString(deployment.Object, "spec", "template", "spec", "serviceAccountName")
-			return credential{account: account}
+	return credentialIn(t, objects, find(t, objects, "Deployment"), container)
+}
+
+// credentialIn follows a container's mount to its volume, and that to the account. A container
+// without a mount has the pod's account, whose token the kubelet mounts.
+func credentialIn(t *testing.T, objects []*unstructured.Unstructured, deployment *unstructured.Unstructured, container string) credential {
+	t.Helper()
+	if volume := mountedAt(t, deployment, container, tokenPath); volume != "" {
+		for _, source := range sourcesOf(t, deployment, volume) {
+			if secret, ok, _ := unstructured.NestedString(source, "secret", "name"); ok {
+				return credential{accountOfSecret(t, objects, secret), secret}
+			}
 		}
 	}
-	t.Fatalf("%s has no token", container)
-	return credential{}
+	account, _, _ := unstructured.NestedString(deployment.Object, "spec", "template", "spec", "serviceAccountName")
+	return credential{account: account}
 }
 
 func accountOfSecret(t *testing.T, objects []*unstructured.Unstructured, name string) string {
@@ -58,7 +56,7 @@ func accountOfSecret(t *testing.T, objects []*unstructured.Unstructured, name st
 	return ""
 }
 
-// mountedAt returns the volume that a container mounts read-only at a path.
+// mountedAt returns the volume that a container mounts read-only at a path; "" for none.
 func mountedAt(t *testing.T, deployment *unstructured.Unstructured, container, path string) string {
 	t.Helper()
 	for _, c := range containers(t, deployment) {
@@ -72,7 +70,6 @@ func mountedAt(t *testing.T, deployment *unstructured.Unstructured, container, p
 			}
 		}
 	}
-	t.Fatalf("%s mounts nothing read-only at %s", container, path)
 	return ""
 }
 
@@ -127,8 +124,8 @@ func TestEachContainerHasItsOwnIdentity(t *testing.T) {
 			}
 			for _, name := range binaries {
 				c := credentialOf(t, objects, name)
-				if c.account != accountOf(name) {
-					t.Errorf("%s goes by %s, want %s", name, c.account, accountOf(name))
+				if c.account != env.Account(name) {
+					t.Errorf("%s goes by %s, want %s", name, c.account, env.Account(name))
 				}
 				if (c.secret == "") != (name == "propagation") {
 					t.Errorf("%s has its token from Secret %q: the one of limited life belongs to the account with the most rights", name, c.secret)
@@ -142,6 +139,9 @@ func TestEachContainerHasItsOwnIdentity(t *testing.T) {
 func checkTokenVolume(t *testing.T, deployment *unstructured.Unstructured, name string, serviceCA bool) {
 	t.Helper()
 	volume := mountedAt(t, deployment, name, tokenPath)
+	if volume == "" {
+		t.Fatalf("%s mounts no token read-only", name)
+	}
 	for _, c := range containers(t, deployment) {
 		mounts, _, _ := unstructured.NestedSlice(c, "volumeMounts")
 		for _, each := range mounts {

@@ -19,7 +19,7 @@ func TestLiveViewSwitch(t *testing.T) {
 			continue // OpenShift GitOps has other names for its Redis and the password
 		}
 		t.Run(v.overlay, func(t *testing.T) {
-			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, component(t, v.overlay, "liveview"))
+			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, kustomize(t, v.overlay, "liveview"))
 			chart := byIdentity(t, chart(t, append([]string{"liveview.enabled=true"}, v.values...)...))
 			chart["v1 Namespace /"+namespace] = on["v1 Namespace /"+namespace]
 			if diff := cmp.Diff(on, chart); diff != "" {
@@ -34,14 +34,6 @@ func TestLiveViewSwitch(t *testing.T) {
 	}
 }
 
-// The policy is about the account that the viewer has, wherever the chart is installed.
-func TestLiveViewPolicyNamesTheViewer(t *testing.T) {
-	out, _ := run(t, tool("helm"), "template", "x", deployPath("chart"), "--namespace", "elsewhere", "--kube-version", "1.34.0", "--set", "liveview.enabled=true")
-	if !strings.Contains(out, "system:serviceaccount:elsewhere:multicluster-integrations-liveview'") || strings.Contains(out, "system:serviceaccount:multicluster-integrations:") {
-		t.Error("the policy names another account than the viewer's")
-	}
-}
-
 // Viewer and observer fit their image and run as restricted as the pod.
 func TestLiveViewPods(t *testing.T) {
 	version, _ := run(t, "go", "run", "./optional/liveview", "--leader-elect", "--version")
@@ -50,7 +42,7 @@ func TestLiveViewPods(t *testing.T) {
 		t.Errorf("%s, but %s", version, observer)
 	}
 	image := "registry.invalid/multicluster-integrations/liveview:" + strings.Fields(version)[1]
-	objects := append(parse(t, readFile(t, deployPath("liveview", "observer.yaml"))), component(t, "ocm", "liveview")...)
+	objects := append(parse(t, readFile(t, deployPath("liveview", "observer.yaml"))), kustomize(t, "ocm", "liveview")...)
 	pods := 0
 	for _, o := range objects {
 		if o.GetKind() != "Deployment" || !slices.Contains([]string{"observer", namespace + "-liveview"}, o.GetName()) {

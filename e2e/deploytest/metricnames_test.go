@@ -34,7 +34,7 @@ var foreign = map[string]bool{
 func registeredMetrics(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
-	for _, module := range append(slices.Clone(binaries), "optional", "rollout", "shared") {
+	for _, module := range append(slices.Clone(binaries), "optional", "shared") {
 		err := filepath.WalkDir(filepath.Join(testkit.Root(), module), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 )
 
 // What OLM makes of the bundle, together with its prerequisites, gives each container
@@ -62,7 +64,7 @@ func mayDo(t *testing.T, namespaces []string) map[string]bool {
 				"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": map[string]any{"namespace": where},
 			}}
 			text, _ := kubectl(t, "create", "--validate=false", "-o", "json", "-f", writeJSON(t, review),
-				"--as=system:serviceaccount:"+namespace+":"+accountOf(binary), "--as-group=system:serviceaccounts", "--as-group=system:authenticated")
+				"--as=system:serviceaccount:"+namespace+":"+env.Account(binary), "--as-group=system:serviceaccounts", "--as-group=system:authenticated")
 			var answer authorizationv1.SelfSubjectRulesReview
 			if err := json.Unmarshal([]byte(text), &answer); err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 func TestPlacement_isOffUnlessInstalled(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
-			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, component(t, v.overlay, "placement"))
+			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, kustomize(t, v.overlay, "placement"))
 			rendered := byIdentity(t, chart(t, append([]string{"placement.enabled=true"}, v.values...)...))
 			rendered["v1 Namespace /"+namespace] = on["v1 Namespace /"+namespace]
 			if diff := cmp.Diff(on, rendered); diff != "" {
@@ -42,7 +42,7 @@ func TestPlacement_isOffUnlessInstalled(t *testing.T) {
 // restricted as the others.
 func TestPlacement_rights(t *testing.T) {
 	const name = namespace + "-placement"
-	objects := component(t, "ocm", "placement")
+	objects := kustomize(t, "ocm", "placement")
 	rights := 0
 	for r := range grantedRights(t, objects) {
 		if r.binary != "placement" {

@@ -55,16 +55,12 @@ func TestDeploymentFitsTheBinaries(t *testing.T) {
 	for _, v := range variants {
 		deployments[v.overlay] = find(t, kustomize(t, v.overlay), "Deployment")
 	}
-	gitopsclusters := byIdentity(t, component(t, "ocm", "gitopsclusters, components/gitopsclusters-agent"))
+	gitopsclusters := byIdentity(t, kustomize(t, "ocm", "gitopsclusters", "gitopsclusters-agent"))
 	for _, id := range []string{trio, trio + "-gitopscluster"} {
 		deployments["with "+id] = &unstructured.Unstructured{Object: gitopsclusters[id]}
 	}
 	placement := trio + "-placement"
-	deployments["with "+placement] = &unstructured.Unstructured{Object: byIdentity(t, component(t, "ocm", "placement"))[placement]}
-	rollouts := byIdentity(t, component(t, "ocm", "rollouts"))
-	for _, id := range []string{trio, trio + "-rollout"} {
-		deployments["rollouts with "+id] = &unstructured.Unstructured{Object: rollouts[id]}
-	}
+	deployments["with "+placement] = &unstructured.Unstructured{Object: byIdentity(t, kustomize(t, "ocm", "placement"))[placement]}
 	for variant, deployment := range deployments {
 		for _, c := range containers(t, deployment) {
 			name := c["name"].(string)

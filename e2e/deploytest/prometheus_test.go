@@ -24,7 +24,6 @@ const reader = "prometheus-k8s"
 var quiet = map[string]string{
 	`code=~"429|5.."`: "the API server refuses nothing",
 	`gitopscluster_`:  "gitopscluster is not installed",
-	`rollout_`:        "rollout is not installed",
 	`reason=~"Deleting|WaitingForWithdrawal|OrphanPending"`: "nothing is being deleted yet",
 }
 

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -63,15 +64,24 @@ func try(t *testing.T, name string, args ...string) (stdout, stderr string, err 
 
 func tool(name string) string { return filepath.Join(testkit.Root(), "bin", name) }
 
-// kustomize renders an overlay.
-func kustomize(t *testing.T, overlay string) []*unstructured.Unstructured {
+// kustomize renders an overlay with components.
+func kustomize(t *testing.T, overlay string, components ...string) []*unstructured.Unstructured {
 	t.Helper()
-	out, _ := run(t, tool("kustomize"), "build", deployPath("overlays", overlay))
-	return parse(t, out)
+	return shipped(t, filepath.Join("overlays", overlay), components...)
 }
 
-func helmArgs(verb string, values ...string) []string {
-	args := []string{verb, namespace, deployPath("chart"), "--namespace", namespace, "--kube-version", "1.34.0"}
+// shipped renders a folder of deploy with components.
+func shipped(t *testing.T, folder string, components ...string) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := env.Render(t.Context(), testkit.Root(), folder, components...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func helmArgs(verb, namespace string, values ...string) []string {
+	args := []string{verb, "multicluster-integrations", deployPath("chart"), "--namespace", namespace, "--kube-version", "1.34.0"}
 	for _, v := range values {
 		if strings.HasSuffix(v, ".yaml") {
 			args = append(args, "--values", deployPath("chart", v))
@@ -85,7 +95,13 @@ func helmArgs(verb string, values ...string) []string {
 // chart renders the chart.
 func chart(t *testing.T, values ...string) []*unstructured.Unstructured {
 	t.Helper()
-	out, _ := run(t, tool("helm"), helmArgs("template", values...)...)
+	return chartIn(t, namespace, values...)
+}
+
+// chartIn renders the chart for a namespace.
+func chartIn(t *testing.T, namespace string, values ...string) []*unstructured.Unstructured {
+	t.Helper()
+	out, _ := run(t, tool("helm"), helmArgs("template", namespace, values...)...)
 	return parse(t, out)
 }
 

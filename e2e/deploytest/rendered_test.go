@@ -4,7 +4,6 @@
 package deploytest
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -191,7 +190,7 @@ func TestRenderedVariantsAreTheSame(t *testing.T) {
 func TestRenderedSwitch(t *testing.T) {
 	for _, v := range variants {
 		t.Run(v.overlay, func(t *testing.T) {
-			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, withComponent(t, v.overlay))
+			plain, on := byIdentity(t, kustomize(t, v.overlay)), byIdentity(t, kustomize(t, v.overlay, "rendered"))
 			chart := byIdentity(t, chart(t, append([]string{"rendered.enabled=true"}, v.values...)...))
 			chart["v1 Namespace /"+namespace] = on["v1 Namespace /"+namespace]
 			if diff := cmp.Diff(on, chart); diff != "" {
@@ -210,7 +209,7 @@ func TestRenderedSwitch(t *testing.T) {
 			}
 		})
 	}
-	objects := withComponent(t, "ocm")
+	objects := kustomize(t, "ocm", "rendered")
 	for _, container := range containers(t, named(t, objects, "Deployment", namespace)) {
 		has := slices.Contains(container["args"].([]any), any("--rendered"))
 		if name := container["name"]; has != (name == "aggregation") {
@@ -232,7 +231,7 @@ func TestRenderedSwitch(t *testing.T) {
 // the rights to mark works and nothing else.
 func TestRenderedController(t *testing.T) {
 	const name = namespace + "-rendered"
-	objects := withComponent(t, "ocm")
+	objects := kustomize(t, "ocm", "rendered")
 	pod := field(t, named(t, objects, "Deployment", name).Object, "spec", "template", "spec").(map[string]any)
 	container := pick(t, pod["containers"], "rendered")
 	args := []string{"run", "./optional/rendered"}
@@ -266,27 +265,6 @@ func TestRenderedController(t *testing.T) {
 		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": name, "namespace": ns}, "spec": pod,
 	}}
 	kubectl(t, "create", "--dry-run=server", "--validate=strict", "-f", writeJSON(t, asPod))
-}
-
-// withComponent renders an overlay with the component of rendered mode.
-func withComponent(t *testing.T, overlay string) []*unstructured.Unstructured {
-	t.Helper()
-	return component(t, overlay, "rendered")
-}
-
-// component renders an overlay with a component.
-func component(t *testing.T, overlay, name string) []*unstructured.Unstructured {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(deployPath())); err != nil { // neither may be reached by an absolute path
-		t.Fatal(err)
-	}
-	text := fmt.Sprintf("{resources: [overlays/%s], components: [components/%s]}", overlay, name)
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, _ := run(t, tool("kustomize"), "build", dir)
-	return parse(t, out)
 }
 
 // Each parameter that an Application may set is announced, and the flags are those

@@ -5,50 +5,10 @@ package deploytest
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
-
-// Every role is bound, once, to the identity of its binary; every binding has its role.
-func TestRolesAndBindingsMatch(t *testing.T) {
-	for _, v := range variants {
-		t.Run(v.overlay, func(t *testing.T) {
-			objects := kustomize(t, v.overlay)
-			roles, bound := map[string]bool{}, map[string]int{}
-			for _, o := range objects {
-				switch o.GetKind() {
-				case "Role", "ClusterRole":
-					roles[o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName()] = true
-				case "RoleBinding", "ClusterRoleBinding":
-					kind, _, _ := unstructured.NestedString(o.Object, "roleRef", "kind")
-					name, _, _ := unstructured.NestedString(o.Object, "roleRef", "name")
-					bound[kind+" "+o.GetNamespace()+"/"+name]++
-					subjects, _, _ := unstructured.NestedSlice(o.Object, "subjects")
-					want := []any{map[string]any{
-						"kind": "ServiceAccount", "namespace": namespace,
-						"name": credentialOf(t, objects, strings.TrimPrefix(name, namespace+"-")).account,
-					}}
-					if diff := cmp.Diff(want, subjects); diff != "" {
-						t.Errorf("%s gives %s to others than its binary:\n%s", identity(o), name, diff)
-					}
-				}
-			}
-			for role := range roles {
-				if bound[role] != 1 {
-					t.Errorf("%s is bound %d times, want once", role, bound[role])
-				}
-			}
-			for role := range bound {
-				if !roles[role] {
-					t.Errorf("%s is bound but not there", role)
-				}
-			}
-		})
-	}
-}
 
 // What a container that reads other systems' answers must not be able to do.
 func TestReadersStayReaders(t *testing.T) {

@@ -117,9 +117,9 @@ func record(families map[string]*family, text string) {
 // closed are the labels whose every value is there from the start.
 var closed = []string{"kind", "component", "result", "action", "le"}
 
-// elsewhere are the metrics that are not given here, since gitopscluster and rollout are not
+// elsewhere are the metrics that are not given here, since gitopscluster is not
 // installed: package agents of gitopscluster holds the tests of the alerts against what it emits.
-var elsewhere = map[string]bool{"gitopscluster_certificate_renewal_deadline_timestamp_seconds": true, "rollout_phase": true}
+var elsewhere = map[string]bool{"gitopscluster_certificate_renewal_deadline_timestamp_seconds": true}
 
 // target are the labels that Prometheus adds.
 var target = []string{"pod", "service"}

@@ -24,32 +24,73 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// The README is what one reads before deciding to read on.
+// The README is what a stranger reads first.
 func TestREADMEIsShort(t *testing.T) {
-	lines := strings.Split(strings.TrimRight(read(t, "README.md"), "\n"), "\n")
-	if len(lines) > 170 {
-		t.Errorf("README.md has %d lines, want at most 170: move what only some need to docs/", len(lines))
+	text := read(t, "README.md")
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) > 120 {
+		t.Errorf("README.md has %d lines, want at most 120: move what only some need to docs/", len(lines))
 	}
 	for i, line := range lines {
 		if n := utf8.RuneCountInString(line); n > 120 {
 			t.Errorf("README.md:%d has %d characters, want at most 120", i+1, n)
 		}
 	}
+	if n := len(Links(text)); n > 25 {
+		t.Errorf("README.md has %d links, want at most 25: docs/README.md is the index", n)
+	}
 }
 
-func TestEveryPageIsLinkedFromTheREADME(t *testing.T) {
-	readme := read(t, "README.md")
+func TestEveryPageIsInItsIndex(t *testing.T) {
 	for _, name := range files(t, "docs/*.md") {
-		folder := path.Dir(name)
-		if folder == "docs/decisions" {
-			if !strings.Contains(read(t, "docs/decisions/README.md"), "("+path.Base(name)+")") && path.Base(name) != "README.md" {
-				t.Errorf("%s is not in the index of decisions", name)
-			}
+		index := "docs/README.md"
+		if path.Dir(name) == "docs/decisions" {
+			index = "docs/decisions/README.md"
+		}
+		if name == index || name == "docs/decisions/README.md" {
 			continue
 		}
-		if !strings.Contains(readme, "("+name+")") {
-			t.Errorf("%s is not linked from README.md", name)
+		if !regexp.MustCompile(`\(` + regexp.QuoteMeta(path.Base(name)) + `[)#]`).MatchString(read(t, index)) {
+			t.Errorf("%s is not linked from %s", name, index)
 		}
+	}
+}
+
+// The builder of the website is no part of the tests: this holds what it would refuse.
+func TestWebsiteHasEveryPage(t *testing.T) {
+	var site struct {
+		Docs string `json:"docs_dir"`
+		Nav  []any  `json:"nav"`
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "mkdocs.yml")), &site); err != nil {
+		t.Fatal(err)
+	}
+	nav := map[string]bool{}
+	var walk func(entry any)
+	walk = func(entry any) {
+		switch e := entry.(type) {
+		case string:
+			nav[path.Join(site.Docs, e)] = true
+		case []any:
+			for _, each := range e {
+				walk(each)
+			}
+		case map[string]any:
+			for _, each := range e {
+				walk(each)
+			}
+		}
+	}
+	walk(site.Nav)
+	record := regexp.MustCompile(`^docs/decisions/\d`)
+	for _, name := range files(t, "docs/*.md") {
+		if !nav[name] && !record.MatchString(name) {
+			t.Errorf("%s is not in nav of mkdocs.yml", name)
+		}
+		delete(nav, name)
+	}
+	for name := range nav {
+		t.Errorf("nav of mkdocs.yml names %s, which does not exist", name)
 	}
 }
 
@@ -78,9 +119,9 @@ func TestArchitectureNamesTheCode(t *testing.T) {
 // A package that the page does not name is one that no reader finds.
 func TestArchitectureNamesEveryPackage(t *testing.T) {
 	page := read(t, "docs/architecture.md")
-	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|optional/\w+|rollout)/internal|shared)/\w+`)
+	room := regexp.MustCompile(`^(?:(?:propagation|resourcesync|aggregation|optional/\w+)/internal|shared)/\w+`)
 	rooms := map[string]bool{}
-	for _, module := range []string{"propagation", "resourcesync", "aggregation", "optional", "rollout", "shared"} {
+	for _, module := range []string{"propagation", "resourcesync", "aggregation", "optional", "shared"} {
 		for _, name := range files(t, module+"/*.go") {
 			if folder := room.FindString(path.Dir(name)); folder != "" {
 				rooms[folder] = true
@@ -143,9 +184,9 @@ func plain(text string) string {
 
 func TestOperationsHasEveryMetric(t *testing.T) {
 	page := read(t, "docs/operations.md")
-	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|gitopscluster|rollout|multicluster_integrations)_\w+)"`)
+	named := regexp.MustCompile(`Name:\s+"((?:propagation|resourcesync|aggregation|gitopscluster|multicluster_integrations)_\w+)"`)
 	metrics := 0
-	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation", "optional", "rollout"} {
+	for _, module := range []string{"shared", "propagation", "resourcesync", "aggregation", "optional"} {
 		for _, name := range files(t, module+"/*metrics.go") {
 			for _, m := range named.FindAllStringSubmatch(read(t, name), -1) {
 				metrics++
@@ -179,7 +220,7 @@ func TestOperationsHasEveryReason(t *testing.T) {
 
 // What a binary prints with -h is in the page; that it is current, .ci/verify checks.
 func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
-	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md") + read(t, "docs/rollouts.md")
+	page := read(t, "docs/configuration.md") + read(t, "docs/liveview.md") + read(t, "docs/placement.md") + read(t, "docs/rendered.md")
 	for _, main := range files(t, "*/main.go") {
 		binary, rest, _ := strings.Cut(strings.TrimPrefix(main, "optional/"), "/")
 		if rest != "main.go" || binary == "e2e" {
@@ -188,5 +229,24 @@ func TestConfigurationHasTheFlagsOfEveryBinary(t *testing.T) {
 		if !strings.Contains(page, "<!-- flags of "+binary+" -->") {
 			t.Errorf("docs/configuration.md has no flags of %s", binary)
 		}
+	}
+}
+
+// An example that names a repository of nobody fails on the first try.
+func TestExamplesRunAsTheyAre(t *testing.T) {
+	sources := 0
+	url := regexp.MustCompile(`(?:repoURL|sourceRepos): (\S+)`)
+	for _, folder := range []string{"deploy/examples/*.yaml", "deploy/rendered/*.yaml"} {
+		for _, name := range files(t, folder) {
+			for _, m := range url.FindAllStringSubmatch(read(t, name), -1) {
+				sources++
+				if !strings.Contains(m[1], "https://github.com/argoproj/argocd-example-apps.git") && m[1] != `["*"]` {
+					t.Errorf("%s names repository %s, want the public one of all examples", name, m[1])
+				}
+			}
+		}
+	}
+	if sources == 0 {
+		t.Fatal("no example names a repository: the test proves nothing")
 	}
 }

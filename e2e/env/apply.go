@@ -109,7 +109,7 @@ func (c *Cluster) patiently(ctx context.Context, verb string, o *unstructured.Un
 	return nil
 }
 
-// install creates CRDs and waits until the API server serves them. They are
+// install creates CRDs of other projects and waits until the API server serves them. They are
 // created, not applied: what apply would keep for later is as large as they are.
 func (c *Cluster) install(ctx context.Context, paths ...string) (err error) {
 	defer must.Return(&err)
@@ -117,6 +117,12 @@ func (c *Cluster) install(ctx context.Context, paths ...string) (err error) {
 	for _, crd := range crds {
 		must.OK(c.patiently(ctx, "create", crd, func(ctx context.Context) error { return client.IgnoreAlreadyExists(c.Client.Create(ctx, crd)) }))
 	}
+	return c.awaitServed(ctx, crds)
+}
+
+// awaitServed waits until the API server serves the kinds of CRDs.
+func (c *Cluster) awaitServed(ctx context.Context, crds []*unstructured.Unstructured) (err error) {
+	defer must.Return(&err)
 	for _, crd := range crds {
 		must.OK(Wait(ctx, fmt.Sprintf("CRD %s on %s to be served", crd.GetName(), c.Name), func(ctx context.Context) (bool, string) {
 			if err := c.Client.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {

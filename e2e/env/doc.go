@@ -4,7 +4,7 @@
 // Package env starts and stops a fleet of real parts on this machine: a hub and
 // managed clusters with their API servers and controller managers, Open Cluster
 // Management and Argo CD on both sides, kwok for nodes, a git repository, and the
-// product's three binaries with their own identities and roles.
+// product's three binaries, with the accounts and rights that deploy ships.
 //
 //	fleet, err := env.Start(ctx, env.Options{})
 //	if err != nil { ... }

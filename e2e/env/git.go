@@ -16,9 +16,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// RepositoryURL is the address that the examples name. Argo CD reaches the
-// repository below it, by TLS, through [startGitFront].
-const RepositoryURL = "https://" + gitHost + "/apps.git"
+// RepositoryURL is the address that the examples name. In a fleet Argo CD gets the repository
+// of the fleet from it, by TLS, through [startGitFront].
+const RepositoryURL = "https://" + gitHost + repositoryPath
+
+// repositoryPath is where the git server has the repository, below its root.
+const repositoryPath = "/argoproj/argocd-example-apps.git"
 
 // Repository is the git repository that Applications come from, with a working copy. It is
 // safe for concurrent use.
@@ -27,12 +30,12 @@ type Repository struct {
 	mu   sync.Mutex // of the working copy
 }
 
-// newRepository makes root/apps.git with two applications, guestbook and notes, in it.
+// newRepository makes the repository below root with two applications, guestbook and notes.
 func newRepository(ctx context.Context, root string) (_ *Repository, err error) {
 	defer must.Return(&err)
 	r := &Repository{work: filepath.Join(root, "work")}
 	must.OK(os.MkdirAll(r.work, 0o700))
-	origin := filepath.Join(root, "apps.git")
+	origin := filepath.Join(root, repositoryPath)
 	for _, args := range [][]string{
 		{"init", "--quiet", "--bare", "--initial-branch=main", origin},
 		{"init", "--quiet", "--initial-branch=main"},

@@ -14,14 +14,13 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
-// gitHost is the host of the repository that the examples name. Nothing on this
-// machine resolves it.
-const gitHost = "git.example.com"
+// gitHost is the host of the repository that the examples name.
+const gitHost = "github.com"
 
-// startGitFront lets Argo CD read https://git.example.com/ with the examples applied as
-// they are, until ctx ends: port is the HTTPS proxy of the repository server, which connects
-// that one host to git on this machine, under a certificate that the repository server was
-// told to trust, and nothing else to anything.
+// startGitFront serves [RepositoryURL] from this machine until ctx ends, so that the examples
+// are applied as they are. port is the HTTPS proxy of the repository server. The proxy connects
+// gitHost to the git server here, whose certificate the repository server trusts, and refuses
+// every other host.
 func startGitFront(ctx context.Context, port int, certificate tls.Certificate, repositories http.Handler) (err error) {
 	defer must.Return(&err)
 	listener := must.Get(new(net.ListenConfig).Listen(ctx, "tcp", local(port)))

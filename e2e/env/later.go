@@ -13,12 +13,11 @@ import (
 // cluster know the hub.
 func (c *Cluster) HubKubeconfig() string { return filepath.Join(c.folder, "hub", "kubeconfig") }
 
-// StartProductOn starts one binary of the product on a hub with extra arguments, where it
-// does not run yet: its identity and rights are the ones that it would have had from the
-// start. number, past those of the pods, tells its process ("propagation-<number>") from
-// theirs. It returns when the binary is ready.
+// StartProductOn starts one binary of the product on a hub with extra arguments, where it is
+// installed, see [Cluster.Install], and does not run yet. number, past those of the pods,
+// tells its process ("propagation-<number>") from theirs. It returns when the binary is ready.
 func (pr *product) StartProductOn(ctx context.Context, hub *Cluster, name string, number int, arguments ...string) error {
-	identity, err := pr.productIdentity(ctx, hub, name)
+	identity, err := pr.identity(ctx, hub, ProductNamespace, Account(name), shortLife)
 	if err != nil {
 		return err
 	}
@@ -28,7 +27,7 @@ func (pr *product) StartProductOn(ctx context.Context, hub *Cluster, name string
 // StartStandby starts one binary of the product once more, with extra arguments and the
 // identity of the first. number tells its process ("aggregation-<number>") from others.
 func (pr *product) StartStandby(ctx context.Context, name string, number int, arguments ...string) (*Process, error) {
-	if err := pr.startReplica(ctx, name, pr.options.Sources, kubeconfigFile(pr.hub, name), number, arguments...); err != nil {
+	if err := pr.startReplica(ctx, name, pr.options.Sources, kubeconfigFile(pr.hub, Account(name)), number, arguments...); err != nil {
 		return nil, err
 	}
 	return pr.Process(fmt.Sprintf("%s-%d", name, number))
@@ -42,7 +41,7 @@ func (pr *product) StartPod(ctx context.Context, number int, sources map[string]
 	stages := make([]stage, 0, len(sources))
 	for name, root := range sources {
 		stages = append(stages, func(ctx context.Context) error {
-			return pr.startReplica(ctx, name, root, kubeconfigFile(pr.hub, name), number)
+			return pr.startReplica(ctx, name, root, kubeconfigFile(pr.hub, Account(name)), number)
 		})
 	}
 	return parallel(ctx, stages...)

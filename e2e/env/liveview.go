@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -51,10 +49,8 @@ func (v Views) Start(ctx context.Context, arguments ...string) error {
 
 func (v Views) startViewer(ctx context.Context, arguments []string) (err error) {
 	defer must.Return(&err)
-	component := filepath.Join(testkit.Root(), "deploy", "components", "liveview")
-	objects := must.Get(ReadObjects(filepath.Join(component, "liveview.yaml"), filepath.Join(component, "bindings.yaml"), filepath.Join(component, "policy.yaml")))
-	must.OK(v.Fleet.Hub.Apply(ctx, objects...))
-	identity := must.Get(v.Fleet.identity(ctx, v.Fleet.Hub, ProductNamespace, "multicluster-integrations-liveview", shortLife))
+	must.OK(v.Fleet.Hub.Install(ctx, testkit.Root(), append(v.Fleet.options.components(), LiveView)...))
+	identity := must.Get(v.Fleet.identity(ctx, v.Fleet.Hub, ProductNamespace, Account(LiveView), shortLife))
 	arguments = append([]string{"--leader-elect", "--leader-election-namespace=" + ProductNamespace}, arguments...)
 	return v.run(ctx, LiveView, LiveView, identity, v.HubRedis(), arguments)
 }
@@ -63,13 +59,7 @@ func (v Views) startViewer(ctx context.Context, arguments []string) (err error) 
 func (v Views) startObserver(ctx context.Context, c *Cluster) (err error) {
 	defer must.Return(&err)
 	objects := must.Get(ReadObjects(filepath.Join(testkit.Root(), "deploy", "liveview", "observer.yaml")))
-	var kept []*unstructured.Unstructured
-	for _, o := range objects {
-		if o.GetKind() != "Deployment" {
-			kept = append(kept, o)
-		}
-	}
-	must.OK(c.Apply(ctx, kept...))
+	must.OK(c.Apply(ctx, withoutDeployments(objects)...))
 	identity := must.Get(v.Fleet.identity(ctx, c, "multicluster-integrations-observer", observer, shortLife))
 	return v.run(ctx, c.Name+"-"+observer, observer, identity, v.ManagedRedis(c.Name), nil)
 }

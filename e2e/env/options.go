@@ -22,8 +22,6 @@ const (
 	GitOpsCluster = "gitopscluster"
 	// RenderedMode is the controller of rendered mode, beside the three.
 	RenderedMode = "rendered"
-	// Rollout is the controller of rollouts, see [Options.Rollouts].
-	Rollout = "rollout"
 )
 
 // Namespaces that the fleet uses.
@@ -51,8 +49,8 @@ type Options struct {
 	// ArgoCDCRDs is a folder with the hub's CRDs of Argo CD; "": those of the newest
 	// parts.
 	ArgoCDCRDs string
-	// Sources is the root of the checkout whose CRD, roles and binaries (below
-	// bin/product) of the product the fleet starts with; "": this one's.
+	// Sources is the root of the checkout whose manifests and binaries (below bin/product) the
+	// fleet starts with; "": this one's.
 	Sources string
 	// Product lists the binaries to start; nil: the three of the pod, and those that are asked for.
 	Product []string
@@ -91,11 +89,9 @@ type Options struct {
 	// account and rights.
 	AddOnManager bool
 	// Node prepares the hub for a kubelet, which the caller starts with [Fleet.Run]: every
-	// admission plugin, the authorizer of nodes, the controllers that Deployments need.
+	// admission plugin, the authorizer of nodes, the controllers that Deployments need. It
+	// leaves it to the caller to install the product.
 	Node bool
-	// Rollouts has ApplicationSetRollouts decide which clusters may have a change, with
-	// deploy/components/rollouts.
-	Rollouts bool
 	// SaveMemory has Go's garbage collector run twice as often in every process as where
 	// nobody sets GOGC: less memory, for a quarter more processor time.
 	SaveMemory bool
@@ -117,9 +113,6 @@ func (o Options) withDefaults() (Options, error) {
 	o.GitOpsClusters = o.GitOpsClusters || o.Agents
 	if o.GitOpsClusters && !slices.Contains(o.Product, GitOpsCluster) {
 		o.Product = append(slices.Clone(o.Product), GitOpsCluster)
-	}
-	if o.Rollouts && !slices.Contains(o.Product, Rollout) {
-		o.Product = append(slices.Clone(o.Product), Rollout)
 	}
 	if err := o.check(); err != nil {
 		return o, err
@@ -143,7 +136,7 @@ func (o Options) withDefaults() (Options, error) {
 // check returns what is wrong with the names in o.
 func (o Options) check() error {
 	for _, name := range o.Product {
-		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode, Rollout}, name) {
+		if !slices.Contains([]string{Propagation, ResourceSync, Aggregation, GitOpsCluster, RenderedMode}, name) {
 			return fmt.Errorf("no binary is called %q", name)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
@@ -19,26 +19,8 @@ import (
 // PageAccount is a name for a ServiceAccount that may see all of the page.
 const PageAccount = "page-viewer"
 
-// GrantPage gives aggregation what it reads for the page, for a fleet without
-// [Options.Page] whose caller turns the page on.
-func (pr *product) GrantPage(ctx context.Context) error {
-	role, err := clusterRole(pageFile, pageReader)
-	if err != nil {
-		return err
-	}
-	return grant(ctx, pr.hub, role, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: Aggregation}})
-}
-
-// grant makes a role and binds an account to it.
-func grant(ctx context.Context, hub *Cluster, role *unstructured.Unstructured, account *corev1.ServiceAccount) (err error) {
-	defer must.Return(&err)
-	binding := must.Get(bindingFor(role, account))
-	must.OK(hub.Apply(ctx, role))
-	if err := hub.Client.Create(ctx, binding); client.IgnoreAlreadyExists(err) != nil {
-		return fmt.Errorf("bind %s to %s: %w", role.GetName(), account.Name, err)
-	}
-	return nil
-}
+// pageViewer is the ClusterRole of deploy/components/page for people who may see the page.
+const pageViewer = "multicluster-integrations-page-viewer"
 
 // Page returns the address at which a replica of aggregation serves the page; with
 // [Options.Page].
@@ -62,7 +44,13 @@ func (pr *product) PageToken(ctx context.Context, name string, life time.Duratio
 	if err := pr.hub.Client.Create(ctx, account); client.IgnoreAlreadyExists(err) != nil {
 		return "", fmt.Errorf("make %s, who looks at the page: %w", name, err)
 	}
-	role := must.Get(clusterRole(pageFile, pageViewer))
-	must.OK(grant(ctx, pr.hub, role, account))
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: pageViewer + "-" + name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: pageViewer},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: name}},
+	}
+	if err := pr.hub.Client.Create(ctx, binding); client.IgnoreAlreadyExists(err) != nil {
+		return "", fmt.Errorf("let %s see the page: %w", name, err)
+	}
 	return pr.hub.token(ctx, account.Namespace, name, life)
 }

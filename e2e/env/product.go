@@ -5,20 +5,12 @@ package env
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 	"open-cluster-management.io/multicluster-integrations/e2e/search"
@@ -45,41 +37,6 @@ func Build(ctx context.Context) (err error) {
 	return nil
 }
 
-// Roles returns the path of a binary's roles in the checkout at root.
-func Roles(root, name string) string {
-	switch name {
-	case Rollout:
-		return Rollouts(root, "rollout.yaml")
-	case RenderedMode:
-		return filepath.Join(root, "deploy", "components", "rendered", "rendered.yaml")
-	}
-	return filepath.Join(root, "deploy", "base", "rbac", name+".yaml")
-}
-
-// GitOpsClusters returns the path of a file of deploy/components/gitopsclusters in the
-// checkout at root.
-func GitOpsClusters(root, file string) string {
-	return filepath.Join(root, "deploy", "components", "gitopsclusters", file)
-}
-
-// Rollouts returns the path of a file of deploy/components/rollouts in the checkout at root.
-func Rollouts(root, file string) string {
-	return filepath.Join(root, "deploy", "components", "rollouts", file)
-}
-
-func bindingFor(role *unstructured.Unstructured, account *corev1.ServiceAccount) (client.Object, error) {
-	reference := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: role.GetKind(), Name: role.GetName()}
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}}
-	meta := metav1.ObjectMeta{Namespace: role.GetNamespace(), Name: role.GetName() + "-" + account.Name}
-	switch role.GetKind() {
-	case "ClusterRole":
-		return &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: reference, Subjects: subjects}, nil
-	case "Role":
-		return &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: reference, Subjects: subjects}, nil
-	}
-	return nil, fmt.Errorf("%s %s: want roles only", role.GetKind(), role.GetName())
-}
-
 // product is the product's binaries on a hub.
 type product struct {
 	*processes
@@ -87,13 +44,12 @@ type product struct {
 	search *search.Server // nil: there is none
 }
 
-// startProduct gives each binary its identity and its rights and starts it, once
-// per replica.
+// startProduct gives each binary its identity and starts it, once per replica.
 func (pr *product) startProduct(ctx context.Context) error {
 	stages := make([]stage, 0, len(pr.options.Product))
 	for _, name := range pr.options.Product {
 		stages = append(stages, func(ctx context.Context) error {
-			identity, err := pr.productIdentity(ctx, pr.hub, name)
+			identity, err := pr.identity(ctx, pr.hub, ProductNamespace, Account(name), shortLife)
 			if err != nil {
 				return fmt.Errorf("give %s its identity: %w", name, err)
 			}
@@ -112,54 +68,6 @@ func (pr *product) startProduct(ctx context.Context) error {
 		pr.progress("hub: %s ready", strings.Join(pr.options.Product, ", "))
 	}
 	return nil
-}
-
-// productIdentity makes a binary's ServiceAccount on a hub, binds it to its roles of
-// deploy and to nothing else, and returns its kubeconfig.
-func (pr *product) productIdentity(ctx context.Context, hub *Cluster, name string) (kubeconfig string, err error) {
-	files := []string{Roles(pr.options.Sources, name)}
-	if name == GitOpsCluster {
-		files = []string{GitOpsClusters(pr.options.Sources, "role.yaml")}
-		if pr.options.Agents {
-			files = append(files, filepath.Join(pr.options.Sources, "deploy", "components", "gitopsclusters-agent", "role.yaml"))
-		}
-	}
-	roles, err := ReadObjects(files...)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("its roles are not generated, run `make generate` first: %w", err)
-	}
-	if err != nil {
-		return "", err
-	}
-	for _, more := range []struct {
-		wanted     bool
-		file, role string
-	}{
-		{(name == Propagation || name == Aggregation) && pr.options.Rollouts, "rollouts/readers.yaml", ""},
-		{name == Aggregation && pr.options.Rendered, "rendered/aggregation.yaml", ""},
-		{name == Aggregation && pr.options.Page, pageFile, pageReader},
-	} {
-		if more.wanted {
-			role, err := clusterRole(more.file, more.role)
-			if err != nil {
-				return "", err
-			}
-			roles = append(roles, role)
-		}
-	}
-	return pr.account(ctx, hub, name, roles)
-}
-
-// account makes a ServiceAccount on a hub with roles, which it makes as well, and returns
-// its kubeconfig.
-func (pr *product) account(ctx context.Context, hub *Cluster, name string, roles []*unstructured.Unstructured) (kubeconfig string, err error) {
-	defer must.Return(&err)
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
-	must.OK(hub.Client.Create(ctx, account))
-	for _, role := range roles {
-		must.OK(grant(ctx, hub, role, account))
-	}
-	return pr.identity(ctx, hub, ProductNamespace, name, shortLife)
 }
 
 // startReplica starts one replica of a binary of the checkout at sources. Replicas of
@@ -187,9 +95,6 @@ func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig s
 // arguments returns what the binary called name is started with by the fleet's options.
 func (pr *product) arguments(name, intermediate string) ([]string, error) {
 	var args []string
-	if pr.options.Rollouts && (name == Propagation || name == Aggregation) {
-		args = append(args, "--rollouts")
-	}
 	if name != ResourceSync {
 		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
 	}
@@ -199,7 +104,7 @@ func (pr *product) arguments(name, intermediate string) ([]string, error) {
 			args = append(args, "--register=false")
 		}
 	case ResourceSync:
-		args = append(append(args, "--intermediate-dir="+intermediate), pr.searchArguments(tokenFile(pr.hub, name))...)
+		args = append(append(args, "--intermediate-dir="+intermediate), pr.searchArguments(tokenFile(pr.hub, Account(name)))...)
 	case Aggregation:
 		args = append(args, "--intermediate-dir="+intermediate)
 		if pr.options.Rendered {
@@ -231,28 +136,6 @@ func (pr *product) searchArguments(token string) []string {
 	}
 	return []string{"--search-url=" + pr.search.URL(), "--search-ca-file=" + pr.search.CAFile(), "--search-token-file=" + token, "--search-interval=2s"}
 }
-
-// clusterRole returns a ClusterRole of a file of deploy/components: the one of that name, or the only one.
-func clusterRole(file, name string) (*unstructured.Unstructured, error) {
-	file = filepath.Join(testkit.Root(), "deploy", "components", file)
-	objects, err := ReadObjects(file)
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range objects {
-		if o.GetKind() == "ClusterRole" && (name == "" || o.GetName() == name) {
-			return o, nil
-		}
-	}
-	return nil, fmt.Errorf("%s has no ClusterRole %s", file, name)
-}
-
-// The page's file of deploy/components, and its ClusterRoles: what aggregation reads, and who may look.
-const (
-	pageFile   = "page/page.yaml"
-	pageReader = "multicluster-integrations-page"
-	pageViewer = "multicluster-integrations-page-viewer"
-)
 
 // pageArguments turn the page on, on loopback and so without TLS: a browser has no
 // certificate to complain of.

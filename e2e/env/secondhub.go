@@ -6,13 +6,12 @@ package env
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
 )
 
 // StartSecondHub starts the API server and controller manager of another hub, with the
-// kinds and namespaces that a hub has and nothing in them.
+// kinds and namespaces that a hub has, and with the product's accounts and their rights.
 func (f *Fleet) StartSecondHub(ctx context.Context, name string) (_ *Cluster, err error) {
 	defer must.Return(&err)
 	port := must.Get(f.FreePort())
@@ -22,7 +21,7 @@ func (f *Fleet) StartSecondHub(ctx context.Context, name string) (_ *Cluster, er
 		func(ctx context.Context) error { return hub.install(ctx, newest.crds("ocm-hub")) },
 		func(ctx context.Context) error { return hub.install(ctx, f.options.ArgoCDCRDs) },
 		func(ctx context.Context) error {
-			return hub.install(ctx, filepath.Join(f.options.Sources, "deploy", "base", "crd"))
+			return hub.Install(ctx, f.options.Sources, f.options.components()...)
 		},
 		func(ctx context.Context) error { return hub.applyInstall(ctx, "namespaces-hub.yaml", "ocm-hub.yaml") },
 	)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -94,20 +93,18 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) (err error) 
 		controllers = slices.Concat(hubControllers, nodeControllers)
 	}
 	must.OK(f.startControlPlane(ctx, f.Hub, controllers))
-	ours := []string{filepath.Join(f.options.Sources, "deploy", "base", "crd")}
-	if f.options.GitOpsClusters {
-		ours = append(ours, GitOpsClusters(f.options.Sources, "apps.open-cluster-management.io_gitopsclusters.yaml"))
-	}
-	if f.options.Rollouts {
-		ours = append(ours, Rollouts(f.options.Sources, "apps.open-cluster-management.io_applicationsetrollouts.yaml"))
-	}
 	must.OK(parallel(ctx,
 		func(ctx context.Context) error { return f.Hub.install(ctx, newest.crds("ocm-hub")) },
 		func(ctx context.Context) error { return f.Hub.install(ctx, f.options.ArgoCDCRDs) },
-		func(ctx context.Context) error { return f.Hub.install(ctx, ours...) },
+		func(ctx context.Context) error {
+			if f.options.Node {
+				return nil
+			}
+			return f.Hub.Install(ctx, f.options.Sources, f.options.components()...)
+		},
 		func(ctx context.Context) error { return f.Hub.applyInstall(ctx, "namespaces-hub.yaml", "ocm-hub.yaml") },
 	))
-	f.progress("hub: CRDs are served")
+	f.progress("hub: CRDs are served, the product has its rights")
 	if f.options.HubOnly {
 		return f.startProduct(ctx)
 	}

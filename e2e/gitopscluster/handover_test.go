@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 // Registration of clusters goes from gitopscluster to propagation and back, with agents on
@@ -30,6 +31,7 @@ func TestHandOver_writesNothingInEitherDirection(t *testing.T) {
 
 	must(t, gitopscluster.Stop(t.Context()))
 	must(t, propagation.Stop(t.Context()))
+	must(t, fleet.Hub.Install(t.Context(), testkit.Root())) // without components propagation may write Secrets
 	registering, err := fleet.StartStandby(t.Context(), env.Propagation, 1, "--register=true")
 	must(t, err)
 	// Once this one is registered, the clusters from before have been looked at.
@@ -53,6 +55,7 @@ func TestHandOver_writesNothingInEitherDirection(t *testing.T) {
 	secret(false)
 
 	must(t, registering.Stop(t.Context()))
+	must(t, fleet.Hub.Install(t.Context(), testkit.Root(), "gitopsclusters", "gitopsclusters-agent"))
 	must(t, hub.Status().Patch(t.Context(), gitopsCluster(example, "v1beta1"), client.RawPatch(types.MergePatchType, []byte(`{"status":null}`))))
 	must(t, propagation.Start(t.Context()))
 	must(t, gitopscluster.Start(t.Context()))

@@ -21,13 +21,6 @@ const (
 	reports = "/var/run/multicluster-integrations"
 )
 
-// accounts are those whose token a container has; the pod's own is propagation's.
-var accounts = map[string]string{
-	"propagation":  "multicluster-integrations",
-	"resourcesync": "multicluster-integrations-resourcesync",
-	"aggregation":  "multicluster-integrations-aggregation",
-}
-
 // reportsMode is how the folder of reports is mounted; propagation has none.
 var reportsMode = map[string]string{"resourcesync": "rw", "aggregation": "ro"}
 
@@ -57,7 +50,7 @@ func lookAt(process, name string) (saw string, err error) {
 	want("token", mounted[tokens], "ro")
 	want("reports", mounted[reports], reportsMode[name])
 	subject, err := subjectOf(filepath.Join(process, "root", tokens, "token"))
-	want("account", subject, "system:serviceaccount:"+env.ProductNamespace+":"+accounts[name])
+	want("account", subject, "system:serviceaccount:"+env.ProductNamespace+":"+env.Account(name))
 	namespace, namespaceErr := os.ReadFile(filepath.Join(process, "root", tokens, "namespace"))
 	want("namespace", string(namespace), env.ProductNamespace)
 	_, caErr := os.Stat(filepath.Join(process, "root", tokens, "ca.crt"))

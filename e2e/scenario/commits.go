@@ -48,7 +48,10 @@ func (s *Scenario) Break(ctx context.Context) (err error) {
 	defer must.Return(&err)
 	content := must.Get(s.fleet.Git.Read(guestbookPath))
 	s.original = content
-	broken := must.Get(replaceAll(content, CannotSync))
+	broken := must.Get(replaceAll(content, map[string]string{
+		"matchLabels: {app: guestbook-ui}": "matchLabels: {app: guestbook-next}",
+		"labels: {app: guestbook-ui}":      "labels: {app: guestbook-next}",
+	}))
 	began := time.Now()
 	revision := must.Get(s.push(ctx, broken, "Change the selector of a Deployment, which no API server accepts"))
 	must.OK(s.measure(ctx, "from a commit that cannot sync to its error in the report", began, func(cluster string) []mark {

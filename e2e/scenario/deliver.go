@@ -31,7 +31,7 @@ func Examples(name string) string { return filepath.Join(testkit.Root(), "deploy
 func Prepare(ctx context.Context, fleet *env.Fleet) (err error) {
 	defer must.Return(&err)
 	for _, c := range fleet.Managed {
-		must.OK(c.ApplyFiles(ctx, Examples("managed")))
+		must.OK(c.ApplyFiles(ctx, Examples("managed"), Examples("namespaced-argocd")))
 	}
 	must.OK(fleet.Hub.ApplyFiles(ctx, Examples(hub)))
 	if fleet.GitOpsClusters() {

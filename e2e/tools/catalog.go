@@ -94,7 +94,7 @@ func catalog() []part {
 		tool("lint", "lint", "golangci-lint", "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"),
 		tool("gotools", "lint", "actionlint", "github.com/rhysd/actionlint/cmd/actionlint"),
 		tool("gotools", "generate", "controller-gen", "sigs.k8s.io/controller-tools/cmd/controller-gen"),
-		{name: "kustomize", groups: []string{"generate", "deploy"}, module: "gotools", pkg: "sigs.k8s.io/kustomize/kustomize/v5"},
+		{name: "kustomize", groups: []string{"generate", "deploy", "fleet", "bench"}, module: "gotools", pkg: "sigs.k8s.io/kustomize/kustomize/v5"},
 		tool("gotools", "deploy", "kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform"),
 		tool("gotools", "deploy", "helm", "helm.sh/helm/v3/cmd/helm"),
 		prometheus("prometheus"),

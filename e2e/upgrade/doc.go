@@ -2,5 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package upgrade moves the product from the release before to this checkout and back,
-// container by container, on a fleet of real parts in the middle of a rollout.
+// container by container, on a fleet of real parts in the middle of a RollingSync.
 package upgrade

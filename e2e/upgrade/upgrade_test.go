@@ -4,12 +4,7 @@
 package upgrade
 
 import (
-	"fmt"
-	"path/filepath"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -70,27 +65,10 @@ func TestUpgradeAndBack(t *testing.T) {
 	rolling.goesOn(t)
 }
 
-// install applies the CRD and the roles of a checkout, which come before the pod.
+// install applies what a checkout ships, which comes before the pod.
 func install(t *testing.T, root string) {
 	t.Helper()
-	crds, err := env.ReadObjects(filepath.Join(root, "deploy", "base", "crd"))
-	if err != nil {
+	if err := fleet.Hub.Install(t.Context(), root); err != nil {
 		t.Fatal(err)
-	}
-	for _, crd := range crds {
-		there := &unstructured.Unstructured{}
-		there.SetGroupVersionKind(crd.GroupVersionKind())
-		if err := fleet.Hub.Client.Get(t.Context(), client.ObjectKeyFromObject(crd), there); err != nil {
-			t.Fatal(err)
-		}
-		there.Object["spec"] = crd.Object["spec"]
-		if err := fleet.Hub.Client.Update(t.Context(), there); err != nil {
-			t.Fatal(fmt.Errorf("replace CRD %s: %w", crd.GetName(), err))
-		}
-	}
-	for _, name := range []string{env.Propagation, env.ResourceSync, env.Aggregation} {
-		if err := fleet.Hub.ApplyFiles(t.Context(), env.Roles(root, name)); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

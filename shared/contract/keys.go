@@ -33,10 +33,6 @@ const (
 	ManagementPolicyAnnotation = group + "management-policy"
 )
 
-// ManagementObserve is the value of [ManagementPolicyAnnotation] that delivers nothing and reads
-// what is there.
-const ManagementObserve = "observe"
-
 // SubscribeAnnotationPrefix with "<trigger>.<service>" behind it subscribes to notifications of
 // the managed cluster's Argo CD. Argo CD's own keys on a hub Application are for the hub's.
 const SubscribeAnnotationPrefix = group + "subscribe."
@@ -95,13 +91,6 @@ const (
 	// Application that it delivers: while the Application has another one, the change is
 	// not on its way. A work without it is from before it was written.
 	ApplicationSpecAnnotation = group + "application-spec-hash"
-	// RolloutAnnotation holds, on a work under an ApplicationSetRollout, the hash of the content
-	// of the Application that it carries and, after an @, the revisions that its sources are
-	// pinned to.
-	RolloutAnnotation = group + "rollout-content"
-	// RolloutPromotedAnnotation holds, on such a work, the Application as it was before the work
-	// was given a candidate. No cache keeps it.
-	RolloutPromotedAnnotation = group + "rollout-promoted"
 	// RequestAnnotation names the one-time request (operation, refresh) that a work
 	// and the Application inside it carry at the moment.
 	RequestAnnotation = group + "request"
@@ -124,9 +113,6 @@ const (
 	RowsLeftOutAnnotation = group + "rows-left-out"
 	// ResourcesLeftOutAnnotation is the same for resources.
 	ResourcesLeftOutAnnotation = group + "resources-left-out"
-	// RolloutStateAnnotation on a report says as JSON where the rollout of its ApplicationSet
-	// stands.
-	RolloutStateAnnotation = group + "rollout-state"
 	// RegisteredLabel is "true" on an Argo CD cluster Secret that we write.
 	RegisteredLabel = group + "acm-cluster"
 	// RegisteredNameLabel holds the ManagedCluster's name on that Secret.

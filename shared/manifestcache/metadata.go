@@ -38,7 +38,7 @@ func own(all map[string]string, room *int, rejected *contract.Rejected) (kept ma
 		take(key)
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if strings.HasPrefix(key, contract.KeyPrefix) && key != contract.RolloutPromotedAnnotation {
+		if strings.HasPrefix(key, contract.KeyPrefix) {
 			take(key)
 		}
 	}

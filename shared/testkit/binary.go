@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,10 +52,11 @@ func StartBinary(t testing.TB, hub *MemoryHub, args ...string) *Binary {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, flags := NewBinary(t)
+	p := &Binary{metrics: freeAddress(t), pprof: freeAddress(t)}
 	ctx, stop := context.WithCancel(context.Background())
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, os.Args[0], slices.Concat([]string{"--kubeconfig=" + kubeconfig, "--zap-log-level=error"}, flags, args)...)
+	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"--kubeconfig=" + kubeconfig, "--metrics-bind-address=" + p.metrics, "--metrics-secure=false",
+		"--pprof-bind-address=" + p.pprof, "--health-probe-bind-address=0", "--zap-log-level=error"}, args...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), binaryVariable+"=1"), &out, &out
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	if err := cmd.Start(); err != nil {
@@ -72,13 +72,6 @@ func StartBinary(t testing.TB, hub *MemoryHub, args ...string) *Binary {
 	return p
 }
 
-// NewBinary returns a binary that the caller starts with these flags, once or again.
-func NewBinary(t testing.TB) (p *Binary, flags []string) {
-	t.Helper()
-	p = &Binary{metrics: freeAddress(t), pprof: freeAddress(t)}
-	return p, []string{"--metrics-bind-address=" + p.metrics, "--metrics-secure=false", "--pprof-bind-address=" + p.pprof, "--health-probe-bind-address=0"}
-}
-
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,8 +82,7 @@ func freeAddress(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// Metrics returns the sum of each metric over its labels; of requests also that of each method,
-// as "rest_client_requests_total GET".
+// Metrics returns the sum of each metric over its labels.
 func (p *Binary) Metrics() (map[string]float64, error) {
 	raw, err := get("http://" + p.metrics + "/metrics")
 	if err != nil {
@@ -100,11 +92,6 @@ func (p *Binary) Metrics() (map[string]float64, error) {
 	for line := range strings.Lines(string(raw)) {
 		name, rest, _ := strings.Cut(strings.TrimSpace(line), "{")
 		if _, after, labelled := strings.Cut(rest, "} "); labelled {
-			if _, method, ok := strings.Cut(rest, `method="`); ok {
-				method, _, _ = strings.Cut(method, `"`)
-				value, _ := strconv.ParseFloat(after, 64) // 0 for what is no number
-				sums[name+" "+method] += value
-			}
 			rest = after
 		} else {
 			name, rest, _ = strings.Cut(name, " ")

@@ -25,13 +25,11 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/publish"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rendered"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 	"open-cluster-management.io/multicluster-integrations/shared/slim"
 )
 
@@ -58,7 +56,6 @@ type Command struct {
 	intermediateDir string
 	sizeLimit       int
 	rendered        bool
-	rollouts        bool
 	pace            pace.Limits
 	page            page.Flags
 }
@@ -71,7 +68,6 @@ func (c *Command) BindFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.intermediateDir, "intermediate-dir", "/var/run/multicluster-integrations", "directory of the intermediate reports that resourcesync writes; it may be empty, or missing on a hub without search")
 	fs.IntVar(&c.sizeLimit, "report-size-limit", 1<<20, fmt.Sprintf("maximum size of a report in bytes, from %d to %d; a larger one has its messages shortened, then rows left out, healthy ones first", minSizeLimit, maxSizeLimit))
 	fs.BoolVar(&c.rendered, "rendered", false, "show the Applications of rendered mode in the reports; it needs the right to list and watch Applications, which deploy/components/rendered grants")
-	fs.BoolVar(&c.rollouts, "rollouts", false, "show in reports and page where the rollout of an ApplicationSet stands; it needs the ApplicationSetRollout CustomResourceDefinition and the right to list and watch it, which deploy/components/rollouts brings")
 	fs.DurationVar(&c.pace.Interval, "report-write-interval", 500*time.Millisecond, "minimum interval between writes of one report; while changes go on up to four times this, and in bursts up to thirty times")
 	c.page.Bind(fs)
 }
@@ -121,15 +117,9 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	if err != nil {
 		return err
 	}
-	standing, waitForRollouts, err := c.standing(ctx, mgr.GetCache(), changed)
-	if err != nil {
-		return err
-	}
-	waitForSync := func(ctx context.Context) error {
-		return errors.Join(feed.WaitForSync(ctx), waitForOthers(ctx), waitForRollouts(ctx))
-	}
+	waitForSync := func(ctx context.Context) error { return errors.Join(feed.WaitForSync(ctx), waitForOthers(ctx)) }
 	if c.page.On() {
-		shown, err = page.Setup(mgr, page.Options{Flags: c.page, Source: source{x}, Rollouts: standing, WaitForSync: waitForSync, Log: env.Log.WithName("page")})
+		shown, err = page.Setup(mgr, page.Options{Flags: c.page, Source: source{x}, WaitForSync: waitForSync, Log: env.Log.WithName("page")})
 		if err != nil {
 			return fmt.Errorf("set up the page: %w", err)
 		}
@@ -143,7 +133,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 			WaitForSync: waitForSync,
 			Pruner:      &prune.Pruner{Live: mgr.GetAPIReader(), Writer: mgr.GetClient()},
 			Store:       store,
-			Rollouts:    standing,
 		}),
 	); err != nil {
 		return err
@@ -178,13 +167,6 @@ func (c *Command) kinds(config *rest.Config) (boot.Kinds, error) {
 		kinds.Cache.ByObject[&argocd.Application{}] = rendered.Cache()
 		kinds.Warm = append(kinds.Warm, &argocd.Application{})
 	}
-	if c.rollouts {
-		if err := rollout.AddToScheme(scheme); err != nil {
-			return boot.Kinds{}, err
-		}
-		kinds.Cache.ByObject[&rollout.ApplicationSetRollout{}] = rollouts.Cache()
-		kinds.Warm = append(kinds.Warm, &rollout.ApplicationSetRollout{})
-	}
 	informers, err := index.Informers(config, sources...)
 	kinds.Cache.NewInformer = informers
 	return kinds, err
@@ -198,13 +180,4 @@ func (c *Command) others(ctx context.Context, from cache.Cache, changed func(typ
 	rows := rendered.New(changed)
 	wait, err = rendered.Follow(ctx, rows, from)
 	return []index.Source{rows}, wait, err
-}
-
-// standing returns the rollouts that are shown, nil for none, and what waits until all that were
-// there are known.
-func (c *Command) standing(ctx context.Context, from cache.Cache, changed func(types.NamespacedName)) (*rollouts.Rollouts, func(context.Context) error, error) {
-	if !c.rollouts {
-		return nil, func(context.Context) error { return nil }, nil
-	}
-	return rollouts.Follow(ctx, from, changed)
 }

@@ -29,7 +29,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/server"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 	"open-cluster-management.io/multicluster-integrations/shared/clock"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -48,8 +47,6 @@ type Page struct {
 type Options struct {
 	Flags  Flags
 	Source model.Source
-	// Rollouts are those that it shows, nil for none.
-	Rollouts *rollouts.Rollouts
 	// WaitForSync returns once the source has all that was there at start.
 	WaitForSync func(context.Context) error
 	Log         logr.Logger
@@ -67,7 +64,7 @@ func Setup(mgr ctrl.Manager, o Options) (*Page, error) {
 		return nil, err
 	}
 	p.server, err = server.New(server.Options{
-		Fleet: model.NewFleet(o.Source), RolloutOf: o.Rollouts.Of, Applications: apps, Identity: identity, Synced: p.isSynced,
+		Fleet: model.NewFleet(o.Source), Applications: apps, Identity: identity, Synced: p.isSynced,
 		Hosts: o.Flags.names(), Secure: o.Flags.secure,
 		ArgoCDURL: strings.TrimSuffix(o.Flags.argocdURL, "/"), ArgoCDOf: argoCDOf(mgr.GetCache()), Log: o.Log, Now: time.Now,
 	})

@@ -18,7 +18,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -39,8 +38,6 @@ type Reconciler struct {
 	store  *intermediate.Store
 	pacer  *pace.Pacer
 	limit  int
-	// rollouts is nil while they are off.
-	rollouts *rollouts.Rollouts
 
 	tracker  *tracker
 	recorder recorder
@@ -98,14 +95,10 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, ch
 	if report == nil && len(view.Rows) == 0 {
 		return true, nil // nothing of it is pulled
 	}
-	state, err := r.rollouts.Of(ctx, key)
-	if err != nil {
-		return false, err
-	}
 	if report == nil {
-		return true, r.create(ctx, key, view, state, changes)
+		return true, r.create(ctx, key, view, changes)
 	}
-	return true, r.update(ctx, key, report, view, state, changes)
+	return true, r.update(ctx, key, report, view, changes)
 }
 
 // report returns what is known about the report, nil when there is none. It reads
@@ -158,11 +151,11 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, known *
 	return report, nil
 }
 
-func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, state *rollouts.State, changes pace.Batch) error {
+func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view index.View, changes pace.Batch) error {
 	initial := &metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: map[string]string{contract.ReportLabel: labelFor(key)}}
-	envelope := envelopeBytes(initial, state)
+	envelope := envelopeBytes(initial)
 	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
-	metadata, _ := metadataFor(key, initial, &content, state)
+	metadata, _ := metadataFor(key, initial, &content)
 	report := &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metadata, Statuses: content.Statuses()}
 	if err := r.writer.Create(ctx, report, client.FieldOwner(fieldOwner)); err != nil {
 		return fmt.Errorf("create report: %w", err)
@@ -172,10 +165,10 @@ func (r *Reconciler) create(ctx context.Context, key types.NamespacedName, view 
 	return nil
 }
 
-func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have *storedReport, view index.View, state *rollouts.State, changes pace.Batch) error {
-	envelope := envelopeBytes(&have.meta.ObjectMeta, state)
+func (r *Reconciler) update(ctx context.Context, key types.NamespacedName, have *storedReport, view index.View, changes pace.Batch) error {
+	envelope := envelopeBytes(&have.meta.ObjectMeta)
 	content := merge.Truncate(view.Rows, view.Resources, r.limit-envelope)
-	metadata, differs := metadataFor(key, &have.meta.ObjectMeta, &content, state)
+	metadata, differs := metadataFor(key, &have.meta.ObjectMeta, &content)
 	if !differs && !have.rewrite && have.content.Equal(&content) {
 		r.tracker.keep(key, &storedReport{meta: have.meta, own: true, content: content}) // rows become pointers of the index
 		r.recorder.recordMetrics(key, "", changes, envelope, &content)

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -80,40 +79,32 @@ func labelFor(key types.NamespacedName) string {
 	return contract.LabelValue(key.Namespace + "." + key.Name)
 }
 
-// metadataFor returns the metadata of a report that holds content of an ApplicationSet whose
-// rollout is in that state, and whether it differs from what it is now. What is not ours stays:
-// the write replaces all of it, but the API server refuses it when the report is newer than meta.
-func metadataFor(key types.NamespacedName, meta *metav1.ObjectMeta, content *merge.Content, state *rollouts.State) (next metav1.ObjectMeta, differs bool) {
+// metadataFor returns the metadata of a report that holds content, and whether it
+// differs from what it is now. What is not ours stays: the write replaces all of it,
+// but the API server refuses it when the report is newer than meta.
+func metadataFor(key types.NamespacedName, meta *metav1.ObjectMeta, content *merge.Content) (next metav1.ObjectMeta, differs bool) {
 	meta.DeepCopyInto(&next)
 	next.ManagedFields = nil // absent, they stay the API server's business
 	metav1.SetMetaDataLabel(&next, contract.ReportLabel, labelFor(key))
-	for name, value := range map[string]string{
-		contract.RowsLeftOutAnnotation: number(content.RowsLeftOut), contract.ResourcesLeftOutAnnotation: number(content.ResourcesLeftOut),
-		contract.RolloutStateAnnotation: state.String(),
+	for name, count := range map[string]int{
+		contract.RowsLeftOutAnnotation: content.RowsLeftOut, contract.ResourcesLeftOutAnnotation: content.ResourcesLeftOut,
 	} {
-		if value == "" {
+		if count == 0 {
 			delete(next.Annotations, name)
 		} else {
-			metav1.SetMetaDataAnnotation(&next, name, value)
+			metav1.SetMetaDataAnnotation(&next, name, strconv.Itoa(count))
 		}
 	}
 	return next, !maps.Equal(next.Labels, meta.Labels) || !maps.Equal(next.Annotations, meta.Annotations)
 }
 
-func number(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
 // envelopeBytes estimates, from above, what a report takes in addition to its content.
-func envelopeBytes(meta *metav1.ObjectMeta, state *rollouts.State) int {
+func envelopeBytes(meta *metav1.ObjectMeta) int {
 	data, err := json.Marshal(meta)
 	if err != nil {
 		return envelopeReserve // an ObjectMeta always encodes
 	}
-	return len(data) + 2*len(state.String()) + envelopeReserve // every quote of it is escaped
+	return len(data) + envelopeReserve
 }
 
 // envelopeReserve is for kind and API version, for annotations that are about to

@@ -6,7 +6,6 @@ package publish
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +15,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/merge"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/pace"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
@@ -27,7 +25,6 @@ func TestMetadataFor(t *testing.T) {
 		why                     string
 		labels, annotations     m
 		rows, resources         int // left out
-		rollout                 *rollouts.State
 		wantLabels, wantRemarks m
 		differs                 bool
 	}{
@@ -56,17 +53,6 @@ func TestMetadataFor(t *testing.T) {
 			labels: m{contract.ReportLabel: own}, annotations: m{contract.RowsLeftOutAnnotation: "12"}, rows: 12,
 			wantLabels: m{contract.ReportLabel: own}, wantRemarks: m{contract.RowsLeftOutAnnotation: "12"},
 		},
-		"a rollout": {
-			why:    "its state is part of what a reader asks the report for",
-			labels: m{contract.ReportLabel: own}, rollout: &rollouts.State{Name: "x", Phase: "Idle"},
-			wantLabels:  m{contract.ReportLabel: own},
-			wantRemarks: m{contract.RolloutStateAnnotation: `{"name":"x","phase":"Idle"}`}, differs: true,
-		},
-		"a rollout that is gone": {
-			why:    "what no longer holds must not stay, also where rollouts were turned off",
-			labels: m{contract.ReportLabel: own}, annotations: m{contract.RolloutStateAnnotation: `{"name":"x","phase":"Idle"}`, theirs: "red"},
-			wantLabels: m{contract.ReportLabel: own}, wantRemarks: m{theirs: "red"}, differs: true,
-		},
 		"everything fits again": {
 			why:    "what no longer holds must not stay",
 			labels: m{contract.ReportLabel: own}, annotations: m{contract.RowsLeftOutAnnotation: "12", contract.ResourcesLeftOutAnnotation: "3", theirs: "red"},
@@ -82,7 +68,7 @@ func TestMetadataFor(t *testing.T) {
 			before, want := *have.DeepCopy(), *have.DeepCopy()
 			want.Labels, want.Annotations, want.ManagedFields = test.wantLabels, test.wantRemarks, nil
 			content := &merge.Content{RowsLeftOut: test.rows, ResourcesLeftOut: test.resources}
-			got, differs := metadataFor(types.NamespacedName{Namespace: "argocd", Name: "guestbook"}, &have, content, test.rollout)
+			got, differs := metadataFor(types.NamespacedName{Namespace: "argocd", Name: "guestbook"}, &have, content)
 			if diff := cmp.Diff(want, got); diff != "" || differs != test.differs {
 				t.Errorf("%s: differs %t, want %t; metadata (-want +got):\n%s", test.why, differs, test.differs, diff)
 			}
@@ -109,7 +95,7 @@ func TestReportLeavesRoomForMetadata(t *testing.T) {
 			t.Errorf("%s it has %d bytes and %d rows (error %v); want at least %d within %d less %d", when, len(data), got, err, rows, limit, room)
 		}
 	}
-	if err := b.create(t.Context(), guestbook, b.index.View(guestbook), nil, pace.Batch{}); err != nil {
+	if err := b.create(t.Context(), guestbook, b.index.View(guestbook), pace.Batch{}); err != nil {
 		t.Fatal(err)
 	}
 	fits("new", 40)
@@ -117,10 +103,4 @@ func TestReportLeavesRoomForMetadata(t *testing.T) {
 	b.cacheCatchesUp()
 	b.reconcile()
 	fits("with a large annotation", 20)
-
-	state := &rollouts.State{Promoted: slices.Repeat([]string{"r"}, 1000)} // each quote is escaped
-	if err := b.create(t.Context(), guestbook, b.index.View(guestbook), state, pace.Batch{}); err != nil {
-		t.Fatal(err)
-	}
-	fits("with a rollout", 10)
 }

@@ -22,7 +22,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/index"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/prune"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/intermediate"
@@ -43,8 +42,6 @@ type Options struct {
 	Pruner *prune.Pruner
 	// Store has the intermediate reports.
 	Store *intermediate.Store
-	// Rollouts are those that reports show, nil for none.
-	Rollouts *rollouts.Rollouts
 }
 
 // NewClient makes the client that the manager is meant to have: it writes reports
@@ -56,16 +53,15 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 // Setup adds the controller that writes reports while this process leads.
 func Setup(mgr ctrl.Manager, o Options) error {
 	r := &Reconciler{
-		cached:   mgr.GetCache(),
-		live:     mgr.GetAPIReader(),
-		writer:   mgr.GetClient(),
-		index:    o.Index,
-		pruner:   o.Pruner,
-		store:    o.Store,
-		pacer:    o.Queue.pacer,
-		limit:    o.SizeLimit,
-		rollouts: o.Rollouts,
-		tracker:  newTracker(),
+		cached:  mgr.GetCache(),
+		live:    mgr.GetAPIReader(),
+		writer:  mgr.GetClient(),
+		index:   o.Index,
+		pruner:  o.Pruner,
+		store:   o.Store,
+		pacer:   o.Queue.pacer,
+		limit:   o.SizeLimit,
+		tracker: newTracker(),
 		recorder: recorder{
 			events: mgr.GetEventRecorder("multicluster-integrations-aggregation"),
 			pacer:  o.Queue.pacer,

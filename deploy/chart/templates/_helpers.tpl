@@ -112,9 +112,6 @@ args:
   {{- if and .root.Values.rendered.enabled (eq .name "aggregation") }}
   - --rendered
   {{- end }}
-  {{- if and .root.Values.rollout.enabled (has .name (list "propagation" "aggregation")) }}
-  - --rollouts
-  {{- end }}
   {{- range $c.args }}
   - {{ quote . }}
   {{- end }}

@@ -29,7 +29,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
 // Version of this module; a release changes it here.
@@ -100,9 +99,6 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 	}
 	watched := appcache.Caches(argocd, c.Deliver.SizeLimit)
 	maps.Copy(watched, register.Caches(!c.Register, namespaces...))
-	if c.Deliver.Rollouts {
-		watched[&rollout.ApplicationSetRollout{}] = cache.ByObject{}
-	}
 	warm := make([]client.Object, 0, len(watched))
 	for object := range watched {
 		warm = append(warm, object)
@@ -142,7 +138,7 @@ func (c *Command) Run(ctx context.Context, env *boot.Env) error {
 // newScheme returns every type that the binary reads or writes.
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	err := errors.Join(corev1.AddToScheme(scheme), argocd.AddToScheme(scheme), rollout.AddToScheme(scheme),
+	err := errors.Join(corev1.AddToScheme(scheme), argocd.AddToScheme(scheme),
 		workv1.Install(scheme), clusterv1.Install(scheme), clusterv1beta1.Install(scheme))
 	if err != nil {
 		return nil, fmt.Errorf("register types: %w", err)

@@ -46,7 +46,7 @@ func stateOf(v policy.Decision) (state, reason string) {
 	switch reason = v.Reason(); {
 	case reason == "":
 		return "", ""
-	case reason == policy.ReasonPaused || reason == policy.ReasonRolloutWaits:
+	case reason == policy.ReasonPaused:
 		return statePaused, reason
 	case !v.Deliver:
 		return stateRefused, reason

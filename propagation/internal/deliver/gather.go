@@ -342,11 +342,6 @@ func (f *gatherer) readInputs(ctx context.Context, from inputReader, app *argocd
 			return w, err
 		}
 	}
-	if f.options.Rollouts {
-		if w.Rollout, err = rolloutOf(ctx, f.client, app); err != nil {
-			return w, err
-		}
-	}
 	if w.HubProject, err = f.project(ctx, from, app); err != nil {
 		return w, err
 	}
@@ -392,7 +387,7 @@ func (f *gatherer) namedProject(ctx context.Context, from client.Reader, name st
 
 // payloadInputs collects what goes into the work, which is current unless that is nil.
 func (f *gatherer) payloadInputs(w policy.Inputs, current *manifestcache.Work, q request.Request) payload.Inputs {
-	p := payload.Inputs{Application: w.Application, CreateNamespace: f.options.Namespace, Request: q, Orphan: w.DeletionPolicy.Word == payload.DeletionOrphan, HasAgent: w.HasAgent, InstanceLabel: f.options.InstanceLabel, Rollout: w.Carried}
+	p := payload.Inputs{Application: w.Application, CreateNamespace: f.options.Namespace, Request: q, Orphan: w.DeletionPolicy.Word == payload.DeletionOrphan, HasAgent: w.HasAgent, InstanceLabel: f.options.InstanceLabel}
 	if w.DeletionPolicy.AsBefore && current != nil {
 		p.Orphan = current.Annotations[contract.OnWithdrawAnnotation] != ""
 	}

@@ -52,8 +52,6 @@ type Options struct {
 	sweepInterval time.Duration
 	// Withdrawals says how many deliveries may be withdrawn until an operator approves.
 	Withdrawals guard.Settings
-	// Rollouts has ApplicationSetRollouts decide what works may carry; without it none is read.
-	Rollouts bool
 	// HubNamespace is where propagation runs: its annotation decides for the whole hub,
 	// and what the guard remembers is stored there. Without it nothing is stored.
 	HubNamespace string
@@ -76,7 +74,6 @@ func (o *Options) BindFlags(fs *flag.FlagSet) {
 	fs.Var(&w.Hub.Percent, "deletion-budget-hub", "how many `percent` of all deliveries of the hub may be withdrawn within --deletion-budget-window; more are held until an operator approves")
 	fs.IntVar(&w.Hub.Least, "deletion-budget-hub-min", w.Hub.Least, "number of deliveries of the hub that may always be withdrawn, however few --deletion-budget-hub percent are")
 	fs.DurationVar(&w.Window, "deletion-budget-window", 10*time.Minute, "time within which withdrawals add up to the limits")
-	fs.BoolVar(&o.Rollouts, "rollouts", false, "let ApplicationSetRollouts decide which clusters may have a change; for where the rollout controller is installed")
 }
 
 // Validate names every flag with an impossible value.

@@ -31,7 +31,6 @@ func (r *Reconciler) pausedDelivery(ctx context.Context, w policy.Inputs, works 
 	if next.Step == request.StepFinish && next.claim == "" {
 		return res, r.endRefresh(ctx, w.Application, next.Request.ID) // no ManifestWork is written for it
 	}
-	w.Carried = policy.DecideRollout(w, c.current).Carried // so much of it waits, and no more
 	n, err := r.waiting(w, c, next.Plan)
 	if err != nil {
 		return result{}, err

@@ -14,9 +14,6 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
 // inputReader is where the inputs of a decision are read.
@@ -71,17 +68,4 @@ func appliedAt(work *workv1.ManifestWork) metav1.ConditionStatus {
 		return ""
 	}
 	return c.Status
-}
-
-// rolloutOf returns the rollout of an Application's ApplicationSet, nil for none.
-func rolloutOf(ctx context.Context, from client.Reader, app *argocd.Application) (*rollout.ApplicationSetRollout, error) {
-	set := app.OwningApplicationSet()
-	if set == "" {
-		return nil, nil
-	}
-	var list rollout.ApplicationSetRolloutList
-	if err := from.List(ctx, &list, client.InNamespace(app.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list ApplicationSetRollouts in %s: %w", app.Namespace, err)
-	}
-	return rollout.Governing(list.Items, app.Namespace, set), nil
 }

@@ -150,20 +150,11 @@ func (r *Reconciler) write(ctx context.Context, w policy.Inputs, current *manife
 	if payload.Observes(w.Application) {
 		return r.observe(ctx, w, current, warnings)
 	}
-	w, snapshot, held, err := r.rolled(ctx, w, current)
-	if err != nil {
-		return result{}, err
-	}
-	if held != nil {
-		return r.keep(ctx, w, current, *held)
-	}
 	next, written, err := r.request(ctx, w, current)
 	if err != nil || written {
 		return result{silent: true}, err
 	}
-	inputs := r.payloadInputs(w, current, next.Request)
-	inputs.Snapshot = snapshot
-	want, err := payload.ManifestWork(inputs)
+	want, err := payload.ManifestWork(r.payloadInputs(w, current, next.Request))
 	if err != nil {
 		return result{}, fmt.Errorf("build ManifestWork for Application %s: %w", client.ObjectKeyFromObject(w.Application), err)
 	}

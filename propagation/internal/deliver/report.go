@@ -201,7 +201,7 @@ func (rep *reporter) updateConditions(ctx context.Context, app *argocd.Applicati
 		return client.IgnoreNotFound(fmt.Errorf("patch conditions of Application %s/%s: %w", app.Namespace, app.Name, err))
 	}
 	for _, f := range append([]policy.Message{v.Refusal}, v.Warnings...) {
-		if f.Text != "" && f.Reason != policy.ReasonRolloutWaits { // the rollout records it once for all
+		if f.Text != "" {
 			rep.recordWarning(app, f)
 			ctrl.LoggerFrom(ctx).V(1).Info("updated the conditions of the Application", "reason", f.Reason)
 		}

@@ -31,7 +31,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -48,7 +47,7 @@ func TestMain(m *testing.M) {
 		ctrl.SetLogger(logr.Discard())
 		hub.config, hub.scheme = c, runtime.NewScheme()
 		if err := errors.Join(corev1.AddToScheme(hub.scheme), eventsv1.AddToScheme(hub.scheme), argocd.AddToScheme(hub.scheme), workv1.Install(hub.scheme),
-			clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme), rollout.AddToScheme(hub.scheme), installRollouts(c)); err != nil {
+			clusterv1.Install(hub.scheme), clusterv1beta1.Install(hub.scheme)); err != nil {
 			return err
 		}
 		hub.client, err = client.New(c, client.Options{Scheme: hub.scheme})
@@ -124,9 +123,6 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 	caches := appcache.Caches(options.ArgoCDNamespace, options.SizeLimit)
 	if len(options.AgentNamespaces) > 0 {
 		maps.Copy(caches, register.Caches(true, options.AgentNamespaces...))
-	}
-	if options.Rollouts {
-		caches[&rollout.ApplicationSetRollout{}] = cache.ByObject{}
 	}
 	managed := ctrl.Options{
 		Scheme:     hub.scheme,

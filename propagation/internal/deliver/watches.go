@@ -31,13 +31,12 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
 // watch makes every change that may change a decision reach the Applications that
 // it concerns, and no others.
 func (wa *watcher) watch(ctx context.Context, mgr ctrl.Manager, r *Reconciler) error {
-	err := wa.watchRollouts(wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr)))).
+	err := wa.watchAgents(wa.watchDecisions(ctrl.NewControllerManagedBy(mgr))).
 		Named("deliver").
 		For(&argocd.Application{}, builder.WithPredicates(wa.applicationChanged())).
 		WatchesRawSource(wa.budget.Source()).
@@ -309,50 +308,4 @@ func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manif
 	app, err := wa.application(ctx, key) // from the cache
 	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
 		app.Annotations[contract.ClusterAnnotation] != work.Namespace || concernsUs(app.Status))
-}
-
-// watchRollouts has those Applications looked at whose works may carry something else.
-func (wa *watcher) watchRollouts(b *builder.Builder) *builder.Builder {
-	if !wa.options.Rollouts {
-		return b
-	}
-	none := &rollout.ApplicationSetRollout{}
-	return b.Watches(&rollout.ApplicationSetRollout{}, handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.enqueueRollout(ctx, none, e.Object, q)
-		},
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.enqueueRollout(ctx, e.ObjectOld, e.ObjectNew, q)
-		},
-		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-			wa.enqueueRollout(ctx, e.Object, none, q)
-		},
-	})
-}
-
-func (wa *watcher) enqueueRollout(ctx context.Context, before, after client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	was, ok := before.(*rollout.ApplicationSetRollout)
-	is, ok2 := after.(*rollout.ApplicationSetRollout)
-	if !ok || !ok2 {
-		return
-	}
-	r := is
-	if r.Name == "" {
-		r = was
-	}
-	var apps argocd.ApplicationList
-	if err := wa.client.List(ctx, &apps, client.InNamespace(r.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "cannot list Applications from the cache", "namespace", r.Namespace)
-		return
-	}
-	for i := range apps.Items {
-		app := &apps.Items[i]
-		if app.OwningApplicationSet() != r.Spec.ApplicationSet {
-			continue
-		}
-		cluster := app.Annotations[contract.ClusterAnnotation]
-		if was.Status.Waiting(cluster) != is.Status.Waiting(cluster) || !was.Status.Grant(cluster).Same(is.Status.Grant(cluster)) {
-			q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(app)})
-		}
-	}
 }

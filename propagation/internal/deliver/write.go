@@ -103,7 +103,6 @@ func (wr *writer) applyWork(ctx context.Context, app *argocd.Application, curren
 		if withSpec, c, result.warnings, err = wr.hold(ctx, current, want, p, c); err != nil {
 			return result, err
 		}
-		payload.KeepRollout(current, want)
 	}
 	key := client.ObjectKeyFromObject(app)
 	patch, err := payload.Patch(current, want, withSpec, c.Base)

@@ -11,7 +11,7 @@
 //
 //   - An Application counts as done when health is Healthy, sync is not OutOfSync
 //     and the operation is Succeeded or absent. So a health that is no longer
-//     known must be Unknown: sync Unknown alone would let a rollout go on.
+//     known must be Unknown: sync Unknown alone would let a progressive sync go on.
 //   - OutOfSync puts an Application back to Waiting and, once it is its turn, asks
 //     for a sync. So OutOfSync must never be said for a moment only: taking a
 //     finished operation out of a ManifestWork is no change to wait for

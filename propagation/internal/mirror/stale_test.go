@@ -114,7 +114,7 @@ func TestChangePending(t *testing.T) {
 
 // A change that is shown as missing is not taken back by what was said before it: the
 // agent has applied it, Argo CD has not compared yet. That would be Synced and Succeeded
-// for a moment, by which a rollout goes on to its next step.
+// for a moment, by which a progressive sync goes on to its next step.
 func TestChangeIsNotTakenBack(t *testing.T) {
 	for name, between := range map[string]func(stop, again func()){
 		"at once":         func(_, _ func()) {},

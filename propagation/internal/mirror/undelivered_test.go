@@ -40,7 +40,7 @@ func project(t *testing.T, app *argocd.Application, name string) {
 
 // A change that is not delivered, be it paused, refused or waiting, is not done, whatever
 // the managed cluster reports on what it has: from the first status after the change to the
-// first comparison after its delivery a rollout never reads Synced.
+// first comparison after its delivery a progressive sync never reads Synced.
 func TestChangeUndelivered(t *testing.T) {
 	f := newFleet(t)
 	var changed, synced atomic.Bool

@@ -7,7 +7,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
 // Inputs is everything that goes into one ManifestWork.
@@ -27,11 +26,6 @@ type Inputs struct {
 	// by, empty for its default.
 	InstanceLabel string
 	Request       request.Request
-	// Rollout is what an ApplicationSetRollout lets the work carry, nil without one.
-	Rollout *rollout.Carried
-	// Snapshot is what the work carried before it was given a candidate, empty to leave what is
-	// noted of it.
-	Snapshot string
 }
 
 // Words of the deletion-policy annotation.
@@ -47,7 +41,7 @@ const (
 	// ManagementNoTakeover applies only what no other client has set otherwise.
 	ManagementNoTakeover = "no-takeover"
 	// ManagementObserve delivers nothing and reads what is there.
-	ManagementObserve = contract.ManagementObserve
+	ManagementObserve = "observe"
 )
 
 // Observes reports whether an Application is read on its managed cluster, not delivered.

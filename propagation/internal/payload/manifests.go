@@ -29,8 +29,6 @@ var hubOnlyKeys = map[string]bool{
 	contract.ChangeGenerationAnnotation:  true,
 	contract.StoredSpecAnnotation:        true,
 	contract.ApplicationSpecAnnotation:   true,
-	contract.RolloutAnnotation:           true,
-	contract.RolloutPromotedAnnotation:   true,
 	contract.PullLabel:                   true,
 	contract.ClusterAnnotation:           true,
 	contract.AppNamespaceAnnotation:      true,

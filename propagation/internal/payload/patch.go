@@ -15,7 +15,7 @@ import (
 
 var (
 	workLabelKeys      = []string{contract.PullLabel, contract.ApplicationSetLabel, contract.ApplicationSetHashLabel}
-	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation, contract.RolloutAnnotation}
+	workAnnotationKeys = []string{contract.HubNamespaceAnnotation, contract.HubNameAnnotation, contract.HubUIDAnnotation, contract.HostingAnnotation, contract.RequestAnnotation, contract.ChangeGenerationAnnotation, contract.StoredSpecAnnotation, contract.PausedAnnotation, contract.ObservedAnnotation, contract.OnWithdrawAnnotation}
 )
 
 // Patch returns the JSON patch that makes current the wanted work, nil when it is; base is the
@@ -35,9 +35,6 @@ func Patch(current *manifestcache.Work, want *workv1.ManifestWork, withSpec bool
 	annotations := workAnnotationKeys
 	if withSpec {
 		annotations = append(slices.Clone(annotations), contract.ApplicationSpecAnnotation)
-	}
-	if want.Annotations[contract.RolloutPromotedAnnotation] != "" {
-		annotations = append(slices.Clone(annotations), contract.RolloutPromotedAnnotation)
 	}
 	patch := changes("/metadata/labels", current.Stored.Labelled, current.Labels, want.Labels, workLabelKeys)
 	patch = append(patch, changes("/metadata/annotations", current.Stored.Annotated, current.AllAnnotations(), want.Annotations, annotations)...)

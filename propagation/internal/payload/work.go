@@ -28,11 +28,6 @@ func ManifestWork(p Inputs) (*workv1.ManifestWork, error) {
 		return nil, err
 	}
 	work.Annotations[contract.ApplicationSpecAnnotation] = applicationSpecHash(spec)
-	if p.Rollout != nil {
-		if spec, err = rolledOut(work, p, spec); err != nil {
-			return nil, err
-		}
-	}
 	app, err := applicationManifest(p, spec)
 	if err != nil {
 		return nil, err

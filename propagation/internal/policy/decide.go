@@ -12,7 +12,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
-	"open-cluster-management.io/multicluster-integrations/shared/rollout"
 )
 
 // Inputs is what a decision rests on, read before anything is decided.
@@ -36,10 +35,6 @@ type Inputs struct {
 	ByAgent string
 	// HasAgent: the cluster has an agent of argocd-agent.
 	HasAgent bool
-	// Rollout is that of its ApplicationSet, nil for none, and Carried what it lets the work
-	// carry.
-	Rollout *rollout.ApplicationSetRollout
-	Carried *rollout.Carried
 	// ArgoCDNamespace and appNamespaces are settings.
 	ArgoCDNamespace string
 	AppNamespaces   AppNamespaces

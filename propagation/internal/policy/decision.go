@@ -46,7 +46,6 @@ const (
 	ReasonAlreadyThere   = "AlreadyThere"
 	ReasonOrphanPending  = "OrphanPending"
 	ReasonAlsoByAgent    = "AlsoByAgent"
-	ReasonRolloutWaits   = "RolloutWaiting"
 
 	ReasonNamespaceDenied = "AppNamespaceNotAllowed"
 	ReasonProjectDenied   = "ProjectNotAllowed"

@@ -12,7 +12,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 	"open-cluster-management.io/multicluster-integrations/shared/api/v1alpha1"
 )
 
@@ -29,8 +28,6 @@ type (
 		Name      string    `json:"name"`
 		Clusters  int       `json:"clusters"`
 		Counts    apiCounts `json:"counts"`
-		// Rollout is where the rollout of it stands; without it it has none.
-		Rollout *rollouts.State `json:"rollout,omitempty"`
 	}
 	apiCounts struct {
 		Applications int            `json:"applications"`
@@ -120,8 +117,7 @@ func (a *api) sets(v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var unread error
-	list := part(v, matching(a.pages.fleet.Overview(v.allowed, v.moment).Worst(), q, func(set *model.Set) string { return set.Key.String() }), q, func(set *model.Set) apiSet {
+	return part(v, matching(a.pages.fleet.Overview(v.allowed, v.moment).Worst(), q, func(set *model.Set) string { return set.Key.String() }), q, func(set *model.Set) apiSet {
 		c := apiCounts{Applications: set.Counts.Applications, Health: map[string]int{}, Sync: map[string]int{}, Stale: set.Counts.Stale}
 		for i, name := range model.Healths {
 			c.Health[name] = set.Counts.Health[i]
@@ -129,13 +125,8 @@ func (a *api) sets(v *visit) (any, error) {
 		for i, name := range model.Syncs {
 			c.Sync[name] = set.Counts.Sync[i]
 		}
-		state, err := a.pages.rollout(v, set)
-		if err != nil {
-			unread = err // one of them is enough
-		}
-		return apiSet{set.Key.Namespace, set.Key.Name, set.Clusters, c, state}
-	})
-	return list, unread
+		return apiSet{set.Key.Namespace, set.Key.Name, set.Clusters, c}
+	}), nil
 }
 
 func (a *api) rows(v *visit) (any, error) {

@@ -27,9 +27,6 @@ func (p *pages) setPage(v *visit) (any, error) {
 		return nil, err
 	}
 	view := &ui.Apps{Base: p.base(v, "apps", set.Key.Name, "set:"+set.Key.String()), Heading: set.Key.Name, Sub: "ApplicationSet in " + set.Key.Namespace, Only: set.Key.String()}
-	if view.Rollout, err = p.rollout(v, set); err != nil {
-		return nil, err
-	}
 	view.Hub = states(p.hubApps(v, func(a *hubapps.Application) bool {
 		return a.Namespace == set.Key.Namespace && a.Set == set.Key.Name
 	}), "")

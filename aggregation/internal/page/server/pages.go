@@ -13,7 +13,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/hubapps"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 )
 
 // argo has the addresses of Argo CDs.
@@ -81,15 +80,6 @@ type pages struct {
 	fleet        *model.Fleet
 	applications Applications
 	argo         argo
-	rolloutOf    func(ctx context.Context, set types.NamespacedName) (*rollouts.State, error)
-}
-
-// rollout returns where that of an ApplicationSet stands, nil for none.
-func (p *pages) rollout(v *visit, set *model.Set) (*rollouts.State, error) {
-	if p.rolloutOf == nil {
-		return nil, nil
-	}
-	return p.rolloutOf(v.r.Context(), set.Key)
 }
 
 var menu = []ui.Link{

@@ -8,21 +8,17 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/live"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/model"
 	"open-cluster-management.io/multicluster-integrations/aggregation/internal/page/ui"
-	"open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
 )
 
 // Options of a server.
 type Options struct {
 	Fleet        *model.Fleet
 	Applications Applications
-	// RolloutOf returns where the rollout of an ApplicationSet stands, nil for none; nil: none has one.
-	RolloutOf func(ctx context.Context, set types.NamespacedName) (*rollouts.State, error)
-	Identity  Identity
+	Identity     Identity
 	// Synced reports whether the fleet is known since the start.
 	Synced func() bool
 	// Hosts are the names under which the page is served.

@@ -35,7 +35,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("make the page's sessions: %w", err)
 	}
 	s := &Server{
-		Options: o, ui: look, pages: &pages{fleet: o.Fleet, applications: o.Applications, argo: argo{o.ArgoCDURL, o.ArgoCDOf}, rolloutOf: o.RolloutOf}, limits: newLimits(), hosts: map[string]struct{}{}, recheck: recheckEvery, ping: pingEvery,
+		Options: o, ui: look, pages: &pages{fleet: o.Fleet, applications: o.Applications, argo: argo{o.ArgoCDURL, o.ArgoCDOf}}, limits: newLimits(), hosts: map[string]struct{}{}, recheck: recheckEvery, ping: pingEvery,
 	}
 	s.gate = &gate{o.Identity, sessions, s.limits, o.Secure, func() []string { return compact(append(o.Fleet.Namespaces(), o.Applications.Namespaces()...)) }}
 	s.idle = time.AfterFunc(forgetAfter, s.forget)

@@ -3,8 +3,6 @@
 
 package ui
 
-import "open-cluster-management.io/multicluster-integrations/aggregation/internal/rollouts"
-
 // What the templates are filled with. Paths are addresses of the page itself, made by
 // the server; every other text may come from a managed cluster and is shown as text.
 
@@ -148,7 +146,6 @@ type Apps struct {
 	// Only is the ApplicationSet of all rows; empty: they are of several.
 	Only      string
 	Cluster   *ClusterStatus
-	Rollout   *rollouts.State
 	Error     *Condition
 	Counts    Counts
 	Legend    bool

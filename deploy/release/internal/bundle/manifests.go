@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// placeholder is the registry that manifests name in the checkout. It cannot exist.
-const placeholder = "registry.invalid"
+// Placeholder is the registry that manifests name in the checkout. It cannot exist.
+const Placeholder = "registry.invalid"
 
 // manifests makes what is applied with kubectl, with every image pinned: one file for
 // each overlay, and the kustomize folders themselves as an archive.
@@ -35,11 +35,11 @@ func (r *release) manifests(ctx context.Context, references []Reference) error {
 	// charts, and a patch of a custom resource.
 	for name, content := range files {
 		for _, reference := range references {
-			tagged := placeholder + "/" + Project + "/" + reference.Name + ":" + r.tree.Version
+			tagged := Placeholder + "/" + Project + "/" + reference.Name + ":" + r.tree.Version
 			content = bytes.ReplaceAll(content, []byte(tagged), []byte(reference.Pinned()))
 		}
-		if bytes.Contains(content, []byte(placeholder)) {
-			return fmt.Errorf("deploy/%s names an image in %s that is none of the release's, or not version %s", name, placeholder, r.tree.Version)
+		if bytes.Contains(content, []byte(Placeholder)) {
+			return fmt.Errorf("deploy/%s names an image in %s that is none of the release's, or not version %s", name, Placeholder, r.tree.Version)
 		}
 		files[name] = content
 	}

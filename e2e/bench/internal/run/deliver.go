@@ -126,7 +126,9 @@ func storm(ctx context.Context, b *bench) {
 		_, last := span(patched)
 		mirrored.add(len(hit), last.Sub(began))
 		patches += len(patched)
-		refused += len(b.since(mark, func(e *audit.Entry) bool { return e.Account == env.Propagation && write(e) && e.Code >= 300 }))
+		refused += len(b.since(mark, func(e *audit.Entry) bool {
+			return e.Account == env.Account(env.Propagation) && write(e) && e.Code >= 300
+		}))
 		reported += len(b.since(mark, reports))
 		patchBaseline(ctx, b, half*((times+1)%2), half) // the halves take turns
 	}

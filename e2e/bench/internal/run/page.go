@@ -19,6 +19,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/e2e/bench/internal/process"
 	"open-cluster-management.io/multicluster-integrations/e2e/env"
 	"open-cluster-management.io/multicluster-integrations/e2e/must"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 const (
@@ -41,7 +42,7 @@ type sides struct {
 // page measures what the page costs aggregation: a standby with it beside one without,
 // with nobody, one and ten looking at the first page.
 func page(ctx context.Context, b *bench) {
-	must.OK(b.fleet.GrantPage(ctx))
+	must.OK(b.fleet.Hub.Install(ctx, testkit.Root(), "page"))
 	arguments, s := b.arguments(env.Aggregation), &sides{}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(must.Get(b.fleet.FreePort())))
 	s.without = must.Get(b.fleet.StartStandby(ctx, env.Aggregation, 1, arguments...))

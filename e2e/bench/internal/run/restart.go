@@ -51,7 +51,7 @@ func restart(ctx context.Context, b *bench) {
 		mark := b.audit.Mark()
 		ready := b.resume(ctx, name)
 		b.awaitNoWrites(ctx, silence)
-		writes := b.since(mark, func(e *audit.Entry) bool { return e.Account == name && write(e) })
+		writes := b.since(mark, func(e *audit.Entry) bool { return e.Account == env.Account(name) && write(e) })
 		b.row(atMost(0, "", "warm restart of "+name+": write requests", float64(len(writes)),
 			"taking its Lease, and the Event about that, left out%s", kinds(writes)))
 		row := atMost(b.Size.Restart, "×", "warm restart of "+name+": ready, against a bare LIST of what it watches", float64(ready)/float64(list),
@@ -144,7 +144,7 @@ func takeOver(ctx context.Context, b *bench, pairs []*pair) {
 	b.awaitNoWrites(ctx, silence)
 	for _, p := range pairs {
 		p.took = append(p.took, round(time.Duration(times(p.place)[0]*float64(time.Millisecond))))
-		p.beyond = append(p.beyond, beyond(b.since(mark, func(e *audit.Entry) bool { return e.Account == p.name && write(e) }), changes[0])...)
+		p.beyond = append(p.beyond, beyond(b.since(mark, func(e *audit.Entry) bool { return e.Account == env.Account(p.name) && write(e) }), changes[0])...)
 		p.leader, p.standby = p.standby, p.leader
 	}
 }

@@ -174,9 +174,9 @@ func (b *bench) wrong(ctx context.Context) (count int, example string, err error
 func write(e *audit.Entry) bool { return e.Write(env.ProductNamespace) }
 
 // by matches the successful requests of a binary for a verb and a resource.
-func by(account, verb, resource string) func(*audit.Entry) bool {
+func by(binary, verb, resource string) func(*audit.Entry) bool {
 	return func(e *audit.Entry) bool {
-		return e.Account == account && e.Verb == verb && e.Resource == resource && e.Code < 300
+		return e.Account == env.Account(binary) && e.Verb == verb && e.Resource == resource && e.Code < 300
 	}
 }
 

@@ -1,0 +1,67 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package docs
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// generated is what make generate writes into a page.
+	generated = regexp.MustCompile(`(?s)<!-- flags of \w+ -->.*?<!-- end of flags -->`)
+	item      = regexp.MustCompile(`^\s*(?:[*-]|\d+\.) `)
+	// sentenceEnd is no semicolon: two sentences behind one another are as hard to read with it.
+	sentenceEnd = regexp.MustCompile(`[.:!?][*)"]* `)
+)
+
+// LongSentences returns the sentences of a Markdown text with more than limit words. Headings,
+// tables and code blocks have none. An item of a list begins a sentence.
+func LongSentences(text string, limit int) []string {
+	var out []string
+	var paragraph []string
+	end := func() {
+		joined := strings.Join(paragraph, " ") + " "
+		paragraph = nil
+		for len(joined) > 0 {
+			at := len(joined)
+			if m := sentenceEnd.FindStringIndex(joined); m != nil {
+				at = m[1]
+			}
+			if words := strings.Fields(joined[:at]); len(words) > limit {
+				out = append(out, strings.Join(words, " "))
+			}
+			joined = joined[at:]
+		}
+	}
+	for line := range strings.Lines(fence.ReplaceAllString(text, "")) {
+		line = strings.TrimRight(line, "\n")
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") {
+			end()
+			continue
+		}
+		if item.MatchString(line) {
+			end()
+		}
+		paragraph = append(paragraph, item.ReplaceAllString(line, ""))
+	}
+	end()
+	return out
+}
+
+// LongCells returns the cells of a Markdown text's tables with more than limit words.
+func LongCells(text string, limit int) []string {
+	var out []string
+	for line := range strings.Lines(fence.ReplaceAllString(text, "")) {
+		if !strings.HasPrefix(line, "|") {
+			continue
+		}
+		for cell := range strings.SplitSeq(strings.Trim(strings.TrimSpace(line), "|"), " | ") {
+			if len(strings.Fields(cell)) > limit {
+				out = append(out, strings.TrimSpace(cell))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package quickstart
+
+import (
+	"regexp"
+	"strings"
+)
+
+// notTested begins the first line of a block that the tests cannot run.
+const notTested = "# Not tested: needs "
+
+// block is a fenced block of commands of the page, with the output that the page promises.
+type block struct {
+	// line is where the block begins.
+	line           int
+	commands, want string
+}
+
+// tested reports whether the page promises that the tests run the block.
+func (b block) tested() bool { return !strings.HasPrefix(b.commands, notTested) }
+
+var fenced = regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```$")
+
+// blocks returns the blocks of commands of a page. A block of text after commands, with nothing
+// but blank lines between, is their output.
+func blocks(page string) []block {
+	var out []block
+	end := 0
+	for _, m := range fenced.FindAllStringSubmatchIndex(page, -1) {
+		language, content := page[m[2]:m[3]], page[m[4]:m[5]]
+		switch {
+		case language == "sh":
+			out = append(out, block{line: 1 + strings.Count(page[:m[0]], "\n"), commands: content})
+		case len(out) > 0 && strings.TrimSpace(page[end:m[0]]) == "":
+			out[len(out)-1].want = content
+		}
+		end = m[1]
+	}
+	return out
+}
+
+// agrees reports whether an output is what the page promises. Spaces do not count, and "…"
+// stands for any text, lines included.
+func agrees(want, got string) bool {
+	parts := strings.Split(fold(want), "…")
+	for i, p := range parts {
+		parts[i] = regexp.QuoteMeta(strings.TrimSpace(p))
+	}
+	return regexp.MustCompile(`^` + strings.Join(parts, `(?s:.*)`) + `$`).MatchString(fold(got))
+}
+
+// fold returns a text with one space between words.
+func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
