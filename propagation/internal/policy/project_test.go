@@ -10,6 +10,8 @@ import (
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
 
+const plainSpec = `{"destination":{"namespace":"guestbook"},"project":"default"}`
+
 func TestProjectAllows(t *testing.T) {
 	const inCluster = "https://kubernetes.default.svc"
 	cases := map[string]struct {
