@@ -157,6 +157,19 @@ func TestDecide_wish(t *testing.T) {
 			s.delivered("w")
 			s.app.Operation = json.RawMessage(`{"sync":{}}`)
 		}, want: "w keep"},
+		"project forbids": {reason: "the managed cluster's Argo CD will refuse it", change: func(s *scene) {
+			s.Settings.DeliverProject, s.Project = true, &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Name: "wide"}, Spec: json.RawMessage(`{"destinations":[{"server":"https://other","namespace":"*"}]}`)}
+		}, want: "create; ProjectForbidsDestination", text: "spec.destinations"},
+		"window": {reason: "what says when not to sync is not left behind in silence", change: func(s *scene) {
+			s.project("default")
+			s.Settings.DeliverProject = true
+			s.Default = &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: json.RawMessage(`{"syncWindows":[{"clusters":["c1"]}]}`)}
+		}, want: "create; WindowNotDelivered", text: "another project"},
+		"window escaped": {reason: "nor is one that another destination takes it out of", change: func(s *scene) {
+			s.annotate(contract.DestinationNameAnnotation, "elsewhere")
+			s.Settings.DeliverProject, s.Project = true, &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Name: "wide"}, Spec: json.RawMessage(`{"destinations":[{"name":"*","namespace":"*"}],"syncWindows":[{"clusters":["c1"]}]}`)}
+		}, want: "create; WindowNotDelivered", text: "add the destination"},
+		"beside an agent": {reason: "an agent on the cluster is in nobody's way", change: func(s *scene) { s.HasAgent = true }, want: "create"},
 		"the hub's own": {reason: "two controllers would fight: a warning", change: func(s *scene) {
 			delete(s.app.Annotations, argocd.SkipReconcileAnnotation)
 		}, want: "create; SkipReconcileMissing", text: "set annotation"},
