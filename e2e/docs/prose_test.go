@@ -36,7 +36,7 @@ func TestSentencesAreShort(t *testing.T) {
 	all := 0
 	var list strings.Builder
 	for _, name := range pages(t) {
-		for _, sentence := range longSentences(read(t, name), sentenceWords) {
+		for _, sentence := range sentencesOver(read(t, name), sentenceWords) {
 			all++
 			list.WriteString(name + ": " + sentence + "\n")
 		}
@@ -49,7 +49,7 @@ func TestSentencesAreShort(t *testing.T) {
 func TestCellsAreShort(t *testing.T) {
 	var all []string
 	for _, name := range pages(t) {
-		for _, cell := range longCells(read(t, name), cellWords) {
+		for _, cell := range cellsOver(read(t, name), cellWords) {
 			all = append(all, name+": "+cell)
 		}
 	}
@@ -73,7 +73,7 @@ func TestLongSentences(t *testing.T) {
 		"# a heading of five words", "one two three four five. one two.", "", "| one two three four five |", "```", "one two three four five", "```",
 		"one two: three four; five six", "* one two three", "* four five", "  six seven", "**one two.** three four", "(one two three four.) five",
 	}, "\n")
-	got := longSentences(text, 3)
+	got := sentencesOver(text, 3)
 	want := []string{"one two three four five.", "three four; five six", "four five six seven **one two.**", "three four (one two three four.)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("long are %q, want %q", got, want)
@@ -81,7 +81,7 @@ func TestLongSentences(t *testing.T) {
 }
 
 func TestLongCells(t *testing.T) {
-	got := longCells("| one two | three four five |\n|---|---|\n| six `a|b` seven eight | nine |\n\none two three four\n", 2)
+	got := cellsOver("| one two | three four five |\n|---|---|\n| six `a|b` seven eight | nine |\n\none two three four\n", 2)
 	if want := []string{"three four five", "six `a|b` seven eight"}; !slices.Equal(got, want) {
 		t.Errorf("long are %q, want %q", got, want)
 	}

@@ -16,9 +16,9 @@ var (
 	sentenceEnd = regexp.MustCompile(`[.:!?][*)"]* `)
 )
 
-// longSentences returns the sentences of a Markdown text with more than limit words. Headings,
+// sentencesOver returns the sentences of a Markdown text with more than limit words. Headings,
 // tables and code blocks have none. An item of a list begins a sentence.
-func longSentences(text string, limit int) []string {
+func sentencesOver(text string, limit int) []string {
 	var out []string
 	var paragraph []string
 	end := func() {
@@ -50,8 +50,8 @@ func longSentences(text string, limit int) []string {
 	return out
 }
 
-// longCells returns the cells of a Markdown text's tables with more than limit words.
-func longCells(text string, limit int) []string {
+// cellsOver returns the cells of a Markdown text's tables with more than limit words.
+func cellsOver(text string, limit int) []string {
 	var out []string
 	for line := range strings.Lines(fence.ReplaceAllString(text, "")) {
 		if !strings.HasPrefix(line, "|") {
