@@ -104,10 +104,11 @@ const knownBit = 0b1000
 // encodeNotes returns notes as they are stored, group by group. A UID that no API server makes
 // is left out.
 func encodeNotes(notes workNotes) ([]byte, error) {
-	groups, list := map[decide.Group][]types.UID{}, []storedGroup{}
+	groups := map[decide.Group][]types.UID{}
 	for uid, note := range notes {
 		groups[note.Group] = append(groups[note.Group], uid)
 	}
+	list := make([]storedGroup, 0, len(groups))
 	for _, g := range sortGroups(slices.Collect(maps.Keys(groups))) {
 		stored := storedGroup{Group: g}
 		slices.Sort(groups[g])

@@ -76,6 +76,7 @@ var mutants = map[string]struct {
 				t.Lane = decide.Lane{Kind: decide.Tenant, Group: owner(f, i)}
 			case decide.ClusterRevoked:
 				t.Lane = decide.Lane{Kind: decide.Admin, Group: owner(f, i)}
+			default:
 			}
 		}
 	}}},

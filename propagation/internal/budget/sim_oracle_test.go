@@ -178,7 +178,7 @@ func (w *world) settle() {
 	p.dies, p.dead = 0, false
 	for range 60 {
 		w.now += 21
-		p.cache = w.hub.clone()
+		p.cache = w.clone()
 		w.track()
 		for _, k := range p.keys() {
 			p.reconcile(k)
@@ -193,7 +193,7 @@ func (w *world) settle() {
 			return
 		}
 	}
-	p.cache = w.hub.clone()
+	p.cache = w.clone()
 	w.metamorphic()
 	fates, plans := map[types.UID]decide.Fate{}, map[key]decide.Plan{}
 	for _, k := range p.keys() {
@@ -285,7 +285,7 @@ func (w *world) delivered(a *app, plan decide.Plan) {
 // metamorphic: what the agent of one cluster writes changes nothing on another, unless the
 // Application is to be on that cluster.
 func (w *world) metamorphic() {
-	h := w.hub.clone()
+	h := w.clone()
 	for _, k := range h.works {
 		if k.obj.Namespace == hostile {
 			w.forge(k)

@@ -385,9 +385,9 @@ func (p *process) refresh(w decide.Work, t decide.Fate) {
 			})
 			p.check(err)
 		}
-		switch mark, err := "", error(nil); t.Automation {
+		switch t.Automation {
 		case decide.AutomationOut:
-			mark, err = payload.WithoutAutomation(&o.Spec)
+			mark, err := payload.WithoutAutomation(&o.Spec)
 			o.Annotations[contract.PausedAnnotation] = mark
 			p.check(err)
 		case decide.AutomationBack:

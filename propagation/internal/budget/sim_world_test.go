@@ -335,7 +335,7 @@ type world struct {
 
 func newWorld(seed uint64, m mutant) *world {
 	w := &world{
-		r: rand.New(rand.NewPCG(seed, 7)), now: 1000, spokes: map[string]*spoke{}, mutant: m, //nolint:gosec // steps that can be repeated
+		r: rand.New(rand.NewPCG(seed, 7)), now: 1000, spokes: map[string]*spoke{}, mutant: m,
 		unpermitted: map[types.UID]int{}, gone: map[key]int{}, permittedIn: map[types.UID]bool{}, seenIn: map[types.UID]bool{}, promised: map[types.UID]bool{},
 		peak: map[decide.Group]int{}, how: map[types.UID]string{}, counts: map[string][]int{}, most: map[string]int{},
 	}

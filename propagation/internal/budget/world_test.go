@@ -120,13 +120,14 @@ func (w *world) spare(g decide.Group, n int) {
 
 // override is the word that counts for an end.
 func (w *world) override(lane decide.Lane, g decide.Group) decide.Override {
-	switch {
-	case lane.Kind == decide.Uncounted:
+	switch lane.Kind {
+	case decide.Uncounted:
 		return decide.Override{}
-	case lane.Kind == decide.Tenant:
+	case decide.Tenant:
 		return decide.Strongest(w.words[g], w.words[hub])
+	default:
+		return w.words[hub]
 	}
-	return w.words[hub]
 }
 
 // look is one reconcile of an Application: it is planned, and what is allowed goes.

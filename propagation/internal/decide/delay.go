@@ -44,8 +44,9 @@ func ChangeOf(why Why) Change {
 		return Deliver
 	case NotBound, ProjectNotAllowed, NamespaceNotAllowed, LocalCluster:
 		return Revoke
+	default:
+		return Withdraw
 	}
-	return Withdraw
 }
 
 // pauseOn returns what pauses a change on a cluster. Where that is leaving nothing is paused.

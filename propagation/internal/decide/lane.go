@@ -49,8 +49,9 @@ func (s *subject) carriesOther() bool {
 	case NamespaceNotAllowed:
 		there, _ := s.work.Delivers()
 		return there.Namespace != payload.DeliveredNamespace(app)
+	default:
+		return false
 	}
-	return false
 }
 
 // override returns what operators have decided about the end of a work. An ApplicationSet has no

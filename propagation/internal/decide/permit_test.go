@@ -168,9 +168,9 @@ func TestDecide_permission(t *testing.T) {
 			w.missing(ProjectNotAllowed, grace)
 		}, want: "w end ProjectNotAllowed cluster-revoked:c1 cascade delete; WaitingForWithdrawal"},
 		"another work of it there": {reason: "an agent can copy the proof of one: further ones are its cluster's", change: func(s *scene) {
-			a, b := s.delivered("a"), s.delivered("b")
-			b = &s.Works[1]
-			a = &s.Works[0]
+			s.delivered("a")
+			b := s.delivered("b")
+			a := &s.Works[0]
 			b.Live.Name = "copy"
 			b.see()
 			unbound(a, over)

@@ -19,30 +19,24 @@ func (d *decision) release() {
 	if app == nil || app.DeletionTimestamp == nil || !slices.ContainsFunc(app.Finalizers, payload.IsArgoFinalizer) {
 		return
 	}
-	waits, undone, agents := false, false, true
-	for _, s := range d.subjects {
-		if !s.fate.Own || !s.work.Cluster.There {
-			continue
-		}
-		t := s.fate
-		waits = true
-		undone = undone || t.Override.Word == Undo
-		if t.Act != Leave && (t.Delayed.By != "" || t.Lane.Kind != Uncounted && !s.work.Note.Allowed) {
-			agents = false
-		}
-	}
+	proven := slices.DeleteFunc(slices.Clone(d.subjects), func(s *subject) bool { return !s.fate.Own || !s.work.Cluster.There })
 	switch {
-	case !waits && mustRelease(app):
-		d.plan.Release = AfterProof
-	case !waits && !mustRelease(app) && d.plan.Deliveries == 0:
-		// the hub's own Argo CD releases it
-	case !waits:
-		d.plan.Release = AfterProof
-	case undone:
+	case len(proven) == 0:
+		// One that was never delivered is released by the hub's own Argo CD.
+		if mustRelease(app) || d.plan.Deliveries > 0 {
+			d.plan.Release = AfterProof
+		}
+	case slices.ContainsFunc(proven, func(s *subject) bool { return s.fate.Override.Word == Undo }):
 		d.plan.Release = Undone
-	case agents && ownPolicy(&d.facts).Abandon:
+	case ownPolicy(&d.facts).Abandon && !slices.ContainsFunc(proven, (*subject).isHeld):
 		d.plan.Release = Abandoned
 	}
+}
+
+// isHeld reports whether anything but its agent keeps a work: a pause, an override or the budget.
+func (s *subject) isHeld() bool {
+	t := s.fate
+	return t.Act != Leave && (t.Delayed.By != "" || t.Lane.Kind != Uncounted && !s.work.Note.Allowed)
 }
 
 // mustRelease reports whether propagation alone can release a deleted Application: it is pulled,

@@ -130,7 +130,7 @@ func gatherRequest(ctx context.Context, p *lookups, name string) error {
 	conditions, err := appstatus.Conditions(f.Application.Status)
 	if err != nil {
 		f.StatusProblem = err.Error()
-		return nil
+		return nil //nolint:nilerr // a status that cannot be read is a fact: an error would let a tenant stop a revocation
 	}
 	cluster, err := p.from.Cluster(ctx, name)
 	if err != nil {
@@ -151,18 +151,7 @@ func gatherRivals(ctx context.Context, p *lookups) ([]decide.Rival, error) {
 	if err != nil {
 		return nil, err
 	}
-	rivals := map[types.NamespacedName]*decide.Rival{}
-	for _, work := range found.Copies {
-		key, named := work.Claimant()
-		if !named || key == p.facts.Key {
-			continue
-		}
-		r := decide.Rival{Key: key, Copy: work.Name, Applied: work.DeletionTimestamp == nil && work.Applied() == metav1.ConditionTrue}
-		// Of several the applied one counts, else the first by name.
-		if b := rivals[key]; b == nil || r.Applied && !b.Applied || r.Applied == b.Applied && r.Copy < b.Copy {
-			rivals[key] = &r
-		}
-	}
+	rivals := rivalsByCopy(found.Copies, p.facts.Key)
 	for _, app := range found.Applications {
 		key := client.ObjectKeyFromObject(app)
 		r := rivals[key]
@@ -190,6 +179,23 @@ func gatherRivals(ctx context.Context, p *lookups) ([]decide.Rival, error) {
 	}
 	slices.SortFunc(list, func(a, b decide.Rival) int { return strings.Compare(a.Key.String(), b.Key.String()) })
 	return list, nil
+}
+
+// rivalsByCopy returns the Applications other than own that copies belong to. Of several copies the
+// applied one counts, else the first by name.
+func rivalsByCopy(copies []*manifestcache.Work, own types.NamespacedName) map[types.NamespacedName]*decide.Rival {
+	rivals := map[types.NamespacedName]*decide.Rival{}
+	for _, work := range copies {
+		key, named := work.Claimant()
+		if !named || key == own {
+			continue
+		}
+		r := decide.Rival{Key: key, Copy: work.Name, Applied: work.DeletionTimestamp == nil && work.Applied() == metav1.ConditionTrue}
+		if b := rivals[key]; b == nil || r.Applied && !b.Applied || r.Applied == b.Applied && r.Copy < b.Copy {
+			rivals[key] = &r
+		}
+	}
+	return rivals
 }
 
 // deliverable reports whether nothing refuses the delivery of another Application to the target.

@@ -45,7 +45,7 @@ func TestDeliver_specsThatTheCacheLeavesOut(t *testing.T) {
 				Source struct{ Helm struct{ Values string } }
 			}
 			if err := json.Unmarshal(content(t, work).Spec, &spec); err != nil || !strings.HasPrefix(spec.Source.Helm.Values, text+"x") || len(spec.Source.Helm.Values) != size+len(text) {
-				return fmt.Errorf("it has %d bytes of values, which begin with %.20q: %v", len(spec.Source.Helm.Values), spec.Source.Helm.Values, err)
+				return fmt.Errorf("it has %d bytes of values, which begin with %.20q: %w", len(spec.Source.Helm.Values), spec.Source.Helm.Values, err)
 			}
 			return nil
 		})
