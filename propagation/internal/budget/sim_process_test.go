@@ -31,7 +31,7 @@ type process struct {
 }
 
 func newProcess(w *world) *process {
-	p := &process{w: w, cache: w.hub.clone()}
+	p := &process{w: w, cache: w.clone()}
 	stored := w.stored
 	if w.mutant.forgets {
 		stored = stored.Forget()

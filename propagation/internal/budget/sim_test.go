@@ -305,7 +305,7 @@ func (w *world) propagation() {
 	case 2, 3, 4, 5, 6:
 		w.step()
 	case 7, 8, 9, 10, 11, 12, 13:
-		p.cache = w.hub.clone()
+		p.cache = w.clone()
 	default:
 		if keys := p.keys(); len(keys) > 0 {
 			p.reconcile(keys[w.r.IntN(len(keys))])
