@@ -22,20 +22,7 @@ func methodsOf(p *packages.Package) map[string]map[string]bool {
 			found[name] = methodSet(p, t)
 		}
 	}
-	for _, file := range p.Syntax {
-		if generated(p.Fset, file) {
-			continue
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
-				for _, parameter := range f.Type.Params.List {
-					if name := typeName(p, p.TypesInfo.TypeOf(parameter.Type)); found[name] != nil {
-						found[name][f.Name.Name] = true
-					}
-				}
-			}
-		}
-	}
+	addFunctions(p, found)
 	fields := map[string]map[string]bool{}
 	for name := range found {
 		fields[name] = fieldTypes(p, name)
@@ -50,6 +37,26 @@ func methodsOf(p *packages.Package) map[string]map[string]bool {
 		}
 	}
 	return whole
+}
+
+// addFunctions adds the functions of a package to the types that they take.
+func addFunctions(p *packages.Package, found map[string]map[string]bool) {
+	for _, file := range p.Syntax {
+		if generated(p.Fset, file) {
+			continue
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv != nil {
+				continue
+			}
+			for _, parameter := range f.Type.Params.List {
+				if name := typeName(p, p.TypesInfo.TypeOf(parameter.Type)); found[name] != nil {
+					found[name][f.Name.Name] = true
+				}
+			}
+		}
+	}
 }
 
 // declared reports whether a type stands in a file that the gate reads.
