@@ -136,7 +136,7 @@ func makeRelease(ctx context.Context, arguments []string) error {
 	return nil
 }
 
-// archive names images as the manifests of the checkout do, unless it is told another registry.
+// archive names images as the manifests of the checkout do, unless a flag names another registry.
 func archive(_ context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("archive", flag.ExitOnError)
 	from := flags.String("from", "../../bin/images", "folder of the layouts")
