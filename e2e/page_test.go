@@ -29,7 +29,7 @@ var watched []byte
 // Two clusters turn green on the page of a standby and of the leader alike, a commit that
 // cannot sync is an error of both, and a cluster whose agent has stopped is not heard of.
 func TestPage(t *testing.T) {
-	token, err := fleet.PageToken(t.Context(), env.PageAccount, time.Hour)
+	token, err := fleet.Product.PageToken(t.Context(), env.PageAccount, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ type reader struct {
 // logIn does as the form does.
 func logIn(t *testing.T, replica int, token string) *reader {
 	t.Helper()
-	address, err := fleet.Page(replica)
+	address, err := fleet.Product.Page(replica)
 	if err != nil {
 		t.Fatal(err)
 	}

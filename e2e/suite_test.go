@@ -98,7 +98,7 @@ func onEachCluster(t *testing.T, test func(t *testing.T, cluster string)) {
 // process returns a process of the fleet.
 func process(t *testing.T, name string) *env.Process {
 	t.Helper()
-	p, err := fleet.Process(name)
+	p, err := fleet.Processes.Get(name)
 	if err != nil {
 		t.Fatal(err)
 	}

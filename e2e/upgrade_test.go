@@ -113,8 +113,8 @@ var previousBuild = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv(previousPropagation); path != "" {
 		return filepath.Abs(path)
 	}
-	target := filepath.Join(fleet.Folder(), "previous", env.Propagation)
-	cmd := exec.CommandContext(fleet.Context(), "go", "build", "-o", target,
+	target := filepath.Join(fleet.Processes.Folder(), "previous", env.Propagation)
+	cmd := exec.CommandContext(fleet.Processes.Context(), "go", "build", "-o", target,
 		"-ldflags=-s -w -X open-cluster-management.io/multicluster-integrations/shared/boot.Revision=previous", ".")
 	cmd.Dir = filepath.Join(testkit.Root(), env.Propagation)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -70,7 +70,7 @@ func (p *pair) steps(rest time.Duration) (steps []scenario.Step) {
 			return errors.Join(must.Try(func() {
 				measured := do(ctx)
 				say(fmt.Sprintf("%s ok, %.1f s  %s", time.Now().Format(time.TimeOnly), time.Since(began).Seconds(), measured))
-			}), p.fleet.Err())
+			}), p.fleet.Processes.Err())
 		}})
 	}
 	add("registration: from apply to every agent connected", p.register)
@@ -96,18 +96,18 @@ func (p *pair) prepare(ctx context.Context) {
 		} else {
 			must.OK(c.ApplyFiles(ctx, scenario.Examples("managed"), scenario.Examples("namespaced-argocd")))
 		}
-		n := &node{fleet: p.fleet, cluster: c, binary: p.binary, health: fmt.Sprint(must.Get(p.fleet.FreePort()))}
+		n := &node{fleet: p.fleet, cluster: c, binary: p.binary, health: fmt.Sprint(must.Get(p.fleet.Processes.FreePort()))}
 		n.variables = map[string]string{
-			"REDIS_ADDR": c.Redis, "ARGOCD_AGENT_HEALTH_CHECK_PORT": n.health, "ARGOCD_AGENT_METRICS_PORT": fmt.Sprint(must.Get(p.fleet.FreePort())),
+			"REDIS_ADDR": c.Redis, "ARGOCD_AGENT_HEALTH_CHECK_PORT": n.health, "ARGOCD_AGENT_METRICS_PORT": fmt.Sprint(must.Get(p.fleet.Processes.FreePort())),
 		}
 		p.agents[c.Name] = n
 		p.label(ctx, c, managed)
-		go n.play(p.fleet.Context(), n.agent) //nolint:contextcheck // it plays until the fleet ends
+		go n.play(p.fleet.Processes.Context(), n.agent) //nolint:contextcheck // it plays until the fleet ends
 	}
 	must.OK(p.fleet.Hub.ApplyFiles(ctx, file("hub.yaml")))
 	if p.bring {
 		must.OK(scenario.OfferArgoCD(ctx, p.fleet.Hub, time.Second))
 	}
 	n := &node{fleet: p.fleet, cluster: p.fleet.Hub, binary: p.binary}
-	go n.play(p.fleet.Context(), n.principal) //nolint:contextcheck // it plays until the fleet ends
+	go n.play(p.fleet.Processes.Context(), n.principal) //nolint:contextcheck // it plays until the fleet ends
 }

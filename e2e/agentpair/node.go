@@ -67,7 +67,7 @@ func (n *node) play(ctx context.Context, once func(context.Context)) {
 // start runs a pod's container. It fails while something that the pod needs is missing.
 func (n *node) start(ctx context.Context, uid, namespace string, pod corev1.PodSpec) {
 	container := pod.Containers[0]
-	folder := filepath.Join(n.fleet.Folder(), "pods", n.cluster.Name, fmt.Sprint(n.started))
+	folder := filepath.Join(n.fleet.Processes.Folder(), "pods", n.cluster.Name, fmt.Sprint(n.started))
 	variables := must.Get(n.cluster.Environment(ctx, namespace, container))
 	for _, mount := range container.VolumeMounts {
 		i := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
@@ -93,7 +93,7 @@ func (n *node) start(ctx context.Context, uid, namespace string, pod corev1.PodS
 	kubeconfig := must.Get(n.cluster.UserKubeconfig("system:serviceaccount:"+namespace+":"+pod.ServiceAccountName,
 		"system:serviceaccounts", "system:serviceaccounts:"+namespace, "system:authenticated"))
 	args := append(append([]string{n.binary}, container.Args...), "--kubeconfig", kubeconfig)
-	n.process.Store(must.Get(n.fleet.RunContainer(ctx, fmt.Sprintf("%s-%s-%d", n.cluster.Name, container.Name, n.started), list, 20, args...)))
+	n.process.Store(must.Get(n.fleet.Processes.RunContainer(ctx, fmt.Sprintf("%s-%s-%d", n.cluster.Name, container.Name, n.started), list, 20, args...)))
 	n.started++
 	n.uid, n.ready, n.failed, n.next = uid, false, 0, time.Now()
 }

@@ -56,7 +56,7 @@ func file(name string) string {
 func (p *pair) example(ctx context.Context) []*unstructured.Unstructured {
 	text := strings.NewReplacer("PORT", strconv.Itoa(principalPort), "REDIS", p.fleet.Hub.Redis).Replace(string(must.Get(os.ReadFile(file("kustomization.yaml")))))
 	out := must.Get(scenario.RenderAgents(ctx, os.DirFS(filepath.Join(filepath.Dir(p.binary), "install", "kubernetes", "principal")), text))
-	path := filepath.Join(p.fleet.Folder(), "agents.yaml")
+	path := filepath.Join(p.fleet.Processes.Folder(), "agents.yaml")
 	must.OK(os.WriteFile(path, out, 0o600))
 	return must.Get(env.ReadObjects(path))
 }

@@ -229,11 +229,11 @@ func (p *pair) impostors(ctx context.Context) string {
 var refusal = []string{"certificate required", "bad certificate", "unknown certificate authority", "unknown authority", "authentication failed", "Unauthenticated"}
 
 func (p *pair) impostor(ctx context.Context, c *env.Cluster, name string, pair [2][]byte) (words string) {
-	folder := filepath.Join(p.fleet.Folder(), "impostor "+name)
+	folder := filepath.Join(p.fleet.Processes.Folder(), "impostor "+name)
 	write(folder, map[string][]byte{"tls.crt": pair[0], "tls.key": pair[1]})
-	health, metrics := fmt.Sprint(must.Get(p.fleet.FreePort())), fmt.Sprint(must.Get(p.fleet.FreePort()))
+	health, metrics := fmt.Sprint(must.Get(p.fleet.Processes.FreePort())), fmt.Sprint(must.Get(p.fleet.Processes.FreePort()))
 	kubeconfig := must.Get(c.UserKubeconfig("system:serviceaccount:argocd:mci-argocd-agent", "system:serviceaccounts", "system:authenticated"))
-	process := must.Get(p.fleet.RunContainer(ctx, "impostor-"+strings.ReplaceAll(name, " ", "-"), nil, 20, p.binary, "agent", "--kubeconfig", kubeconfig,
+	process := must.Get(p.fleet.Processes.RunContainer(ctx, "impostor-"+strings.ReplaceAll(name, " ", "-"), nil, 20, p.binary, "agent", "--kubeconfig", kubeconfig,
 		"--namespace", env.ArgoCDNamespace, "--agent-mode", "managed", "--destination-based-mapping", "--creds", "mtls:any",
 		"--server-address", "127.0.0.1", "--server-port", fmt.Sprint(principalPort), "--redis-addr", c.Redis,
 		"--tls-client-cert", filepath.Join(folder, "tls.crt"), "--tls-client-key", filepath.Join(folder, "tls.key"),

@@ -60,7 +60,7 @@ func run(ctx context.Context, keep, mixed bool, options env.Options) error {
 		}
 		say(invitation(fleet) + look)
 		<-ctx.Done()
-		return fleet.Err() // none when the user has ended it
+		return fleet.Processes.Err() // none when the user has ended it
 	})
 }
 

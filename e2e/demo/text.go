@@ -76,8 +76,8 @@ const tokenLife = time.Hour
 // page returns where the page of the fleet is and how to see it.
 func page(ctx context.Context, fleet *env.Fleet) (_ string, err error) {
 	defer must.Return(&err)
-	address := must.Get(fleet.Page(0))
-	token := must.Get(fleet.PageToken(ctx, env.PageAccount, tokenLife))
+	address := must.Get(fleet.Product.Page(0))
+	token := must.Get(fleet.Product.PageToken(ctx, env.PageAccount, tokenLife))
 	u := must.Get(url.Parse(address))
 	return fmt.Sprintf(`
 The page of the fleet, live while the fleet is up:

@@ -30,20 +30,20 @@ const (
 func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoServer) (err error) {
 	defer must.Return(&err)
 	binary := must.Get(g.part("argocd"))
-	ports := must.Get(f.takePorts(2))
+	ports := must.Get(f.Processes.takePorts(2))
 	server.address = local(ports[0])
 	args := []string{
 		binary, "--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
 		"--disable-tls", "--redis", server.redis,
 	}
-	if !f.options.DefaultPoll {
+	if !f.Processes.options.DefaultPoll {
 		args = append(args, "--revision-cache-expiration", revisionExpiration)
 	}
-	p := must.Get(f.run(ctx, command{
+	p := must.Get(f.Processes.run(ctx, command{
 		name: "repo-server" + string(g),
 		env: []string{
-			argocdName("repo-server"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH=" + f.path("git-tls"),
-			"HTTPS_PROXY=" + f.gitProxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.plugins(),
+			argocdName("repo-server"), "ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH=" + f.Processes.path("git-tls"),
+			"HTTPS_PROXY=" + f.gitProxy, "GIT_CONFIG_NOSYSTEM=1", "ARGOCD_PLUGINSOCKFILEPATH=" + f.Processes.plugins(),
 		},
 		args: args,
 	}))
@@ -55,17 +55,17 @@ func (f *Fleet) startRepoServer(ctx context.Context, g generation, server *repoS
 // for the repository servers that are to start.
 func (f *Fleet) serveRepository(ctx context.Context) (err error) {
 	defer must.Return(&err)
-	for i, g := range f.generations() {
+	for i, g := range f.Processes.options.generations() {
 		f.repoServers[g] = &repoServer{redis: f.redis[len(f.Managed)+i], started: make(chan struct{})}
 	}
 	authority := must.Get(newAuthority("git"))
 	signed := must.Get(authority.server(gitHost))
 	certificate := must.Get(tls.X509KeyPair(signed.certificate, signed.key))
-	must.OK(writeFiles(f.path("git-tls"), map[string][]byte{gitHost: authority.pem()}))
-	repositories := must.Get(gitServer(ctx, f.path("git")))
-	port := must.Get(f.FreePort())
+	must.OK(writeFiles(f.Processes.path("git-tls"), map[string][]byte{gitHost: authority.pem()}))
+	repositories := must.Get(gitServer(ctx, f.Processes.path("git")))
+	port := must.Get(f.Processes.FreePort())
 	f.gitProxy = "http://" + local(port)
-	return startGitFront(f.ctx, port, certificate, repositories) //nolint:contextcheck // it is served until the fleet ends
+	return startGitFront(f.Processes.ctx, port, certificate, repositories) //nolint:contextcheck // it is served until the fleet ends
 }
 
 // component is a part of Argo CD that talks to an API server, with the rights of its
@@ -97,10 +97,10 @@ func (f *Fleet) runArgoCD(ctx context.Context, c *Cluster, a component) (err err
 		return err
 	}
 	if a.identity == "" {
-		a.identity = must.Get(f.identity(ctx, c, ArgoCDNamespace, "argocd-"+a.role, fleetLife))
+		a.identity = must.Get(f.Processes.identity(ctx, c, ArgoCDNamespace, "argocd-"+a.role, fleetLife))
 	}
 	repoServer := must.Get(f.repoServers[c.parts].await(ctx))
-	p, err := f.run(ctx, command{
+	p, err := f.Processes.run(ctx, command{
 		name: a.name, env: append([]string{argocdName(a.role), "KUBECONFIG=" + a.identity}, a.env...),
 		args: append([]string{binary, "--kubeconfig", a.identity, "--namespace", ArgoCDNamespace, cmp.Or(a.repoFlag, "--repo-server"), repoServer}, a.args...),
 	})
@@ -119,14 +119,14 @@ func (f *Fleet) startApplications(ctx context.Context, c *Cluster) error {
 // runController starts an application controller; of the component there are what is to be
 // installed before, an identity and more of an environment.
 func (c *Cluster) runController(ctx context.Context, f *Fleet, a component) error {
-	port, err := f.FreePort()
+	port, err := f.Processes.FreePort()
 	if err != nil {
 		return err
 	}
 	args := []string{
 		"--repo-server-plaintext", "--redis", c.Redis, "--metrics-port", strconv.Itoa(port), "--status-processors", "2", "--operation-processors", "2",
 	}
-	if !f.options.DefaultPoll {
+	if !f.Processes.options.DefaultPoll {
 		args = append(args, "--app-resync", strconv.Itoa(resyncSeconds), "--app-resync-jitter", "0")
 	}
 	if c == f.Hub {
@@ -147,7 +147,7 @@ func persistHealth(yes bool) string {
 
 // startApplicationSets starts Argo CD's ApplicationSet controller on the hub.
 func (f *Fleet) startApplicationSets(ctx context.Context) error {
-	ports, err := f.takePorts(3)
+	ports, err := f.Processes.takePorts(3)
 	if err != nil {
 		return err
 	}

@@ -38,14 +38,14 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 	patch := must.Get(json.Marshal(map[string]any{"stringData": secrets}))
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ArgoCDNamespace, Name: "argocd-secret"}}
 	must.OK(f.Hub.Client.Patch(ctx, secret, client.RawPatch("application/merge-patch+json", patch)))
-	ports := must.Get(f.takePorts(2))
+	ports := must.Get(f.Processes.takePorts(2))
 	s := &ArgoCDServer{Address: local(ports[0]), fleet: f}
 	return s, f.runArgoCD(ctx, f.Hub, component{
 		name: "hub-argocd-server", role: "server", install: []string{"argocd-server.yaml"},
 		binary: os.Getenv("ARGOCD_WITH_UI"), // the same sources, built with the page
-		env:    []string{"ARGOCD_TLS_DATA_PATH=" + f.path("git-tls")},
+		env:    []string{"ARGOCD_TLS_DATA_PATH=" + f.Processes.path("git-tls")},
 		args: []string{
-			"--repo-server-plaintext", "--insecure", "--disable-auth=" + strconv.FormatBool(!f.options.ArgoCDAccounts), "--staticassets", "",
+			"--repo-server-plaintext", "--insecure", "--disable-auth=" + strconv.FormatBool(!f.Processes.options.ArgoCDAccounts), "--staticassets", "",
 			"--address", "127.0.0.1", "--port", strconv.Itoa(ports[0]), "--metrics-address", "127.0.0.1", "--metrics-port", strconv.Itoa(ports[1]),
 			"--redis", f.repoServers[newest].redis,
 		},
@@ -57,7 +57,7 @@ func (f *Fleet) StartArgoCDServer(ctx context.Context, secrets map[string]string
 func (s *ArgoCDServer) CLI(ctx context.Context, args ...string) (_ string, err error) {
 	defer must.Return(&err)
 	binary := must.Get(newest.part("argocd"))
-	home := s.fleet.path("home", "cli")
+	home := s.fleet.Processes.path("home", "cli")
 	must.OK(os.MkdirAll(home, 0o700))
 	cmd := exec.CommandContext(ctx, binary, append(args, "--server", s.Address, "--plaintext")...)
 	cmd.Env = []string{"ARGOCD_BINARY_NAME=argocd", "HOME=" + home, "TMPDIR=" + home, "PATH=" + os.Getenv("PATH")}

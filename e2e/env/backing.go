@@ -23,12 +23,12 @@ import (
 // fleet, a Redis for each Argo CD. Nothing in it is durable.
 func (f *Fleet) startBacking(ctx context.Context) (err error) {
 	defer must.Return(&err)
-	if f.etcd, err = f.startEtcd(ctx); err != nil || f.options.HubOnly {
+	if f.etcd, err = f.Processes.startEtcd(ctx); err != nil || f.Processes.options.HubOnly {
 		return err
 	}
-	f.Git = must.Get(newRepository(ctx, f.path("git")))
-	for range len(f.Managed) + len(f.generations()) {
-		address := must.Get(f.startRedis())
+	f.Git = must.Get(newRepository(ctx, f.Processes.path("git")))
+	for range len(f.Managed) + len(f.Processes.options.generations()) {
+		address := must.Get(f.Processes.startRedis())
 		f.redis = append(f.redis, address)
 	}
 	for i, c := range append(slices.Clone(f.Managed), f.Hub) {
@@ -40,7 +40,7 @@ func (f *Fleet) startBacking(ctx context.Context) (err error) {
 // startEtcd starts an etcd that every API server shares, each with a prefix of its own. It does not sync to
 // disk, holds more than its default of 2 GiB, which is small for a benchmark, and does not wait for an
 // election that a lone member cannot lose.
-func (ps *processes) startEtcd(ctx context.Context) (url string, err error) {
+func (ps *Processes) startEtcd(ctx context.Context) (url string, err error) {
 	defer must.Return(&err)
 	binary := must.Get(part("etcd"))
 	ports := must.Get(ps.takePorts(2))
@@ -55,7 +55,7 @@ func (ps *processes) startEtcd(ctx context.Context) (url string, err error) {
 
 // startRedis starts a Redis in this program. Its keys expire by the clock: miniredis stands still by
 // itself, and Argo CD would believe a cached revision for ever.
-func (ps *processes) startRedis() (address string, err error) {
+func (ps *Processes) startRedis() (address string, err error) {
 	port, err := ps.FreePort()
 	if err != nil {
 		return "", err

@@ -41,11 +41,11 @@ func (f *Fleet) startControlPlane(ctx context.Context, c *Cluster, controllers [
 		return err
 	}
 	close(c.serving)
-	f.progress("%s: the API server is ready", c.Name)
-	if f.options.HubOnly {
+	f.Processes.progress("%s: the API server is ready", c.Name)
+	if f.Processes.options.HubOnly {
 		return nil
 	}
-	return f.startControllers(ctx, c, controllers)
+	return f.Processes.startControllers(ctx, c, controllers)
 }
 
 func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) (err error) {
@@ -63,16 +63,16 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) (err error) {
 		"--authorization-mode=RBAC", "--allow-privileged=true",
 		"--enable-priority-and-fairness=false", "--profiling=false", "--event-ttl=10m",
 	}
-	if c == f.Hub && f.options.Node {
+	if c == f.Hub && f.Processes.options.Node {
 		args = append(args, "--authorization-mode=Node", "--enable-admission-plugins=NodeRestriction")
 	} else {
 		args = append(args, "--disable-admission-plugins="+unneededAdmission)
 	}
 	var environment []string
 	if c == f.Hub {
-		args, environment = append(args, f.options.APIServer...), f.options.APIServerEnvironment
+		args, environment = append(args, f.Processes.options.APIServer...), f.Processes.options.APIServerEnvironment
 	}
-	p := must.Get(f.run(ctx, command{name: c.Name + "-apiserver", args: args, env: environment}))
+	p := must.Get(f.Processes.run(ctx, command{name: c.Name + "-apiserver", args: args, env: environment}))
 	must.OK(c.connect())
 	answers := must.Get(discovery.NewDiscoveryClientForConfig(c.Config))
 	return p.explain(Wait(ctx, "the API server of "+c.Name, func(ctx context.Context) (bool, string) {
@@ -84,7 +84,7 @@ func (f *Fleet) startAPIServer(ctx context.Context, c *Cluster) (err error) {
 	}))
 }
 
-func (ps *processes) startControllers(ctx context.Context, c *Cluster, controllers []string) (err error) {
+func (ps *Processes) startControllers(ctx context.Context, c *Cluster, controllers []string) (err error) {
 	defer must.Return(&err)
 	binary := must.Get(part("kube-controller-manager"))
 	file := func(name string) string { return filepath.Join(c.folder, name) }

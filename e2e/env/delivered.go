@@ -54,10 +54,10 @@ func (c *Cluster) Bind(ctx context.Context, pods client.MatchingLabels) {
 // calls ready when its probe answers.
 func (c *Cluster) playArgoCD(f *Fleet) {
 	for _, name := range []string{"argocd-redis", "argocd-repo-server"} {
-		go c.Bind(f.ctx, client.MatchingLabels{"app.kubernetes.io/name": name})
+		go c.Bind(f.Processes.ctx, client.MatchingLabels{"app.kubernetes.io/name": name})
 	}
 	var running *Process
-	go wait.UntilWithContext(f.ctx, func(ctx context.Context) {
+	go wait.UntilWithContext(f.Processes.ctx, func(ctx context.Context) {
 		set := &appsv1.StatefulSet{}
 		err := c.Client.Get(ctx, client.ObjectKey{Namespace: ArgoCDNamespace, Name: ArgoCDController}, set)
 		switch {
@@ -79,10 +79,10 @@ func (c *Cluster) playArgoCD(f *Fleet) {
 				return // what the pod needs comes later
 			}
 			if err != nil {
-				f.fail(fmt.Errorf("run the Argo CD that was delivered to %s: %w", c.Name, err))
+				f.Processes.fail(fmt.Errorf("run the Argo CD that was delivered to %s: %w", c.Name, err))
 				return
 			}
-			running, _ = f.Process(c.Name + "-argocd")
+			running, _ = f.Processes.Get(c.Name + "-argocd")
 		}
 		if set.Status.ObservedGeneration == set.Generation {
 			return
@@ -113,7 +113,7 @@ func (c *Cluster) runDelivered(ctx context.Context, f *Fleet, set *appsv1.Statef
 	}
 	// Redis and its password are the fleet's, and the folder is one of the image.
 	variables := must.Get(c.Environment(ctx, set.Namespace, container, "REDIS", "KUBECACHEDIR"))
-	identity := must.Get(f.identity(ctx, c, set.Namespace, pod.ServiceAccountName, fleetLife))
+	identity := must.Get(f.Processes.identity(ctx, c, set.Namespace, pod.ServiceAccountName, fleetLife))
 	var environment []string
 	for name, value := range variables {
 		environment = append(environment, name+"="+value)

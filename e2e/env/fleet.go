@@ -25,8 +25,11 @@ type Fleet struct {
 	// [Options.HubOnly].
 	Search *search.Server
 
-	*processes
-	*product
+	// Processes are all that run but Search.
+	Processes *Processes
+	// Product starts and stops the product's binaries.
+	Product *Product
+
 	// etcd is where it listens.
 	etcd string
 	// redis is one for each Argo CD: of every managed cluster, then of the repository servers.
@@ -38,22 +41,22 @@ type Fleet struct {
 
 // Stop ends every process and removes the folder. It may be called again.
 func (f *Fleet) Stop() error {
-	f.cancel(errStopped)
-	f.workers.Wait()
+	f.Processes.cancel(errStopped)
+	f.Processes.workers.Wait()
 	var searchErr error
 	if f.Search != nil {
 		searchErr = f.Search.Close()
 	}
-	return errors.Join(searchErr, f.supervisor.Close(), f.ports.release())
+	return errors.Join(searchErr, f.Processes.supervisor.Close(), f.Processes.ports.release())
 }
 
 var errStopped = errors.New("the fleet was stopped")
 
 // Rendered reports whether the fleet runs rendered mode, see [Options].
-func (f *Fleet) Rendered() bool { return f.options.Rendered }
+func (f *Fleet) Rendered() bool { return f.Processes.options.Rendered }
 
 // GitOpsClusters reports whether clusters are registered by GitOpsClusters, see [Options].
-func (f *Fleet) GitOpsClusters() bool { return f.options.GitOpsClusters }
+func (f *Fleet) GitOpsClusters() bool { return f.Processes.options.GitOpsClusters }
 
 // Cluster returns a managed cluster, or the hub, by its name; nil if there is none.
 func (f *Fleet) Cluster(name string) *Cluster {

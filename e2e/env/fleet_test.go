@@ -48,8 +48,8 @@ func parent() error {
 	if err != nil {
 		return err
 	}
-	h := household{Folder: fleet.Folder(), API: strings.TrimPrefix(fleet.Hub.Config.Host, "https://")}
-	for _, p := range fleet.Processes() {
+	h := household{Folder: fleet.Processes.Folder(), API: strings.TrimPrefix(fleet.Hub.Config.Host, "https://")}
+	for _, p := range fleet.Processes.All() {
 		h.PIDs = append(h.PIDs, p.PID())
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(h); err != nil {
@@ -138,7 +138,7 @@ func TestEnvironmentOfAPIServer(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, p := range fleet.Processes() {
+	for _, p := range fleet.Processes.All() {
 		environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID()))
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,7 @@ const (
 // identity writes a kubeconfig for a ServiceAccount of the cluster and returns
 // its path. The token is in a file beside it, written anew at half its life for
 // as long as the fleet runs, as a kubelet would do.
-func (ps *processes) identity(ctx context.Context, c *Cluster, namespace, account string, life time.Duration) (string, error) {
+func (ps *Processes) identity(ctx context.Context, c *Cluster, namespace, account string, life time.Duration) (string, error) {
 	path := tokenFile(c, account)
 	if err := c.writeToken(ctx, namespace, account, path, life); err != nil {
 		return "", err

@@ -13,13 +13,13 @@ import (
 
 // Run runs another program as a process of the fleet, with nothing of this program's
 // environment but PATH: it ends with the fleet, and its own end is a failure of the fleet.
-func (ps *processes) Run(ctx context.Context, name string, args ...string) (*Process, error) {
+func (ps *Processes) Run(ctx context.Context, name string, args ...string) (*Process, error) {
 	return ps.run(ctx, command{name: name, args: args})
 }
 
 // RunContainer is Run for a program that is given variables, and that is started again as
 // a kubelet would when it ends by itself, up to restarts times.
-func (ps *processes) RunContainer(ctx context.Context, name string, variables []string, restarts int, args ...string) (*Process, error) {
+func (ps *Processes) RunContainer(ctx context.Context, name string, variables []string, restarts int, args ...string) (*Process, error) {
 	return ps.run(ctx, command{name: name, args: args, env: variables, restarts: restarts})
 }
 

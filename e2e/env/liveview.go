@@ -49,8 +49,8 @@ func (v Views) Start(ctx context.Context, arguments ...string) error {
 
 func (v Views) startViewer(ctx context.Context, arguments []string) (err error) {
 	defer must.Return(&err)
-	must.OK(v.Fleet.Hub.Install(ctx, testkit.Root(), append(v.Fleet.options.components(), LiveView)...))
-	identity := must.Get(v.Fleet.identity(ctx, v.Fleet.Hub, ProductNamespace, Account(LiveView), shortLife))
+	must.OK(v.Fleet.Hub.Install(ctx, testkit.Root(), append(v.Fleet.Processes.options.components(), LiveView)...))
+	identity := must.Get(v.Fleet.Processes.identity(ctx, v.Fleet.Hub, ProductNamespace, Account(LiveView), shortLife))
 	arguments = append([]string{"--leader-elect", "--leader-election-namespace=" + ProductNamespace}, arguments...)
 	return v.run(ctx, LiveView, LiveView, identity, v.HubRedis(), arguments)
 }
@@ -60,7 +60,7 @@ func (v Views) startObserver(ctx context.Context, c *Cluster) (err error) {
 	defer must.Return(&err)
 	objects := must.Get(ReadObjects(filepath.Join(testkit.Root(), "deploy", "liveview", "observer.yaml")))
 	must.OK(c.Apply(ctx, withoutDeployments(objects)...))
-	identity := must.Get(v.Fleet.identity(ctx, c, "multicluster-integrations-observer", observer, shortLife))
+	identity := must.Get(v.Fleet.Processes.identity(ctx, c, "multicluster-integrations-observer", observer, shortLife))
 	return v.run(ctx, c.Name+"-"+observer, observer, identity, v.ManagedRedis(c.Name), nil)
 }
 
@@ -70,8 +70,8 @@ func (v Views) run(ctx context.Context, name, binary, identity, redis string, ar
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("%s is not built: %w", binary, err)
 	}
-	ports := must.Get(v.Fleet.takePorts(2))
-	p := must.Get(v.Fleet.run(ctx, command{name: name, args: append([]string{
+	ports := must.Get(v.Fleet.Processes.takePorts(2))
+	p := must.Get(v.Fleet.Processes.run(ctx, command{name: name, args: append([]string{
 		path, "--kubeconfig=" + identity, "--metrics-bind-address=" + local(ports[0]), "--health-probe-bind-address=" + local(ports[1]), "--redis=" + redis,
 	}, arguments...)}))
 	p.health = "http://" + local(ports[1]) + "/readyz"

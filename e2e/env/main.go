@@ -56,10 +56,10 @@ func Use(ctx context.Context, o Options, use func(context.Context, *Fleet) error
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Stop()) }()
-	running, done := f.bind(ctx)
+	running, done := f.Processes.bind(ctx)
 	defer done()
 	if err = use(running, f); err != nil && ctx.Err() == nil {
-		kept, keepErr := f.KeepLogs()
+		kept, keepErr := f.Processes.KeepLogs()
 		err = errors.Join(fmt.Errorf("%w\nthe logs are kept in %s", err, kept), keepErr)
 	}
 	return err

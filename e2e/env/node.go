@@ -22,7 +22,7 @@ const NodeName = "fake-1"
 
 // startNode starts kwok, which plays the node of a managed cluster, so that
 // Deployments become available.
-func (ps *processes) startNode(ctx context.Context, c *Cluster) (err error) {
+func (ps *Processes) startNode(ctx context.Context, c *Cluster) (err error) {
 	defer must.Return(&err)
 	binary := must.Get(part("kwok"))
 	port := must.Get(ps.FreePort())

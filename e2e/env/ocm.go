@@ -29,12 +29,12 @@ const (
 // that one, and closes open when clusters may register.
 func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) (err error) {
 	defer must.Return(&err)
-	registration := must.Get(f.runOCM(ctx, newest, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
+	registration := must.Get(f.Processes.runOCM(ctx, newest, "hub-registration", "registration", "controller", "--kubeconfig="+f.Hub.Kubeconfig,
 		"--namespace="+hubNamespace, "--feature-gates=ManagedClusterAutoApproval=true", "--auto-approved-csr-users="+bootstrapUser))
 	close(open)
-	placement := must.Get(f.runOCM(ctx, newest, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace))
-	if f.options.AddOnManager {
-		must.OK(f.startAddOnManager(ctx, f.Hub))
+	placement := must.Get(f.Processes.runOCM(ctx, newest, "hub-placement", "placement", "controller", "--kubeconfig="+f.Hub.Kubeconfig, "--namespace="+hubNamespace))
+	if f.Processes.options.AddOnManager {
+		must.OK(f.Processes.startAddOnManager(ctx, f.Hub))
 	}
 	must.OK(registration.ready(ctx))
 	return placement.ready(ctx)
@@ -42,7 +42,7 @@ func (f *Fleet) startOCMHub(ctx context.Context, open chan<- struct{}) (err erro
 
 // startAddOnManager starts the add-on manager with the account and the rights that OCM's own
 // manifests give it.
-func (ps *processes) startAddOnManager(ctx context.Context, hub *Cluster) (err error) {
+func (ps *Processes) startAddOnManager(ctx context.Context, hub *Cluster) (err error) {
 	defer must.Return(&err)
 	for _, name := range []string{"serviceaccount.yaml", "clusterrole.yaml", "clusterrolebinding.yaml"} {
 		parsed := must.Get(template.ParseFiles(must.Get(part(filepath.Join("manifests", "addon-manager", name)))))
@@ -71,7 +71,7 @@ const agentRestarts = 2
 // certificate.
 func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{}) (err error) {
 	defer must.Return(&err)
-	identity := must.Get(f.identity(ctx, c, agentNamespace, "klusterlet-registration", fleetLife))
+	identity := must.Get(f.Processes.identity(ctx, c, agentNamespace, "klusterlet-registration", fleetLife))
 	select {
 	case <-hubOpen:
 	case <-ctx.Done():
@@ -85,7 +85,7 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	}
 	bootstrap := must.Get(f.Hub.userKubeconfig(bootstrapUser+"-"+c.Name, bootstrapUser, bootstrapGroup))
 	toHub := filepath.Join(c.folder, "hub")
-	agent := must.Get(f.runOCM(ctx, c.parts, c.Name+"-registration-agent", "registration", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
+	agent := must.Get(f.Processes.runOCM(ctx, c.parts, c.Name+"-registration-agent", "registration", "agent", "--kubeconfig="+identity, "--namespace="+agentNamespace,
 		"--spoke-cluster-name="+c.Name, "--bootstrap-kubeconfig="+bootstrap, "--hub-kubeconfig-dir="+toHub, "--cluster-healthcheck-period=10s"))
 	kubeconfig := filepath.Join(toHub, "kubeconfig")
 	err = Wait(ctx, "the hub to sign the certificate of "+c.Name, func(context.Context) (bool, string) {
@@ -95,7 +95,7 @@ func (f *Fleet) register(ctx context.Context, c *Cluster, hubOpen <-chan struct{
 	if err != nil {
 		return agent.explain(err)
 	}
-	work := must.Get(f.startWorkAgent(ctx, c, kubeconfig))
+	work := must.Get(f.Processes.startWorkAgent(ctx, c, kubeconfig))
 	must.OK(agent.explain(f.AwaitAvailable(ctx, c.Name)))
 	return work.ready(ctx)
 }
@@ -123,7 +123,7 @@ func conditionsText(c *clusterv1.ManagedCluster) string {
 }
 
 // runOCM starts one of the binaries of Open Cluster Management on a port of its own.
-func (ps *processes) runOCM(ctx context.Context, parts generation, name string, args ...string) (_ listener, err error) {
+func (ps *Processes) runOCM(ctx context.Context, parts generation, name string, args ...string) (_ listener, err error) {
 	defer must.Return(&err)
 	path := must.Get(parts.part("ocm"))
 	port := must.Get(ps.FreePort())
@@ -133,7 +133,7 @@ func (ps *processes) runOCM(ctx context.Context, parts generation, name string, 
 	return listener{p, port}, err
 }
 
-func (ps *processes) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (listener, error) {
+func (ps *Processes) startWorkAgent(ctx context.Context, c *Cluster, toHub string) (listener, error) {
 	identity, err := ps.identity(ctx, c, agentNamespace, "klusterlet-work", fleetLife)
 	if err != nil {
 		return listener{}, err

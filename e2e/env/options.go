@@ -159,3 +159,11 @@ func part(name string) (string, error) {
 	}
 	return path, nil
 }
+
+// generations lists those that the fleet runs, the newest first.
+func (o Options) generations() []generation {
+	if len(o.Old) > 0 {
+		return []generation{newest, oldest}
+	}
+	return []generation{newest}
+}

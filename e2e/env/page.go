@@ -24,8 +24,8 @@ const pageViewer = "multicluster-integrations-page-viewer"
 
 // Page returns the address at which a replica of aggregation serves the page; with
 // [Options.Page].
-func (pr *product) Page(replica int) (string, error) {
-	p, err := pr.Process(fmt.Sprintf("%s-%d", Aggregation, replica))
+func (pr *Product) Page(replica int) (string, error) {
+	p, err := pr.processes.Get(fmt.Sprintf("%s-%d", Aggregation, replica))
 	if err != nil {
 		return "", err
 	}
@@ -38,7 +38,7 @@ func (pr *product) Page(replica int) (string, error) {
 
 // PageToken returns a token of a ServiceAccount in [ProductNamespace] that may see all of
 // the page; the account is made when it is not there.
-func (pr *product) PageToken(ctx context.Context, name string, life time.Duration) (_ string, err error) {
+func (pr *Product) PageToken(ctx context.Context, name string, life time.Duration) (_ string, err error) {
 	defer must.Return(&err)
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ProductNamespace, Name: name}}
 	if err := pr.hub.Client.Create(ctx, account); client.IgnoreAlreadyExists(err) != nil {

@@ -29,7 +29,7 @@ type Process struct {
 	// Log is the path of its log.
 	Log string
 
-	fleet  *processes
+	fleet  *Processes
 	health string // where a binary of the product says that it is ready
 	spec   supervisor.Spec
 
@@ -49,7 +49,7 @@ type command struct {
 }
 
 // run starts a process. Nothing of the environment of this program but PATH reaches it.
-func (ps *processes) run(ctx context.Context, c command) (*Process, error) {
+func (ps *Processes) run(ctx context.Context, c command) (*Process, error) {
 	home := filepath.Join(ps.folder, "home", c.name)
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
@@ -202,8 +202,8 @@ func (p *Process) explain(err error) error {
 	return fmt.Errorf("%w\n%s", err, tail(p.Log))
 }
 
-// processes are a fleet's, with what they share: a folder, ports, and an end.
-type processes struct {
+// Processes are the processes of a fleet, and what they share: a folder, ports and an end.
+type Processes struct {
 	options    Options
 	folder     string
 	supervisor *supervisor.Supervisor
@@ -221,26 +221,26 @@ type processes struct {
 
 // bind returns a context that ends with ctx or at the first failure of a process,
 // with that failure as its cause.
-func (ps *processes) bind(ctx context.Context) (context.Context, func()) {
+func (ps *Processes) bind(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(ps.ctx, func() { cancel(context.Cause(ps.ctx)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
 // Context ends when the fleet stops or when a process ends by itself.
-func (ps *processes) Context() context.Context { return ps.ctx }
+func (ps *Processes) Context() context.Context { return ps.ctx }
 
 // Err says why the fleet has ended: which process ended, with the end of its log. It
 // is nil before.
-func (ps *processes) Err() error { return context.Cause(ps.ctx) }
+func (ps *Processes) Err() error { return context.Cause(ps.ctx) }
 
-func (ps *processes) fail(err error) { ps.cancel(err) }
+func (ps *Processes) fail(err error) { ps.cancel(err) }
 
 // Folder returns the fleet's temporary folder.
-func (ps *processes) Folder() string { return ps.folder }
+func (ps *Processes) Folder() string { return ps.folder }
 
-// Process returns a process by its name, or an error that lists the names.
-func (ps *processes) Process(name string) (*Process, error) {
+// Get returns a process by its name, or an error that lists the names.
+func (ps *Processes) Get(name string) (*Process, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if p := ps.processes[name]; p != nil {
@@ -254,8 +254,8 @@ func (ps *processes) Process(name string) (*Process, error) {
 	return nil, fmt.Errorf("no process is called %q; there are %q", name, names)
 }
 
-// Processes returns every process of the fleet, sorted by name.
-func (ps *processes) Processes() []*Process {
+// All returns every process of the fleet, sorted by name.
+func (ps *Processes) All() []*Process {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	all := make([]*Process, 0, len(ps.processes))
@@ -266,16 +266,16 @@ func (ps *processes) Processes() []*Process {
 	return all
 }
 
-func (ps *processes) progress(format string, args ...any) {
+func (ps *Processes) progress(format string, args ...any) {
 	ps.options.Progress(fmt.Sprintf("%5.1fs  ", time.Since(ps.began).Seconds()) + fmt.Sprintf(format, args...))
 }
 
 // path returns a path below the fleet's folder.
-func (ps *processes) path(elements ...string) string {
+func (ps *Processes) path(elements ...string) string {
 	return filepath.Join(append([]string{ps.folder}, elements...)...)
 }
 
-func (ps *processes) makeFolders() error {
+func (ps *Processes) makeFolders() error {
 	for _, name := range []string{logFolder, "etcd", "git", "plugins", "plugin-work"} {
 		if err := os.MkdirAll(ps.path(name), 0o700); err != nil {
 			return err
@@ -285,7 +285,7 @@ func (ps *processes) makeFolders() error {
 }
 
 // FreePort returns a port that is free on this machine.
-func (ps *processes) FreePort() (int, error) {
+func (ps *Processes) FreePort() (int, error) {
 	taken, err := ps.takePorts(1)
 	if err != nil {
 		return 0, err
@@ -294,7 +294,7 @@ func (ps *processes) FreePort() (int, error) {
 }
 
 // takePorts returns n free ports.
-func (ps *processes) takePorts(n int) ([]int, error) {
+func (ps *Processes) takePorts(n int) ([]int, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	return ps.ports.take(n)
@@ -302,7 +302,7 @@ func (ps *processes) takePorts(n int) ([]int, error) {
 
 // KeepLogs moves the logs to a folder of their own that outlives the fleet, and
 // returns its path. What still runs keeps writing there.
-func (ps *processes) KeepLogs() (string, error) {
+func (ps *Processes) KeepLogs() (string, error) {
 	kept, err := os.MkdirTemp("", "multicluster-integrations-logs-")
 	if err != nil {
 		return "", fmt.Errorf("keep the logs: %w", err)
@@ -314,16 +314,8 @@ func (ps *processes) KeepLogs() (string, error) {
 	return target, nil
 }
 
-// generations lists those that the fleet runs, the newest first.
-func (ps *processes) generations() []generation {
-	if len(ps.options.Old) > 0 {
-		return []generation{newest, oldest}
-	}
-	return []generation{newest}
-}
-
 // plugins is where the repo-server looks for the sockets of plugins.
-func (ps *processes) plugins() string { return ps.path("plugins") }
+func (ps *Processes) plugins() string { return ps.path("plugins") }
 
 // stage is one step of the start.
 type stage func(context.Context) error

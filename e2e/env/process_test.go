@@ -20,7 +20,7 @@ func TestRestartOfAProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &processes{folder: w.Folder(), supervisor: w, processes: map[string]*Process{}}
+	f := &Processes{folder: w.Folder(), supervisor: w, processes: map[string]*Process{}}
 	f.ctx, f.cancel = context.WithCancelCause(t.Context())
 	t.Cleanup(func() {
 		f.cancel(errStopped)

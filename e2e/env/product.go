@@ -37,24 +37,24 @@ func Build(ctx context.Context) (err error) {
 	return nil
 }
 
-// product is the product's binaries on a hub.
-type product struct {
-	*processes
-	hub    *Cluster
-	search *search.Server // nil: there is none
+// Product is the product's binaries on a hub.
+type Product struct {
+	processes *Processes
+	hub       *Cluster
+	search    *search.Server // nil: there is none
 }
 
 // startProduct gives each binary its identity and starts it, once per replica.
-func (pr *product) startProduct(ctx context.Context) error {
-	stages := make([]stage, 0, len(pr.options.Product))
-	for _, name := range pr.options.Product {
+func (pr *Product) startProduct(ctx context.Context) error {
+	stages := make([]stage, 0, len(pr.processes.options.Product))
+	for _, name := range pr.processes.options.Product {
 		stages = append(stages, func(ctx context.Context) error {
-			identity, err := pr.identity(ctx, pr.hub, ProductNamespace, Account(name), shortLife)
+			identity, err := pr.processes.identity(ctx, pr.hub, ProductNamespace, Account(name), shortLife)
 			if err != nil {
 				return fmt.Errorf("give %s its identity: %w", name, err)
 			}
-			for replica := range pr.options.Replicas {
-				if err := pr.startReplica(ctx, name, pr.options.Sources, identity, replica); err != nil {
+			for replica := range pr.processes.options.Replicas {
+				if err := pr.startReplica(ctx, name, pr.processes.options.Sources, identity, replica); err != nil {
 					return err
 				}
 			}
@@ -64,17 +64,17 @@ func (pr *product) startProduct(ctx context.Context) error {
 	if err := parallel(ctx, stages...); err != nil {
 		return err
 	}
-	if len(pr.options.Product) > 0 {
-		pr.progress("hub: %s ready", strings.Join(pr.options.Product, ", "))
+	if len(pr.processes.options.Product) > 0 {
+		pr.processes.progress("hub: %s ready", strings.Join(pr.processes.options.Product, ", "))
 	}
 	return nil
 }
 
 // startReplica starts one replica of a binary of the checkout at sources. Replicas of
 // the same number share a pod's folder.
-func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig string, replica int, more ...string) (err error) {
+func (pr *Product) startReplica(ctx context.Context, name, sources, kubeconfig string, replica int, more ...string) (err error) {
 	defer must.Return(&err)
-	ports := must.Get(pr.takePorts(2))
+	ports := must.Get(pr.processes.takePorts(2))
 	binary := filepath.Join(sources, "bin", "product", name)
 	if _, err := os.Stat(binary); err != nil {
 		return fmt.Errorf("%s is not built: %w", name, err)
@@ -86,31 +86,31 @@ func (pr *product) startReplica(ctx context.Context, name, sources, kubeconfig s
 		"--metrics-bind-address=" + local(ports[0]), "--health-probe-bind-address=" + local(ports[1]),
 	}
 	own := must.Get(pr.arguments(name, intermediate))
-	args = append(append(append(args, own...), pr.options.Arguments[name]...), more...)
-	p := must.Get(pr.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args}))
+	args = append(append(append(args, own...), pr.processes.options.Arguments[name]...), more...)
+	p := must.Get(pr.processes.run(ctx, command{name: fmt.Sprintf("%s-%d", name, replica), args: args}))
 	p.health = "http://" + local(ports[1]) + "/readyz"
 	return p.AwaitReady(ctx)
 }
 
 // arguments returns what the binary called name is started with by the fleet's options.
-func (pr *product) arguments(name, intermediate string) ([]string, error) {
+func (pr *Product) arguments(name, intermediate string) ([]string, error) {
 	var args []string
 	if name != ResourceSync {
 		args = append(args, "--leader-elect", "--leader-election-namespace="+ProductNamespace)
 	}
 	switch name {
 	case Propagation:
-		if pr.options.GitOpsClusters {
+		if pr.processes.options.GitOpsClusters {
 			args = append(args, "--register=false")
 		}
 	case ResourceSync:
 		args = append(append(args, "--intermediate-dir="+intermediate), pr.searchArguments(tokenFile(pr.hub, Account(name)))...)
 	case Aggregation:
 		args = append(args, "--intermediate-dir="+intermediate)
-		if pr.options.Rendered {
+		if pr.processes.options.Rendered {
 			args = append(args, "--rendered")
 		}
-		if pr.options.Page {
+		if pr.processes.options.Page {
 			page, err := pr.pageArguments()
 			if err != nil {
 				return nil, err
@@ -118,19 +118,19 @@ func (pr *product) arguments(name, intermediate string) ([]string, error) {
 			args = append(args, page...)
 		}
 	case GitOpsCluster:
-		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", pr.options.Agents))
+		args = append(args, "--register=gitopsclusters", fmt.Sprintf("--agents=%t", pr.processes.options.Agents))
 	}
 	return args, nil
 }
 
 // IntermediateDir returns the folder that resourcesync and aggregation of one
 // replica share.
-func (pr *product) IntermediateDir(replica int) string {
-	return pr.path("intermediate", fmt.Sprint(replica))
+func (pr *Product) IntermediateDir(replica int) string {
+	return pr.processes.path("intermediate", fmt.Sprint(replica))
 }
 
 // searchArguments tell resourcesync where search is, if there is one.
-func (pr *product) searchArguments(token string) []string {
+func (pr *Product) searchArguments(token string) []string {
 	if pr.search == nil {
 		return nil
 	}
@@ -139,8 +139,8 @@ func (pr *product) searchArguments(token string) []string {
 
 // pageArguments turn the page on, on loopback and so without TLS: a browser has no
 // certificate to complain of.
-func (pr *product) pageArguments() ([]string, error) {
-	port, err := pr.FreePort()
+func (pr *Product) pageArguments() ([]string, error) {
+	port, err := pr.processes.FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -51,17 +51,17 @@ func (f *Fleet) startPlugin(ctx context.Context) (err error) {
 		return fmt.Errorf("plugin.yaml does not run %s", installed)
 	}
 	text := strings.ReplaceAll(string(config), installed, strconv.Quote(plugin))
-	must.OK(writeFiles(f.path("plugin-config"), map[string][]byte{"plugin.yaml": []byte(text)}))
-	p := must.Get(f.run(ctx, command{
+	must.OK(writeFiles(f.Processes.path("plugin-config"), map[string][]byte{"plugin.yaml": []byte(text)}))
+	p := must.Get(f.Processes.run(ctx, command{
 		name: "cmp-server",
 		env: []string{
-			argocdName("cmp-server"), "ARGOCD_PLUGINSOCKFILEPATH=" + f.plugins(), "ARGOCD_CMP_WORKDIR=" + f.path("plugin-work"),
+			argocdName("cmp-server"), "ARGOCD_PLUGINSOCKFILEPATH=" + f.Processes.plugins(), "ARGOCD_CMP_WORKDIR=" + f.Processes.path("plugin-work"),
 			"PATH=" + filepath.Join(testkit.Root(), "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
 		},
-		args: []string{binary, "--config-dir-path", f.path("plugin-config")},
+		args: []string{binary, "--config-dir-path", f.Processes.path("plugin-config")},
 	}))
 	return p.explain(Wait(ctx, "the plugin's socket", func(context.Context) (bool, string) {
-		_, err := os.Stat(filepath.Join(f.plugins(), "ocm.sock"))
+		_, err := os.Stat(filepath.Join(f.Processes.plugins(), "ocm.sock"))
 		return err == nil, fmt.Sprint(err)
 	}))
 }

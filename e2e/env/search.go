@@ -24,7 +24,7 @@ func (f *Fleet) startSearch(ctx context.Context) error {
 		}
 		clusters[c.Name] = c.Config
 	}
-	folder := f.path("search")
+	folder := f.Processes.path("search")
 	if err := writeFiles(folder, nil); err != nil {
 		return err
 	}
@@ -33,6 +33,6 @@ func (f *Fleet) startSearch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start search: %w", err)
 	}
-	f.search = f.Search
+	f.Product.search = f.Search
 	return nil
 }

@@ -14,14 +14,14 @@ import (
 // kinds and namespaces that a hub has, and with the product's accounts and their rights.
 func (f *Fleet) StartSecondHub(ctx context.Context, name string) (_ *Cluster, err error) {
 	defer must.Return(&err)
-	port := must.Get(f.FreePort())
-	hub := must.Get(newCluster(name, f.folder, port))
+	port := must.Get(f.Processes.FreePort())
+	hub := must.Get(newCluster(name, f.Processes.folder, port))
 	must.OK(f.startControlPlane(ctx, hub, hubControllers))
 	return hub, parallel(ctx,
 		func(ctx context.Context) error { return hub.install(ctx, newest.crds("ocm-hub")) },
-		func(ctx context.Context) error { return hub.install(ctx, f.options.ArgoCDCRDs) },
+		func(ctx context.Context) error { return hub.install(ctx, f.Processes.options.ArgoCDCRDs) },
 		func(ctx context.Context) error {
-			return hub.Install(ctx, f.options.Sources, f.options.components()...)
+			return hub.Install(ctx, f.Processes.options.Sources, f.Processes.options.components()...)
 		},
 		func(ctx context.Context) error { return hub.applyInstall(ctx, "namespaces-hub.yaml", "ocm-hub.yaml") },
 	)
@@ -33,11 +33,11 @@ func (f *Fleet) StartSecondHub(ctx context.Context, name string) (_ *Cluster, er
 func (f *Fleet) SwitchHub(ctx context.Context, c, to *Cluster, arguments ...string) (err error) {
 	defer must.Return(&err)
 	for _, agent := range []string{"-registration-agent", "-work-agent"} {
-		p := must.Get(f.Process(c.Name + agent))
+		p := must.Get(f.Processes.Get(c.Name + agent))
 		must.OK(p.Stop(ctx))
 	}
 	kubeconfig := must.Get(to.UserKubeconfig("agent-of-"+c.Name, "system:masters"))
-	agent := must.Get(f.runOCM(ctx, c.parts, fmt.Sprintf("%s-work-agent-of-%s", c.Name, to.Name),
-		append(c.workAgent(kubeconfigFile(c, "klusterlet-work"), kubeconfig, f.options), arguments...)...))
+	agent := must.Get(f.Processes.runOCM(ctx, c.parts, fmt.Sprintf("%s-work-agent-of-%s", c.Name, to.Name),
+		append(c.workAgent(kubeconfigFile(c, "klusterlet-work"), kubeconfig, f.Processes.options), arguments...)...))
 	return agent.ready(ctx)
 }

@@ -25,22 +25,22 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 	options = must.Get(options.withDefaults())
 	log.SetLogger(logr.Discard()) // what clients would log, errors tell
 	w := must.Get(supervisor.Start("", folderPrefix))
-	all := &processes{options: options, folder: w.Folder(), supervisor: w, began: time.Now(), processes: map[string]*Process{}}
-	f := &Fleet{processes: all, product: &product{processes: all}, repoServers: map[generation]*repoServer{}}
-	f.ctx, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	starting, done := f.bind(ctx)
+	all := &Processes{options: options, folder: w.Folder(), supervisor: w, began: time.Now(), processes: map[string]*Process{}}
+	f := &Fleet{Processes: all, Product: &Product{processes: all}, repoServers: map[generation]*repoServer{}}
+	f.Processes.ctx, f.Processes.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	starting, done := f.Processes.bind(ctx)
 	defer done()
 	if err := f.start(starting); err != nil {
 		if ctx.Err() != nil { // the caller gave up: no logs are needed
 			return nil, errors.Join(fmt.Errorf("start the fleet: %w", context.Cause(ctx)), f.Stop())
 		}
-		if failure := f.Err(); failure != nil {
+		if failure := f.Processes.Err(); failure != nil {
 			err = failure // all that was waiting then only says that it was cut off
 		}
-		kept, keepErr := f.KeepLogs()
+		kept, keepErr := f.Processes.KeepLogs()
 		return nil, errors.Join(fmt.Errorf("start the fleet: %w\n  all logs: %s", err, kept), keepErr, f.Stop())
 	}
-	f.progress("ready")
+	f.Processes.progress("ready")
 	return f, nil
 }
 
@@ -48,15 +48,15 @@ func Start(ctx context.Context, options Options) (_ *Fleet, err error) {
 // time. Managed clusters wait for the hub only where they register.
 func (f *Fleet) start(ctx context.Context) (err error) {
 	defer must.Return(&err)
-	must.OK(f.makeFolders())
+	must.OK(f.Processes.makeFolders())
 	must.OK(f.makeClusters())
 	must.OK(f.startBacking(ctx))
-	if !f.options.HubOnly {
+	if !f.Processes.options.HubOnly {
 		if err := f.serveRepository(ctx); err != nil {
 			return fmt.Errorf("serve %s: %w", RepositoryURL, err)
 		}
 	}
-	f.progress("etcd is up")
+	f.Processes.progress("etcd is up")
 	hubOpen := make(chan struct{})
 	stages := []stage{func(ctx context.Context) error { return f.startHub(ctx, hubOpen) }}
 	for g, server := range f.repoServers {
@@ -70,14 +70,14 @@ func (f *Fleet) start(ctx context.Context) (err error) {
 
 func (f *Fleet) makeClusters() (err error) {
 	defer must.Return(&err)
-	for _, name := range append([]string{"hub"}, f.options.Clusters...) {
-		port := must.Get(f.FreePort())
-		c := must.Get(newCluster(name, f.folder, port))
-		if slices.Contains(f.options.Old, name) {
+	for _, name := range append([]string{"hub"}, f.Processes.options.Clusters...) {
+		port := must.Get(f.Processes.FreePort())
+		c := must.Get(newCluster(name, f.Processes.folder, port))
+		if slices.Contains(f.Processes.options.Old, name) {
 			c.parts = oldest
 		}
 		if f.Hub == nil {
-			f.Hub, f.hub = c, c
+			f.Hub, f.Product.hub = c, c
 		} else {
 			f.Managed = append(f.Managed, c)
 		}
@@ -89,30 +89,30 @@ func (f *Fleet) makeClusters() (err error) {
 func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) (err error) {
 	defer must.Return(&err)
 	controllers := hubControllers
-	if f.options.Node {
+	if f.Processes.options.Node {
 		controllers = slices.Concat(hubControllers, nodeControllers)
 	}
 	must.OK(f.startControlPlane(ctx, f.Hub, controllers))
 	must.OK(parallel(ctx,
 		func(ctx context.Context) error { return f.Hub.install(ctx, newest.crds("ocm-hub")) },
-		func(ctx context.Context) error { return f.Hub.install(ctx, f.options.ArgoCDCRDs) },
+		func(ctx context.Context) error { return f.Hub.install(ctx, f.Processes.options.ArgoCDCRDs) },
 		func(ctx context.Context) error {
-			if f.options.Node {
+			if f.Processes.options.Node {
 				return nil
 			}
-			return f.Hub.Install(ctx, f.options.Sources, f.options.components()...)
+			return f.Hub.Install(ctx, f.Processes.options.Sources, f.Processes.options.components()...)
 		},
 		func(ctx context.Context) error { return f.Hub.applyInstall(ctx, "namespaces-hub.yaml", "ocm-hub.yaml") },
 	))
-	f.progress("hub: CRDs are served, the product has its rights")
-	if f.options.HubOnly {
-		return f.startProduct(ctx)
+	f.Processes.progress("hub: CRDs are served, the product has its rights")
+	if f.Processes.options.HubOnly {
+		return f.Product.startProduct(ctx)
 	}
 	return parallel(ctx,
 		func(ctx context.Context) error { return f.startOCMHub(ctx, open) },
 		f.startApplicationSets,
 		func(ctx context.Context) error {
-			if !f.options.Rendered {
+			if !f.Processes.options.Rendered {
 				return nil
 			}
 			return f.startRendered(ctx)
@@ -121,7 +121,7 @@ func (f *Fleet) startHub(ctx context.Context, open chan<- struct{}) (err error) 
 			if err := f.startSearch(ctx); err != nil {
 				return err
 			}
-			return f.startProduct(ctx)
+			return f.Product.startProduct(ctx)
 		},
 	)
 }
@@ -132,32 +132,32 @@ func (f *Fleet) startManaged(ctx context.Context, c *Cluster, hubOpen <-chan str
 	must.OK(parallel(ctx,
 		func(ctx context.Context) error { return c.install(ctx, c.parts.crds("ocm-managed")) },
 		func(ctx context.Context) error {
-			if f.options.Rendered || f.options.NoArgoCD {
+			if f.Processes.options.Rendered || f.Processes.options.NoArgoCD {
 				return nil
 			}
 			return c.install(ctx, c.parts.crds("argocd", "application-crd.yaml"), c.parts.crds("argocd", "appproject-crd.yaml"))
 		},
 		func(ctx context.Context) error {
 			files := []string{"namespaces-managed.yaml", "ocm-managed.yaml"}
-			if f.options.Agents || f.options.NoArgoCD {
+			if f.Processes.options.Agents || f.Processes.options.NoArgoCD {
 				files = append(files, "klusterlet.yaml")
 			}
 			return c.applyInstall(ctx, files...)
 		},
 	))
-	if f.options.NoArgoCD {
+	if f.Processes.options.NoArgoCD {
 		c.playArgoCD(f)
 	}
 	must.OK(parallel(ctx,
-		func(ctx context.Context) error { return f.startNode(ctx, c) },
+		func(ctx context.Context) error { return f.Processes.startNode(ctx, c) },
 		func(ctx context.Context) error {
-			if f.options.Rendered || f.options.NoArgoCD {
+			if f.Processes.options.Rendered || f.Processes.options.NoArgoCD {
 				return nil
 			}
 			return f.startApplications(ctx, c)
 		},
 		func(ctx context.Context) error { return f.register(ctx, c, hubOpen) },
 	))
-	f.progress("%s: registered, and all that runs on it is up", c.Name)
+	f.Processes.progress("%s: registered, and all that runs on it is up", c.Name)
 	return nil
 }

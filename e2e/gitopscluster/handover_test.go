@@ -26,13 +26,13 @@ func TestHandOver_writesNothingInEitherDirection(t *testing.T) {
 	}
 	before := versions(t)
 	gitopscluster := program(t)
-	propagation, err := fleet.Process(env.Propagation + "-0")
+	propagation, err := fleet.Processes.Get(env.Propagation + "-0")
 	must(t, err)
 
 	must(t, gitopscluster.Stop(t.Context()))
 	must(t, propagation.Stop(t.Context()))
 	must(t, fleet.Hub.Install(t.Context(), testkit.Root())) // without components propagation may write Secrets
-	registering, err := fleet.StartStandby(t.Context(), env.Propagation, 1, "--register=true")
+	registering, err := fleet.Product.StartStandby(t.Context(), env.Propagation, 1, "--register=true")
 	must(t, err)
 	// Once this one is registered, the clusters from before have been looked at.
 	probe := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: clusterv1.ManagedClusterSpec{HubAcceptsClient: true}}

@@ -112,7 +112,7 @@ func TestLeaving(t *testing.T) {
 func TestKeyThatStays(t *testing.T) {
 	onEachCluster(t, func(t *testing.T, c *env.Cluster) {
 		delivered(t, c)
-		registration, err := fleet.Process(c.Name + "-registration-agent")
+		registration, err := fleet.Processes.Get(c.Name + "-registration-agent")
 		must(t, err)
 		must(t, registration.Stop(t.Context()))
 		t.Cleanup(func() {

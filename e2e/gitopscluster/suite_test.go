@@ -44,7 +44,7 @@ func prepare(ctx context.Context, f *env.Fleet) error {
 		return err
 	}
 	for _, c := range fleet.Managed {
-		go c.Bind(fleet.Context(), agentPods)
+		go c.Bind(fleet.Processes.Context(), agentPods)
 	}
 	if err := fleet.Hub.ApplyFiles(ctx, "testdata/hub.yaml"); err != nil {
 		return err
@@ -52,14 +52,14 @@ func prepare(ctx context.Context, f *env.Fleet) error {
 	if err := expose(ctx); err != nil {
 		return err
 	}
-	go peer.play(fleet.Context())
+	go peer.play(fleet.Processes.Context())
 	return nil
 }
 
 // fleetContext ends with the test and with the fleet.
 func fleetContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	stop := context.AfterFunc(fleet.Context(), func() { cancel(fleet.Err()) })
+	stop := context.AfterFunc(fleet.Processes.Context(), func() { cancel(fleet.Processes.Err()) })
 	t.Cleanup(func() { stop(); cancel(nil) })
 	return ctx
 }
@@ -67,7 +67,7 @@ func fleetContext(t *testing.T) context.Context {
 // program is the process of the program under test.
 func program(t *testing.T) *env.Process {
 	t.Helper()
-	p, err := fleet.Process(env.GitOpsCluster + "-0")
+	p, err := fleet.Processes.Get(env.GitOpsCluster + "-0")
 	must(t, err)
 	return p
 }

@@ -81,7 +81,7 @@ func TestHubMoves(t *testing.T) {
 	before := running(t.Context(), t, moved)
 
 	// 1. The old hub writes nothing any more.
-	p, err := fleet.Process(env.Propagation + "-0")
+	p, err := fleet.Processes.Get(env.Propagation + "-0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestHubMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore(t, hub)
-	if err := fleet.StartProductOn(t.Context(), hub, env.Propagation, 1); err != nil {
+	if err := fleet.Product.StartProductOn(t.Context(), hub, env.Propagation, 1); err != nil {
 		t.Fatal(err)
 	}
 
@@ -111,7 +111,7 @@ func TestHubMoves(t *testing.T) {
 	}
 
 	// 4. What the old hub had applied is forgotten once the agent's grace of an hour is over.
-	agent, err := fleet.Process(cluster + "-work-agent-of-hub2")
+	agent, err := fleet.Processes.Get(cluster + "-work-agent-of-hub2")
 	if err != nil {
 		t.Fatal(err)
 	}

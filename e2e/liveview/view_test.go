@@ -341,7 +341,7 @@ stringData: {password: "` + canary + `", another: "` + canary + `"}
 		}
 	}
 	for _, name := range []string{"liveview", "cluster1-observer"} {
-		process, err := fleet.Process(name)
+		process, err := fleet.Processes.Get(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -431,7 +431,7 @@ func TestView_ofClusterThatIsAwayIsItsLast(t *testing.T) {
 	}
 	p.await(t, "the word that cluster1 is away", away)
 	p.leave()
-	viewer, err := fleet.Process("liveview")
+	viewer, err := fleet.Processes.Get("liveview")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,7 +486,7 @@ func TestView_ofManyApplications(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	api, err := fleet.Process("hub-apiserver")
+	api, err := fleet.Processes.Get("hub-apiserver")
 	if err != nil {
 		t.Fatal(err)
 	}

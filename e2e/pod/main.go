@@ -56,7 +56,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer func() {
 		if err != nil && ctx.Err() == nil {
-			_, keepErr := fleet.KeepLogs()
+			_, keepErr := fleet.Processes.KeepLogs()
 			err = errors.Join(err, keepErr)
 		}
 		// The folder is busy with mounts, which end with the namespace: run.sh removes it.
@@ -65,7 +65,7 @@ func run(ctx context.Context, o options) (err error) {
 	p := &product{fleet: fleet, tag: o.nextTag}
 	if err := must.Try(func() {
 		p.node = startNode(ctx, fleet, o)
-		p.view = must.Get(scenario.Watch(fleet.Context(), fleet)) //nolint:contextcheck // it ends with the fleet
+		p.view = must.Get(scenario.Watch(fleet.Processes.Context(), fleet)) //nolint:contextcheck // it ends with the fleet
 	}); err != nil {
 		return err
 	}

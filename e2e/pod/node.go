@@ -48,7 +48,7 @@ func startNode(ctx context.Context, fleet *env.Fleet, o options) *node {
 		Cgroup: filepath.Base(o.folder), CAFile: fleet.Hub.CAFile(),
 	}
 	n.configure()
-	must.OK(forward(fleet.Context(), net.JoinHostPort(env.ServiceAddress, "443"), fleet.Hub.Address())) //nolint:contextcheck // it lives as long as the fleet
+	must.OK(forward(fleet.Processes.Context(), net.JoinHostPort(env.ServiceAddress, "443"), fleet.Hub.Address())) //nolint:contextcheck // it lives as long as the fleet
 	n.run(ctx, "containerd", must.Get(exec.LookPath("containerd")), "--config="+filepath.Join(n.Folder, "containerd.toml"))
 	must.OK(env.Wait(ctx, "containerd to answer", func(ctx context.Context) (bool, string) {
 		out, err := n.ctr(ctx, nil, "version")
@@ -61,7 +61,7 @@ func startNode(ctx context.Context, fleet *env.Fleet, o options) *node {
 }
 
 func (n *node) run(ctx context.Context, name string, args ...string) {
-	must.Get(n.fleet.Run(ctx, name, args...))
+	must.Get(n.fleet.Processes.Run(ctx, name, args...))
 }
 
 // configure writes the files of config into the folder.
@@ -116,7 +116,7 @@ func (n *node) startKubelet(ctx context.Context) {
 		"--hostname-override="+nodeName, "--node-ip="+nodeAddress)
 	found := &corev1.Node{}
 	must.OK(env.Wait(ctx, "the node to be ready", func(ctx context.Context) (bool, string) {
-		if err := errors.Join(n.fleet.Err(), n.fleet.Hub.Client.Get(ctx, client.ObjectKey{Name: nodeName}, found)); err != nil {
+		if err := errors.Join(n.fleet.Processes.Err(), n.fleet.Hub.Client.Get(ctx, client.ObjectKey{Name: nodeName}, found)); err != nil {
 			return false, err.Error()
 		}
 		for _, c := range found.Status.Conditions {

@@ -57,7 +57,7 @@ func TestQuickstart_commandsDoWhatThePageSays(t *testing.T) {
 		tested++
 		if strings.Contains(b.commands, "delete --ignore-not-found -f deploy/install.yaml") {
 			// Processes of the fleet stand for the pod, which ends with its Deployment.
-			if err := fleet.StopPod(t.Context(), 0); err != nil {
+			if err := fleet.Product.StopPod(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}
 		}

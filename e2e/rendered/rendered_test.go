@@ -148,7 +148,7 @@ func lost(t *testing.T) {
 	t.Helper()
 	name := fleet.Managed[1].Name
 	lease(t, name, 1) // the hub gives up after five of them
-	agent, err := fleet.Process(name + "-registration-agent")
+	agent, err := fleet.Processes.Get(name + "-registration-agent")
 	must(t, err)
 	must(t, agent.Kill(t.Context()))
 	awaitApplication(t, name, "Synced Unknown "+name+" not heard of since ")

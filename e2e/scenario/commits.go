@@ -29,7 +29,7 @@ func (s *Scenario) Change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.pushColor(ctx, content, "blue", "green", "from a commit to the report", s.commitStages)
+	return s.pushColor(ctx, content, "blue", "green", "from a commit to the report", s.watch.commitStages)
 }
 
 // pushColor pushes content with another colour and waits until it has passed all stages on
@@ -57,10 +57,10 @@ func (s *Scenario) Break(ctx context.Context) (err error) {
 	must.OK(s.measure(ctx, "from a commit that cannot sync to its error in the report", began, func(cluster string) []mark {
 		name := application(cluster)
 		return []mark{
-			{"Argo CD on the managed cluster fails", s.fails(cluster, name, revision)},
-			{"the hub Application has the error", s.fails(hub, name, revision)},
+			{"Argo CD on the managed cluster fails", s.watch.fails(cluster, name, revision)},
+			{"the hub Application has the error", s.watch.fails(hub, name, revision)},
 			{"the report has the error", func() (bool, string) {
-				row, _ := s.view.ReportRow(ApplicationSet, name)
+				row, _ := s.watch.view.ReportRow(ApplicationSet, name)
 				for _, c := range row.Conditions {
 					if strings.Contains(c.Message, reason) {
 						return true, ""
@@ -71,7 +71,7 @@ func (s *Scenario) Break(ctx context.Context) (err error) {
 		}
 	}))
 	for _, c := range s.fleet.Managed {
-		row, _ := s.view.ReportRow(ApplicationSet, application(c.Name))
+		row, _ := s.watch.view.ReportRow(ApplicationSet, application(c.Name))
 		s.logf("%s, in the report: %s", c.Name, row.Message())
 	}
 	return s.awaitIntermediateReport(ctx)
@@ -80,8 +80,8 @@ func (s *Scenario) Break(ctx context.Context) (err error) {
 // awaitIntermediateReport waits until search has reported the error, too, beside the
 // resources: that comes through the intermediate report.
 func (s *Scenario) awaitIntermediateReport(ctx context.Context) error {
-	store := intermediate.NewStore(s.fleet.IntermediateDir(0))
-	_, err := s.view.Await(ctx, "the intermediate report to have resources and the error of every Application", func() (bool, string) {
+	store := intermediate.NewStore(s.fleet.Product.IntermediateDir(0))
+	_, err := s.watch.view.Await(ctx, "the intermediate report to have resources and the error of every Application", func() (bool, string) {
 		report, err := store.Read(env.ArgoCDNamespace, ApplicationSet)
 		if err != nil {
 			return false, err.Error()
@@ -117,7 +117,7 @@ func (w watch) fails(where, name, revision string) func() (bool, string) {
 // is gone and the new revision is synced and healthy everywhere. Argo CD syncs it only
 // once it has given up on the broken one.
 func (s *Scenario) Fix(ctx context.Context) error {
-	return s.pushColor(ctx, s.original, "green", "red", "from the commit that fixes it to the report", s.commitStages)
+	return s.pushColor(ctx, s.original, "green", "red", "from the commit that fixes it to the report", s.watch.commitStages)
 }
 
 func (s *Scenario) push(ctx context.Context, content, message string) (revision string, err error) {

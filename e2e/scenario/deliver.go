@@ -63,7 +63,7 @@ func (s *Scenario) Deliver(ctx context.Context) (err error) {
 	must.OK(Prepare(ctx, s.fleet))
 	began := time.Now()
 	must.OK(s.fleet.Hub.ApplyFiles(ctx, Examples("guestbook-app-set.yaml")))
-	return s.measure(ctx, "from the ApplicationSet to the report", began, s.deliveryStages)
+	return s.measure(ctx, "from the ApplicationSet to the report", began, s.watch.deliveryStages)
 }
 
 func (w watch) deliveryStages(cluster string) []mark {
@@ -97,7 +97,7 @@ func (w watch) workOf(name, cluster string) (bool, string) {
 
 // Show prints the report.
 func (s *Scenario) Show(context.Context) error {
-	report := s.view.Report(s.set)
+	report := s.watch.view.Report(s.watch.set)
 	if report == nil {
 		return errNoReport
 	}

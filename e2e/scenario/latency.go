@@ -48,7 +48,7 @@ func (s *Scenario) measure(ctx context.Context, title string, began time.Time, m
 		for i, m := range marks {
 			names = append(names, m.name)
 			group.Go(func() error {
-				at, err := s.view.Await(ctx, fmt.Sprintf("%s: %s", c.Name, m.name), m.holds)
+				at, err := s.watch.view.Await(ctx, fmt.Sprintf("%s: %s", c.Name, m.name), m.holds)
 				mu.Lock()
 				defer mu.Unlock()
 				passed[c.Name][i] = at

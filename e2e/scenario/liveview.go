@@ -111,7 +111,7 @@ func (l *LiveView) SetAway(ctx context.Context, cluster string, away bool) (err 
 	o.SetName(cluster)
 	must.OK(l.Fleet.Hub.Client.Patch(ctx, o, lease))
 	for _, agent := range []string{"-registration-agent", "-work-agent"} {
-		process := must.Get(l.Fleet.Process(cluster + agent))
+		process := must.Get(l.Fleet.Processes.Get(cluster + agent))
 		do := process.Start
 		if away {
 			do = process.Stop

@@ -46,11 +46,11 @@ func (s *Scenario) Move(ctx context.Context) (err error) {
 	must.OK(s.point(ctx, to.Name))
 	s.logf("now it goes to %s", to.Name)
 	must.OK(s.arrived(ctx, to))
-	must.Get(s.view.Await(ctx, notesName+" to leave "+from.Name, func() (bool, string) {
-		_, stays := s.view.Application(from.Name, notesName)
-		work, _ := s.workOf(notesName, from.Name)
+	must.Get(s.watch.view.Await(ctx, notesName+" to leave "+from.Name, func() (bool, string) {
+		_, stays := s.watch.view.Application(from.Name, notesName)
+		work, _ := s.watch.workOf(notesName, from.Name)
 		_, gone, saw := configMap(ctx, from)
-		return !stays && !work && gone, fmt.Sprintf("%s; work: %t; %s", s.view.everywhere(notesName, from.Name), work, saw)
+		return !stays && !work && gone, fmt.Sprintf("%s; work: %t; %s", s.watch.view.everywhere(notesName, from.Name), work, saw)
 	}))
 	s.logf("moved in %s, and nothing of it is left on %s", time.Since(began).Round(time.Millisecond), from.Name)
 	return nil
@@ -69,11 +69,11 @@ func (s *Scenario) point(ctx context.Context, cluster string) error {
 }
 
 func (s *Scenario) arrived(ctx context.Context, at *env.Cluster) error {
-	_, err := s.view.Await(ctx, notesName+" to be synced and healthy on "+at.Name, func() (bool, string) {
-		there, delivered := s.view.Application(at.Name, notesName)
-		onHub, _ := s.view.Application(hub, notesName)
+	_, err := s.watch.view.Await(ctx, notesName+" to be synced and healthy on "+at.Name, func() (bool, string) {
+		there, delivered := s.watch.view.Application(at.Name, notesName)
+		onHub, _ := s.watch.view.Application(hub, notesName)
 		exists, _, saw := configMap(ctx, at)
-		return delivered && there.SyncedAndHealthy("") && onHub.SyncedAndHealthy("") && exists, s.view.everywhere(notesName, at.Name) + "; " + saw
+		return delivered && there.SyncedAndHealthy("") && onHub.SyncedAndHealthy("") && exists, s.watch.view.everywhere(notesName, at.Name) + "; " + saw
 	})
 	return err
 }

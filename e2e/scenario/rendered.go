@@ -26,24 +26,27 @@ const (
 
 // Rendered is the scenario of rendered mode, run on one fleet of [env.Options.Rendered], once.
 type Rendered struct {
-	*Scenario
+	scenario *Scenario
 }
 
 // NewRendered returns the scenario; log gets the lines that a person reads.
 func NewRendered(fleet *env.Fleet, view *View, log func(string)) *Rendered {
-	return &Rendered{&Scenario{watch: watch{view: view, set: renderedSet}, fleet: fleet, log: log}}
+	return &Rendered{scenario: &Scenario{watch: watch{view: view, set: renderedSet}, fleet: fleet, log: log}}
 }
 
 // Steps returns the steps in their order.
 func (s *Rendered) Steps() []Step {
 	return []Step{
 		{"Deliver: apply the examples, and the guestbook comes up on every managed cluster, without Argo CD there", s.Deliver},
-		{"Report: what the hub knows about the ApplicationSet", s.Show},
+		{"Report: what the hub knows about the ApplicationSet", s.scenario.Show},
 		{"Change: push a commit, and it travels to the report", s.Change},
 		{"Refuse: push a commit with a Secret, and the hub says why nothing changes", s.Refuse},
 		{"Withdraw: delete the ApplicationSet, and nothing is left", s.Withdraw},
 	}
 }
+
+// Latencies returns what was measured, in the order of the steps.
+func (s *Rendered) Latencies() []Latency { return s.scenario.Latencies() }
 
 // PrepareRendered applies what a platform sets up once for rendered mode, and waits
 // for the placement.
@@ -63,17 +66,17 @@ func PrepareRendered(ctx context.Context, fleet *env.Fleet) (err error) {
 // managed cluster, on the hub and in the report.
 func (s *Rendered) Deliver(ctx context.Context) (err error) {
 	defer must.Return(&err)
-	must.OK(PrepareRendered(ctx, s.fleet))
+	must.OK(PrepareRendered(ctx, s.scenario.fleet))
 	began := time.Now()
-	must.OK(s.fleet.Hub.ApplyFiles(ctx, env.Rendered("app-set.yaml")))
-	return s.measure(ctx, "from the ApplicationSet to the report", began, func(cluster string) []mark {
+	must.OK(s.scenario.fleet.Hub.ApplyFiles(ctx, env.Rendered("app-set.yaml")))
+	return s.scenario.measure(ctx, "from the ApplicationSet to the report", began, func(cluster string) []mark {
 		name := renderedApplication(cluster)
 		generated := mark{"a hub Application is generated", func() (bool, string) {
-			_, ok := s.view.Application(hub, name)
+			_, ok := s.scenario.watch.view.Application(hub, name)
 			return ok, "no Application " + name + " on the hub"
 		}}
 		available := mark{"its Deployment is available on the managed cluster", func() (bool, string) {
-			for _, d := range all[*appsv1.Deployment](s.view, cluster) {
+			for _, d := range all[*appsv1.Deployment](s.scenario.watch.view, cluster) {
 				if d.Namespace == renderedNamespace {
 					return d.Status.AvailableReplicas == *d.Spec.Replicas, fmt.Sprint(d.Status.AvailableReplicas, " available")
 				}
@@ -86,14 +89,14 @@ func (s *Rendered) Deliver(ctx context.Context) (err error) {
 
 // Change pushes another colour and waits until it is well everywhere.
 func (s *Rendered) Change(ctx context.Context) error {
-	content, err := s.fleet.Git.Read(guestbookPath)
+	content, err := s.scenario.fleet.Git.Read(guestbookPath)
 	if err != nil {
 		return err
 	}
-	return s.pushColor(ctx, content, "blue", "green", "from a commit to the report", func(revision string) func(cluster string) []mark {
+	return s.scenario.pushColor(ctx, content, "blue", "green", "from a commit to the report", func(revision string) func(cluster string) []mark {
 		return func(cluster string) []mark {
 			arrived := mark{"it is on the managed cluster", func() (bool, string) {
-				for _, c := range all[*corev1.ConfigMap](s.view, cluster) {
+				for _, c := range all[*corev1.ConfigMap](s.scenario.watch.view, cluster) {
 					if c.Namespace == renderedNamespace && c.Data["color"] == "green" {
 						return true, ""
 					}
@@ -109,22 +112,22 @@ func (s *Rendered) Change(ctx context.Context) error {
 // delivered, and takes it back.
 func (s *Rendered) Refuse(ctx context.Context) (err error) {
 	defer must.Return(&err)
-	content := must.Get(s.fleet.Git.Read(guestbookPath))
-	must.Get(s.push(ctx, content+"---\n{apiVersion: v1, kind: Secret, metadata: {name: password}, stringData: {x: hunter2}}\n", "Add a password"))
-	for _, c := range s.fleet.Managed {
+	content := must.Get(s.scenario.fleet.Git.Read(guestbookPath))
+	must.Get(s.scenario.push(ctx, content+"---\n{apiVersion: v1, kind: Secret, metadata: {name: password}, stringData: {x: hunter2}}\n", "Add a password"))
+	for _, c := range s.scenario.fleet.Managed {
 		name := renderedApplication(c.Name)
-		must.Get(s.view.Await(ctx, "the refusal of "+name, func() (bool, string) {
-			row, _ := s.view.ReportRow(s.set, name)
+		must.Get(s.scenario.watch.view.Await(ctx, "the refusal of "+name, func() (bool, string) {
+			row, _ := s.scenario.watch.view.ReportRow(s.scenario.watch.set, name)
 			refused := strings.Contains(row.Message(), "would stand unencrypted in the hub's ManifestWork")
 			return refused && row.Health == argocd.HealthHealthy, row.String()
 		}))
-		row, _ := s.view.ReportRow(s.set, name)
-		s.logf("%s, in the report: %s, %s, %s", c.Name, row.Health, row.Sync, row.Message())
+		row, _ := s.scenario.watch.view.ReportRow(s.scenario.watch.set, name)
+		s.scenario.logf("%s, in the report: %s, %s, %s", c.Name, row.Health, row.Sync, row.Message())
 	}
-	revision := must.Get(s.push(ctx, content, "Take the password back"))
-	for _, c := range s.fleet.Managed {
+	revision := must.Get(s.scenario.push(ctx, content, "Take the password back"))
+	for _, c := range s.scenario.fleet.Managed {
 		for _, m := range s.said(c.Name, revision) {
-			must.Get(s.view.Await(ctx, c.Name+": "+m.name, m.holds))
+			must.Get(s.scenario.watch.view.Await(ctx, c.Name+": "+m.name, m.holds))
 		}
 	}
 	return nil
@@ -133,13 +136,13 @@ func (s *Rendered) Refuse(ctx context.Context) (err error) {
 // Withdraw deletes the ApplicationSet and waits until hub and managed clusters hold
 // nothing of it.
 func (s *Rendered) Withdraw(ctx context.Context) error {
-	return s.withdraw(ctx, "Applications, ManifestWorks, workloads and the report", func(context.Context) ([]string, error) { return s.left(), nil })
+	return s.scenario.withdraw(ctx, "Applications, ManifestWorks, workloads and the report", func(context.Context) ([]string, error) { return s.left(), nil })
 }
 
 func (s *Rendered) left() []string {
-	left := s.view.remaining(s.set, contract.RenderedLabel)
-	for _, c := range s.fleet.Managed {
-		for _, d := range all[*appsv1.Deployment](s.view, c.Name) {
+	left := s.scenario.watch.view.remaining(s.scenario.watch.set, contract.RenderedLabel)
+	for _, c := range s.scenario.fleet.Managed {
+		for _, d := range all[*appsv1.Deployment](s.scenario.watch.view, c.Name) {
 			left = append(left, "Deployment "+d.Name+" on "+c.Name)
 		}
 	}
@@ -152,7 +155,7 @@ func renderedApplication(cluster string) string { return cluster + "-" + rendere
 // written is the mark that the ManifestWork of a cluster has the colour.
 func (s *Rendered) written(cluster, color string) mark {
 	return mark{"its ManifestWork is written", func() (bool, string) {
-		for _, w := range s.view.Works() {
+		for _, w := range s.scenario.watch.view.Works() {
 			if w.Namespace != cluster || w.Annotations[contract.RenderedApplicationAnnotation] != renderedApplication(cluster) {
 				continue
 			}
@@ -162,7 +165,7 @@ func (s *Rendered) written(cluster, color string) mark {
 				}
 			}
 		}
-		a, _ := s.view.Application(hub, renderedApplication(cluster))
+		a, _ := s.scenario.watch.view.Application(hub, renderedApplication(cluster))
 		return false, "no " + color + " ManifestWork in the namespace " + cluster + " for " + a.String()
 	}}
 }
@@ -171,7 +174,7 @@ func (s *Rendered) written(cluster, color string) mark {
 func (s *Rendered) said(cluster, revision string) []mark {
 	name := renderedApplication(cluster)
 	return []mark{
-		{"the hub Application says so", s.syncedAndHealthy(hub, name, revision)},
-		{"the report says so", s.reported(name, revision)},
+		{"the hub Application says so", s.scenario.watch.syncedAndHealthy(hub, name, revision)},
+		{"the report says so", s.scenario.watch.reported(name, revision)},
 	}
 }

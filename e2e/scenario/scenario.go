@@ -38,7 +38,7 @@ func Run(ctx context.Context, steps []Step, say func(string)) error {
 
 // Scenario runs on one fleet, once.
 type Scenario struct {
-	watch
+	watch watch
 	fleet *env.Fleet
 	log   func(string)
 

@@ -141,8 +141,8 @@ func (v *View) await(ctx context.Context, name string, rest time.Duration, what 
 		case <-changed:
 			<-rested
 		case <-now.C:
-		case <-v.fleet.Context().Done():
-			return time.Time{}, errors.Join(fmt.Errorf("wait for %s; last seen: %s", name, saw), v.fleet.Err())
+		case <-v.fleet.Processes.Context().Done():
+			return time.Time{}, errors.Join(fmt.Errorf("wait for %s; last seen: %s", name, saw), v.fleet.Processes.Err())
 		case <-ctx.Done():
 			return time.Time{}, fmt.Errorf("wait for %s: %w; last seen: %s", name, context.Cause(ctx), saw)
 		}

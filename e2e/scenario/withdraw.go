@@ -37,11 +37,11 @@ func (s *Scenario) Withdraw(ctx context.Context) error {
 func (s *Scenario) withdraw(ctx context.Context, what string, remaining func(context.Context) ([]string, error)) error {
 	began := time.Now()
 	set := argocd.ApplicationSetMetadata()
-	set.Namespace, set.Name = env.ArgoCDNamespace, s.set
+	set.Namespace, set.Name = env.ArgoCDNamespace, s.watch.set
 	if err := s.fleet.Hub.Client.Delete(ctx, set); err != nil {
 		return fmt.Errorf("delete the ApplicationSet: %w", err)
 	}
-	_, err := s.view.Await(ctx, "nothing to be left", func() (bool, string) {
+	_, err := s.watch.view.Await(ctx, "nothing to be left", func() (bool, string) {
 		left, err := remaining(ctx)
 		if err != nil {
 			return false, err.Error()
@@ -57,12 +57,12 @@ func (s *Scenario) withdraw(ctx context.Context, what string, remaining func(con
 // Remaining lists what the scenario has put on the clusters and not withdrawn yet.
 func (s *Scenario) Remaining(ctx context.Context) (_ []string, err error) {
 	defer must.Return(&err)
-	left := s.view.remaining(ApplicationSet, contract.PullLabel)
+	left := s.watch.view.remaining(ApplicationSet, contract.PullLabel)
 	for _, c := range s.fleet.Managed {
 		more := must.Get(s.remainingOn(ctx, c))
 		left = append(left, more...)
 	}
-	reports := must.Get(intermediate.NewStore(s.fleet.IntermediateDir(0)).List())
+	reports := must.Get(intermediate.NewStore(s.fleet.Product.IntermediateDir(0)).List())
 	for _, report := range reports {
 		left = append(left, "intermediate report "+report.String())
 	}

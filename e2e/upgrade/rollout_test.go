@@ -112,7 +112,7 @@ func patch(t *testing.T, name, body string) {
 // done.
 func operate(t *testing.T) (resume func()) {
 	t.Helper()
-	agent, err := fleet.Process("cluster1-work-agent")
+	agent, err := fleet.Processes.Get("cluster1-work-agent")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,10 +48,10 @@ func TestUpgradeAndBack(t *testing.T) {
 	for i, s := range steps {
 		t.Logf("%d: %s", i+1, s.reason)
 		resume := operate(t)
-		if err := fleet.StartPod(t.Context(), i+1, s.sources()); err != nil {
+		if err := fleet.Product.StartPod(t.Context(), i+1, s.sources()); err != nil {
 			t.Fatal(err)
 		}
-		if err := fleet.StopPod(t.Context(), i); err != nil {
+		if err := fleet.Product.StopPod(t.Context(), i); err != nil {
 			t.Fatal(err)
 		}
 		resume()

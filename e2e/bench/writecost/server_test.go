@@ -41,7 +41,7 @@ func start(b *testing.B) *server {
 			b.Error(err)
 		}
 	})
-	p, err := fleet.Process("hub-apiserver")
+	p, err := fleet.Processes.Get("hub-apiserver")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func Run(ctx context.Context, o Options) (results *figure.Results, err error) { 
 	}
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	running := b.fleet.Context()
+	running := b.product.fleet.Processes.Context()
 	defer context.AfterFunc(running, func() { cancel(context.Cause(running)) })() //nolint:contextcheck // it is the fleet's end that is passed on
 	return b.results, measure(watched, b)
 }

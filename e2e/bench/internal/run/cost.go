@@ -22,11 +22,11 @@ const (
 
 // cost measures processor time per status change and memory at the present size.
 func cost(ctx context.Context, b *bench) {
-	before, n := b.usages(followers...), b.Size.CostChanges
-	b.sendPaced(ctx, b.draw(b.apps, n), costRate)
+	before, n := b.product.usages(followers...), b.Size.CostChanges
+	b.load.sendPaced(ctx, b.load.draw(b.load.apps, n), costRate)
 	b.awaitNoWrites(ctx, silence)
-	after := b.usages(followers...)
-	c := figure.Cost{Applications: len(b.apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
+	after := b.product.usages(followers...)
+	c := figure.Cost{Applications: len(b.load.apps), CPU: map[string]float64{}, Memory: map[string]float64{}}
 	for _, name := range followers {
 		c.CPU[name] = float64(after[name].CPU-before[name].CPU) / float64(time.Millisecond) / float64(n)
 		c.Memory[name] = mebibytes(after[name].Resident)
@@ -88,12 +88,12 @@ func (f *flow) perChange() float64 {
 func trickle(ctx context.Context, b *bench) {
 	var with, without flow
 	measureFlow(ctx, b, b.Size.Trickle/2, &with)
-	b.halt(ctx, env.Aggregation)
+	b.product.halt(ctx, env.Aggregation)
 	measureFlow(ctx, b, b.Size.Trickle, &without)
-	b.resume(ctx, env.Aggregation)
+	b.product.resume(ctx, env.Aggregation)
 	b.awaitNoWrites(ctx, silence)
 	measureFlow(ctx, b, b.Size.Trickle-b.Size.Trickle/2, &with)
-	apps, reports := b.trickled()
+	apps, reports := b.load.trickled()
 	rows := len(apps) / reports
 	b.row(only(rows >= trickleRows, atMost(1.85, "", "a trickle of 5 changes/s: writes per change", float64(with.reports+with.mirrored)/float64(with.changes),
 		"%d of hub Applications and %d of %d reports of %d rows, for %d changes", with.mirrored, with.reports, reports, rows, with.changes)))
@@ -104,12 +104,12 @@ func trickle(ctx context.Context, b *bench) {
 
 // measureFlow adds what n changes cost that are a part of a longer trickle.
 func measureFlow(ctx context.Context, b *bench, n int, f *flow) {
-	apps, count := b.trickled()
-	b.sendPaced(ctx, b.draw(apps, trickleWarm*count), latencyRate)
-	mark, before := b.audit.Mark(), b.serverUsage()
-	b.sendPaced(ctx, b.draw(apps, n), latencyRate)
+	apps, count := b.load.trickled()
+	b.load.sendPaced(ctx, b.load.draw(apps, trickleWarm*count), latencyRate)
+	mark, before := b.audit.Mark(), b.product.serverUsage()
+	b.load.sendPaced(ctx, b.load.draw(apps, n), latencyRate)
 	f.changes += n
-	f.server += b.serverUsage().CPU - before.CPU
+	f.server += b.product.serverUsage().CPU - before.CPU
 	f.reports += len(b.since(mark, reports))
 	f.mirrored += len(b.since(mark, mirrors))
 	b.awaitNoWrites(ctx, silence)

@@ -52,26 +52,26 @@ func fill(ctx context.Context, b *bench) {
 
 // begin starts everything, with ApplicationSets that have no Application yet.
 func begin(ctx context.Context, b *bench) {
-	must.OK(b.hub.Create(ctx, simulate.Projects, simulate.DefaultProject()))
+	must.OK(b.load.hub.Create(ctx, simulate.Projects, simulate.DefaultProject()))
 	for s := range b.Size.Sets {
-		must.OK(b.addSet(ctx, memory.SetName(s)))
+		must.OK(b.load.addSet(ctx, memory.SetName(s)))
 	}
-	b.launch(ctx, binaries...)
-	b.empty = b.usages(binaries...)
+	b.product.launch(ctx, binaries...)
+	b.empty = b.product.usages(binaries...)
 }
 
 // deliver adds the clusters from first to last and waits until all hub Applications have a status.
 func deliver(ctx context.Context, b *bench, first, last int) {
 	mark := b.audit.Mark()
-	must.OK(b.addApplications(ctx, first, last))
-	b.say("%d Applications are there", len(b.apps))
+	must.OK(b.load.addApplications(ctx, first, last))
+	b.say("%d Applications are there", len(b.load.apps))
 	// The audit log costs the API server nothing to ask; a list of all works does.
 	b.await(ctx, "propagation to create every ManifestWork", mark, (last-first)*b.Size.Sets, creations)
 	must.OK(env.WaitFor(ctx, patience, "every ManifestWork", func(ctx context.Context) (bool, string) {
-		err := b.learnWorks(ctx)
+		err := b.load.learnWorks(ctx)
 		return err == nil, fmt.Sprint(err)
 	}))
-	must.OK(b.reportAll(ctx, b.apps[first*b.Size.Sets:]))
+	must.OK(b.load.reportAll(ctx, b.load.apps[first*b.Size.Sets:]))
 	b.awaitStatuses(ctx)
 }
 
@@ -79,16 +79,16 @@ func deliver(ctx context.Context, b *bench, first, last int) {
 // it starts, between two halves of the same server's own limit.
 func coldDelivery(ctx context.Context, b *bench) {
 	prepareBaseline(ctx, b)
-	b.halt(ctx, binaries...)
-	before := len(b.apps)
-	must.OK(b.addApplications(ctx, b.Size.at(len(b.Size.Stages)-2), b.Size.Clusters))
-	fresh := len(b.apps) - before
+	b.product.halt(ctx, binaries...)
+	before := len(b.load.apps)
+	must.OK(b.load.addApplications(ctx, b.Size.at(len(b.Size.Stages)-2), b.Size.Clusters))
+	fresh := len(b.load.apps) - before
 	half := min(baselineWorks, fresh)
 	createBaseline(ctx, b, half)
 	mark, began := b.audit.Mark(), time.Now()
-	ready := b.resume(ctx, env.Propagation)
+	ready := b.product.resume(ctx, env.Propagation)
 	first, last := span(b.await(ctx, "propagation to create every ManifestWork", mark, fresh, creations))
-	b.halt(ctx, env.Propagation) // what it does after that is not to disturb the baseline
+	b.product.halt(ctx, env.Propagation) // what it does after that is not to disturb the baseline
 	createBaseline(ctx, b, half)
 	delivered := throughput{done: fresh, took: last.Sub(first)}
 	limit := b.baseline.created.perSecond()
@@ -97,8 +97,8 @@ func coldDelivery(ctx context.Context, b *bench) {
 		Beside: fmt.Sprintf("%.0f against %.0f ManifestWorks/s, %d of them; ready after %s, first one after %s",
 			delivered.perSecond(), limit, fresh, round(ready), round(first.Sub(began))),
 	})
-	b.resume(ctx, binaries...)
-	must.OK(b.learnWorks(ctx))
+	b.product.resume(ctx, binaries...)
+	must.OK(b.load.learnWorks(ctx))
 }
 
 // storm lets ManifestWorks of the last stage get their first status, very many at
@@ -106,7 +106,7 @@ func coldDelivery(ctx context.Context, b *bench) {
 func storm(ctx context.Context, b *bench) {
 	// Agents that stay silent for a while have their Applications called Unknown.
 	b.awaitStatuses(ctx)
-	silent := b.apps[b.Size.at(len(b.Size.Stages)-2)*b.Size.Sets:]
+	silent := b.load.apps[b.Size.at(len(b.Size.Stages)-2)*b.Size.Sets:]
 	half := b.baseline.works / 2
 	patchBaseline(ctx, b, 0, half)
 	var mirrored, sent throughput
@@ -118,7 +118,7 @@ func storm(ctx context.Context, b *bench) {
 		}
 		silent = silent[len(hit):]
 		mark, began := b.audit.Mark(), time.Now()
-		must.OK(b.reportAll(ctx, hit))
+		must.OK(b.load.reportAll(ctx, hit))
 		sent.add(len(hit), time.Since(began))
 		b.await(ctx, "propagation to mirror every status", mark, len(hit), mirrors)
 		b.awaitNoWrites(ctx, silence)
@@ -141,7 +141,7 @@ func storm(ctx context.Context, b *bench) {
 	b.row(atMost(1, "", "writes per change in the storm", float64(patches)/float64(mirrored.done),
 		"%d refused or in conflict; %d writes of %d reports meanwhile", refused, reported, b.Size.Sets))
 	clearBaseline(ctx, b)
-	must.OK(b.reportAll(ctx, silent))
+	must.OK(b.load.reportAll(ctx, silent))
 	b.awaitStatuses(ctx)
 }
 
@@ -149,9 +149,9 @@ func baselineName(i int) string { return fmt.Sprintf("base-%05d", i) }
 
 // prepareBaseline takes a delivered work as the template.
 func prepareBaseline(ctx context.Context, b *bench) {
-	a := b.apps[0]
+	a := b.load.apps[0]
 	var work map[string]any
-	must.OK(b.hub.Get(ctx, a.path(), &work))
+	must.OK(b.load.hub.Get(ctx, a.path(), &work))
 	delete(work, "status")
 	if m, ok := work["metadata"].(map[string]any); ok {
 		// They keep their length and lose their meaning: propagation puts its label back onto a work with its annotations.
@@ -169,7 +169,7 @@ func prepareBaseline(ctx context.Context, b *bench) {
 	}
 	b.baseline.template = work
 	for _, name := range baselineNamespaces() {
-		must.OK(b.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(name)))
+		must.OK(b.load.hub.Create(ctx, simulate.Namespaces, simulate.NamespaceObject(name)))
 	}
 }
 
@@ -185,7 +185,7 @@ func createBaseline(ctx context.Context, b *bench, n int) {
 	}
 	began := time.Now()
 	must.OK(hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
-		return b.hub.Create(ctx, simulate.WorksIn(baselineNamespace(first+i)), bodies[i])
+		return b.load.hub.Create(ctx, simulate.WorksIn(baselineNamespace(first+i)), bodies[i])
 	}))
 	b.baseline.created.add(n, time.Since(began))
 	b.baseline.works += n
@@ -197,11 +197,11 @@ func patchBaseline(ctx context.Context, b *bench, first, n int) {
 	for end := time.Now().Add(patchedFor); n > 0 && time.Now().Before(end); {
 		bodies := make([][]byte, n)
 		for i := range bodies {
-			bodies[i] = simulate.WorkStatus("set00", "cluster0000", 1, simulate.Healthy(b.nextRevision()))
+			bodies[i] = simulate.WorkStatus("set00", "cluster0000", 1, simulate.Healthy(b.load.nextRevision()))
 		}
 		began := time.Now()
 		must.OK(hub.Parallel(ctx, n, func(ctx context.Context, i int) error {
-			return b.hub.Merge(ctx, simulate.WorksIn(baselineNamespace(first+i))+"/"+baselineName(first+i)+"/status", bodies[i])
+			return b.load.hub.Merge(ctx, simulate.WorksIn(baselineNamespace(first+i))+"/"+baselineName(first+i)+"/status", bodies[i])
 		}))
 		b.baseline.patched.add(n, time.Since(began))
 	}
@@ -210,12 +210,12 @@ func patchBaseline(ctx context.Context, b *bench, first, n int) {
 // clearBaseline deletes the works and waits until they are gone.
 func clearBaseline(ctx context.Context, b *bench) {
 	for _, namespace := range baselineNamespaces() {
-		must.Get(b.hub.Discard(ctx, http.MethodDelete, simulate.WorksIn(namespace), nil))
+		must.Get(b.load.hub.Discard(ctx, http.MethodDelete, simulate.WorksIn(namespace), nil))
 		must.OK(env.Wait(ctx, "the baseline's works to be gone from "+namespace, func(ctx context.Context) (bool, string) {
 			var list struct {
 				Items []struct{} `json:"items"`
 			}
-			err := b.hub.Metadata(ctx, simulate.WorksIn(namespace)+"?limit=1", &list)
+			err := b.load.hub.Metadata(ctx, simulate.WorksIn(namespace)+"?limit=1", &list)
 			return err == nil && len(list.Items) == 0, fmt.Sprint(err)
 		}))
 	}

@@ -52,15 +52,15 @@ func searched(b *bench) (clusters, applications int) {
 // while nothing changes.
 func idleFleet(ctx context.Context, b *bench) {
 	clusters, applications := searched(b)
-	must.OK((memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.search.Table()))
+	must.OK((memory.Fleet{Clusters: clusters, Sets: b.Size.Sets, Resources: resources}).Run(ctx, b.product.search.Table()))
 	awaitPolls(ctx, b, 2)
 	b.awaitStatuses(ctx)
-	usages := b.usages(binaries...)
+	usages := b.product.usages(binaries...)
 	for _, name := range binaries {
 		u := usages[name]
 		most := map[string]float64{env.Propagation: 160, env.Aggregation: 100, env.ResourceSync: 100}[name]
 		b.row(only(b.Size.PerApplication[name] == 0, atMost(most, "MiB", "memory of "+name, mebibytes(u.Resident),
-			"resident at %d Applications; the most ever was %.0f MiB", len(b.apps), mebibytes(u.Peak))))
+			"resident at %d Applications; the most ever was %.0f MiB", len(b.load.apps), mebibytes(u.Peak))))
 	}
 	used, others := watchIdle(ctx, b, binaries...)
 	first := ""
@@ -77,8 +77,8 @@ func idleFleet(ctx context.Context, b *bench) {
 
 // idleWithoutSearch watches resourcesync where there is no search service.
 func idleWithoutSearch(ctx context.Context, b *bench) {
-	must.OK(b.search.SetFaults(search.Faults{Refuse: true}))
-	b.resume(ctx, env.ResourceSync)
+	must.OK(b.product.search.SetFaults(search.Faults{Refuse: true}))
+	b.product.resume(ctx, env.ResourceSync)
 	b.awaitNoWrites(ctx, silence)
 	used, _ := watchIdle(ctx, b, env.ResourceSync)
 	b.row(atMost(0.5, "%", "idle: CPU of resourcesync, no search service", used[env.ResourceSync], "of a core"))
@@ -87,10 +87,10 @@ func idleWithoutSearch(ctx context.Context, b *bench) {
 // watchIdle watches for [Size.Idle] and returns the percentage of a core that each
 // binary used, and the requests that an idle one should not make.
 func watchIdle(ctx context.Context, b *bench, names ...string) (used map[string]float64, others []audit.Entry) {
-	mark, before, began := b.audit.Mark(), b.usages(names...), time.Now()
+	mark, before, began := b.audit.Mark(), b.product.usages(names...), time.Now()
 	clock.Sleep(ctx, b.Size.Idle)
 	must.OK(ctx.Err())
-	took, after := time.Since(began), b.usages(names...)
+	took, after := time.Since(began), b.product.usages(names...)
 	used = map[string]float64{}
 	for _, name := range names {
 		used[name] = 100 * float64(after[name].CPU-before[name].CPU) / float64(took)
@@ -100,7 +100,7 @@ func watchIdle(ctx context.Context, b *bench, names ...string) (used map[string]
 
 // polls returns how long all polls of resourcesync took in seconds, and their number.
 func polls(ctx context.Context, b *bench) (sum, count float64, err error) {
-	values, err := b.metrics(ctx, env.ResourceSync, "resourcesync_poll_seconds_sum", "resourcesync_poll_seconds_count")
+	values, err := b.product.metrics(ctx, env.ResourceSync, "resourcesync_poll_seconds_sum", "resourcesync_poll_seconds_count")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -123,7 +123,7 @@ func awaitPolls(ctx context.Context, b *bench, n int) {
 // metrics are read from resourcesync while it polls.
 func searchAlone(ctx context.Context, b *bench) {
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(b.search.CA())
+	roots.AppendCertsFromPEM(b.product.search.CA())
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
 	caller := &http.Client{Transport: transport, Timeout: time.Minute}
@@ -161,7 +161,7 @@ func searchAlone(ctx context.Context, b *bench) {
 		round(poll), round(queries), len(ours), len(alone), applications, resources, float64(size)/1e6)
 	row.Noise = 1.5
 	b.row(row)
-	b.halt(ctx, env.ResourceSync)
+	b.product.halt(ctx, env.ResourceSync)
 }
 
 // pollAlone asks what one poll asks and drops the answers; it returns their size.
@@ -174,7 +174,7 @@ func pollAlone(ctx context.Context, b *bench, caller *http.Client) (int64, error
 	ask := func(ctx context.Context, query string, variables map[string]any) (err error) {
 		defer must.Return(&err)
 		body := must.Get(json.Marshal(map[string]any{"query": query, "variables": variables}))
-		r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, b.search.URL(), bytes.NewReader(body)))
+		r := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, b.product.search.URL(), bytes.NewReader(body)))
 		r.Header.Set("Content-Type", "application/json")
 		response, err := authorized(caller, r, searchToken)
 		must.OK(err)

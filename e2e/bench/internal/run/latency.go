@@ -42,8 +42,8 @@ var places = map[string]string{onServer: simulate.Works, onHub: simulate.Applica
 // latency times a trickle of changes from the work agent's patch to the watchers of the
 // work itself, of the hub Application and of the report.
 func latency(ctx context.Context, b *bench) {
-	apps, reports := b.trickled()
-	times := timeChanges(ctx, b, b.draw(apps, b.Size.Changes), latencyRate, onServer, onHub, inReport)
+	apps, reports := b.load.trickled()
+	times := timeChanges(ctx, b, b.load.draw(apps, b.Size.Changes), latencyRate, onServer, onHub, inReport)
 	own, mirrored, reported := times(onServer), times(onHub), times(inReport)
 	row := atMost(10, "×", "ManifestWork status patch to hub Application status, p99 against the server's own patch-to-watch",
 		mirrored.Percentile(99)/own.Percentile(99), "p50/p99 %.1f/%.1f ms against %.1f/%.1f ms",
@@ -61,7 +61,7 @@ func latency(ctx context.Context, b *bench) {
 
 // lone times changes of reports that were quiet before.
 func lone(ctx context.Context, b *bench) {
-	reported := timeLone(ctx, b, b.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
+	reported := timeLone(ctx, b, b.load.inTurn(b.Size.Lone), float64(b.Size.Sets)/loneEvery.Seconds())
 	b.row(atMost(1.2, "s", "ManifestWork status patch to report row, p99", reported.Percentile(99)/1000,
 		"p50 %.0f ms; %d lone changes, of each report one in %s", reported.Percentile(50), b.Size.Lone, loneEvery))
 	b.awaitStatuses(ctx)
@@ -80,11 +80,11 @@ func timeChanges(ctx context.Context, b *bench, changes []change, perSecond floa
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	for _, place := range where {
-		must.Get(b.hub.Watch(watching, places[place], func(e hub.Event, arrived time.Time) { s.see(place, e.Object, arrived) }))
+		must.Get(b.load.hub.Watch(watching, places[place], func(e hub.Event, arrived time.Time) { s.see(place, e.Object, arrived) }))
 	}
 	must.OK(paced(ctx, len(changes), perSecond, func(ctx context.Context, i int) error {
 		s.start(changes[i].revision)
-		return b.send(ctx, changes[i])
+		return b.load.send(ctx, changes[i])
 	}))
 	must.OK(env.WaitFor(ctx, patience, "every change to be seen everywhere", func(context.Context) (bool, string) {
 		return s.left() == 0, fmt.Sprintf("%d sightings are missing", s.left())
@@ -94,10 +94,10 @@ func timeChanges(ctx context.Context, b *bench, changes []change, perSecond floa
 
 // burst changes many rows of one report at once and counts the report's writes.
 func burst(ctx context.Context, b *bench) {
-	set := b.apps[0].set
-	apps := slices.DeleteFunc(slices.Clone(b.apps), func(a *application) bool { return a.set != set })
+	set := b.load.apps[0].set
+	apps := slices.DeleteFunc(slices.Clone(b.load.apps), func(a *application) bool { return a.set != set })
 	n := min(len(apps), b.Size.Burst)
-	writes, took := writesOfBurst(ctx, b, set, b.draw(apps, n))
+	writes, took := writesOfBurst(ctx, b, set, b.load.draw(apps, n))
 	b.row(atMost(5, "", fmt.Sprintf("report writes for a burst of %d changes", n), float64(writes),
 		"one report of %d rows; all written %s after the first change", len(apps), round(took)))
 	b.awaitStatuses(ctx)
@@ -108,7 +108,7 @@ func burst(ctx context.Context, b *bench) {
 func writesOfBurst(ctx context.Context, b *bench, set string, changes []change) (writes int, took time.Duration) {
 	b.awaitNoWrites(ctx, silence)
 	mark, began := b.audit.Mark(), time.Now()
-	must.OK(hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error { return b.send(ctx, changes[i]) }))
+	must.OK(hub.Parallel(ctx, len(changes), func(ctx context.Context, i int) error { return b.load.send(ctx, changes[i]) }))
 	b.awaitNoWrites(ctx, silence)
 	for _, e := range b.since(mark, reports) {
 		if e.Name == set {
@@ -122,7 +122,7 @@ func writesOfBurst(ctx context.Context, b *bench, set string, changes []change) 
 // wide lets aggregation write one report of very many clusters. Its Applications
 // are not on the hub, so propagation is stopped first: it would withdraw the works.
 func wide(ctx context.Context, b *bench) {
-	b.halt(ctx, env.Propagation)
+	b.product.halt(ctx, env.Propagation)
 	apps := addWideSet(ctx, b)
 	b.awaitNoWrites(ctx, silence)
 	path := simulate.Reports + "/" + wideSet
@@ -132,20 +132,20 @@ func wide(ctx context.Context, b *bench) {
 				Summary struct{ Healthy string } `json:"summary"`
 			} `json:"statuses"`
 		}
-		err := b.hub.Get(ctx, path, &report)
+		err := b.load.hub.Get(ctx, path, &report)
 		return report.Statuses.Summary.Healthy == fmt.Sprint(len(apps)), fmt.Sprint(report, err)
 	}))
 	n := min(len(apps), b.Size.Burst)
-	writes, took := writesOfBurst(ctx, b, wideSet, b.draw(apps, n))
+	writes, took := writesOfBurst(ctx, b, wideSet, b.load.draw(apps, n))
 	b.row(atMost(5, "", fmt.Sprintf("report of %d clusters: writes for a burst of %d changes", len(apps), n), float64(writes),
 		"%d bytes; all written %s after the first change; aggregation resident %.0f MiB",
-		must.Get(b.hub.Discard(ctx, "GET", path, nil)), round(took), mebibytes(b.usages(env.Aggregation)[env.Aggregation].Resident)))
+		must.Get(b.load.hub.Discard(ctx, "GET", path, nil)), round(took), mebibytes(b.product.usages(env.Aggregation)[env.Aggregation].Resident)))
 	// Healthy rows are the first to be left out of a report that is full, so these are not.
-	b.degraded = true
-	gathered := timeChanges(ctx, b, b.draw(apps, min(len(apps), b.Size.Changes)), latencyRate, inReport)(inReport)
+	b.load.degraded = true
+	gathered := timeChanges(ctx, b, b.load.draw(apps, min(len(apps), b.Size.Changes)), latencyRate, inReport)(inReport)
 	b.row(atMost(3, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row in a trickle of %d changes/s, p99", len(apps), latencyRate),
 		gathered.Percentile(99)/1000, "p50 %.0f ms", gathered.Percentile(50)))
-	reported := timeLone(ctx, b, b.draw(apps, b.Size.WideLone), 1/loneEvery.Seconds())
+	reported := timeLone(ctx, b, b.load.draw(apps, b.Size.WideLone), 1/loneEvery.Seconds())
 	b.row(atMost(1.2, "s", fmt.Sprintf("report of %d clusters: ManifestWork status patch to row, p99", len(apps)),
 		reported.Percentile(99)/1000, "p50 %.0f ms; %d lone changes, one in %s", reported.Percentile(50), b.Size.WideLone, loneEvery))
 }
@@ -153,22 +153,22 @@ func wide(ctx context.Context, b *bench) {
 // addWideSet creates the ApplicationSet with a cluster and a ManifestWork, whose agent
 // has reported, for each of its Applications.
 func addWideSet(ctx context.Context, b *bench) []*application {
-	must.OK(b.addSet(ctx, wideSet))
+	must.OK(b.load.addSet(ctx, wideSet))
 	clusters := make([]string, b.Size.WideReport)
 	apps := make([]*application, len(clusters))
 	for i := range clusters {
 		clusters[i] = fmt.Sprintf("wide%05d", i)
 		apps[i] = &application{set: wideSet, cluster: clusters[i], generation: 1}
 	}
-	must.OK(b.addClusters(ctx, clusters))
-	revision := b.nextRevision()
+	must.OK(b.load.addClusters(ctx, clusters))
+	revision := b.load.nextRevision()
 	must.OK(hub.Parallel(ctx, len(apps), func(ctx context.Context, i int) error {
 		name, body := simulate.ReportOnlyWork(wideSet, clusters[i])
 		apps[i].work = name
-		if err := b.hub.Create(ctx, simulate.WorksIn(clusters[i]), body); err != nil {
+		if err := b.load.hub.Create(ctx, simulate.WorksIn(clusters[i]), body); err != nil {
 			return err
 		}
-		return b.report(ctx, apps[i], revision)
+		return b.load.report(ctx, apps[i], revision)
 	}))
 	return apps
 }

@@ -42,11 +42,11 @@ type sides struct {
 // page measures what the page costs aggregation: a standby with it beside one without,
 // with nobody, one and ten looking at the first page.
 func page(ctx context.Context, b *bench) {
-	must.OK(b.fleet.Hub.Install(ctx, testkit.Root(), "page"))
-	arguments, s := b.arguments(env.Aggregation), &sides{}
-	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(must.Get(b.fleet.FreePort())))
-	s.without = must.Get(b.fleet.StartStandby(ctx, env.Aggregation, 1, arguments...))
-	s.with = must.Get(b.fleet.StartStandby(ctx, env.Aggregation, 2, append(arguments, "--page-secure=false", "--page-bind-address="+address)...))
+	must.OK(b.product.fleet.Hub.Install(ctx, testkit.Root(), "page"))
+	arguments, s := b.product.arguments(env.Aggregation), &sides{}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(must.Get(b.product.fleet.Processes.FreePort())))
+	s.without = must.Get(b.product.fleet.Product.StartStandby(ctx, env.Aggregation, 1, arguments...))
+	s.with = must.Get(b.product.fleet.Product.StartStandby(ctx, env.Aggregation, 2, append(arguments, "--page-secure=false", "--page-bind-address="+address)...))
 	s.awaitRead(ctx)
 	for _, n := range []int{0, 1, 10} {
 		watchPage(ctx, b, s, n)
@@ -79,7 +79,7 @@ func (s *sides) awaitRead(ctx context.Context) {
 func watchPage(ctx context.Context, b *bench, s *sides, viewers int) {
 	a := openPages(ctx, b, s.with, viewers)
 	before, began := s.usages(), time.Now()
-	b.sendPaced(ctx, b.draw(b.apps, pageChanges), pageRate)
+	b.load.sendPaced(ctx, b.load.draw(b.load.apps, pageChanges), pageRate)
 	took, after := time.Since(began), s.usages()
 	must.OK(a.leave())
 	if viewers > 0 && len(a.took) == 0 {
@@ -89,7 +89,7 @@ func watchPage(ctx context.Context, b *bench, s *sides, viewers int) {
 	beside := fmt.Sprintf("%s against %s in %s, at %d changes/s", with, without, round(took), pageRate)
 	b.row(atMost(1.25, "×", fmt.Sprintf("page, %d looking: memory of aggregation against one without the page", viewers),
 		float64(after[0].Resident)/float64(after[1].Resident), "%.1f MiB against %.1f MiB resident, both standbys at %d Applications",
-		mebibytes(after[0].Resident), mebibytes(after[1].Resident), len(b.apps)))
+		mebibytes(after[0].Resident), mebibytes(after[1].Resident), len(b.load.apps)))
 	if viewers == 0 {
 		// A change is an event of the ManifestWork and, for the page, one of the Application.
 		b.row(atMost(2, "×", "page, nobody looking: CPU of aggregation against one without the page", float64(with)/float64(max(without, 1)), "%s", beside))
@@ -131,7 +131,7 @@ func openPages(ctx context.Context, b *bench, with *env.Process, viewers int) *a
 	address, token := "http://"+with.Flag("page-bind-address"), ""
 	for n := range viewers {
 		if n%perAccount == 0 {
-			token = must.Get(b.fleet.PageToken(ctx, fmt.Sprintf("%s-%d", env.PageAccount, n/perAccount), time.Hour))
+			token = must.Get(b.product.fleet.Product.PageToken(ctx, fmt.Sprintf("%s-%d", env.PageAccount, n/perAccount), time.Hour))
 		}
 		must.Get(visit(ctx, address+"/", token, nil))
 		response := must.Get(request(ctx, streams, address+"/events?view=fleet", token, nil)) //nolint:bodyclose // the goroutine below closes it

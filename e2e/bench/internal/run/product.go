@@ -34,7 +34,7 @@ type product struct {
 // launch starts binaries for the first time.
 func (p *product) launch(ctx context.Context, names ...string) {
 	for _, name := range names {
-		must.OK(p.fleet.StartProductOn(ctx, p.fleet.Hub, name, 0, p.arguments(name)...))
+		must.OK(p.fleet.Product.StartProductOn(ctx, p.fleet.Hub, name, 0, p.arguments(name)...))
 	}
 }
 
@@ -49,7 +49,9 @@ func (p *product) arguments(name string) []string {
 	return []string{"--leader-elect-lease-duration=120s", "--leader-elect-renew-deadline=110s"}
 }
 
-func (p *product) process(name string) *env.Process { return must.Get(p.fleet.Process(name + "-0")) }
+func (p *product) process(name string) *env.Process {
+	return must.Get(p.fleet.Processes.Get(name + "-0"))
+}
 
 // halt stops binaries and waits for their end.
 func (p *product) halt(ctx context.Context, names ...string) {
@@ -125,7 +127,7 @@ func (p *product) usages(names ...string) map[string]process.Usage {
 
 // serverUsage reads what the hub's API server has used.
 func (p *product) serverUsage() process.Usage {
-	return must.Get(process.Of(must.Get(p.fleet.Process("hub-apiserver")).PID()))
+	return must.Get(process.Of(must.Get(p.fleet.Processes.Get("hub-apiserver")).PID()))
 }
 
 // metrics returns the values, at one moment, of metrics without labels of a binary

@@ -29,31 +29,31 @@ var pushes = []struct {
 // for a push to the repository that they come from, and times it until the last hub
 // Application has the new revision and the refresh is gone. The edge answers at once.
 func push(ctx context.Context, b *bench) {
-	must.OK(b.learnWorks(ctx))
+	must.OK(b.load.learnWorks(ctx))
 	for _, p := range pushes {
-		n := min(p.applications, len(b.apps))
-		pushTo(ctx, b, b.apps[:n], p.seconds)
+		n := min(p.applications, len(b.load.apps))
+		pushTo(ctx, b, b.load.apps[:n], p.seconds)
 		if n < p.applications {
 			break
 		}
 	}
-	must.OK(b.learnWorks(ctx))
+	must.OK(b.load.learnWorks(ctx))
 }
 
 func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64) {
 	b.awaitNoWrites(ctx, silence)
-	r := &pushed{bench: b, revision: b.nextRevision(), apps: map[string]*application{}, left: map[string]bool{}, answered: map[string]string{}}
+	r := &pushed{bench: b, revision: b.load.nextRevision(), apps: map[string]*application{}, left: map[string]bool{}, answered: map[string]string{}}
 	for _, a := range apps {
 		r.apps[a.name()], r.left[a.name()] = a, true
 		a.revision = r.revision
 	}
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	must.Get(b.hub.Watch(watching, simulate.Works, func(e hub.Event, _ time.Time) { r.work(watching, e.Object) }))
-	must.Get(b.hub.Watch(watching, simulate.Applications, func(e hub.Event, arrived time.Time) { r.application(e.Object, arrived) }))
+	must.Get(b.load.hub.Watch(watching, simulate.Works, func(e hub.Event, _ time.Time) { r.work(watching, e.Object) }))
+	must.Get(b.load.hub.Watch(watching, simulate.Applications, func(e hub.Event, arrived time.Time) { r.application(e.Object, arrived) }))
 	mark, began := b.audit.Mark(), time.Now()
 	for _, a := range apps {
-		must.OK(b.hub.Merge(ctx, simulate.Applications+"/"+a.name(), simulate.Refresh()))
+		must.OK(b.load.hub.Merge(ctx, simulate.Applications+"/"+a.name(), simulate.Refresh()))
 	}
 	sent := time.Since(began)
 	must.OK(env.WaitFor(ctx, patience, "every hub Application to have what was pushed", r.over))
@@ -68,7 +68,7 @@ func pushTo(ctx context.Context, b *bench, apps []*application, seconds float64)
 
 // pushed is a push under way. It plays the managed clusters, and notes which hub Applications are through.
 type pushed struct {
-	*bench
+	bench    *bench
 	revision string
 
 	mu   sync.Mutex
@@ -108,7 +108,7 @@ func (r *pushed) work(ctx context.Context, raw json.RawMessage) {
 	feedback.Request = id
 	status := simulate.WorkStatus(a.set, a.cluster, a.generation, feedback)
 	go func() {
-		if err := r.hub.Merge(ctx, a.path()+"/status", status); err != nil && ctx.Err() == nil {
+		if err := r.bench.load.hub.Merge(ctx, a.path()+"/status", status); err != nil && ctx.Err() == nil {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.failed = err

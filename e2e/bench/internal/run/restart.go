@@ -45,11 +45,11 @@ var watched = map[string][]string{
 
 // restart starts the binaries over a fleet in which nothing changes.
 func restart(ctx context.Context, b *bench) {
-	b.halt(ctx, binaries...)
+	b.product.halt(ctx, binaries...)
 	for _, name := range followers {
 		list := listAlone(ctx, b, watched[name])
 		mark := b.audit.Mark()
-		ready := b.resume(ctx, name)
+		ready := b.product.resume(ctx, name)
 		b.awaitNoWrites(ctx, silence)
 		writes := b.since(mark, func(e *audit.Entry) bool { return e.Account == env.Account(name) && write(e) })
 		b.row(atMost(0, "", "warm restart of "+name+": write requests", float64(len(writes)),
@@ -69,7 +69,7 @@ func listAlone(ctx context.Context, b *bench, paths []string) time.Duration {
 	for range listRounds {
 		began := time.Now()
 		must.OK(hub.Parallel(ctx, len(paths), func(ctx context.Context, i int) error {
-			_, err := b.hub.Discard(ctx, http.MethodGet, paths[i], nil)
+			_, err := b.load.hub.Discard(ctx, http.MethodGet, paths[i], nil)
 			return err
 		}))
 		took = append(took, time.Since(began))
@@ -106,7 +106,7 @@ func standby(ctx context.Context, b *bench) {
 		rowsOfTakeovers(b, p)
 		must.OK(p.leader.Stop(ctx))
 	}
-	b.resume(ctx, followers...)
+	b.product.resume(ctx, followers...)
 	b.awaitStatuses(ctx)
 }
 
@@ -117,15 +117,15 @@ func startPairs(ctx context.Context, b *bench, pairs []*pair) {
 		var arguments []string
 		if p.name == env.Aggregation {
 			// The rows are to be the same in each pod, so that nothing is rewritten for the sake of search.
-			arguments = []string{"--intermediate-dir=" + b.fleet.IntermediateDir(0)}
+			arguments = []string{"--intermediate-dir=" + b.product.fleet.Product.IntermediateDir(0)}
 		}
-		return must.Get(b.fleet.StartStandby(ctx, p.name, number, arguments...))
+		return must.Get(b.product.fleet.Product.StartStandby(ctx, p.name, number, arguments...))
 	}
 	for _, p := range pairs {
-		b.halt(ctx, p.name)
+		b.product.halt(ctx, p.name)
 		p.leader = start(p, firstReplica)
 	}
-	timeChanges(ctx, b, b.draw(b.apps, 1), costRate, onHub, inReport)
+	timeChanges(ctx, b, b.load.draw(b.load.apps, 1), costRate, onHub, inReport)
 	b.awaitNoWrites(ctx, silence)
 	for _, p := range pairs {
 		p.standby = start(p, secondReplica)
@@ -136,7 +136,7 @@ func startPairs(ctx context.Context, b *bench, pairs []*pair) {
 // Then they are the leaders.
 func takeOver(ctx context.Context, b *bench, pairs []*pair) {
 	b.awaitNoWrites(ctx, silence)
-	changes, mark := b.draw(b.apps, 1), b.audit.Mark()
+	changes, mark := b.load.draw(b.load.apps, 1), b.audit.Mark()
 	for _, p := range pairs {
 		must.OK(p.leader.Kill(ctx))
 	}
@@ -167,7 +167,7 @@ func beyond(all []audit.Entry, c change) (more []audit.Entry) {
 // rowsOfTakeovers makes the rows of one binary.
 func rowsOfTakeovers(b *bench, p *pair) {
 	b.row(atMost(takeover.Seconds(), "s", "standby of "+p.name+": from the leader's kill until the work of a change is done, the longest",
-		slices.Max(p.took).Seconds(), "of %v; %d Applications", p.took, len(b.apps)))
+		slices.Max(p.took).Seconds(), "of %v; %d Applications", p.took, len(b.load.apps)))
 	b.row(atMost(0, "", "standby of "+p.name+": writes when it took over, beyond those of the change", float64(len(p.beyond)),
 		"%d times; the Lease, and the Event about it, left out%s", takeovers, kinds(p.beyond)))
 }

@@ -47,8 +47,8 @@ type bench struct {
 	audit   *audit.Log
 	results *figure.Results
 
-	*load
-	*product
+	load    *load
+	product *product
 	// empty is the memory of the binaries before there was an Application.
 	empty map[string]process.Usage
 	// works that the baseline writes; no binary delivers or mirrors them
@@ -67,13 +67,13 @@ func (b *bench) start(ctx context.Context) {
 	must.OK(os.WriteFile(path("audit-policy.json"), must.Get(audit.Policy(env.ProductNamespace, baselineNamespaces())), 0o600))
 	must.OK(os.WriteFile(path("search.token"), []byte(searchToken), 0o600))
 	b.product = &product{tokenFile: path("search.token")}
-	b.fleet = must.Get(env.Start(ctx, env.Options{
+	b.product.fleet = must.Get(env.Start(ctx, env.Options{
 		HubOnly: true, Product: []string{}, Progress: b.Progress, APIServerEnvironment: b.Size.APIServer,
 		APIServer: []string{"--audit-policy-file=" + path("audit-policy.json"), "--audit-log-path=" + path("audit.log"), "--audit-log-maxsize=100000"},
 	}))
 	b.audit = audit.Open(path("audit.log"))
-	b.load = newLoad(must.Get(hub.New(b.fleet.Hub.Config)), b.Size)
-	b.search = must.Get(search.Start(ctx, search.Options{
+	b.load = newLoad(must.Get(hub.New(b.product.fleet.Hub.Config)), b.Size)
+	b.product.search = must.Get(search.Start(ctx, search.Options{
 		Dir: b.folder, Source: memory.Fleet{}, Reviewer: access.Tokens{searchToken: {AllManaged: true}},
 	}))
 }
@@ -82,14 +82,14 @@ func (b *bench) close() (err error) {
 	if b.product == nil {
 		return nil
 	}
-	if b.search != nil {
-		err = b.search.Close()
+	if b.product.search != nil {
+		err = b.product.search.Close()
 	}
 	if b.audit != nil {
 		err = errors.Join(err, b.audit.Close())
 	}
-	if b.fleet != nil {
-		err = errors.Join(err, b.fleet.Stop())
+	if b.product.fleet != nil {
+		err = errors.Join(err, b.product.fleet.Stop())
 	}
 	return err
 }
@@ -134,7 +134,7 @@ func (b *bench) awaitStatuses(ctx context.Context) {
 	b.awaitNoWrites(ctx, silence)
 	must.OK(env.WaitFor(ctx, patience, "every hub Application to have the reported status", func(ctx context.Context) (bool, string) {
 		wrong, example, err := b.wrong(ctx)
-		return err == nil && wrong == 0, fmt.Sprintf("%d of %d differ: %s %v", wrong, len(b.apps), example, err)
+		return err == nil && wrong == 0, fmt.Sprintf("%d of %d differ: %s %v", wrong, len(b.load.apps), example, err)
 	}))
 }
 
@@ -149,7 +149,7 @@ func (b *bench) wrong(ctx context.Context) (count int, example string, err error
 			} `json:"status"`
 		} `json:"items"`
 	}
-	if err := b.hub.Get(ctx, simulate.Applications, &list); err != nil {
+	if err := b.load.hub.Get(ctx, simulate.Applications, &list); err != nil {
 		return 0, "", err
 	}
 	found := make(map[string]simulate.Feedback, len(list.Items))
@@ -157,7 +157,7 @@ func (b *bench) wrong(ctx context.Context) (count int, example string, err error
 		s := &list.Items[i].Status
 		found[list.Items[i].Metadata.Name] = simulate.Feedback{Health: s.Health.Status, Sync: s.Sync.Status, Revision: s.Sync.Revision}
 	}
-	for _, a := range b.apps {
+	for _, a := range b.load.apps {
 		want := simulate.Healthy(a.revision)
 		if a.revision == "" {
 			want = simulate.Feedback{Health: "Unknown", Sync: "Unknown"}
