@@ -9,13 +9,10 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
-	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
@@ -81,16 +78,6 @@ func (f *gatherer) namedProject(ctx context.Context, from client.Reader, name st
 		return nil, fmt.Errorf("get AppProject %s: %w", name, err)
 	}
 	return project, nil
-}
-
-// groupOf returns the group that a work names.
-func groupOf(work metav1.Object) decide.Group {
-	app, _ := manifestcache.ClaimantOf(work)
-	namespace, set, ok := contract.SplitKey(work.GetAnnotations()[contract.HostingAnnotation])
-	if !ok || namespace != app.Namespace {
-		set = ""
-	}
-	return decide.Group{Namespace: app.Namespace, Set: set}
 }
 
 // sooner returns the shorter of two waits, of which 0 is none.

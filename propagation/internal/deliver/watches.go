@@ -27,6 +27,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -274,7 +275,7 @@ func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q wo
 		}
 	}
 	for _, work := range wa.index.All() {
-		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || groupOf(work).Set == set) {
+		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || decide.GroupOf(work).Set == set) {
 			q.Add(reconcile.Request{NamespacedName: app})
 		}
 	}
