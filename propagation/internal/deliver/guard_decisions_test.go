@@ -31,7 +31,7 @@ func TestGuardUndo(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t, argocd.ResourcesFinalizer)
 	generation := works(t, g.apps[0])[0].Generation
-	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps...)
 	g.awaitHeld("ApplicationSet")
 	g.decide(namespace(g.namespace), "undo")
 	for i, app := range g.apps {
@@ -66,7 +66,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 	first := start(t, on)
 	g := generate(t, argocd.ResourcesFinalizer)
 	first.stop()
-	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps...)
 	second := start(t, on)
 	g.awaitHeld("ApplicationSet")
 	says(t, g.apps[many-1], policy.WarningCondition, "12 of 12")
@@ -100,7 +100,7 @@ func TestHeldFleetWritesNothing(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	p := start(t, guarded(hubNamespace))
 	g := generate(t, argocd.ResourcesFinalizer)
-	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps...)
 	g.awaitHeld("ApplicationSet")
 	for _, app := range g.apps {
 		says(t, app, policy.WarningCondition, "withdrawal held")
@@ -123,7 +123,7 @@ func TestHeldFleetWritesNothing(t *testing.T) {
 func TestGuardLetsAFewGo(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
-	g.each(2, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps[:2]...)
 	g.awaitLeft(many - 2)
 	remove(t, g.apps[2])
 	remove(t, g.apps[3])
@@ -139,7 +139,7 @@ func TestGuardDecisions(t *testing.T) {
 	t.Run("ahead", func(t *testing.T) {
 		g := generate(t)
 		g.decide(g.set, "approve")
-		g.each(many, func(a *argocd.Application) { remove(t, a) })
+		g.remove(g.apps...)
 		g.awaitLeft(0)
 		if n, _ := heldEvents(t, "ApplicationSet", g.namespace, policy.ReasonWithdrawalHeld); n > 0 {
 			t.Error("what was approved was told of")

@@ -23,7 +23,7 @@ func TestBudget_restartKeepsAllowedEnds(t *testing.T) {
 	for _, app := range g.apps[:3] {
 		edit(t, delivered(t, app, g.cluster), func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
 	}
-	g.each(3, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps[:3]...)
 	for _, app := range g.apps[:3] {
 		testkit.Eventually(t, "the work of "+app.Name+" to say how it ends", func() error {
 			return carries(t, app, "end-without-cascade")
@@ -47,7 +47,7 @@ func TestBudget_tenantDoesNotHoldRevocation(t *testing.T) {
 	g.bind(g.cluster, other)
 	revoked := g.deploy("revoked", g.owned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
 	delivered(t, revoked, other)
-	g.each(6, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps[:6]...)
 	g.awaitHeld("ApplicationSet")
 	g.bind(g.cluster)
 	withdrawn(t, revoked)
@@ -63,7 +63,7 @@ func TestBudget_hubHoldEndsForTheRest(t *testing.T) {
 	mistaken, innocent := generate(t), newPlace(t)
 	app := innocent.deploy("innocent")
 	delivered(t, app, innocent.cluster)
-	mistaken.each(4, func(a *argocd.Application) { remove(t, a) })
+	mistaken.remove(mistaken.apps[:4]...)
 	began := time.Now()
 	testkit.Until(t, "the four to be noted", func() bool { return time.Since(began) > time.Second })
 	remove(t, app)
@@ -81,7 +81,7 @@ func TestBudget_hubHoldEndsForTheRest(t *testing.T) {
 func TestBudget_holdEndsWithWindow(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)), func(o *Options) { o.Withdrawals.Window = 20 * time.Second })
 	g := generate(t)
-	g.each(2, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps[:2]...)
 	g.awaitLeft(many - 2)
 	remove(t, g.apps[2])
 	remove(t, g.apps[3])

@@ -57,7 +57,7 @@ func TestGuardWaitsForFirstLooks(t *testing.T) {
 	first := start(t, on)
 	g := generate(t, argocd.ResourcesFinalizer)
 	first.stop()
-	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps...)
 
 	slow := &slowLooks{cluster: g.cluster, free: 2, release: make(chan struct{}), looking: map[types.UID]bool{}}
 	release := sync.OnceFunc(func() { close(slow.release) })

@@ -59,7 +59,7 @@ func TestBudget_holdOutlivesApplicationSet(t *testing.T) {
 			first.stop()
 			remove(t, g.set)
 			start(t, guarded(hubNamespace))
-			g.each(many, func(a *argocd.Application) { remove(t, a) })
+			g.remove(g.apps...)
 			for _, app := range g.apps {
 				says(t, app, policy.WarningCondition, fmt.Sprintf(c.condition, g.namespace))
 			}
