@@ -96,7 +96,7 @@ func (r *Reconciler) prepare(ctx context.Context, started time.Time) (time.Durat
 			failed = errors.Join(failed, err)
 			continue
 		}
-		r.budget.Set(decide.Decide(facts))
+		r.budget.SetFirst(decide.Decide(facts))
 	}
 	waits, most := len(r.sweeper.lostApplications()) > 0, prepareTimeout
 	if failed != nil {
