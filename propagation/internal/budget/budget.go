@@ -58,8 +58,8 @@ type Budget struct {
 	// reconcile has planned.
 	prepared   bool
 	reconciled map[types.NamespacedName]bool
-	ledger *ledger
-	sets   sets
+	ledger     *ledger
+	sets       sets
 	// said: sets are to be stored. dirty is since when notes are to be.
 	said  bool
 	dirty time.Time

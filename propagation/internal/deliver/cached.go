@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,11 +65,12 @@ func (c *cacheReader) Project(ctx context.Context, name string) (*argocd.AppProj
 // Bound implements [reader]. Only where no PlacementDecision selects the cluster are all of the
 // namespace looked at.
 func (c *cacheReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
-	b, err := readBinding(ctx, c.cache, namespace, cluster, client.MatchingFields{decisionsByCluster: cluster})
-	if err != nil || b.Bound {
+	selecting, err := listDecisions(ctx, c.cache, namespace, client.MatchingFields{decisionsByCluster: cluster})
+	if b := bindingIn(selecting, cluster); err != nil || b.Bound {
 		return b, err
 	}
-	return readBinding(ctx, c.cache, namespace, cluster)
+	all, err := listDecisions(ctx, c.cache, namespace)
+	return bindingIn(all, cluster), err
 }
 
 // Works implements [reader].
@@ -165,24 +165,6 @@ func kindOf(o client.Object) string {
 		return "ManagedCluster"
 	}
 	return appcache.WorkKind.Kind
-}
-
-// readBinding looks through the PlacementDecisions of a namespace, or those of an index.
-func readBinding(ctx context.Context, from client.Reader, namespace, cluster string, indexed ...client.ListOption) (b binding, err error) {
-	var list clusterv1beta1.PlacementDecisionList
-	if err := from.List(ctx, &list, append(indexed, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
-		return b, fmt.Errorf("list PlacementDecisions in %s: %w", namespace, err)
-	}
-	for i := range list.Items {
-		d := &list.Items[i]
-		if slices.Contains(chosen(d), cluster) {
-			return binding{Bound: true}, nil
-		}
-		if d.Status.Decisions == nil && d.CreationTimestamp.After(b.Unread) {
-			b.Unread = d.CreationTimestamp.Time
-		}
-	}
-	return b, nil
 }
 
 // relationOf returns what a work is to an Application, nil for one that is gone. others: the work

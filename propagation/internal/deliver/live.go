@@ -32,6 +32,7 @@ type liveReader struct {
 	cache *cacheReader
 	// unlabelled returns the works in a cluster's namespace that the cache leaves out.
 	unlabelled func(ctx context.Context, cluster string) ([]lostWork, error)
+	decisions  sharedDecisions
 }
 
 // Application implements [reader].
@@ -82,7 +83,8 @@ func (l *liveReader) Project(ctx context.Context, name string) (*argocd.AppProje
 
 // Bound implements [reader].
 func (l *liveReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
-	return readBinding(ctx, l.api, namespace, cluster)
+	decisions, err := l.decisions.list(ctx, l.api, namespace)
+	return bindingIn(decisions, cluster), err
 }
 
 // Works implements [reader]. It reads one by one what the cache lists. Where none of these is the
