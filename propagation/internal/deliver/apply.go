@@ -58,6 +58,7 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 
 // endAll does the next step of each end that may go on.
 func (a *applier) endAll(ctx context.Context, p *pass) (failed error) {
+	ends.set(p)
 	for _, t := range p.plan.Fates {
 		work := p.work(t.UID)
 		if !p.verdict.May(t) || work == nil {

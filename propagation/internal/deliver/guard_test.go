@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -304,7 +305,12 @@ func gauge(t *testing.T, namespace string) (n float64) {
 // sum adds up the series of a gauge, of those with a label when that is given.
 func sum(t *testing.T, name string, label ...string) (n float64) {
 	t.Helper()
-	families, err := metrics.Registry.Gather()
+	return sumIn(t, metrics.Registry, name, label...)
+}
+
+func sumIn(t *testing.T, registry prometheus.Gatherer, name string, label ...string) (n float64) {
+	t.Helper()
+	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
