@@ -130,6 +130,9 @@ const (
 	WaitsForSpec       = "spec"       // it cannot be decoded
 )
 
+// Waits are all that an end may wait for.
+var Waits = []string{WaitsForAgent, WaitsForRefusal, WaitsForFinalizer, WaitsForAutomation, WaitsForSpec}
+
 // Release says when Argo CD's finalizers leave a deleted Application.
 type Release int
 

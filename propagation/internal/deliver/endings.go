@@ -63,17 +63,15 @@ func (e *endings) Collect(ch chan<- prometheus.Metric) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	endingGauge.Reset()
-	endingAge.Reset()
-	oldest := map[[2]string]time.Duration{}
+	oldest := map[string]time.Duration{}
 	for _, list := range e.apps {
 		for _, w := range list {
-			labels := [2]string{string(w.why), w.waitsFor}
-			endingGauge.WithLabelValues(labels[:]...).Inc()
-			oldest[labels] = max(oldest[labels], e.now().Sub(w.since))
+			endingGauge.WithLabelValues(string(w.why), w.waitsFor).Inc()
+			oldest[w.waitsFor] = max(oldest[w.waitsFor], e.now().Sub(w.since))
 		}
 	}
-	for labels, age := range oldest {
-		endingAge.WithLabelValues(labels[:]...).Set(age.Seconds())
+	for _, waitsFor := range decide.Waits {
+		endingAge.WithLabelValues(waitsFor).Set(oldest[waitsFor].Seconds())
 	}
 	endingGauge.Collect(ch)
 	endingAge.Collect(ch)

@@ -51,8 +51,8 @@ var (
 	}, []string{"why", "waits_for"})
 	endingAge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "propagation_works_ending_oldest_seconds",
-		Help: "For how long the one of propagation_works_ending that has waited longest has waited, as far as this process has seen it.",
-	}, []string{"why", "waits_for"})
+		Help: "For how long the one of propagation_works_ending that has waited longest has waited, as far as this process has seen it; 0 where none waits.",
+	}, []string{"waits_for"})
 
 	seconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 )
