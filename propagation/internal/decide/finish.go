@@ -25,8 +25,12 @@ func (s *subject) finish() {
 		t.How = s.how()
 		t.Delayed = s.delay()
 		t.Next, t.Wait = s.next()
-		if t.Next == ending.Wait {
-			s.plan.again(afterPending)
+		switch {
+		case t.Next != ending.Wait:
+		case t.Wait.For == WaitsForAgent:
+			s.plan.again(afterAgent)
+		default:
+			s.plan.again(afterCluster)
 		}
 	}
 	// Rights reach whatever stays, be it paused, refused, held or waited for.
