@@ -4,7 +4,6 @@
 package decide
 
 import (
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -26,7 +25,7 @@ func (s *subject) finish() {
 		t.Delayed = s.delay()
 		t.Next, t.Wait = s.next()
 		switch {
-		case t.Next != ending.Wait:
+		case t.Next != StepWait:
 		case t.Wait.For == WaitsForAgent:
 			s.plan.again(afterAgent)
 		default:

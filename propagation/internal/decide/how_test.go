@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -105,7 +104,7 @@ func TestDecide_endAsksAgain(t *testing.T) {
 		s.app.Finalizers = nil
 		s.delivered("w").says(payload.Ending{}, c.values...)
 		s.deleting()
-		if p := Decide(s.Facts); p.Fates[0].Next != ending.Wait || p.After != c.want {
+		if p := Decide(s.Facts); p.Fates[0].Next != StepWait || p.After != c.want {
 			t.Errorf("waits for %s: step %d, again after %s, want %s", name, p.Fates[0].Next, p.After, c.want)
 		}
 	}

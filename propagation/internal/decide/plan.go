@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -72,7 +71,7 @@ type Fate struct {
 	Due bool
 	// Delayed is who delays it; the zero Delay is nobody.
 	Delayed Delay
-	Next    ending.Step
+	Next    Step
 	Wait    Wait
 	// Clocks is since when something is missing, for the ledger.
 	Clocks map[Why]time.Time

@@ -26,20 +26,27 @@ import (
 
 // startForOneWrite starts a propagation that dies with its first write in some namespaces: the
 // write is sent, its answer is lost, and so is whatever would follow.
-func startForOneWrite(t *testing.T, change func(*Options), namespaces ...string) (dead *propagation, wrote <-chan struct{}) {
+func startForOneWrite(t *testing.T, change func(*Options), namespaces ...string) (p *propagation, wrote <-chan struct{}) {
 	t.Helper()
 	over, died := make(chan struct{}), errors.New("killed")
-	var once sync.Once
+	var mu sync.Mutex
+	dead := false
 	write := func(verb string, o client.Object, send func() error) error {
 		if !slices.Contains(namespaces, o.GetNamespace()) {
 			return send()
 		}
-		once.Do(func() {
-			_ = send() // which the process does not hear of
-			t.Logf("killed with %s %T %s/%s", verb, o, o.GetNamespace(), o.GetName())
-			close(over)
-		})
-		return died
+		mu.Lock()
+		defer mu.Unlock()
+		if dead {
+			return died
+		}
+		if err := send(); err != nil {
+			return err
+		}
+		dead = true
+		t.Logf("killed with %s %T %s/%s", verb, o, o.GetNamespace(), o.GetName())
+		close(over)
+		return died // the process does not hear that it was written
 	}
 	return startWith(t, func(c client.Client) client.Client {
 		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{

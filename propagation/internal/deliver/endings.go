@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 )
 
 // endings are the ends that wait for something on their cluster, for the metrics. They may be lost
@@ -41,7 +40,7 @@ func (e *endings) set(p *pass) {
 	before := e.apps[p.facts.Key]
 	delete(e.apps, p.facts.Key)
 	for _, f := range p.plan.Fates {
-		if !p.verdict.May(f) || f.Next != ending.Wait {
+		if !p.verdict.May(f) || f.Next != decide.StepWait {
 			continue
 		}
 		now := waitingEnd{work: f.UID, why: f.Why, waitsFor: f.Wait.For, since: e.now()}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 )
 
 // What waits is counted by what it waits for, with the age of what has waited longest.
@@ -23,12 +22,12 @@ func TestEndings(t *testing.T) {
 		now = now.Add(time.Minute)
 	}
 	waiting := func(uid types.UID, waitsFor string) decide.Fate {
-		return decide.Fate{UID: uid, Act: decide.End, Due: true, Why: decide.Deleting, Next: ending.Wait, Wait: decide.Wait{For: waitsFor}}
+		return decide.Fate{UID: uid, Act: decide.End, Due: true, Why: decide.Deleting, Next: decide.StepWait, Wait: decide.Wait{For: waitsFor}}
 	}
 	held := waiting("held", decide.WaitsForAgent)
 	held.Lane = decide.Lane{Kind: decide.Tenant}
 	written := waiting("written", "")
-	written.Next = ending.Write
+	written.Next = decide.StepWrite
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(e)
 	compare := func(step string, want map[string][2]float64) {

@@ -24,7 +24,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -139,7 +138,7 @@ func (rep *reporter) recordLeft(ctx context.Context, p *pass) error {
 		if !t.Own || work == nil {
 			continue
 		}
-		if proven = append(proven, work.Work); t.Act == decide.End && t.Next != ending.Delete {
+		if proven = append(proven, work.Work); t.Act == decide.End && t.Next != decide.StepDelete {
 			pending = append(pending, work.Work)
 		}
 	}
