@@ -270,7 +270,7 @@ func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, af
 		}
 		if wait > 0 {
 			later, err := b.save(ctx, nil)
-			return nil, sooner(wait, later), err
+			return nil, decide.Sooner(wait, later), err
 		}
 		b.mu.Lock()
 		b.prepared, b.reconciled = true, nil
@@ -294,7 +294,7 @@ func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, af
 	holds := b.ledger.allHolds()
 	b.mu.Unlock()
 	b.reporter.report(ctx, holds)
-	return concerned, sooner(j.after, later), nil
+	return concerned, decide.Sooner(j.after, later), nil
 }
 
 // unlimited reports whether the annotation of propagation's Namespace lifts the limit of the

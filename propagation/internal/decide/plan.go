@@ -157,10 +157,10 @@ func (v Verdict) May(f Fate) bool {
 }
 
 // again has the plan made again after a time, 0 for not.
-func (p *Plan) again(after time.Duration) { p.After = sooner(p.After, after) }
+func (p *Plan) again(after time.Duration) { p.After = Sooner(p.After, after) }
 
-// sooner returns the shorter of two waits, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
+// Sooner returns the shorter of two waits, of which 0 is none.
+func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return a + b
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -37,4 +38,14 @@ func applying(t *testing.T, cluster string) (stop func()) {
 	stop = sync.OnceFunc(func() { cancel(); <-done })
 	t.Cleanup(stop)
 	return stop
+}
+
+// appliedAt returns the status of the condition Applied at a work's generation, empty while
+// its agent has not reported on that.
+func appliedAt(work *workv1.ManifestWork) metav1.ConditionStatus {
+	c := meta.FindStatusCondition(work.Status.Conditions, workv1.WorkApplied)
+	if c == nil || c.ObservedGeneration < work.Generation {
+		return ""
+	}
+	return c.Status
 }

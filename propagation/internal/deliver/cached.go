@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -136,7 +136,7 @@ func (c *cacheReader) Rivals(ctx context.Context, app *argocd.Application) (foun
 
 // Agent implements [reader].
 func (c *cacheReader) Agent(ctx context.Context, name string) (bool, error) {
-	return anyAgent(ctx, cached(c.cache), c.options.AgentNamespaces, name)
+	return anyAgent(ctx, c.cache, c.options.AgentNamespaces, name, &corev1.SecretList{}, client.MatchingFields{secretsByAgent: name})
 }
 
 // readObject reads an object, nil when there positively is none of that name.
@@ -226,17 +226,4 @@ func namespacesNaming(cache client.Reader) func(ctx context.Context, cluster, pr
 		}
 		return namespaces, nil
 	}
-}
-
-// anyAgent reports whether a cluster Secret in one of the namespaces names an agent.
-func anyAgent(ctx context.Context, from inputReader, namespaces []string, name string) (bool, error) {
-	if len(validation.IsDNS1123Label(name)) > 0 {
-		return false, nil
-	}
-	for _, namespace := range namespaces {
-		if n, err := agentSecrets(ctx, from, namespace, name); err != nil || n > 0 {
-			return n > 0, err
-		}
-	}
-	return false, nil
 }

@@ -131,7 +131,7 @@ func TestReaders_whatCannotBeRead(t *testing.T) {
 		lost := &liveReader{
 			api:        answers{apierrors.NewNotFound(resource, "x")},
 			cache:      &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{work, nil}), options: options},
-			unlabelled: func(context.Context, string) ([]lostWork, error) { return nil, failure },
+			unlabelled: func(context.Context, client.Reader, string) ([]lostWork, error) { return nil, failure },
 		}
 		if _, err := lost.Works(t.Context(), client.ObjectKeyFromObject(app), app); !errors.Is(err, failure) {
 			t.Errorf("%s: works that the cache does not have: the error is %v", reason, err)

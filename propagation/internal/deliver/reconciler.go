@@ -15,6 +15,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
@@ -71,7 +72,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (t
 
 // restore has the works that concern an Application have their label, or says why they have not.
 func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) error {
-	app, err := r.sweeper.application(ctx, key)
+	app, err := readObject(ctx, r.sweeper.client, key, &argocd.Application{})
 	if err != nil {
 		return err
 	}

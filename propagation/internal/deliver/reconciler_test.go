@@ -44,7 +44,7 @@ func (m *meanwhile) Works(ctx context.Context, key types.NamespacedName, app *ar
 // What is planned at the start does not take the place of what a reconcile has planned since.
 func TestPrepare_leavesLaterPlans(t *testing.T) {
 	h := settled(t)
-	g := &gatherer{client: oneApplication{app: h.app}, index: manifestcache.NewIndex(store{h.works[0].Work, nil})}
+	g := clients{client: oneApplication{app: h.app}, index: manifestcache.NewIndex(store{h.works[0].Work, nil})}
 	b := budget.New(g.client, g.client, nil, budget.Options{})
 	r := &Reconciler{facts: h.sources(), budget: b, sweeper: newSweeper(g)}
 	r.cached = &meanwhile{hubObjects: h, happens: func() {

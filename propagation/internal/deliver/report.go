@@ -35,7 +35,9 @@ import (
 
 // reporter writes conditions and Events, and counts them.
 type reporter struct {
-	*gatherer
+	client  client.Client
+	options Options
+	now     func() time.Time
 	events  events.EventRecorder
 	tracker *tracker
 }
@@ -47,7 +49,7 @@ func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 	left := strings.Join(rep.contents(ctx, app), ", ")
 	var lines []string
 	for _, work := range works {
-		cluster, err := getCluster(ctx, rep.client, work.Namespace)
+		cluster, err := readObject(ctx, rep.client, client.ObjectKey{Name: work.Namespace}, &clusterv1.ManagedCluster{})
 		if err != nil {
 			return err
 		}
@@ -84,7 +86,7 @@ func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []st
 		return left
 	}
 	// One that cannot be read now may have travelled all the same.
-	if project, err := rep.namedProject(ctx, rep.client, payload.ProjectName(app)); err != nil || project != nil {
+	if project, err := readObject(ctx, rep.client, client.ObjectKey{Namespace: rep.options.ArgoCDNamespace, Name: payload.ProjectName(app)}, &argocd.AppProject{}); err != nil || project != nil {
 		left = append(left, "AppProject "+payload.ProjectNamespace(app, rep.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
 	}
 	return left

@@ -162,7 +162,7 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 		t.Fatalf("set up delivery: %v", err)
 	}
 	p.cached = &cacheReader{cache: mgr.GetClient(), index: index, direct: mgr.GetAPIReader(), options: options}
-	p.live = &liveReader{api: mgr.GetAPIReader(), cache: p.cached, unlabelled: (&gatherer{live: mgr.GetAPIReader()}).unlabelled}
+	p.live = &liveReader{api: mgr.GetAPIReader(), cache: p.cached, unlabelled: unlabelled}
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	p.stop = sync.OnceFunc(func() {

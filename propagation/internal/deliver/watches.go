@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -169,7 +170,10 @@ func (wa *watcher) applications(ctx context.Context, name, namespace string, val
 
 // watcher leads every change to the Applications that it concerns.
 type watcher struct {
-	*gatherer
+	client   client.Client
+	index    *manifestcache.Index
+	options  Options
+	now      func() time.Time
 	reporter *reporter
 	sweeper  *sweeper
 	tracker  *tracker
@@ -339,7 +343,7 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 // ending reports whether a work may be on its way out: its Application is gone, terminating,
 // not pulled, refused, or wants to be on another cluster.
 func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manifestcache.Work) bool {
-	app, err := wa.application(ctx, key) // from the cache
+	app, err := readObject(ctx, wa.client, key, &argocd.Application{})
 	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
 		app.Annotations[contract.ClusterAnnotation] != work.Namespace || concernsUs(app.Status))
 }

@@ -33,7 +33,7 @@ func TestOfProject_reachesWorksThatCarryIt(t *testing.T) {
 		if err := indexed.Add(appcache.Compact(workOn(t, app, "cluster1", nil))); err != nil {
 			t.Fatal(err)
 		}
-		_, wa := newReconciler(&gatherer{client: noObjects{}, index: manifestcache.NewIndex(indexed), options: Options{ArgoCDNamespace: "argocd"}}, nil)
+		_, wa := newReconciler(clients{client: noObjects{}, index: manifestcache.NewIndex(indexed), options: Options{ArgoCDNamespace: "argocd"}}, nil)
 		var keys []client.ObjectKey
 		for _, r := range wa.ofProject(t.Context(), project(c.changed, "team", "*")) {
 			keys = append(keys, r.NamespacedName)
