@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -137,34 +136,6 @@ func (c *cacheReader) Rivals(ctx context.Context, app *argocd.Application) (foun
 // Agent implements [reader].
 func (c *cacheReader) Agent(ctx context.Context, name string) (bool, error) {
 	return anyAgent(ctx, c.cache, c.options.AgentNamespaces, name, &corev1.SecretList{}, client.MatchingFields{secretsByAgent: name})
-}
-
-// readObject reads an object, nil when there positively is none of that name.
-func readObject[T client.Object](ctx context.Context, from client.Reader, key types.NamespacedName, o T) (T, error) {
-	var none T
-	err := from.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return none, nil
-	}
-	if err != nil {
-		return none, fmt.Errorf("get %s %s: %w", kindOf(o), key, err)
-	}
-	return o, nil
-}
-
-// kindOf names the kind of an object for an error.
-func kindOf(o client.Object) string {
-	switch m := o.(type) {
-	case *metav1.PartialObjectMetadata:
-		return m.Kind
-	case *argocd.Application:
-		return argocd.ApplicationKind
-	case *argocd.AppProject:
-		return argocd.AppProjectKind
-	case *clusterv1.ManagedCluster:
-		return "ManagedCluster"
-	}
-	return appcache.WorkKind.Kind
 }
 
 // relationOf returns what a work is to an Application, nil for one that is gone. others: the work

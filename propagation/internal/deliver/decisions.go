@@ -46,9 +46,9 @@ type sharedDecisions struct {
 
 // sharedList has the lists of one namespace, by number.
 type sharedList struct {
-	// callers and begun are guarded by [sharedDecisions]: how many use it, and the last list that
+	// callers and last are guarded by [sharedDecisions]: how many use it, and the last list that
 	// has begun.
-	callers, begun int
+	callers, last int
 	// turn guards the last list that has ended well.
 	turn  sync.Mutex
 	ended int
@@ -73,7 +73,7 @@ func (s *sharedDecisions) list(ctx context.Context, api client.Reader, namespace
 }
 
 // join returns the lists of a namespace, and the last one that has begun.
-func (s *sharedDecisions) join(namespace string) (l *sharedList, begun int) {
+func (s *sharedDecisions) join(namespace string) (l *sharedList, last int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lists == nil {
@@ -84,14 +84,14 @@ func (s *sharedDecisions) join(namespace string) (l *sharedList, begun int) {
 	}
 	l = s.lists[namespace]
 	l.callers++
-	return l, l.begun
+	return l, l.last
 }
 
 func (s *sharedDecisions) begin(l *sharedList) (number int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.begun++
-	return l.begun
+	l.last++
+	return l.last
 }
 
 // leave forgets what nobody uses any more.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 )
@@ -32,6 +33,8 @@ type waitingEnd struct {
 
 // ends are those of this process.
 var ends = &endings{now: time.Now, apps: map[types.NamespacedName][]waitingEnd{}}
+
+func init() { metrics.Registry.MustRegister(ends) }
 
 // set takes up what the ends of an Application wait for, in place of what they did.
 func (e *endings) set(p *pass) {

@@ -65,7 +65,7 @@ const (
 )
 
 func init() {
-	metrics.Registry.MustRegister(applicationsGauge, worksWritten, worksWithdrawn, deliverySeconds, appliedSeconds, errorsTotal, ends)
+	metrics.Registry.MustRegister(applicationsGauge, worksWritten, worksWithdrawn, deliverySeconds, appliedSeconds, errorsTotal)
 	for _, action := range []string{"create", "update"} {
 		worksWritten.WithLabelValues(action) // so that a rate has a zero to start from
 	}

@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
@@ -26,16 +25,6 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=multicluster-integrations,resources=leases,verbs=get;create;update
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
-
-// clients are those of the hub, and what else all parts of delivery are made of.
-type clients struct {
-	// client reads from the cache and writes; live reads from the API server.
-	client  client.Client
-	live    client.Reader
-	index   *manifestcache.Index
-	options Options
-	now     func() time.Time
-}
 
 // newReconciler returns what delivers Applications, and what leads changes to it.
 func newReconciler(c clients, recorder events.EventRecorder) (*Reconciler, *watcher) {

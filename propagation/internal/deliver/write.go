@@ -6,7 +6,6 @@ package deliver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -36,16 +35,6 @@ type writer struct {
 	options Options
 	now     func() time.Time
 	tracker *tracker
-}
-
-// storedWork returns a cached work with its spec, which the cache does not keep, as it
-// was when it was cached.
-func storedWork(ctx context.Context, live client.Reader, cached *manifestcache.Work) (*workv1.ManifestWork, error) {
-	stored, err := readObject(ctx, live, client.ObjectKeyFromObject(cached), &workv1.ManifestWork{})
-	if err == nil && (stored == nil || stored.ResourceVersion != cached.ResourceVersion) {
-		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), cached.Name, errors.New("the cache is behind"))
-	}
-	return stored, err
 }
 
 // create writes a new work under the first name that no other work has. The error is
