@@ -5,6 +5,7 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,12 +14,14 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
@@ -222,4 +225,74 @@ func TestApply_killedWithEachWrite(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A restart over a settled fleet finds everything as it should be.
+func TestRestartWritesNothing(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	var apps []*argocd.Application
+	for i := range 20 {
+		apps = append(apps, p.deploy(fmt.Sprintf("app-%d", i), func(a *argocd.Application) {
+			a.Annotations["example.com/note"] = "a < b && c > \"d\" é \u2028"
+			a.Spec = []byte(`{"project":"default","destination":{"namespace":"x"},"source":{"repoURL":"https://git.example.com/a.git","helm":{"values":"a: <b> & c\u2028","parameters":[{"name":"n","value":"1"}]}},"syncPolicy":{"retry":{"limit":5,"backoff":{"factor":2}}}}`)
+		}))
+	}
+	for _, app := range apps {
+		delivered(t, app, p.cluster)
+	}
+	first.stop()
+	second := start(t)
+	// An Application that comes last has seen all the others through.
+	last := p.deploy("last")
+	delivered(t, last, p.cluster)
+	if got := second.requests.in(p.namespace, p.cluster); len(got) != 1 {
+		t.Errorf("the restart made %d write requests, want the one for the new Application: %v", len(got), got)
+	}
+}
+
+func TestDelivers(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	work := delivered(t, app, p.cluster)
+	if want := contract.WorkName("guestbook", string(app.UID)); work.Name != want {
+		t.Errorf("the work is called %s, want %s", work.Name, want)
+	}
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = json.RawMessage(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"other"},"destination":{"namespace":"guestbook"}}`)
+	})
+	testkit.Eventually(t, "the edit in the work", func() error { return carries(t, app, `"path":"other"`) })
+	remove(t, app)
+	withdrawn(t, app)
+}
+
+func TestKeepsFinalizerUntilGone(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{"example.com/agent"} })
+	remove(t, app)
+	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
+func gone(o client.Object) error {
+	err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(o), o)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("it is still there: %w", errors.Join(errors.New("found"), err))
+}
+
+func carries(t *testing.T, app *argocd.Application, text string) error {
+	for _, w := range works(t, app) {
+		manifests := w.Spec.Workload.Manifests
+		if strings.Contains(string(manifests[len(manifests)-1].Raw), text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no work has %s", text)
 }
