@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -53,11 +52,14 @@ type Budget struct {
 	news     chan struct{}
 	queue    chan workqueue.TypedRateLimitingInterface[reconcile.Request]
 	started  time.Time
-	prepared bool
 
-	mu     sync.Mutex
-	ledger *ledger
-	sets   sets
+	mu sync.Mutex
+	// prepared: every Application was planned once. Until then reconciled has those that a
+	// reconcile has planned.
+	prepared   bool
+	reconciled map[types.NamespacedName]bool
+	ledger     *ledger
+	sets       sets
 	// said: sets are to be stored. dirty is since when notes are to be.
 	said  bool
 	dirty time.Time
@@ -74,7 +76,7 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, opt
 		store:    store{client: c, live: live, namespace: options.Namespace},
 		reporter: reporter{client: c, events: recorder, options: options, reported: map[heldBack]bool{}},
 		news:     make(chan struct{}, 1), queue: make(chan workqueue.TypedRateLimitingInterface[reconcile.Request], 1),
-		ledger: newLedger(options.Settings), sets: sets{},
+		ledger: newLedger(options.Settings), sets: sets{}, reconciled: map[types.NamespacedName]bool{},
 	}
 }
 
@@ -100,6 +102,9 @@ func (b *Budget) Wake() {
 func (b *Budget) Set(p decide.Plan) decide.Verdict {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.prepared {
+		b.reconciled[p.Key] = true
+	}
 	b.ledger.set(p, b.now())
 	b.takeNews()
 	v := decide.Verdict{Allowed: map[types.UID]bool{}}
@@ -118,6 +123,17 @@ func (b *Budget) Set(p decide.Plan) decide.Verdict {
 		v.Held = b.reporter.text(why, p.Key.Namespace)
 	}
 	return v
+}
+
+// SetFirst takes up the plan that [Options.Prepare] has of an Application, unless a reconcile
+// has planned it: that plan may rest on later facts.
+func (b *Budget) SetFirst(p decide.Plan) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.reconciled[p.Key] {
+		b.ledger.set(p, b.now())
+		b.takeNews()
+	}
 }
 
 // takeNews wakes the worker when the ledger has news.
@@ -143,14 +159,6 @@ func (b *Budget) GoneSince(app types.NamespacedName) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ledger.plans[app].goneSince
-}
-
-// Keys returns the Applications that have a plan. One of which nothing is left has to be
-// planned once more, or its delivery counts for ever.
-func (b *Budget) Keys() []types.NamespacedName {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Collect(maps.Keys(b.ledger.plans))
 }
 
 // Observe takes over what an ApplicationSet has, or had last.
@@ -262,9 +270,11 @@ func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, af
 		}
 		if wait > 0 {
 			later, err := b.save(ctx, nil)
-			return nil, sooner(wait, later), err
+			return nil, decide.Sooner(wait, later), err
 		}
-		b.prepared = true
+		b.mu.Lock()
+		b.prepared, b.reconciled = true, nil
+		b.mu.Unlock()
 	}
 	unlimited, err := b.unlimited(ctx)
 	if err != nil {
@@ -284,7 +294,7 @@ func (b *Budget) step(ctx context.Context) (concerned []types.NamespacedName, af
 	holds := b.ledger.allHolds()
 	b.mu.Unlock()
 	b.reporter.report(ctx, holds)
-	return concerned, sooner(j.after, later), nil
+	return concerned, decide.Sooner(j.after, later), nil
 }
 
 // unlimited reports whether the annotation of propagation's Namespace lifts the limit of the

@@ -183,7 +183,7 @@ func (b *evaluator) lane(lane decide.Lane) *tallies {
 
 // again has ends evaluated again after some time.
 func (b *evaluator) again(after time.Duration) {
-	b.out.after = sooner(b.out.after, max(after, time.Millisecond))
+	b.out.after = decide.Sooner(b.out.after, max(after, time.Millisecond))
 }
 
 // record notes what is remembered of a lane from now on.
@@ -367,14 +367,6 @@ func (b *evaluator) permit() {
 	}
 	unlimited := b.settings.Group.Off() && b.settings.Hub.Off()
 	b.out.changed = b.out.changed || len(b.out.allow) > 0 && !unlimited
-}
-
-// sooner returns the shorter of two waits, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return a + b
-	}
-	return min(a, b)
 }
 
 func later(a, b time.Time) time.Time {

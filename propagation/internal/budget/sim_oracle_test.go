@@ -13,7 +13,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 )
@@ -306,7 +305,7 @@ func (w *world) metamorphic() {
 			if w.works[t.UID].obj.Namespace != hostile && !same {
 				w.fail("HOSTILE: an agent elsewhere changes %s (%v on %s) from %+v to %+v", t.UID, k, w.works[t.UID].obj.Namespace, t, o)
 			}
-			if next := decide.Decide(w.p.gather(w.hub, k)); len(next.Fates) == 0 || t.Next == ending.Delete && t.Act != decide.End {
+			if next := decide.Decide(w.p.gather(w.hub, k)); len(next.Fates) == 0 || t.Next == decide.StepDelete && t.Act != decide.End {
 				w.fail("FATES: %v", next)
 			}
 		}

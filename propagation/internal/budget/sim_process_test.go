@@ -14,7 +14,6 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -286,7 +285,7 @@ func (p *process) reconcile(k key) {
 	app := p.cache.apps[k]
 	// Ends go first: what they rest on, the current work as it runs, is what the write changes.
 	for _, t := range plan.Fates {
-		if verdict.May(t) && t.Next != ending.Wait {
+		if verdict.May(t) && t.Next != decide.StepWait {
 			p.write(func() { p.end(t) })
 		}
 	}
@@ -294,7 +293,7 @@ func (p *process) reconcile(k key) {
 		p.write(func() { p.put(app, plan.Write) })
 	}
 	for i, t := range plan.Fates {
-		goes := verdict.May(t) && t.Next == ending.Delete
+		goes := verdict.May(t) && t.Next == decide.StepDelete
 		if (t.Project || t.Automation != decide.AutomationStays) && !goes {
 			p.write(func() { p.refresh(f.Works[i], t) })
 		}
@@ -410,7 +409,7 @@ func (p *process) end(t decide.Fate) {
 	if k == nil || k.going() {
 		return
 	}
-	if t.Next == ending.Write {
+	if t.Next == decide.StepWrite {
 		spec, _, err := payload.EndingOf(k.obj, t.How)
 		p.check(err)
 		if err != nil {

@@ -4,7 +4,6 @@
 package decide
 
 import (
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -25,8 +24,12 @@ func (s *subject) finish() {
 		t.How = s.how()
 		t.Delayed = s.delay()
 		t.Next, t.Wait = s.next()
-		if t.Next == ending.Wait {
-			s.plan.again(afterPending)
+		switch {
+		case t.Next != StepWait:
+		case t.Wait.For == WaitsForAgent:
+			s.plan.again(afterAgent)
+		default:
+			s.plan.again(afterCluster)
 		}
 	}
 	// Rights reach whatever stays, be it paused, refused, held or waited for.

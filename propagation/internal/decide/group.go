@@ -6,6 +6,8 @@ package decide
 import (
 	"fmt"
 	"slices"
+
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
 
 // Group are deliveries that are judged together: of one ApplicationSet of a namespace, or,
@@ -21,6 +23,16 @@ func (g Group) String() string {
 		return "namespace " + g.Namespace + " without ApplicationSet"
 	}
 	return "the hub"
+}
+
+// GroupOf returns the group that a work names. Its agent can write that.
+func GroupOf(work *manifestcache.Work) Group {
+	app, _ := work.Claimant()
+	set, named := work.ApplicationSet()
+	if !named || set.Namespace != app.Namespace {
+		set.Name = ""
+	}
+	return Group{Namespace: app.Namespace, Set: set.Name}
 }
 
 // MarshalText makes a group a key of a JSON object.

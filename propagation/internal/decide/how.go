@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -38,33 +37,33 @@ func (s *subject) how() payload.Ending {
 
 // next returns the next step of the end, and what it waits for. Facts of the cache have no
 // spec: how the work ends counts as not yet in it.
-func (s *subject) next() (ending.Step, Wait) {
+func (s *subject) next() (Step, Wait) {
 	w, e := s.work, s.fate.How
 	if s.shared {
-		return ending.Delete, Wait{}
+		return StepDelete, Wait{}
 	}
-	f := ending.Facts{
+	f := stepFacts{
 		ClusterLeaving: !w.Cluster.There || w.Cluster.Leaving, Observes: s.observes(), Finalized: w.Finalized, Missing: w.Missing,
 		Leaves: e.Orphan || !slices.ContainsFunc(e.Finalizers, isResourcesFinalizer), Abandoned: s.abandoned(), Applied: w.Applied,
 	}
 	var proof payload.Proof
 	if w.Live != nil {
 		_, says, err := payload.EndingOf(w.Live, e)
-		if err != nil && ending.Next(f) != ending.Delete {
-			return ending.Wait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct or delete it", err)}
+		if err != nil && nextStep(f) != StepDelete {
+			return StepWait, Wait{For: WaitsForSpec, Text: fmt.Sprintf("the ManifestWork cannot be decoded: %v; correct or delete it", err)}
 		}
 		proof = payload.ProofOf(w.Live, e)
 		f.Says, f.Proven = says, proof.Done()
 	}
-	step := ending.Next(f)
-	if step == ending.Delete {
+	step := nextStep(f)
+	if step == StepDelete {
 		return step, Wait{}
 	}
 	return step, s.waitsFor(f, proof)
 }
 
 // waitsFor returns what keeps the agent from ending a work as it has to.
-func (s *subject) waitsFor(f ending.Facts, proof payload.Proof) Wait {
+func (s *subject) waitsFor(f stepFacts, proof payload.Proof) Wait {
 	switch {
 	case f.Says && f.Applied == metav1.ConditionFalse:
 		wait := Wait{For: WaitsForRefusal}

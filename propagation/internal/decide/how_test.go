@@ -5,8 +5,10 @@ package decide
 
 import (
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -86,6 +88,28 @@ func TestDecide_end(t *testing.T) {
 }
 
 // Who says that what is delivered stays, and for how long that counts.
+// What an agent does comes as an event, and each look asks the API server for all that the end rests
+// on: an agent that is away for a day costs little. What changes without an event is looked at soon.
+func TestDecide_endAsksAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		values []workv1.FeedbackValue
+		want   time.Duration
+	}{
+		"its agent": {nil, 10 * time.Minute},
+		"a finalizer on the cluster": {[]workv1.FeedbackValue{
+			value(contract.FeedbackRequest, "end-without-cascade"), value("finalizer0", argocd.ResourcesFinalizer),
+		}, time.Minute},
+	} {
+		s := newScene()
+		s.app.Finalizers = nil
+		s.delivered("w").says(payload.Ending{}, c.values...)
+		s.deleting()
+		if p := Decide(s.Facts); p.Fates[0].Next != StepWait || p.After != c.want {
+			t.Errorf("waits for %s: step %d, again after %s, want %s", name, p.Fates[0].Next, p.After, c.want)
+		}
+	}
+}
+
 func TestMark(t *testing.T) {
 	const app, set, none = payload.ByApplication, payload.BySet, payload.NoMark
 	for name, c := range map[string]struct {

@@ -29,7 +29,7 @@ func (s *subject) lane() Lane {
 	case app == nil && revokes && (!w.Note.Known || why != NotBound):
 		return ofCluster
 	case app == nil && !w.Note.Known:
-		return Lane{Kind: Unproven, Group: owner}
+		return Lane{Kind: Unproven, Group: GroupOf(w.Work)}
 	case revokes:
 		return Lane{Kind: Admin, Group: owner}
 	}

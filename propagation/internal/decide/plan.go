@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -72,7 +71,7 @@ type Fate struct {
 	Due bool
 	// Delayed is who delays it; the zero Delay is nobody.
 	Delayed Delay
-	Next    ending.Step
+	Next    Step
 	Wait    Wait
 	// Clocks is since when something is missing, for the ledger.
 	Clocks map[Why]time.Time
@@ -130,6 +129,9 @@ const (
 	WaitsForSpec       = "spec"       // it cannot be decoded
 )
 
+// Waits are all that an end may wait for.
+var Waits = []string{WaitsForAgent, WaitsForRefusal, WaitsForFinalizer, WaitsForAutomation, WaitsForSpec}
+
 // Release says when Argo CD's finalizers leave a deleted Application.
 type Release int
 
@@ -155,10 +157,10 @@ func (v Verdict) May(f Fate) bool {
 }
 
 // again has the plan made again after a time, 0 for not.
-func (p *Plan) again(after time.Duration) { p.After = sooner(p.After, after) }
+func (p *Plan) again(after time.Duration) { p.After = Sooner(p.After, after) }
 
-// sooner returns the shorter of two waits, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
+// Sooner returns the shorter of two waits, of which 0 is none.
+func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return a + b
 	}

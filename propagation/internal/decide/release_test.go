@@ -28,10 +28,19 @@ func TestDecide_deletion(t *testing.T) {
 			s.gone(time.Minute)
 		}, want: "w end ApplicationGone tenant:team bare say"},
 		"gone, unknown to the ledger": {reason: "only the work names its group, which an agent can write", change: func(s *scene) {
-			s.delivered("w")
+			w := s.delivered("w")
+			w.Live.Annotations[contract.HostingAnnotation] = "team/victim"
+			w.see()
 			s.gone(time.Minute)
-			s.Works[0].Note = Note{Group: Group{Namespace: "team", Set: "victim"}}
+			s.Works[0].Note = Note{}
 		}, want: "w end ApplicationGone unproven:team/victim bare say"},
+		"gone, a set of another namespace": {reason: "it is none that the Application can have had", change: func(s *scene) {
+			w := s.delivered("w")
+			w.Live.Annotations[contract.HostingAnnotation] = "other/victim"
+			w.see()
+			s.gone(time.Minute)
+			s.Works[0].Note = Note{}
+		}, want: "w end ApplicationGone unproven:team bare say"},
 		"gone and revoked, unknown": {reason: "the cluster's lane", change: func(s *scene) {
 			w := s.delivered("w")
 			w.May.Bound = false

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -123,7 +122,7 @@ func (d *decision) unfinished(v *policy.Decision) *policy.Decision {
 			problem = cmp.Or(problem, t.Delayed.Problem)
 		case t.Delayed.By != "" || t.Lane.Kind != Uncounted && !s.work.Note.Allowed:
 			held = true
-		case t.Next != ending.Delete:
+		case t.Next != StepDelete:
 			pending, wait.Text = append(pending, s.place()), cmp.Or(wait.Text, t.Wait.Text)
 		}
 	}

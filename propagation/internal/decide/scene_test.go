@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -205,7 +204,7 @@ func (f Fate) tell() string {
 	case len(f.How.Finalizers) > 0:
 		how = "cascade"
 	}
-	return text + " " + how + " " + map[ending.Step]string{ending.Wait: "wait", ending.Write: "say", ending.Delete: "delete"}[f.Next]
+	return text + " " + how + " " + map[Step]string{StepWait: "wait", StepWrite: "say", StepDelete: "delete"}[f.Next]
 }
 
 // row is a change of the scene and what becomes of it.

@@ -22,7 +22,8 @@ import (
 // How long to wait before another look, by what is waited for. Changes of what is watched
 // are seen at once; these are for the rest.
 const (
-	afterPending = time.Minute      // an agent to apply how a work ends; its event comes first
+	afterAgent   = 10 * time.Minute // an agent to apply how a work ends; its event comes first
+	afterCluster = time.Minute      // what on a cluster keeps a work from its end
 	afterMirror  = 10 * time.Second // the hub's status to say what a refresh has found
 	afterRefusal = 30 * time.Second // what another Application has
 	afterUnseen  = 5 * time.Second  // a work that the cache does not have

@@ -8,7 +8,8 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
@@ -48,22 +49,18 @@ func addAgentIndexes(ctx context.Context, indexer client.FieldIndexer, options O
 
 func agentOf(o client.Object) []string { return some(o.GetLabels()[argocd.AgentNameLabel]) }
 
-// agentSecrets counts the cluster Secrets that name an agent. Past the cache their
-// metadata is read, no key.
-func agentSecrets(ctx context.Context, from inputReader, namespace, name string) (int, error) {
-	if from.indexed {
-		var list corev1.SecretList
-		err := from.List(ctx, &list, client.InNamespace(namespace), client.MatchingFields{secretsByAgent: name}, client.UnsafeDisableDeepCopy)
-		if err != nil {
-			return 0, fmt.Errorf("list cluster Secrets of agent %s: %w", name, err)
+// anyAgent reports whether a list of one of the namespaces has a cluster Secret of an agent.
+func anyAgent(ctx context.Context, from client.Reader, namespaces []string, name string, list client.ObjectList, named client.ListOption) (bool, error) {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return false, nil
+	}
+	for _, namespace := range namespaces {
+		if err := from.List(ctx, list, client.InNamespace(namespace), named, client.UnsafeDisableDeepCopy); err != nil {
+			return false, fmt.Errorf("list cluster Secrets of agent %s: %w", name, err)
 		}
-		return len(list.Items), nil
+		if meta.LenList(list) > 0 {
+			return true, nil
+		}
 	}
-	var list metav1.PartialObjectMetadataList
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err := from.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{argocd.SecretTypeLabel: argocd.SecretTypeCluster, argocd.AgentNameLabel: name})
-	if err != nil {
-		return 0, fmt.Errorf("list cluster Secrets of agent %s: %w", name, err)
-	}
-	return len(list.Items), nil
+	return false, nil
 }

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -58,6 +57,7 @@ func (a *applier) apply(ctx context.Context, p pass) error {
 
 // endAll does the next step of each end that may go on.
 func (a *applier) endAll(ctx context.Context, p *pass) (failed error) {
+	ends.set(p)
 	for _, t := range p.plan.Fates {
 		work := p.work(t.UID)
 		if !p.verdict.May(t) || work == nil {
@@ -70,16 +70,16 @@ func (a *applier) endAll(ctx context.Context, p *pass) (failed error) {
 
 func (a *applier) end(ctx context.Context, work *decide.Work, t decide.Fate) error {
 	switch t.Next {
-	case ending.Delete:
+	case decide.StepDelete:
 		leaves := t.How.Orphan || len(t.How.Finalizers) == 0
 		return a.writer.deleteWork(ctx, work.Work, string(t.Why), leaves)
-	case ending.Write:
+	case decide.StepWrite:
 		spec, _, err := payload.EndingOf(work.Live, t.How)
 		if err != nil {
 			return fmt.Errorf("end ManifestWork %s/%s: %w", work.Namespace, work.Name, err)
 		}
 		return a.writer.writeEnding(ctx, work.Live, spec, t.How)
-	case ending.Wait:
+	case decide.StepWait:
 		a.reporter.recordWaiting(ctx, work, t.Wait)
 	}
 	return nil
@@ -155,7 +155,7 @@ func cachedOf(w *decide.Work) *manifestcache.Work {
 func (a *applier) refreshAll(ctx context.Context, p *pass) (failed error) {
 	for i, t := range p.plan.Fates {
 		work := &p.facts.Works[i]
-		if p.verdict.May(t) && t.Next != ending.Wait {
+		if p.verdict.May(t) && t.Next != decide.StepWait {
 			continue // written or deleted just now
 		}
 		if t.Project {

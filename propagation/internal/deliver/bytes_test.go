@@ -17,9 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -235,4 +238,137 @@ func readGolden(t *testing.T, path string) *argocd.Application {
 		t.Fatal(err)
 	}
 	return decode[argocd.Application](t, raw)
+}
+
+// older stands for an API server whose CRD does not know ignoreFields: they are
+// dropped from what is written.
+func older(c client.Client) client.Client {
+	unknown := regexp.MustCompile(`,"ignoreFields":\[\{[^{}]*\}\]`)
+	return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if work, ok := o.(*workv1.ManifestWork); ok {
+				for _, config := range work.Spec.ManifestConfigs {
+					if config.UpdateStrategy.ServerSideApply != nil {
+						config.UpdateStrategy.ServerSideApply.IgnoreFields = nil
+					}
+				}
+			}
+			return c.Create(ctx, o, opts...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			raw, err := patch.Data(o)
+			if err != nil {
+				return err
+			}
+			return c.Patch(ctx, o, client.RawPatch(patch.Type(), unknown.ReplaceAll(raw, nil)), opts...)
+		},
+	})
+}
+
+// A work that the API server stores otherwise than written is not written again,
+// be it by the next process; one that another writer edits is.
+func TestStoredOtherwise(t *testing.T) {
+	first := startWith(t, older)
+	p := newPlace(t)
+	created, updated := p.deploy("created"), p.deploy("updated")
+	delivered(t, created, p.cluster)
+	delivered(t, updated, p.cluster)
+	edit(t, updated, func(a *argocd.Application) { a.Labels["new"] = "label" })
+	testkit.Eventually(t, "the edit", func() error { return carries(t, updated, `"new":"label"`) })
+	noted := func(app *argocd.Application) error {
+		work := works(t, app)[0]
+		if len(work.Spec.ManifestConfigs[1].UpdateStrategy.ServerSideApply.IgnoreFields) > 0 {
+			t.Fatal("the API server knows the field")
+		}
+		hash, err := payload.SpecHash(&work.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if note := work.Annotations[contract.StoredSpecAnnotation]; !strings.HasSuffix(note, "/"+hash) {
+			return fmt.Errorf("the note is %q, the stored spec %s", note, hash)
+		}
+		return nil
+	}
+	for _, app := range []*argocd.Application{created, updated} {
+		testkit.Eventually(t, "the note on the work of "+app.Name, func() error { return noted(app) })
+	}
+	first.stop()
+	second := startWith(t, older)
+	delivered(t, p.deploy("last"), p.cluster)
+	for _, request := range second.requests.in(p.namespace, p.cluster) {
+		if strings.Contains(request, "created") || strings.Contains(request, "updated") {
+			t.Errorf("the restart made the request %s", request)
+		}
+	}
+	edit(t, &works(t, updated)[0], func(w *workv1.ManifestWork) {
+		last := &w.Spec.Workload.Manifests[len(w.Spec.Workload.Manifests)-1]
+		last.Raw = []byte(strings.Replace(string(last.Raw), `"path":"guestbook"`, `"path":"foreign"`, 1))
+	})
+	testkit.Eventually(t, "the repair", func() error {
+		if err := carries(t, updated, `"path":"guestbook"`); err != nil {
+			return err
+		}
+		return noted(updated)
+	})
+}
+
+// A tenant's large specs that the cache has no room for are delivered all the same, and so is each
+// change of them.
+func TestDeliver_specsThatTheCacheLeavesOut(t *testing.T) {
+	const applications, size = 36, 480 << 10 // 17 MiB
+	p := newPlace(t)
+	running := start(t)
+	values := func(text string) func(*argocd.Application) {
+		return func(a *argocd.Application) {
+			a.Spec = fmt.Appendf(nil, `{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook","helm":{"values":%q}},"destination":{"namespace":"guestbook"}}`,
+				text+strings.Repeat("x", size))
+		}
+	}
+	apps := make([]*argocd.Application, 0, applications)
+	for i := range applications {
+		apps = append(apps, p.deploy(fmt.Sprint("large-", i), values(fmt.Sprint("first-", i))))
+	}
+	has := func(app *argocd.Application, text string) {
+		t.Helper()
+		testkit.Eventually(t, app.Name+" to be delivered", func() error {
+			work := &workv1.ManifestWork{}
+			if err := hub.client.Get(t.Context(), client.ObjectKey{Namespace: p.cluster, Name: payload.WorkNames(app)[0]}, work); err != nil {
+				return err
+			}
+			var spec struct {
+				Source struct{ Helm struct{ Values string } }
+			}
+			if err := json.Unmarshal(content(t, work).Spec, &spec); err != nil || !strings.HasPrefix(spec.Source.Helm.Values, text+"x") || len(spec.Source.Helm.Values) != size+len(text) {
+				return fmt.Errorf("it has %d bytes of values, which begin with %.20q: %w", len(spec.Source.Helm.Values), spec.Source.Helm.Values, err)
+			}
+			return nil
+		})
+	}
+	var left []int
+	for i, app := range apps {
+		has(app, fmt.Sprint("first-", i))
+		cached := &argocd.Application{}
+		if err := running.cached.cache.Get(t.Context(), client.ObjectKeyFromObject(app), cached); err != nil {
+			t.Fatal(err)
+		}
+		if manifestcache.OmittedSpec(cached.Spec) > 0 {
+			left = append(left, i)
+		}
+	}
+	if counted := sum(t, "propagation_specs_omitted"); len(left) == 0 || int(counted) < len(left) {
+		t.Fatalf("the specs of %d Applications are left out, %v are counted", len(left), counted)
+	}
+	for _, i := range left {
+		edit(t, apps[i], values(fmt.Sprint("other-", i)))
+		has(apps[i], fmt.Sprint("other-", i))
+	}
+	for _, app := range apps {
+		remove(t, app)
+	}
+	testkit.Eventually(t, "what is gone to be counted no more", func() error {
+		if n := sum(t, "propagation_specs_omitted"); n > 0 {
+			return fmt.Errorf("%v are", n)
+		}
+		return nil
+	})
 }

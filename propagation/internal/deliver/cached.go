@@ -8,12 +8,10 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/validation"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,11 +64,12 @@ func (c *cacheReader) Project(ctx context.Context, name string) (*argocd.AppProj
 // Bound implements [reader]. Only where no PlacementDecision selects the cluster are all of the
 // namespace looked at.
 func (c *cacheReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
-	b, err := readBinding(ctx, c.cache, namespace, cluster, client.MatchingFields{decisionsByCluster: cluster})
-	if err != nil || b.Bound {
+	selecting, err := listDecisions(ctx, c.cache, namespace, client.MatchingFields{decisionsByCluster: cluster})
+	if b := bindingIn(selecting, cluster); err != nil || b.Bound {
 		return b, err
 	}
-	return readBinding(ctx, c.cache, namespace, cluster)
+	all, err := listDecisions(ctx, c.cache, namespace)
+	return bindingIn(all, cluster), err
 }
 
 // Works implements [reader].
@@ -136,53 +135,7 @@ func (c *cacheReader) Rivals(ctx context.Context, app *argocd.Application) (foun
 
 // Agent implements [reader].
 func (c *cacheReader) Agent(ctx context.Context, name string) (bool, error) {
-	return anyAgent(ctx, cached(c.cache), c.options.AgentNamespaces, name)
-}
-
-// readObject reads an object, nil when there positively is none of that name.
-func readObject[T client.Object](ctx context.Context, from client.Reader, key types.NamespacedName, o T) (T, error) {
-	var none T
-	err := from.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return none, nil
-	}
-	if err != nil {
-		return none, fmt.Errorf("get %s %s: %w", kindOf(o), key, err)
-	}
-	return o, nil
-}
-
-// kindOf names the kind of an object for an error.
-func kindOf(o client.Object) string {
-	switch m := o.(type) {
-	case *metav1.PartialObjectMetadata:
-		return m.Kind
-	case *argocd.Application:
-		return argocd.ApplicationKind
-	case *argocd.AppProject:
-		return argocd.AppProjectKind
-	case *clusterv1.ManagedCluster:
-		return "ManagedCluster"
-	}
-	return appcache.WorkKind.Kind
-}
-
-// readBinding looks through the PlacementDecisions of a namespace, or those of an index.
-func readBinding(ctx context.Context, from client.Reader, namespace, cluster string, indexed ...client.ListOption) (b binding, err error) {
-	var list clusterv1beta1.PlacementDecisionList
-	if err := from.List(ctx, &list, append(indexed, client.InNamespace(namespace), client.UnsafeDisableDeepCopy)...); err != nil {
-		return b, fmt.Errorf("list PlacementDecisions in %s: %w", namespace, err)
-	}
-	for i := range list.Items {
-		d := &list.Items[i]
-		if slices.Contains(chosen(d), cluster) {
-			return binding{Bound: true}, nil
-		}
-		if d.Status.Decisions == nil && d.CreationTimestamp.After(b.Unread) {
-			b.Unread = d.CreationTimestamp.Time
-		}
-	}
-	return b, nil
+	return anyAgent(ctx, c.cache, c.options.AgentNamespaces, name, &corev1.SecretList{}, client.MatchingFields{secretsByAgent: name})
 }
 
 // relationOf returns what a work is to an Application, nil for one that is gone. others: the work
@@ -244,17 +197,4 @@ func namespacesNaming(cache client.Reader) func(ctx context.Context, cluster, pr
 		}
 		return namespaces, nil
 	}
-}
-
-// anyAgent reports whether a cluster Secret in one of the namespaces names an agent.
-func anyAgent(ctx context.Context, from inputReader, namespaces []string, name string) (bool, error) {
-	if len(validation.IsDNS1123Label(name)) > 0 {
-		return false, nil
-	}
-	for _, namespace := range namespaces {
-		if n, err := agentSecrets(ctx, from, namespace, name); err != nil || n > 0 {
-			return n > 0, err
-		}
-	}
-	return false, nil
 }

@@ -18,6 +18,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
@@ -156,6 +157,9 @@ func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
 		}
 		return errors.New("not yet")
 	})
+	if n := sum(t, "propagation_works_ending", "waits_for", decide.WaitsForFinalizer); n != 1 {
+		t.Errorf("the metric has %v that wait for a finalizer", n)
+	}
 	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
 	another(t)
 	if live := stored(t, work); live == nil || live.DeletionTimestamp != nil {
@@ -166,6 +170,7 @@ func TestDelete_withoutCascadeWaitsForTheClustersFinalizers(t *testing.T) {
 	appliedBeforeItsEnd(t, work)
 	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
 	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+	testkit.Until(t, "the metric to have none", func() bool { return sum(t, "propagation_works_ending", "waits_for", decide.WaitsForFinalizer) == 0 })
 }
 
 // One that was to stay and is to go now goes once its agent knows.

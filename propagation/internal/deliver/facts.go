@@ -256,19 +256,12 @@ func gatherWorks(ctx context.Context, p *lookups) ([]decide.Work, error) {
 		if work.Stale, err = p.stale(ctx, w.Work); err != nil {
 			return nil, err
 		}
-		if set, named := setOf(w.Work); named && p.facts.Application == nil {
-			if work.Set, err = p.setWords(ctx, set); err != nil {
+		if g := decide.GroupOf(w.Work); g.Set != "" && p.facts.Application == nil {
+			if work.Set, err = p.setWords(ctx, types.NamespacedName{Namespace: g.Namespace, Name: g.Set}); err != nil {
 				return nil, err
 			}
 		}
 		works = append(works, work)
 	}
 	return works, nil
-}
-
-// setOf returns the ApplicationSet that a work names, of its Application's namespace.
-func setOf(work *manifestcache.Work) (set types.NamespacedName, named bool) {
-	set, named = work.ApplicationSet()
-	app, _ := work.Claimant()
-	return set, named && set.Namespace == app.Namespace
 }

@@ -106,7 +106,11 @@ var (
 )
 
 func (h *hubObjects) gather() (decide.Facts, error) {
-	s := &sources{
+	return gather(context.Background(), h.sources(), h, teamApp)
+}
+
+func (h *hubObjects) sources() *sources {
+	return &sources{
 		options: Options{
 			ArgoCDNamespace: "argocd", HubNamespace: "propagation", Binding: BindingPlacement, BindingGrace: 5 * time.Minute, Project: true,
 			AgentNamespaces: []string{"argocd"}, AppNamespaces: policy.AppNamespaces{{Hub: "other", Target: "team"}},
@@ -116,7 +120,6 @@ func (h *hubObjects) gather() (decide.Facts, error) {
 			return h.naming[project], h.failing("naming")
 		},
 	}
-	return gather(context.Background(), s, h, teamApp)
 }
 
 // settled returns a delivered Application with all that facts rest on: its project travels, and

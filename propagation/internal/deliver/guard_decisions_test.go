@@ -10,18 +10,22 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
@@ -31,7 +35,7 @@ func TestGuardUndo(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t, argocd.ResourcesFinalizer)
 	generation := works(t, g.apps[0])[0].Generation
-	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps...)
 	g.awaitHeld("ApplicationSet")
 	g.decide(namespace(g.namespace), "undo")
 	for i, app := range g.apps {
@@ -66,7 +70,7 @@ func TestGuardSurvivesRestarts(t *testing.T) {
 	first := start(t, on)
 	g := generate(t, argocd.ResourcesFinalizer)
 	first.stop()
-	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps...)
 	second := start(t, on)
 	g.awaitHeld("ApplicationSet")
 	says(t, g.apps[many-1], policy.WarningCondition, "12 of 12")
@@ -100,7 +104,7 @@ func TestHeldFleetWritesNothing(t *testing.T) {
 	hubNamespace := newHubNamespace(t)
 	p := start(t, guarded(hubNamespace))
 	g := generate(t, argocd.ResourcesFinalizer)
-	g.each(many, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps...)
 	g.awaitHeld("ApplicationSet")
 	for _, app := range g.apps {
 		says(t, app, policy.WarningCondition, "withdrawal held")
@@ -123,7 +127,7 @@ func TestHeldFleetWritesNothing(t *testing.T) {
 func TestGuardLetsAFewGo(t *testing.T) {
 	start(t, guarded(newHubNamespace(t)))
 	g := generate(t)
-	g.each(2, func(a *argocd.Application) { remove(t, a) })
+	g.remove(g.apps[:2]...)
 	g.awaitLeft(many - 2)
 	remove(t, g.apps[2])
 	remove(t, g.apps[3])
@@ -139,7 +143,7 @@ func TestGuardDecisions(t *testing.T) {
 	t.Run("ahead", func(t *testing.T) {
 		g := generate(t)
 		g.decide(g.set, "approve")
-		g.each(many, func(a *argocd.Application) { remove(t, a) })
+		g.remove(g.apps...)
 		g.awaitLeft(0)
 		if n, _ := heldEvents(t, "ApplicationSet", g.namespace, policy.ReasonWithdrawalHeld); n > 0 {
 			t.Error("what was approved was told of")
@@ -244,4 +248,181 @@ func TestGuardNeedsItsMemory(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// An end that was allowed stays allowed over a restart: it takes as long as its agent takes.
+func TestBudget_restartKeepsAllowedEnds(t *testing.T) {
+	on := guarded(newHubNamespace(t))
+	first := start(t, on)
+	g := generate(t)
+	for _, app := range g.apps[:3] {
+		edit(t, delivered(t, app, g.cluster), func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
+	}
+	g.remove(g.apps[:3]...)
+	for _, app := range g.apps[:3] {
+		testkit.Eventually(t, "the work of "+app.Name+" to say how it ends", func() error {
+			return carries(t, app, "end-without-cascade")
+		})
+	}
+	first.stop()
+	start(t, on)
+	another(t)
+	applying(t, g.cluster)
+	for _, app := range g.apps[:3] {
+		withdrawn(t, app)
+	}
+	g.awaitLeft(many - 3)
+}
+
+// What a tenant removes does not hold what an administrator revokes.
+func TestBudget_tenantDoesNotHoldRevocation(t *testing.T) {
+	start(t, guarded(newHubNamespace(t)))
+	g := generate(t)
+	other := newCluster(t)
+	g.bind(g.cluster, other)
+	revoked := g.deploy("revoked", g.owned, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = other })
+	delivered(t, revoked, other)
+	g.remove(g.apps[:6]...)
+	g.awaitHeld("ApplicationSet")
+	g.bind(g.cluster)
+	withdrawn(t, revoked)
+	g.kept()
+}
+
+// A hold of the hub ends for those that are left in it once the others are back, and as few
+// are left as any group may lose.
+func TestBudget_hubHoldEndsForTheRest(t *testing.T) {
+	start(t, guarded(newHubNamespace(t)), func(o *Options) {
+		o.Withdrawals.Group, o.Withdrawals.Hub, o.Withdrawals.Window = limit.Limit{Percent: 99, Least: 2}, limit.Limit{Percent: 30, Least: 0}, 20*time.Second
+	})
+	mistaken, innocent := generate(t), newPlace(t)
+	app := innocent.deploy("innocent")
+	delivered(t, app, innocent.cluster)
+	mistaken.remove(mistaken.apps[:4]...)
+	began := time.Now()
+	testkit.Until(t, "the four to be noted", func() bool { return time.Since(began) > time.Second })
+	remove(t, app)
+	testkit.Until(t, "all five to be held together", func() bool {
+		return gauge(t, mistaken.namespace) == 4 && gauge(t, innocent.namespace) == 1
+	})
+	for i, a := range mistaken.apps[:4] {
+		mistaken.apps[i] = mistaken.deploy(a.Name, mistaken.owned)
+	}
+	withdrawn(t, app)
+	mistaken.kept()
+}
+
+// A hold ends by itself once what waits is within the limit again.
+func TestBudget_holdEndsWithWindow(t *testing.T) {
+	start(t, guarded(newHubNamespace(t)), func(o *Options) { o.Withdrawals.Window = 20 * time.Second })
+	g := generate(t)
+	g.remove(g.apps[:2]...)
+	g.awaitLeft(many - 2)
+	remove(t, g.apps[2])
+	remove(t, g.apps[3])
+	testkit.Eventually(t, "the hold of what is more than a quarter of twelve", func() error { return told(t, "ApplicationSet", g.namespace) })
+	g.awaitLeft(many - 4)
+}
+
+// awaitRemembered waits until what an ApplicationSet says is stored.
+func (g *generated) awaitRemembered(hubNamespace string) {
+	g.t.Helper()
+	testkit.Eventually(g.t, "the words of the ApplicationSet to be stored", func() error {
+		stored := &corev1.ConfigMap{}
+		if err := hub.client.Get(context.Background(), client.ObjectKey{Namespace: hubNamespace, Name: "multicluster-integrations-deletion-budget"}, stored); err != nil {
+			return err
+		}
+		if text := stored.Data["applicationsets"]; text == "" || text == "{}" {
+			return fmt.Errorf("it is %q", text)
+		}
+		return nil
+	})
+}
+
+// What an ApplicationSet holds counts after its end, across a restart, too: it is deleted
+// together with the Applications that it keeps. Its approval and its pause end with it.
+func TestBudget_holdOutlivesApplicationSet(t *testing.T) {
+	for name, c := range map[string]struct {
+		key, value string
+		// condition is what its Applications say.
+		condition string
+	}{
+		"approve": {key: contract.DeletionBudgetAnnotation, value: until("approve"), condition: "12 of 12 deliveries of ApplicationSet %s/guestbook would be withdrawn"},
+		"hold":    {key: contract.DeletionBudgetAnnotation, value: until("hold"), condition: "of ApplicationSet %s/guestbook, which is gone: hold until"},
+		"pause":   {key: contract.PausedAnnotation, value: "delivery", condition: "12 of 12 deliveries of ApplicationSet %s/guestbook would be withdrawn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hubNamespace := newHubNamespace(t)
+			first := start(t, guarded(hubNamespace))
+			g := generate(t, argocd.ResourcesFinalizer)
+			g.annotate(c.key, c.value)
+			if name == "hold" {
+				g.awaitRemembered(hubNamespace)
+			}
+			first.stop()
+			remove(t, g.set)
+			start(t, guarded(hubNamespace))
+			g.remove(g.apps...)
+			for _, app := range g.apps {
+				says(t, app, policy.WarningCondition, fmt.Sprintf(c.condition, g.namespace))
+			}
+			g.kept()
+			g.decide(namespace(g.namespace), "approve") // which overrides what cannot be changed any more
+			g.awaitLeft(0)
+		})
+	}
+}
+
+// Who deletes an ApplicationSet is told what ended with it.
+func TestBudget_reportsWhatEndsWithApplicationSet(t *testing.T) {
+	start(t, guarded(newHubNamespace(t)))
+	g := generate(t)
+	g.annotate(contract.PausedAnnotation, "delivery")
+	says(t, g.deploy("waiting", g.owned), policy.WarningCondition, "paused (delivery)")
+	remove(t, g.set)
+	testkit.Eventually(t, "the Event on the Namespace", func() error {
+		if n, note := heldEvents(t, "Namespace", g.namespace, policy.ReasonEndedWithSet); n != 1 || !strings.Contains(note, `paused="delivery" ended with it; 12 deliveries were left`) {
+			return fmt.Errorf("there are %d: %s", n, note)
+		}
+		return nil
+	})
+	testkit.Eventually(t, "what waited to be delivered", func() error {
+		if n := len(works(t, g.app("waiting"))); n != 1 {
+			return fmt.Errorf("it has %d works", n)
+		}
+		return nil
+	})
+}
+
+func until(word string) string {
+	return word + " until " + time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+}
+
+// annotate annotates the ApplicationSet.
+func (g *generated) annotate(key, value string) {
+	g.t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
+	if err := hub.client.Patch(context.Background(), g.set.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// A tenant's word on the ApplicationSet does not keep what the administrator takes away.
+func TestBudget_revocationIgnoresApplicationSet(t *testing.T) {
+	hubNamespace := newHubNamespace(t)
+	start(t, guarded(hubNamespace))
+	g := generate(t)
+	g.decide(g.set, "hold")
+	remove(t, g.apps[0])
+	testkit.Eventually(t, "the hold", func() error {
+		if n := gauge(t, g.namespace); n != 1 {
+			return fmt.Errorf("%v are held", n)
+		}
+		return nil
+	})
+	g.kept()
+	g.decide(namespace(hubNamespace), "approve")
+	g.bind()       // to no cluster
+	g.awaitLeft(0) // also what the tenant has deleted, and holds
 }

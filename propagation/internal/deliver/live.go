@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -31,7 +32,8 @@ type liveReader struct {
 	api   client.Reader
 	cache *cacheReader
 	// unlabelled returns the works in a cluster's namespace that the cache leaves out.
-	unlabelled func(ctx context.Context, cluster string) ([]lostWork, error)
+	unlabelled func(ctx context.Context, api client.Reader, cluster string) ([]lostWork, error)
+	decisions  sharedDecisions
 }
 
 // Application implements [reader].
@@ -82,7 +84,8 @@ func (l *liveReader) Project(ctx context.Context, name string) (*argocd.AppProje
 
 // Bound implements [reader].
 func (l *liveReader) Bound(ctx context.Context, namespace, cluster string) (binding, error) {
-	return readBinding(ctx, l.api, namespace, cluster)
+	decisions, err := l.decisions.list(ctx, l.api, namespace)
+	return bindingIn(decisions, cluster), err
 }
 
 // Works implements [reader]. It reads one by one what the cache lists. Where none of these is the
@@ -103,7 +106,7 @@ func (l *liveReader) Works(ctx context.Context, key types.NamespacedName, app *a
 		return found, err
 	}
 	cluster := app.Annotations[contract.ClusterAnnotation]
-	lost, err := l.unlabelled(ctx, cluster)
+	lost, err := l.unlabelled(ctx, l.api, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +173,9 @@ func (l *liveReader) Rivals(ctx context.Context, app *argocd.Application) (found
 	return found, nil
 }
 
-// Agent implements [reader].
+// Agent implements [reader]. It reads the metadata of Secrets, no key.
 func (l *liveReader) Agent(ctx context.Context, name string) (bool, error) {
-	return anyAgent(ctx, uncached(l.api), l.cache.options.AgentNamespaces, name)
+	var list metav1.PartialObjectMetadataList
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	return anyAgent(ctx, l.api, l.cache.options.AgentNamespaces, name, &list, client.MatchingLabels{argocd.SecretTypeLabel: argocd.SecretTypeCluster, argocd.AgentNameLabel: name})
 }

@@ -76,7 +76,7 @@ func (p *lookups) bound(ctx context.Context, cluster string, exists bool) (bool,
 	if b.Bound || b.Unread.IsZero() || left <= 0 {
 		return b.Bound, nil
 	}
-	p.facts.Again = sooner(p.facts.Again, left)
+	p.facts.Again = decide.Sooner(p.facts.Again, left)
 	return exists, nil
 }
 

@@ -44,6 +44,16 @@ var (
 		Help: "Attempts that failed and are tried again; kind is conflict (another client wrote first), throttled (the API server is busy), refused (it said no) or other.",
 	}, []string{"kind"})
 
+	// endingGauge and endingAge are filled by [endings].
+	endingGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "propagation_works_ending",
+		Help: "ManifestWorks that are to be deleted, and wait for something on their cluster; why is the reason for the deletion, waits_for is agent (to apply how it ends), refusal (the agent cannot apply that), finalizer or automation (of another field manager there) or spec (it cannot be decoded).",
+	}, []string{"why", "waits_for"})
+	endingAge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "propagation_works_ending_oldest_seconds",
+		Help: "For how long the one of propagation_works_ending that has waited longest has waited, as far as this process has seen it; 0 where none waits.",
+	}, []string{"waits_for"})
+
 	seconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 )
 

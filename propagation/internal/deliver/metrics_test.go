@@ -5,16 +5,22 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
 )
@@ -23,7 +29,7 @@ import (
 // it ends the time that the change took.
 func TestAppliedIsTimedWithoutWork(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
-	_, r := newReconciler(&gatherer{client: pulled{}, index: manifestcache.NewIndex(indexer(t)), now: func() time.Time { return now }}, nil)
+	_, r := newReconciler(clients{client: pulled{}, index: manifestcache.NewIndex(indexer(t)), now: func() time.Time { return now }}, nil)
 	work := func(generation, observed int64, note string) *manifestcache.Work {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 			Name: "w", Generation: generation, Labels: map[string]string{contract.PullLabel: "true"},
@@ -92,3 +98,76 @@ func indexer(t *testing.T) toolscache.Indexer {
 	}
 	return store
 }
+
+// What waits is counted by what it waits for, with the age of what has waited longest.
+func TestEndings(t *testing.T) {
+	now := gatherNow
+	e := &endings{now: func() time.Time { return now }, apps: map[types.NamespacedName][]waitingEnd{}}
+	set := func(app string, fates ...decide.Fate) {
+		e.set(&pass{facts: decide.Facts{Key: types.NamespacedName{Namespace: "team", Name: app}}, plan: decide.Plan{Fates: fates}, verdict: decide.Verdict{Allowed: map[types.UID]bool{"held": false}}})
+		now = now.Add(time.Minute)
+	}
+	waiting := func(uid types.UID, waitsFor string) decide.Fate {
+		return decide.Fate{UID: uid, Act: decide.End, Due: true, Why: decide.Deleting, Next: decide.StepWait, Wait: decide.Wait{For: waitsFor}}
+	}
+	held := waiting("held", decide.WaitsForAgent)
+	held.Lane = decide.Lane{Kind: decide.Tenant}
+	written := waiting("written", "")
+	written.Next = decide.StepWrite
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(e)
+	compare := func(step string, want map[string][2]float64) {
+		t.Helper()
+		for _, waitsFor := range []string{decide.WaitsForAgent, decide.WaitsForFinalizer} {
+			got := [2]float64{
+				sumIn(t, registry, "propagation_works_ending", "waits_for", waitsFor),
+				sumIn(t, registry, "propagation_works_ending_oldest_seconds", "waits_for", waitsFor),
+			}
+			if got != want[waitsFor] {
+				t.Errorf("%s: for %s wait %v, the oldest for %v seconds", step, waitsFor, got[0], got[1])
+			}
+		}
+	}
+	set("a", waiting("a1", decide.WaitsForAgent), held, written)
+	set("b", waiting("b1", decide.WaitsForAgent))
+	compare("two wait for their agents, another is held and one was just written", map[string][2]float64{"agent": {2, 120}})
+	set("a", waiting("a1", decide.WaitsForFinalizer), waiting("a2", decide.WaitsForAgent))
+	compare("one waits for something else by now, and has waited as long", map[string][2]float64{"agent": {2, 120}, "finalizer": {1, 180}})
+	set("a")
+	set("b")
+	compare("nothing waits", nil)
+}
+
+// A change of an AppProject reaches each work that carries it, also one whose Application is gone
+// or names another project by now.
+func TestOfProject_reachesWorksThatCarryIt(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason, namespace, carries, changed string
+		want                                bool
+	}{
+		"carried": {reason: "the work carries it", namespace: "team", carries: "wide", changed: "wide", want: true},
+		"another": {reason: "it carries another one", namespace: "team", carries: "wide", changed: "narrow"},
+		"default": {reason: "whether it admits the namespace is judged", namespace: "team", carries: "default", changed: "default", want: true},
+		"argocd":  {reason: "the default project says nothing about the administrator's own", namespace: "argocd", carries: "default", changed: "default"},
+	} {
+		app := settled(t).app
+		app.Namespace, app.Spec = c.namespace, json.RawMessage(`{"project":"`+c.carries+`","destination":{}}`)
+		indexed := indexer(t)
+		if err := indexed.Add(appcache.Compact(workOn(t, app, "cluster1", nil))); err != nil {
+			t.Fatal(err)
+		}
+		_, wa := newReconciler(clients{client: noObjects{}, index: manifestcache.NewIndex(indexed), options: Options{ArgoCDNamespace: "argocd"}}, nil)
+		var keys []client.ObjectKey
+		for _, r := range wa.ofProject(t.Context(), project(c.changed, "team", "*")) {
+			keys = append(keys, r.NamespacedName)
+		}
+		if got := slices.Contains(keys, client.ObjectKeyFromObject(app)); got != c.want {
+			t.Errorf("%s: %s: it reaches %v", name, c.reason, keys)
+		}
+	}
+}
+
+// noObjects is a cache without any.
+type noObjects struct{ client.Client }
+
+func (noObjects) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }

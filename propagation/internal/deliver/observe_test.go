@@ -6,14 +6,18 @@ package deliver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -183,4 +187,215 @@ func TestAdoptionThatCannotBeFollowed(t *testing.T) {
 	if now := delivered(t, app, p.cluster); now.UID != work.UID || now.Generation != work.Generation {
 		t.Error("a slip has cost the copy")
 	}
+}
+
+// onWithdraw annotates an object with what becomes of what is delivered, or takes that away
+// for "".
+func deletionPolicy(t *testing.T, o client.Object, value string) {
+	t.Helper()
+	text := "null"
+	if value != "" {
+		text = fmt.Sprintf("%q", value)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, contract.DeletionPolicyAnnotation, text)
+	if err := hub.client.Patch(context.Background(), o.DeepCopyObject().(client.Object), client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// staying waits until a work says that what it delivers stays, or does not.
+func staying(t *testing.T, app *argocd.Application, want bool) *workv1.ManifestWork {
+	t.Helper()
+	var work workv1.ManifestWork
+	testkit.Eventually(t, fmt.Sprintf("what is delivered to stay: %t", want), func() error {
+		own := works(t, app)
+		if len(own) != 1 || orphans(&own[0]) != want || (own[0].Annotations[contract.OnWithdrawAnnotation] == "orphan") != want {
+			return fmt.Errorf("%d works; %v", len(own), said(t, app))
+		}
+		work = own[0]
+		return nil
+	})
+	return &work
+}
+
+func applyWell(t *testing.T, work *workv1.ManifestWork) {
+	t.Helper()
+	answer(t, client.ObjectKeyFromObject(work), metav1.ConditionTrue, metav1.ConditionTrue, "", nil)
+}
+
+// stillThere fails when a work was deleted, or was about to be, by the time that another
+// Application was delivered.
+func stillThere(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	p := newPlace(t)
+	delivered(t, p.deploy("another"), p.cluster)
+	if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp != nil {
+		t.Fatalf("the work of %s was deleted", app.Name)
+	}
+}
+
+// However a delivery ends, a work that is to leave what runs says so first, in one write,
+// and is deleted only once its agent has applied that.
+func TestOrphanIsAppliedBeforeTheEnd(t *testing.T) {
+	start(t)
+	late := func(t *testing.T, app *argocd.Application) { deletionPolicy(t, app, "orphan"); remove(t, app) }
+	for name, end := range map[string]func(*testing.T, *place, *argocd.Application){
+		"deleted":          func(t *testing.T, _ *place, app *argocd.Application) { late(t, app) },
+		"label removed":    func(t *testing.T, _ *place, app *argocd.Application) { edit(t, app, unlabel) },
+		"binding lost":     func(_ *testing.T, p *place, _ *argocd.Application) { p.bind() },
+		"deleted at once":  func(t *testing.T, _ *place, app *argocd.Application) { remove(t, app) },
+		"long since known": func(t *testing.T, _ *place, app *argocd.Application) { remove(t, app) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			app := p.deploy("shop", func(a *argocd.Application) {
+				a.Finalizers = []string{argocd.ResourcesFinalizer}
+				if name == "deleted at once" {
+					a.Finalizers = nil
+				}
+				if name != "deleted" {
+					a.Annotations[contract.DeletionPolicyAnnotation] = "orphan"
+				}
+			})
+			first := delivered(t, app, p.cluster)
+			edit(t, first, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
+			generation := first.Generation
+			if name == "deleted" {
+				generation++
+			}
+			end(t, p, app)
+			work := staying(t, app, true)
+			stillThere(t, app)
+			if work.Generation != generation {
+				t.Errorf("it was written %d times, want %d", work.Generation, generation)
+			}
+			if !strings.HasPrefix(name, "deleted at") {
+				says(t, app, policy.WarningCondition, "to apply how it ends")
+			}
+			applyWell(t, work)
+			withdrawn(t, app)
+			if strings.Contains(name, "deleted") || name == "long since known" {
+				testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
+			}
+		})
+	}
+}
+
+func unlabel(a *argocd.Application) { delete(a.Labels, contract.PullLabel) }
+
+// The ApplicationSet's word counts for all of its Applications, is kept in their works when
+// it goes with them, and an Application's own word is stronger.
+func TestOrphanOfAnApplicationSet(t *testing.T) {
+	start(t, func(o *Options) { o.RecreateGrace = 0 })
+	g := generate(t)
+	for _, app := range g.apps[:3] {
+		finalized(t, delivered(t, app, g.cluster))
+	}
+	deletionPolicy(t, g.set, "orphan")
+	staying(t, g.apps[0], true)
+	edit(t, g.apps[1], func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "prune" })
+	staying(t, g.apps[1], false)
+
+	remove(t, g.set)
+	edit(t, g.apps[0], func(a *argocd.Application) { // while it waits for the garbage collector
+		a.Spec = []byte(strings.Replace(string(a.Spec), `"path":"guestbook"`, `"path":"other"`, 1))
+	})
+	testkit.Eventually(t, "the change", func() error { return carries(t, g.apps[0], `"path":"other"`) })
+	work := staying(t, g.apps[0], true)
+	remove(t, g.apps[0])
+	testkit.Eventually(t, "the Application to go", func() error { return gone(g.apps[0]) })
+	stillThere(t, g.apps[0])
+	applyWell(t, work)
+	withdrawn(t, g.apps[0])
+
+	edit(t, g.apps[2], func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	applyWell(t, staying(t, g.apps[1], false))
+	remove(t, g.apps[1]) // pruned, which its agent has applied
+	stop := applying(t, g.cluster)
+	withdrawn(t, g.apps[1])
+	stop()
+	// And back: the set is gone, and the Application says that it is to be pruned.
+	edit(t, g.apps[2], func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "prune" })
+	remove(t, g.apps[2])
+	testkit.Eventually(t, "what is to be pruned not to stay", func() error {
+		for _, w := range works(t, g.apps[2]) {
+			if orphans(&w) {
+				return errors.New("it stays")
+			}
+			// It may go as soon as it has been applied.
+			if err := tryAnswer(client.ObjectKeyFromObject(&w), metav1.ConditionTrue, metav1.ConditionTrue, "", nil); client.IgnoreNotFound(err) != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	withdrawn(t, g.apps[2])
+}
+
+// What stays is not lost: the guard counts nothing of it, but holds it when an operator
+// says so.
+func TestOrphansAreNotCounted(t *testing.T) {
+	start(t, func(o *Options) { o.Withdrawals.Group.Percent, o.Withdrawals.Group.Least = 0, 0 })
+	g := generate(t, argocd.ResourcesFinalizer)
+	deletionPolicy(t, g.set, "orphan")
+	for _, app := range g.apps {
+		applyWell(t, staying(t, app, true))
+	}
+	annotate(t, g.set, "hold until "+time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+	remove(t, g.apps[0])
+	says(t, g.apps[0], policy.WarningCondition, "withdrawal held by annotation")
+	stillThere(t, g.apps[0])
+	annotate(t, g.set, nil)
+	for _, app := range g.apps {
+		remove(t, app)
+	}
+	for _, app := range g.apps {
+		withdrawn(t, app)
+	}
+}
+
+// A cluster that is away cannot apply it: the hub Application may be released, with a receipt,
+// and the work is deleted when the cluster is back and knows.
+func TestOrphanOfALostCluster(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("shop", func(a *argocd.Application) {
+		a.Finalizers = []string{argocd.ResourcesFinalizer}
+		a.Annotations[contract.DeletionPolicyAnnotation] = "orphan"
+	})
+	work := staying(t, app, true)
+	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{workv1.ManifestWorkFinalizer} })
+	remove(t, app)
+	says(t, app, policy.WarningCondition, "add abandon to that annotation")
+	edit(t, app, func(a *argocd.Application) { a.Annotations[contract.DeletionPolicyAnnotation] = "orphan, abandon" })
+	testkit.Eventually(t, "the Application to go", func() error { return gone(app) })
+	stillThere(t, app)
+	testkit.Eventually(t, "the receipt", func() error {
+		var events eventsv1.EventList
+		if err := hub.client.List(context.Background(), &events, client.InNamespace(p.namespace)); err != nil {
+			return err
+		}
+		for _, e := range events.Items {
+			if e.Reason == policy.ReasonOrphanPending && strings.Contains(e.Note, work.Name) {
+				return nil
+			}
+		}
+		return fmt.Errorf("%d other events", len(events.Items))
+	})
+	applyWell(t, work)
+	withdrawn(t, app)
+}
+
+// A word that cannot be followed costs nothing: what is delivered stays as it is.
+func TestDeletionPolicy_invalidValueWithdrawsNothing(t *testing.T) {
+	start(t)
+	g := generate(t, argocd.ResourcesFinalizer)
+	deletionPolicy(t, g.set, "orphans")
+	says(t, g.apps[0], policy.ErrorCondition, "want prune or orphan")
+	remove(t, g.apps[0])
+	says(t, g.apps[0], policy.ErrorCondition, "nothing is withdrawn: annotation "+contract.DeletionPolicyAnnotation)
+	stillThere(t, g.apps[0])
+	deletionPolicy(t, g.set, "")
+	withdrawn(t, g.apps[0])
+	says(t, g.apps[1], policy.ErrorCondition, "")
 }

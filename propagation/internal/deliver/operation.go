@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,13 +25,15 @@ import (
 
 // operations sees one-time requests of Applications through.
 type operations struct {
-	*gatherer
+	client    client.Client
+	live      client.Reader
+	now       func() time.Time
 	refreshes refreshes
 }
 
 // withCarriedRequest puts the request that a work carries in the place of q's.
 func (op *operations) withCarriedRequest(ctx context.Context, current *manifestcache.Work, q request.Request) (request.Request, error) {
-	stored, err := op.storedWork(ctx, current)
+	stored, err := storedWork(ctx, op.live, current)
 	if err != nil {
 		return q, err
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,10 +22,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
@@ -131,7 +134,7 @@ func TestReaders_whatCannotBeRead(t *testing.T) {
 		lost := &liveReader{
 			api:        answers{apierrors.NewNotFound(resource, "x")},
 			cache:      &cacheReader{cache: answers{}, direct: answers{}, index: manifestcache.NewIndex(store{work, nil}), options: options},
-			unlabelled: func(context.Context, string) ([]lostWork, error) { return nil, failure },
+			unlabelled: func(context.Context, client.Reader, string) ([]lostWork, error) { return nil, failure },
 		}
 		if _, err := lost.Works(t.Context(), client.ObjectKeyFromObject(app), app); !errors.Is(err, failure) {
 			t.Errorf("%s: works that the cache does not have: the error is %v", reason, err)
@@ -252,4 +255,136 @@ func setAnnotation(t *testing.T, o client.Object, key, value string) {
 func (p *propagation) sources() *sources {
 	now := time.Now()
 	return &sources{options: p.cached.options, now: func() time.Time { return now }, ledger: &hubObjects{}, refreshes: &refreshes{}, naming: namespacesNaming(p.cached.cache)}
+}
+
+// decisionsOf is an API server on which a PlacementDecision selects a cluster from the second list
+// on. It answers no list before proceed.
+type decisionsOf struct {
+	client.Reader
+	cluster string
+	begun   chan int
+	proceed chan struct{}
+
+	mu    sync.Mutex
+	lists int
+	fails int // the number of a list that fails
+}
+
+func (d *decisionsOf) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	d.mu.Lock()
+	d.lists++
+	number := d.lists
+	d.mu.Unlock()
+	d.begun <- number
+	<-d.proceed
+	if number == d.fails {
+		return errUnreadable
+	}
+	if decisions, ok := list.(*clusterv1beta1.PlacementDecisionList); ok && number > 1 {
+		decisions.Items = []clusterv1beta1.PlacementDecision{{Status: clusterv1beta1.PlacementDecisionStatus{Decisions: []clusterv1beta1.ClusterDecision{{ClusterName: d.cluster}}}}}
+	}
+	return nil
+}
+
+// Those who ask while a list is under way wait for the next, and share it: what they decide on was
+// read after they asked.
+func TestLiveReader_sharesListsOfDecisions(t *testing.T) {
+	for name, fails := range map[string]int{"well": 0, "the first fails": 1, "the second fails": 2} {
+		t.Run(name, func(t *testing.T) {
+			const others = 20
+			api := &decisionsOf{cluster: "cluster1", begun: make(chan int, others+1), proceed: make(chan struct{}), fails: fails}
+			reader := &liveReader{api: api}
+			var mu sync.Mutex
+			bound, failed := 0, 0
+			ask := func() {
+				b, err := reader.Bound(t.Context(), "team", "cluster1")
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err != nil && !errors.Is(err, errUnreadable):
+					t.Error(err)
+				case err != nil:
+					failed++
+				case b.Bound:
+					bound++
+				}
+			}
+			var all sync.WaitGroup
+			all.Go(ask)
+			<-api.begun
+			for range others {
+				all.Go(ask)
+			}
+			testkit.Until(t, "all to ask", func() bool { return reader.decisions.callersOf("team") == others+1 })
+			close(api.proceed)
+			all.Wait()
+			want := others
+			if fails == 2 {
+				want-- // the one whose list it was; the others list once more
+			}
+			if bound != want || failed != min(fails, 1) {
+				t.Errorf("%d were told that the cluster is bound, %d that it cannot be read", bound, failed)
+			}
+			if most := 2 + max(0, fails-1); api.lists > most {
+				t.Errorf("%d lists for %d callers, at most %d", api.lists, others+1, most)
+			}
+			if reader.decisions.callersOf("team") != 0 || len(reader.decisions.lists) != 0 {
+				t.Error("a list is kept that nobody uses")
+			}
+		})
+	}
+}
+
+func (s *sharedDecisions) callersOf(namespace string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lists[namespace] == nil {
+		return 0
+	}
+	return s.lists[namespace].callers
+}
+
+// oneApplication is a hub whose cache has one Application.
+type oneApplication struct {
+	client.Client
+	app *argocd.Application
+}
+
+func (o oneApplication) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if apps, ok := list.(*argocd.ApplicationList); ok {
+		apps.Items = []argocd.Application{*o.app}
+	}
+	return nil
+}
+
+// meanwhile is a reader during whose look at ManifestWorks something else happens.
+type meanwhile struct {
+	*hubObjects
+	happens func()
+}
+
+func (m *meanwhile) Works(ctx context.Context, key types.NamespacedName, app *argocd.Application) ([]foundWork, error) {
+	found, err := m.hubObjects.Works(ctx, key, app)
+	m.happens()
+	return found, err
+}
+
+// What is planned at the start does not take the place of what a reconcile has planned since.
+func TestPrepare_leavesLaterPlans(t *testing.T) {
+	h := settled(t)
+	g := clients{client: oneApplication{app: h.app}, index: manifestcache.NewIndex(store{h.works[0].Work, nil})}
+	b := budget.New(g.client, g.client, nil, budget.Options{})
+	r := &Reconciler{facts: h.sources(), budget: b, sweeper: newSweeper(g)}
+	r.cached = &meanwhile{hubObjects: h, happens: func() {
+		b.Set(decide.Plan{Key: teamApp, Group: decide.Group{Namespace: "team"}, Deliveries: 1, Fates: []decide.Fate{{UID: h.works[1].UID, Own: true}}})
+	}}
+	if wait, err := r.prepare(t.Context(), gatherNow); err != nil || wait != 0 {
+		t.Fatalf("wait %s, %v", wait, err)
+	}
+	if note := b.Note(h.works[1].UID); note.Group.Set != "" {
+		t.Errorf("the plan of the reconcile is lost: %+v", note)
+	}
+	if note := b.Note(h.works[0].UID); note.Known {
+		t.Errorf("a ManifestWork of an older plan came back: %+v", note)
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
 )
 
@@ -71,7 +72,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName) (t
 
 // restore has the works that concern an Application have their label, or says why they have not.
 func (r *Reconciler) restore(ctx context.Context, key types.NamespacedName) error {
-	app, err := r.sweeper.application(ctx, key)
+	app, err := readObject(ctx, r.sweeper.client, key, &argocd.Application{})
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (r *Reconciler) prepare(ctx context.Context, started time.Time) (time.Durat
 			failed = errors.Join(failed, err)
 			continue
 		}
-		r.budget.Set(decide.Decide(facts))
+		r.budget.SetFirst(decide.Decide(facts))
 	}
 	waits, most := len(r.sweeper.lostApplications()) > 0, prepareTimeout
 	if failed != nil {

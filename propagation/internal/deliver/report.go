@@ -24,7 +24,6 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appstatus"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
-	"open-cluster-management.io/multicluster-integrations/propagation/internal/ending"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/request"
@@ -36,7 +35,9 @@ import (
 
 // reporter writes conditions and Events, and counts them.
 type reporter struct {
-	*gatherer
+	client  client.Client
+	options Options
+	now     func() time.Time
 	events  events.EventRecorder
 	tracker *tracker
 }
@@ -48,7 +49,7 @@ func (rep *reporter) recordAbandoned(ctx context.Context, app *argocd.Applicatio
 	left := strings.Join(rep.contents(ctx, app), ", ")
 	var lines []string
 	for _, work := range works {
-		cluster, err := getCluster(ctx, rep.client, work.Namespace)
+		cluster, err := readObject(ctx, rep.client, client.ObjectKey{Name: work.Namespace}, &clusterv1.ManagedCluster{})
 		if err != nil {
 			return err
 		}
@@ -85,7 +86,7 @@ func (rep *reporter) contents(ctx context.Context, app *argocd.Application) []st
 		return left
 	}
 	// One that cannot be read now may have travelled all the same.
-	if project, err := rep.namedProject(ctx, rep.client, payload.ProjectName(app)); err != nil || project != nil {
+	if project, err := readObject(ctx, rep.client, client.ObjectKey{Namespace: rep.options.ArgoCDNamespace, Name: payload.ProjectName(app)}, &argocd.AppProject{}); err != nil || project != nil {
 		left = append(left, "AppProject "+payload.ProjectNamespace(app, rep.options.ArgoCDNamespace)+"/"+payload.ProjectName(app))
 	}
 	return left
@@ -139,7 +140,7 @@ func (rep *reporter) recordLeft(ctx context.Context, p *pass) error {
 		if !t.Own || work == nil {
 			continue
 		}
-		if proven = append(proven, work.Work); t.Act == decide.End && t.Next != ending.Delete {
+		if proven = append(proven, work.Work); t.Act == decide.End && t.Next != decide.StepDelete {
 			pending = append(pending, work.Work)
 		}
 	}

@@ -27,20 +27,20 @@ import (
 // +kubebuilder:rbac:groups="",namespace=multicluster-integrations,resources=events,verbs=create;patch
 
 // newReconciler returns what delivers Applications, and what leads changes to it.
-func newReconciler(g *gatherer, recorder events.EventRecorder) (*Reconciler, *watcher) {
+func newReconciler(c clients, recorder events.EventRecorder) (*Reconciler, *watcher) {
 	timing := &tracker{}
-	requests := &operations{gatherer: g}
-	cached := &cacheReader{cache: g.client, index: g.index, direct: g.live, options: g.options}
+	requests := &operations{client: c.client, live: c.live, now: c.now}
+	cached := &cacheReader{cache: c.client, index: c.index, direct: c.live, options: c.options}
 	r := &Reconciler{
-		facts:  &sources{options: g.options, now: g.now, refreshes: &requests.refreshes, naming: namespacesNaming(g.client)},
-		cached: cached, live: &liveReader{api: g.live, cache: cached, unlabelled: g.unlabelled}, sweeper: newSweeper(g),
+		facts:  &sources{options: c.options, now: c.now, refreshes: &requests.refreshes, naming: namespacesNaming(c.client)},
+		cached: cached, live: &liveReader{api: c.live, cache: cached, unlabelled: unlabelled}, sweeper: newSweeper(c),
 	}
-	r.applier = &applier{writer: &writer{gatherer: g, tracker: timing}, requests: requests, reporter: &reporter{gatherer: g, events: recorder, tracker: timing}}
-	r.budget = budget.New(g.client, g.live, recorder, budget.Options{
-		Settings: g.options.Withdrawals, Grace: g.options.BindingGrace, Namespace: g.options.HubNamespace, Prepare: r.prepare, OnCluster: r.sweeper.onCluster,
+	r.applier = &applier{writer: &writer{client: c.client, live: c.live, options: c.options, now: c.now, tracker: timing}, requests: requests, reporter: &reporter{client: c.client, options: c.options, now: c.now, events: recorder, tracker: timing}}
+	r.budget = budget.New(c.client, c.live, recorder, budget.Options{
+		Settings: c.options.Withdrawals, Grace: c.options.BindingGrace, Namespace: c.options.HubNamespace, Prepare: r.prepare, OnCluster: r.sweeper.onCluster,
 	})
 	r.facts.ledger = r.budget
-	return r, &watcher{gatherer: g, reporter: r.applier.reporter, sweeper: r.sweeper, tracker: timing, budget: r.budget}
+	return r, &watcher{client: c.client, index: c.index, options: c.options, now: c.now, reporter: r.applier.reporter, sweeper: r.sweeper, tracker: timing, budget: r.budget}
 }
 
 // Setup adds delivery to mgr, of whose cache index is.
@@ -49,8 +49,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, index *manifestcache.Index, op
 	if err != nil {
 		return err
 	}
-	g := &gatherer{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
-	r, w := newReconciler(g, mgr.GetEventRecorder("propagation"))
+	c := clients{client: mgr.GetClient(), live: mgr.GetAPIReader(), index: index, options: options, now: time.Now}
+	r, w := newReconciler(c, mgr.GetEventRecorder("propagation"))
 	if err := w.watch(ctx, mgr, r); err != nil {
 		return err
 	}

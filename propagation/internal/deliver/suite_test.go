@@ -5,9 +5,13 @@ package deliver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +19,8 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -30,6 +36,7 @@ import (
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/register"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/limit"
 	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
@@ -162,7 +169,7 @@ func startAll(t *testing.T, between setting, change ...func(*Options)) *propagat
 		t.Fatalf("set up delivery: %v", err)
 	}
 	p.cached = &cacheReader{cache: mgr.GetClient(), index: index, direct: mgr.GetAPIReader(), options: options}
-	p.live = &liveReader{api: mgr.GetAPIReader(), cache: p.cached, unlabelled: (&gatherer{live: mgr.GetAPIReader()}).unlabelled}
+	p.live = &liveReader{api: mgr.GetAPIReader(), cache: p.cached, unlabelled: unlabelled}
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
 	p.stop = sync.OnceFunc(func() {
@@ -193,4 +200,186 @@ func (r reading) GetAPIReader() client.Reader { return r.live }
 func skipNames() config.Controller {
 	yes := true
 	return config.Controller{SkipNameValidation: &yes}
+}
+
+// works returns the ManifestWorks of an Application on any cluster.
+func works(t *testing.T, app *argocd.Application) []workv1.ManifestWork {
+	t.Helper()
+	var all workv1.ManifestWorkList
+	if err := hub.client.List(context.Background(), &all); err != nil {
+		t.Fatalf("list ManifestWorks: %v", err)
+	}
+	var own []workv1.ManifestWork
+	for _, w := range all.Items {
+		if w.Annotations[contract.HubNamespaceAnnotation] == app.Namespace && w.Annotations[contract.HubNameAnnotation] == app.Name {
+			own = append(own, w)
+		}
+	}
+	return own
+}
+
+// delivered waits for the one work of app on cluster.
+func delivered(t *testing.T, app *argocd.Application, cluster string) *workv1.ManifestWork {
+	t.Helper()
+	var work workv1.ManifestWork
+	testkit.Eventually(t, "the ManifestWork of "+app.Name+" on "+cluster, func() error {
+		own := works(t, app)
+		if len(own) != 1 || own[0].Namespace != cluster {
+			return fmt.Errorf("there are %d works, conditions %v", len(own), said(t, app))
+		}
+		work = own[0]
+		return nil
+	})
+	return &work
+}
+
+// withdrawn waits until app has no work.
+func withdrawn(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	testkit.Eventually(t, "the withdrawal of "+app.Name, func() error {
+		own := works(t, app)
+		for i := range own {
+			if own[i].DeletionTimestamp != nil { // its agent removes what is to go, and its finalizer
+				own[i].Finalizers = nil
+				_ = hub.client.Update(context.Background(), &own[i]) // again at the next look
+			}
+		}
+		if len(own) > 0 {
+			return fmt.Errorf("there are %d works", len(own))
+		}
+		return nil
+	})
+}
+
+// said returns our conditions on the stored Application, type to message.
+func said(t *testing.T, app *argocd.Application) map[string]string {
+	t.Helper()
+	stored := &argocd.Application{}
+	if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(app), stored); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		t.Fatalf("get Application: %v", err)
+	}
+	var status struct {
+		Conditions []struct{ Type, Message string } `json:"conditions"`
+	}
+	if len(stored.Status) > 0 {
+		if err := json.Unmarshal(stored.Status, &status); err != nil {
+			t.Fatalf("decode status: %v", err)
+		}
+	}
+	found := map[string]string{}
+	for _, c := range status.Conditions {
+		found[c.Type] = c.Message
+	}
+	return found
+}
+
+// says waits until app has a condition of the type with the text in its message;
+// an empty text: until it has none.
+func says(t *testing.T, app *argocd.Application, conditionType, text string) {
+	t.Helper()
+	testkit.Eventually(t, fmt.Sprintf("%s %q on %s", conditionType, text, app.Name), func() error {
+		message, there := said(t, app)[conditionType]
+		if there != (text != "") || !strings.Contains(message, text) {
+			return fmt.Errorf("conditions are %v", said(t, app))
+		}
+		return nil
+	})
+}
+
+// nextSecond waits until an object that is created now is younger than one of then:
+// creation timestamps have seconds.
+func nextSecond(t *testing.T, then metav1.Time) {
+	t.Helper()
+	testkit.Eventually(t, "the next second", func() error {
+		if time.Now().Unix() <= then.Unix() {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+// freezer keeps back what the API server sends the watches of one resource, so that
+// the cache goes on serving older objects than there are.
+type freezer struct {
+	resource string
+
+	mu   sync.Mutex
+	gate chan struct{} // closed while nothing is kept back
+}
+
+func newFreezer(resource string) *freezer {
+	f := &freezer{resource: resource, gate: make(chan struct{})}
+	close(f.gate)
+	return f
+}
+
+func (f *freezer) freeze() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gate = make(chan struct{})
+}
+
+func (f *freezer) thaw() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	select {
+	case <-f.gate:
+	default:
+		close(f.gate)
+	}
+}
+
+func (f *freezer) open() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.gate
+}
+
+func (f *freezer) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		if err == nil && r.URL.Query().Get("watch") != "" && strings.HasSuffix(r.URL.Path, "/"+f.resource) {
+			response.Body = &frozenBody{response.Body, f, r}
+		}
+		return response, err
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+type frozenBody struct {
+	io.ReadCloser
+	freezer *freezer
+	request *http.Request
+}
+
+func (b *frozenBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	select {
+	case <-b.freezer.open():
+	case <-b.request.Context().Done():
+	}
+	return n, err
+}
+
+// hasPreconditions reports whether a deletion names the UID and the resource version
+// that it is meant for.
+func hasPreconditions(r *http.Request) bool {
+	if r.GetBody == nil {
+		return false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = body.Close() }()
+	raw, err := io.ReadAll(body)
+	var options metav1.DeleteOptions
+	return err == nil && json.Unmarshal(raw, &options) == nil && options.Preconditions != nil &&
+		options.Preconditions.UID != nil && options.Preconditions.ResourceVersion != nil
 }

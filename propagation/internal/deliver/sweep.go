@@ -44,7 +44,9 @@ const sweepInterval = 10 * time.Minute
 // reconciled and at every sweep; each gets it back when an Application that it concerns is
 // reconciled. A sweep also enqueues the Applications whose works are not where they belong.
 type sweeper struct {
-	*gatherer
+	client client.Client
+	live   client.Reader
+	index  *manifestcache.Index
 	// lost has each [lostWork] by the key of its work.
 	lost toolscache.ThreadSafeStore
 	// queue is that of the Applications, once Start was called.
@@ -59,7 +61,7 @@ type lostWork struct{ work, app types.NamespacedName }
 // lostByName indexes them by the name of the Application, which is the same on its cluster.
 const lostByName = "name"
 
-func newSweeper(g *gatherer) *sweeper {
+func newSweeper(c clients) *sweeper {
 	byName := func(o any) ([]string, error) {
 		lost, ok := o.(lostWork)
 		if !ok {
@@ -68,7 +70,7 @@ func newSweeper(g *gatherer) *sweeper {
 		return []string{lost.app.Name}, nil
 	}
 	return &sweeper{
-		gatherer: g, interval: cmp.Or(g.options.sweepInterval, sweepInterval),
+		client: c.client, live: c.live, index: c.index, interval: cmp.Or(c.options.sweepInterval, sweepInterval),
 		lost: toolscache.NewThreadSafeStore(toolscache.Indexers{lostByName: byName}, toolscache.Indices{}),
 	}
 }
@@ -116,7 +118,7 @@ func (s *sweeper) restoreWork(ctx context.Context, lost lostWork) error {
 	if err != nil || slices.ContainsFunc(cached, func(w *manifestcache.Work) bool { return client.ObjectKeyFromObject(w) == lost.work }) {
 		return err
 	}
-	live, err := s.liveWork(ctx, lost.work)
+	live, err := readObject(ctx, s.live, lost.work, &workv1.ManifestWork{})
 	if err != nil || live == nil {
 		return err
 	}
@@ -184,7 +186,7 @@ func (s *sweeper) onCluster(cluster string) (count int) {
 
 // list remembers the works without the label and enqueues their Applications.
 func (s *sweeper) list(ctx context.Context) error {
-	found, err := s.unlabelled(ctx, "")
+	found, err := unlabelled(ctx, s.live, "")
 	if err != nil {
 		return err
 	}
@@ -287,12 +289,12 @@ const (
 
 // unlabelled returns the works without the label, in a cluster's namespace or in all, that
 // name an Application. It lists metadata, in pages: others have made nearly all of them.
-func (f *gatherer) unlabelled(ctx context.Context, cluster string) (found []lostWork, err error) {
+func unlabelled(ctx context.Context, live client.Reader, cluster string) (found []lostWork, err error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(appcache.WorkKind.GroupVersion().WithKind(appcache.WorkKind.Kind + "List"))
 	for {
 		options := &client.ListOptions{Namespace: cluster, Limit: pageSize, Continue: list.Continue, Raw: &metav1.ListOptions{LabelSelector: notPulled}}
-		if err := f.live.List(ctx, list, options); err != nil {
+		if err := live.List(ctx, list, options); err != nil {
 			return nil, fmt.Errorf("list ManifestWorks without label %s: %w", contract.PullLabel, err)
 		}
 		for i := range list.Items {

@@ -4,18 +4,28 @@
 package deliver
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/contract"
 	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
 )
 
 func TestMismatched(t *testing.T) {
@@ -66,4 +76,226 @@ func TestValidate(t *testing.T) {
 			t.Errorf("a bad %s is accepted", name)
 		}
 	}
+}
+
+// A work that has lost its label gets it back; no second one is made beside it.
+func TestLabelIsPutBack(t *testing.T) {
+	p := newPlace(t)
+	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
+	app, kept := p.deploy("unlabelled"), p.deploy("adopted")
+	work, old := delivered(t, app, p.cluster), delivered(t, kept, p.cluster)
+	kept = remade(t, p, kept) // its work has another UID's name
+	adopted(t, kept, old)
+	unlabel := func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) }
+	labelled := func(app *argocd.Application, work *workv1.ManifestWork) {
+		t.Helper()
+		testkit.Eventually(t, "the label of "+work.Name, func() error {
+			own := works(t, app)
+			if len(own) != 1 || own[0].UID != work.UID || own[0].DeletionTimestamp != nil {
+				t.Fatalf("there are %d works, or another one", len(own))
+			}
+			if own[0].Labels[contract.PullLabel] != "true" {
+				return errors.New("it is not back")
+			}
+			return nil
+		})
+	}
+	edit(t, work, unlabel)
+	labelled(app, work)
+	edit(t, old, unlabel)
+	labelled(kept, old)
+	first.stop()
+	edit(t, work, unlabel)
+	start(t)
+	labelled(app, work)
+}
+
+// The deletion of an Application finds its work without the label, too.
+func TestUnlabelledWorkIsWithdrawnAndWaitedFor(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	app := p.deploy("unlabelled", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	first.stop()
+	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
+	remove(t, app)
+	start(t)
+	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+	testkit.Eventually(t, "the withdrawal", func() error {
+		if own := works(t, app); len(own) != 1 || own[0].DeletionTimestamp == nil {
+			return errors.New("it is still alive")
+		}
+		return nil
+	})
+	pruned(t, work)
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
+// Also when it loses the label in the moment of the deletion.
+func TestUnlabelledWhileItIsDeleted(t *testing.T) {
+	p := newPlace(t)
+	start(t)
+	app := p.deploy("unlabelled", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	finalized(t, work)
+	remove(t, app)
+	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+	edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
+	edit(t, app, func(a *argocd.Application) { a.Annotations["example.com/wake"] = "up" })
+	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+	if err := gone(app); err == nil {
+		t.Fatal("it was released while its work is there")
+	}
+	pruned(t, work)
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
+// Works that lost their label while no process ran are found also when their names are
+// of an earlier life: no second one is made beside them, and a deletion waits for them.
+func TestUnlabelledWhileNobodyWatched(t *testing.T) {
+	p := newPlace(t)
+	first := start(t, func(o *Options) { o.RecreateGrace = time.Hour })
+	kept, again, ended := p.deploy("kept"), p.deploy("again"), p.deploy("ended")
+	ofKept, ofAgain, ofEnded := delivered(t, kept, p.cluster), delivered(t, again, p.cluster), delivered(t, ended, p.cluster)
+	finalized(t, ofEnded)
+	kept = remade(t, p, kept)
+	adopted(t, kept, ofKept)
+	ended = remade(t, p, ended, func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	adopted(t, ended, ofEnded)
+	first.stop()
+	for _, work := range []*workv1.ManifestWork{ofKept, ofAgain, ofEnded} {
+		edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
+	}
+	again = remade(t, p, again)
+	remove(t, ended)
+	second := start(t)
+	for app, work := range map[*argocd.Application]*workv1.ManifestWork{kept: ofKept, again: ofAgain} {
+		adopted(t, app, work)
+		testkit.Eventually(t, "the label of "+work.Name, func() error {
+			if delivered(t, app, p.cluster).Labels[contract.PullLabel] != "true" {
+				return errors.New("it is not back")
+			}
+			return nil
+		})
+	}
+	says(t, ended, policy.WarningCondition, ofEnded.Name)
+	for _, request := range second.requests.in(p.cluster) {
+		if strings.HasPrefix(request, "POST") {
+			t.Errorf("propagation sent %s", request)
+		}
+	}
+	applyWell(t, stored(t, ofEnded))
+	withdrawn(t, ended)
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(ended) })
+}
+
+// A work whose label cannot be put back holds up neither the start nor other works, and its
+// Application says so.
+func TestLabels_aWorkThatCannotBePatchedCostsItselfOnly(t *testing.T) {
+	p := newPlace(t)
+	first := start(t)
+	refused, restored := p.deploy("refused"), p.deploy("restored")
+	ofRefused, ofRestored := delivered(t, refused, p.cluster), delivered(t, restored, p.cluster)
+	first.stop()
+	removeLabel(t, ofRefused, ofRestored)
+	patchFirst(t, func(o client.Object) error {
+		if o.GetNamespace() == p.cluster && o.GetName() == ofRefused.Name {
+			return apierrors.NewForbidden(workv1.Resource("manifestworks"), o.GetName(), errors.New("a webhook denied it"))
+		}
+		return nil
+	})
+	delivered(t, p.deploy("another"), p.cluster)
+	testkit.Eventually(t, "the label of "+ofRestored.Name, func() error {
+		if after := delivered(t, restored, p.cluster); after.UID != ofRestored.UID || after.Labels[contract.PullLabel] != "true" {
+			return fmt.Errorf("the other work is %s with labels %v", after.Name, after.Labels)
+		}
+		return nil
+	})
+	says(t, refused, policy.ErrorCondition, "a webhook denied it")
+}
+
+// While labels are put back other Applications are delivered, but for those that want to be
+// what a work without label delivers.
+func TestLabels_othersAreDeliveredMeanwhile(t *testing.T) {
+	free := anywhere(t, "argocd")
+	first := start(t, free)
+	p := newPlace(t)
+	q := newNamespace(t, p)
+	app := p.deploy("lost", into("argocd"))
+	work := delivered(t, app, p.cluster)
+	first.stop()
+	removeLabel(t, work)
+	hold, reached := make(chan struct{}), make(chan struct{}, 100)
+	release := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(release)
+	patchFirst(t, func(o client.Object) error {
+		if o.GetNamespace() == p.cluster && o.GetName() == work.Name {
+			reached <- struct{}{}
+			<-hold
+		}
+		return nil
+	}, free)
+	select {
+	case <-reached:
+	case <-time.After(time.Minute):
+		t.Fatal("the label is not put back")
+	}
+	delivered(t, p.deploy("another"), p.cluster)
+	rival := q.deploy("lost", into("argocd"))
+	delivered(t, p.deploy("third"), p.cluster) // by then the rival has been looked at
+	if n := len(works(t, rival)); n != 0 {
+		t.Errorf("it is delivered %d times beside the work without the label", n)
+	}
+	release()
+	says(t, rival, policy.ErrorCondition, "not delivered: Application "+app.Namespace+"/lost")
+	if after := delivered(t, app, p.cluster); after.UID != work.UID || after.Labels[contract.PullLabel] != "true" {
+		t.Errorf("the work is %s with labels %v", after.Name, after.Labels)
+	}
+}
+
+// The agent of a cluster may have its works name any Application: those of other clusters do not
+// wait for them.
+func TestLabels_anotherClustersAgentHoldsUpNothing(t *testing.T) {
+	p, q := newPlace(t), newPlace(t)
+	first := start(t)
+	victim, other := p.deploy("same", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }), q.deploy("same")
+	ofVictim, foreign := delivered(t, victim, p.cluster), delivered(t, other, q.cluster)
+	finalized(t, ofVictim)
+	first.stop()
+	edit(t, foreign, func(w *workv1.ManifestWork) {
+		delete(w.Labels, contract.PullLabel)
+		w.Annotations[contract.HubNamespaceAnnotation] = victim.Namespace
+	})
+	patchFirst(t, func(o client.Object) error {
+		if o.GetNamespace() == q.cluster {
+			return apierrors.NewConflict(workv1.Resource("manifestworks"), o.GetName(), errors.New("its agent was first"))
+		}
+		return nil
+	})
+	remove(t, victim)
+	pruned(t, ofVictim)
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(victim) })
+}
+
+func removeLabel(t *testing.T, works ...*workv1.ManifestWork) {
+	t.Helper()
+	for _, work := range works {
+		edit(t, work, func(w *workv1.ManifestWork) { delete(w.Labels, contract.PullLabel) })
+	}
+}
+
+// patchFirst starts propagation with a function that is called before every patch.
+func patchFirst(t *testing.T, f func(client.Object) error, change ...func(*Options)) *propagation {
+	t.Helper()
+	return startWith(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if err := f(o); err != nil {
+					return err
+				}
+				return c.Patch(ctx, o, patch, opts...)
+			},
+		})
+	}, change...)
 }

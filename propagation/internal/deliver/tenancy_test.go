@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
@@ -192,5 +193,137 @@ func TestForeignFinalizersStayOnTheHub(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// An agent may change the works in its own namespace. Naming another tenant's
+// Application there neither holds up that Application's deletion, nor has any work
+// deleted; what was changed is repaired.
+func TestHostileAgentReachesNobody(t *testing.T) {
+	running := start(t)
+	victim, evil := newPlace(t), newPlace(t)
+	app := victim.deploy("payments", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	delivered(t, app, victim.cluster)
+	theirs := evil.deploy("theirs")
+	work := delivered(t, theirs, evil.cluster)
+	spoof := func(w *workv1.ManifestWork) {
+		w.Finalizers = []string{workv1.ManifestWorkFinalizer}
+		w.Annotations[contract.HubNamespaceAnnotation], w.Annotations[contract.HubNameAnnotation] = app.Namespace, app.Name
+	}
+	absent := func(w *workv1.ManifestWork) { w.Annotations[contract.HubNameAnnotation] = "nobody" }
+	for i := range 10 {
+		edit(t, work, []func(*workv1.ManifestWork){spoof, absent}[i%2])
+		testkit.Eventually(t, "the repair", func() error {
+			own := works(t, theirs)
+			if len(own) != 1 {
+				return errors.New("it still names the other one")
+			}
+			if own[0].UID != work.UID || own[0].DeletionTimestamp != nil {
+				t.Fatal("the work was deleted")
+			}
+			return nil
+		})
+	}
+	for _, request := range running.requests.in(evil.cluster, victim.cluster) {
+		if strings.HasPrefix(request, "DELETE") {
+			t.Errorf("propagation sent %s", request)
+		}
+	}
+
+	// one whose own Application is gone is repaired by none, and holds up none
+	running.stop()
+	remove(t, theirs)
+	edit(t, work, spoof)
+	start(t)
+	remove(t, app)
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+	applying(t, evil.cluster)
+	testkit.Eventually(t, "the leftover to be withdrawn", func() error {
+		if err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(work), work); err != nil {
+			return err
+		}
+		if work.DeletionTimestamp == nil {
+			return errors.New("it is alive")
+		}
+		return nil
+	})
+	pruned(t, work)
+}
+
+// Nor does it make propagation release an Application of the hub's own Argo CD.
+func TestHostileAgentReleasesNobody(t *testing.T) {
+	first := start(t)
+	evil := newPlace(t)
+	hubs := evil.deploy("hubs-own", func(a *argocd.Application) {
+		a.Labels, a.Annotations, a.Finalizers = nil, nil, []string{argocd.ResourcesFinalizer}
+	})
+	theirs := evil.deploy("theirs")
+	work := delivered(t, theirs, evil.cluster)
+	first.stop()
+	remove(t, theirs)
+	remove(t, hubs)
+	edit(t, work, func(w *workv1.ManifestWork) { w.Annotations[contract.HubNameAnnotation] = hubs.Name })
+	start(t)
+	delivered(t, evil.deploy("other"), evil.cluster) // by then it was looked at
+	if err := gone(hubs); err == nil {
+		t.Error("an Application that is not pulled was released")
+	}
+	edit(t, hubs, func(a *argocd.Application) { a.Finalizers = nil })
+}
+
+func windowsSpec(windows string) json.RawMessage {
+	return json.RawMessage(`{"sourceNamespaces":["*"],"destinations":[{"server":"*","namespace":"*"}],"syncWindows":` + windows + `}`)
+}
+
+// The windows of the default project stay on the hub. An Application that one of them is
+// about says so, in the Argo CD namespace and outside it, and not when it is about others.
+func TestWindowsOfTheDefaultProject(t *testing.T) {
+	argo, team := newPlace(t), newPlace(t)
+	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })
+	here, there := argo.deploy("here"), team.deploy("there")
+	for app, cluster := range map[*argocd.Application]string{here: argo.cluster, there: team.cluster} {
+		delivered(t, app, cluster)
+	}
+	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: argocd.DefaultProject}, Spec: windowsSpec(`[{"kind":"deny","clusters":["` + argo.cluster + `","` + team.cluster + `"]}]`)}
+	argo.create(project)
+	says(t, here, policy.WarningCondition, "sync windows")
+	says(t, there, policy.WarningCondition, "choose another project")
+	edit(t, project, func(p *argocd.AppProject) {
+		p.Spec = windowsSpec(`[{"kind":"deny","clusters":["` + team.cluster + `"]}]`)
+	})
+	says(t, here, policy.WarningCondition, "")
+	says(t, there, policy.WarningCondition, "sync windows")
+	edit(t, project, func(p *argocd.AppProject) { p.Spec = windowsSpec(`[]`) })
+	says(t, there, policy.WarningCondition, "")
+}
+
+// In a delivered project the windows of its cluster name it as its own Argo CD does, too,
+// and the project follows the hub's.
+func TestWindowsAreDelivered(t *testing.T) {
+	argo := newPlace(t)
+	start(t, func(o *Options) { o.ArgoCDNamespace = argo.namespace })
+	project := &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argo.namespace, Name: "windowed"}, Spec: windowsSpec(`[{"kind":"deny","clusters":["` + argo.cluster + `"]}]`)}
+	argo.create(project)
+	app := argo.deploy("windowed", projectIs("windowed"))
+	has := func(want string) {
+		t.Helper()
+		testkit.Eventually(t, "the windows "+want, func() error {
+			for _, w := range works(t, app) {
+				for _, m := range w.Spec.Workload.Manifests {
+					if strings.Contains(string(m.Raw), `"syncWindows":`+want) {
+						return nil
+					}
+				}
+			}
+			return fmt.Errorf("the works are %d", len(works(t, app)))
+		})
+	}
+	has(`[{"clusters":["` + argo.cluster + `","in-cluster","https://kubernetes.default.svc"],"kind":"deny"}]`)
+	edit(t, project, func(p *argocd.AppProject) {
+		p.Spec = windowsSpec(`[{"kind":"deny","clusters":["elsewhere"]},{"applications":["*"],"kind":"allow"}]`)
+	})
+	has(`[{"clusters":["elsewhere"],"kind":"deny"},{"applications":["*"],"kind":"allow"}]`)
+	if m := said(t, app); len(m) > 0 {
+		t.Errorf("its windows are delivered, and it says %v", m)
 	}
 }

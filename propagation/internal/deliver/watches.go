@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,6 +28,7 @@ import (
 
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/budget"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/decide"
 	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
 	"open-cluster-management.io/multicluster-integrations/shared/argocd"
 	"open-cluster-management.io/multicluster-integrations/shared/boot"
@@ -168,7 +170,10 @@ func (wa *watcher) applications(ctx context.Context, name, namespace string, val
 
 // watcher leads every change to the Applications that it concerns.
 type watcher struct {
-	*gatherer
+	client   client.Client
+	index    *manifestcache.Index
+	options  Options
+	now      func() time.Time
 	reporter *reporter
 	sweeper  *sweeper
 	tracker  *tracker
@@ -274,7 +279,7 @@ func (wa *watcher) enqueueGroup(ctx context.Context, namespace, set string, q wo
 		}
 	}
 	for _, work := range wa.index.All() {
-		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || groupOf(work).Set == set) {
+		if app, ours := work.Application(); ours && (namespace == "" || app.Namespace == namespace) && (set == "" || decide.GroupOf(work).Set == set) {
 			q.Add(reconcile.Request{NamespacedName: app})
 		}
 	}
@@ -338,7 +343,7 @@ func (wa *watcher) workChanged(ctx context.Context) predicate.Predicate {
 // ending reports whether a work may be on its way out: its Application is gone, terminating,
 // not pulled, refused, or wants to be on another cluster.
 func (wa *watcher) ending(ctx context.Context, key client.ObjectKey, work *manifestcache.Work) bool {
-	app, err := wa.application(ctx, key) // from the cache
+	app, err := readObject(ctx, wa.client, key, &argocd.Application{})
 	return err == nil && (app == nil || app.DeletionTimestamp != nil || !contract.IsPulled(app.Labels) ||
 		app.Annotations[contract.ClusterAnnotation] != work.Namespace || concernsUs(app.Status))
 }

@@ -213,7 +213,7 @@ func TestTriesAgain(t *testing.T) {
 
 // After an outage, however long, nothing waits for longer than half a minute.
 func TestControllerOptions_boundRetries(t *testing.T) {
-	r := &watcher{gatherer: &gatherer{options: Options{Concurrency: 1}}}
+	r := &watcher{options: Options{Concurrency: 1}}
 	limiter := r.controllerOptions().RateLimiter
 	if limiter == nil {
 		t.Fatal("controller-runtime's own rate limiter waits up to 1000 seconds")

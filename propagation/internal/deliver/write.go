@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,11 @@ import (
 
 // writer writes ManifestWorks.
 type writer struct {
-	*gatherer
+	// client reads from the cache and writes; live reads from the API server.
+	client  client.Client
+	live    client.Reader
+	options Options
+	now     func() time.Time
 	tracker *tracker
 }
 
@@ -50,7 +55,7 @@ func (wr *writer) create(ctx context.Context, app *argocd.Application, want *wor
 		if !apierrors.IsAlreadyExists(err) {
 			return "", fmt.Errorf("create ManifestWork %s/%s: %w", want.Namespace, name, err)
 		}
-		there, err := wr.liveWork(ctx, client.ObjectKeyFromObject(want))
+		there, err := readObject(ctx, wr.live, client.ObjectKeyFromObject(want), &workv1.ManifestWork{})
 		if err != nil {
 			return "", err
 		}
@@ -77,7 +82,7 @@ func (wr *writer) nameTaken(ctx context.Context, app *argocd.Application, cluste
 	if slices.Index(own, name) <= 0 {
 		return nil, nil // it has it, or keeps the name of an earlier life
 	}
-	there, err := wr.liveWork(ctx, client.ObjectKey{Namespace: cluster, Name: own[0]})
+	there, err := readObject(ctx, wr.live, client.ObjectKey{Namespace: cluster, Name: own[0]}, &workv1.ManifestWork{})
 	if err != nil || there == nil {
 		return nil, err
 	}
@@ -217,7 +222,7 @@ func (wr *writer) hold(ctx context.Context, current *manifestcache.Work, want *w
 	if payload.CachedBase(current) == c.Base {
 		return false, c, waiting, nil // only the request differs, and that is replaced later
 	}
-	stored, err := wr.storedWork(ctx, current)
+	stored, err := storedWork(ctx, wr.live, current)
 	if err != nil {
 		return false, c, waiting, err
 	}
@@ -241,12 +246,12 @@ func (wr *writer) hold(ctx context.Context, current *manifestcache.Work, want *w
 }
 
 func (wr *writer) updateProject(ctx context.Context, work *manifestcache.Work) error {
-	stored, err := wr.storedWork(ctx, work)
+	stored, err := storedWork(ctx, wr.live, work)
 	if err != nil {
 		return err
 	}
 	changed, err := payload.UpdateProjects(&stored.Spec, work.Namespace, wr.options.InstanceLabel, func(name string) (*argocd.AppProject, error) {
-		return wr.namedProject(ctx, wr.client, name)
+		return readObject(ctx, wr.client, client.ObjectKey{Namespace: wr.options.ArgoCDNamespace, Name: name}, &argocd.AppProject{})
 	})
 	if err != nil || !changed {
 		return err
@@ -280,7 +285,7 @@ func (wr *writer) resumeSync(ctx context.Context, current *manifestcache.Work, o
 
 // setAutomation changes the automation in the stored copy; set returns the mark of the work.
 func (wr *writer) setAutomation(ctx context.Context, current *manifestcache.Work, over bool, what string, set func(*workv1.ManifestWorkSpec) (string, error)) error {
-	stored, err := wr.storedWork(ctx, current)
+	stored, err := storedWork(ctx, wr.live, current)
 	if err != nil {
 		return err
 	}

@@ -1,14 +1,12 @@
 // Copyright 2026 The multicluster-integrations Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ending decides what is next for a ManifestWork that is to go. There is one way
-// for all reasons: the work says how it ends, its agent applies that, then it is deleted.
-package ending
+package decide
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Facts are what the next step rests on. The zero value of each is the careful one.
-type Facts struct {
+// stepFacts are what the next step of an end rests on. The zero value of each is the careful one.
+type stepFacts struct {
 	// ClusterLeaving: the ManagedCluster is gone or terminating, and OCM removes its works
 	// whatever we do.
 	ClusterLeaving bool
@@ -33,29 +31,30 @@ type Facts struct {
 	Applied metav1.ConditionStatus
 }
 
-// Step is what is next.
+// Step is what is next for a ManifestWork that is to go. There is one way for all reasons: the
+// work says how it ends, its agent applies that, then it is deleted.
 type Step int
 
 // Steps.
 const (
-	Wait   Step = iota // for the agent
-	Write              // how the work ends into the work
-	Delete             // the work
+	StepWait   Step = iota // for the agent
+	StepWrite              // how the work ends into the work
+	StepDelete             // the work
 )
 
-// Next returns what is next for a work that is to go and may go.
-func Next(f Facts) Step {
+// nextStep returns what is next for a work that is to go and may go.
+func nextStep(f stepFacts) Step {
 	switch {
 	case f.ClusterLeaving, f.Observes, !f.Finalized:
-		return Delete
+		return StepDelete
 	case f.Abandoned && !f.Leaves:
-		return Delete
+		return StepDelete
 	case !f.Says:
-		return Write
+		return StepWrite
 	case f.Applied == metav1.ConditionTrue && f.Proven:
-		return Delete
+		return StepDelete
 	case f.Applied == metav1.ConditionFalse && (!f.Leaves || f.Missing):
-		return Delete // waiting would not have it pruned any better, or there is nothing to stay
+		return StepDelete // waiting would not have it pruned any better, or there is nothing to stay
 	}
-	return Wait
+	return StepWait
 }

@@ -1,0 +1,298 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/payload"
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/policy"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/contract"
+	"open-cluster-management.io/multicluster-integrations/shared/testkit"
+)
+
+// startForOneWrite starts a propagation that dies with its first write in some namespaces: the
+// write is sent, its answer is lost, and so is whatever would follow.
+func startForOneWrite(t *testing.T, change func(*Options), namespaces ...string) (p *propagation, wrote <-chan struct{}) {
+	t.Helper()
+	over, died := make(chan struct{}), errors.New("killed")
+	var mu sync.Mutex
+	dead := false
+	write := func(verb string, o client.Object, send func() error) error {
+		if !slices.Contains(namespaces, o.GetNamespace()) {
+			return send()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if dead {
+			return died
+		}
+		if err := send(); err != nil {
+			return err
+		}
+		dead = true
+		t.Logf("killed with %s %T %s/%s", verb, o, o.GetNamespace(), o.GetName())
+		close(over)
+		return died // the process does not hear that it was written
+	}
+	return startWith(t, func(c client.Client) client.Client {
+		return interceptor.NewClient(c.(client.WithWatch), interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				return write("create", o, func() error { return c.Create(ctx, o, opts...) })
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				return write("patch", o, func() error { return c.Patch(ctx, o, patch, opts...) })
+			},
+			Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+				return write("delete", o, func() error { return c.Delete(ctx, o, opts...) })
+			},
+		})
+	}, change), over
+}
+
+// agents apply what comes to some clusters, and finish what is deleted there.
+type agents struct {
+	t        *testing.T
+	clusters []string
+
+	mu sync.Mutex
+	// last is what was deleted, as it was applied last.
+	last []*workv1.ManifestWork
+}
+
+func (a *agents) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+			for _, cluster := range a.clusters {
+				var list workv1.ManifestWorkList
+				_ = hub.client.List(ctx, &list, client.InNamespace(cluster)) // again at the next look
+				for i := range list.Items {
+					a.look(ctx, &list.Items[i])
+				}
+			}
+			return false, nil
+		})
+	}()
+	a.t.Cleanup(func() { cancel(); <-done })
+}
+
+func (a *agents) look(ctx context.Context, work *workv1.ManifestWork) {
+	switch {
+	case work.DeletionTimestamp != nil:
+		before := work.DeepCopy()
+		work.Finalizers = nil
+		if hub.client.Update(ctx, work) == nil {
+			a.mu.Lock()
+			a.last = append(a.last, before)
+			a.mu.Unlock()
+		}
+	case len(work.Finalizers) == 0:
+		work.Finalizers = []string{workv1.ManifestWorkFinalizer}
+		_ = hub.client.Update(ctx, work) // again at the next look
+	case appliedAt(work) == "":
+		_ = tryAnswer(client.ObjectKeyFromObject(work), "True", "True", "", nil) // again at the next look
+	}
+}
+
+// ended returns the last words of the works that were deleted.
+func (a *agents) ended() []*workv1.ManifestWork {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.last)
+}
+
+func cascades(work *workv1.ManifestWork) bool {
+	return !orphans(work) && strings.Contains(applicationIn(work), argocd.ResourcesFinalizer)
+}
+
+func leaves(work *workv1.ManifestWork) bool {
+	return !orphans(work) && strings.Contains(applicationIn(work), "end-without-cascade")
+}
+
+// However often propagation is killed, with each of its writes, what it was about to do is done by
+// the next one: an Application is delivered, paused, renamed, moved and removed, and at no time runs
+// nowhere.
+func TestApply_killedWithEachWrite(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*argocd.Application)
+		last   func(*workv1.ManifestWork) bool // whether the last words of a deleted work are right
+	}{
+		"with cascade":    {change: func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} }, last: cascades},
+		"without cascade": {change: func(*argocd.Application) {}, last: leaves},
+		"orphan": {last: orphans, change: func(a *argocd.Application) {
+			a.Finalizers = []string{argocd.ResourcesFinalizer}
+			a.Annotations[contract.DeletionPolicyAnnotation] = "orphan"
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, target := newPlace(t), newCluster(t)
+			p.bind(p.cluster, target)
+			agents := &agents{t: t, clusters: []string{p.cluster, target}}
+			agents.run()
+			argo, kills := anywhere(t, "gitops"), 0
+			until := func(what string, reached func() error) {
+				t.Helper()
+				for over := false; !over; {
+					dead, wrote := startForOneWrite(t, argo, p.namespace, p.cluster, target)
+					killed := false
+					testkit.Eventually(t, what, func() error {
+						select {
+						case <-wrote:
+							killed = true
+							return nil
+						default:
+						}
+						err := reached()
+						over = err == nil
+						return err
+					})
+					dead.stop()
+					select {
+					case <-wrote:
+						killed = true
+					default:
+					}
+					if killed {
+						kills++
+					}
+				}
+			}
+			app := p.deploy("guestbook", automated, c.change)
+			runs := func(cluster, namespace string, automation bool) func() error {
+				return func() error {
+					there, reached, all := false, false, works(t, app)
+					for i := range all {
+						w := &all[i]
+						there = there || w.DeletionTimestamp == nil
+						reached = reached || w.Namespace == cluster && w.DeletionTimestamp == nil && appliedAt(w) != "" &&
+							payload.DeliveredBy(&w.Spec).Namespace == namespace && strings.Contains(applicationIn(w), "automated") == automation
+					}
+					if kills > 0 && !there {
+						t.Fatal("it runs nowhere")
+					}
+					if !reached || len(all) > 1 {
+						return fmt.Errorf("it is in %d ManifestWorks, as it is to be on %s: %t", len(all), cluster, reached)
+					}
+					return nil
+				}
+			}
+			until("it to run", runs(p.cluster, p.namespace, true))
+			pause(t, app, "sync")
+			until("it to be paused", runs(p.cluster, p.namespace, false))
+			pause(t, app, "")
+			until("it to go on", runs(p.cluster, p.namespace, true))
+			edit(t, app, func(a *argocd.Application) { a.Annotations[contract.AppNamespaceAnnotation] = "gitops" })
+			until("it to be renamed", runs(p.cluster, "gitops", true))
+			edit(t, app, func(a *argocd.Application) { a.Annotations[contract.ClusterAnnotation] = target })
+			until("it to have moved", runs(target, "gitops", true))
+			remove(t, app)
+			until("it to be gone", func() error {
+				if n := len(works(t, app)); n > 0 {
+					return fmt.Errorf("it has %d ManifestWorks", n)
+				}
+				return gone(app)
+			})
+			ended := agents.ended()
+			if len(ended) != 3 || !leaves(ended[0]) || ended[1].Namespace != p.cluster || !c.last(ended[1]) || !c.last(ended[2]) {
+				t.Errorf("%d ManifestWorks were deleted, which say %v", len(ended), ended)
+			}
+			for _, w := range ended {
+				if w.Status.Conditions[0].ObservedGeneration < w.Generation-1 { // the deletion itself counts as one
+					t.Errorf("generation %d is deleted, its agent has applied %+v", w.Generation, w.Status.Conditions)
+				}
+			}
+			if kills < 10 {
+				t.Errorf("propagation was killed %d times", kills)
+			}
+		})
+	}
+}
+
+// A restart over a settled fleet finds everything as it should be.
+func TestRestartWritesNothing(t *testing.T) {
+	first := start(t)
+	p := newPlace(t)
+	var apps []*argocd.Application
+	for i := range 20 {
+		apps = append(apps, p.deploy(fmt.Sprintf("app-%d", i), func(a *argocd.Application) {
+			a.Annotations["example.com/note"] = "a < b && c > \"d\" é \u2028"
+			a.Spec = []byte(`{"project":"default","destination":{"namespace":"x"},"source":{"repoURL":"https://git.example.com/a.git","helm":{"values":"a: <b> & c\u2028","parameters":[{"name":"n","value":"1"}]}},"syncPolicy":{"retry":{"limit":5,"backoff":{"factor":2}}}}`)
+		}))
+	}
+	for _, app := range apps {
+		delivered(t, app, p.cluster)
+	}
+	first.stop()
+	second := start(t)
+	// An Application that comes last has seen all the others through.
+	last := p.deploy("last")
+	delivered(t, last, p.cluster)
+	if got := second.requests.in(p.namespace, p.cluster); len(got) != 1 {
+		t.Errorf("the restart made %d write requests, want the one for the new Application: %v", len(got), got)
+	}
+}
+
+func TestDelivers(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook")
+	work := delivered(t, app, p.cluster)
+	if want := contract.WorkName("guestbook", string(app.UID)); work.Name != want {
+		t.Errorf("the work is called %s, want %s", work.Name, want)
+	}
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec = json.RawMessage(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"other"},"destination":{"namespace":"guestbook"}}`)
+	})
+	testkit.Eventually(t, "the edit in the work", func() error { return carries(t, app, `"path":"other"`) })
+	remove(t, app)
+	withdrawn(t, app)
+}
+
+func TestKeepsFinalizerUntilGone(t *testing.T) {
+	start(t)
+	p := newPlace(t)
+	app := p.deploy("guestbook", func(a *argocd.Application) { a.Finalizers = []string{argocd.ResourcesFinalizer} })
+	work := delivered(t, app, p.cluster)
+	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = []string{"example.com/agent"} })
+	remove(t, app)
+	says(t, app, policy.WarningCondition, "not deleted yet: waiting for cluster")
+	edit(t, work, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	testkit.Eventually(t, "the Application to be gone", func() error { return gone(app) })
+}
+
+func gone(o client.Object) error {
+	err := hub.client.Get(context.Background(), client.ObjectKeyFromObject(o), o)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("it is still there: %w", errors.Join(errors.New("found"), err))
+}
+
+func carries(t *testing.T, app *argocd.Application, text string) error {
+	for _, w := range works(t, app) {
+		manifests := w.Spec.Workload.Manifests
+		if strings.Contains(string(manifests[len(manifests)-1].Raw), text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no work has %s", text)
+}

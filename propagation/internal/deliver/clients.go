@@ -1,0 +1,70 @@
+// Copyright 2026 The multicluster-integrations Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"open-cluster-management.io/multicluster-integrations/propagation/internal/appcache"
+	"open-cluster-management.io/multicluster-integrations/shared/argocd"
+	"open-cluster-management.io/multicluster-integrations/shared/manifestcache"
+)
+
+// clients are those of the hub, and what else all parts of delivery are made of.
+type clients struct {
+	// client reads from the cache and writes; live reads from the API server.
+	client  client.Client
+	live    client.Reader
+	index   *manifestcache.Index
+	options Options
+	now     func() time.Time
+}
+
+// readObject reads an object, nil when there positively is none of that name.
+func readObject[T client.Object](ctx context.Context, from client.Reader, key types.NamespacedName, o T) (T, error) {
+	var none T
+	err := from.Get(ctx, key, o, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return none, nil
+	}
+	if err != nil {
+		return none, fmt.Errorf("get %s %s: %w", kindOf(o), key, err)
+	}
+	return o, nil
+}
+
+// kindOf names the kind of an object for an error.
+func kindOf(o client.Object) string {
+	switch m := o.(type) {
+	case *metav1.PartialObjectMetadata:
+		return m.Kind
+	case *argocd.Application:
+		return argocd.ApplicationKind
+	case *argocd.AppProject:
+		return argocd.AppProjectKind
+	case *clusterv1.ManagedCluster:
+		return "ManagedCluster"
+	}
+	return appcache.WorkKind.Kind
+}
+
+// storedWork returns a cached work with its spec, which the cache does not keep, as it
+// was when it was cached.
+func storedWork(ctx context.Context, live client.Reader, cached *manifestcache.Work) (*workv1.ManifestWork, error) {
+	stored, err := readObject(ctx, live, client.ObjectKeyFromObject(cached), &workv1.ManifestWork{})
+	if err == nil && (stored == nil || stored.ResourceVersion != cached.ResourceVersion) {
+		return nil, apierrors.NewConflict(workv1.Resource("manifestworks"), cached.Name, errors.New("the cache is behind"))
+	}
+	return stored, err
+}
