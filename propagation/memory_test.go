@@ -153,6 +153,7 @@ func fleet(b *testing.B, n int) *testkit.MemoryHub {
 	hub.Serve(argocd.GroupVersion.WithResource(argocd.AppProjectPlural), argocd.AppProjectKind, true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Group: clusters.Group, Version: "v1beta1", Resource: "placementdecisions"}, "PlacementDecision", true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, "Secret", true, 0, nil)
+	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "ConfigMap", true, 0, nil)
 	hub.Serve(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "Namespace", false, 0, nil)
 	hub.Serve(argocd.GroupVersion.WithResource(argocd.ApplicationSetPlural), argocd.ApplicationSetKind, true, 0, nil)
 	return hub

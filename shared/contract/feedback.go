@@ -213,7 +213,7 @@ func FeedbackCondition(conditionType string) string { return feedbackConditionPr
 // Application whose first message travels back as feedback, in the order of
 // [FeedbackPaths]. Source: ApplicationConditionType of Argo CD v2.
 var ConditionTypes = []string{
-	"ComparisonError", "DeletionError", "InvalidSpecError", "SyncError", "UnknownError",
+	argocd.ComparisonError, "DeletionError", "InvalidSpecError", "SyncError", "UnknownError",
 	"ExcludedResourceWarning", "OrphanedResourceWarning", "RepeatedResourceWarning", "SharedResourceWarning",
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,7 +61,7 @@ func (c *cacheReader) Cluster(ctx context.Context, name string) (*clusterv1.Mana
 
 // Project implements [reader].
 func (c *cacheReader) Project(ctx context.Context, name string) (*argocd.AppProject, error) {
-	return readObject(ctx, c.cache, types.NamespacedName{Namespace: c.options.ArgoCDNamespace, Name: name}, &argocd.AppProject{})
+	return readProject(ctx, c.cache, c.options.ArgoCDNamespace, name)
 }
 
 // Bound implements [reader]. Only where no PlacementDecision selects the cluster are all of the
@@ -163,6 +164,8 @@ func kindOf(o client.Object) string {
 		return argocd.AppProjectKind
 	case *clusterv1.ManagedCluster:
 		return "ManagedCluster"
+	case *corev1.ConfigMap:
+		return "ConfigMap"
 	}
 	return appcache.WorkKind.Kind
 }

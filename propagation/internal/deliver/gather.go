@@ -70,19 +70,6 @@ func (f *gatherer) application(ctx context.Context, key client.ObjectKey) (*argo
 	return app, nil
 }
 
-// namedProject returns the hub's AppProject of a name, nil when there positively is none.
-func (f *gatherer) namedProject(ctx context.Context, from client.Reader, name string) (*argocd.AppProject, error) {
-	project := &argocd.AppProject{}
-	err := from.Get(ctx, client.ObjectKey{Namespace: f.options.ArgoCDNamespace, Name: name}, project, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
-		return nil, nil // the managed cluster may have its own
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get AppProject %s: %w", name, err)
-	}
-	return project, nil
-}
-
 // groupOf returns the group that a work names.
 func groupOf(work metav1.Object) decide.Group {
 	app, _ := manifestcache.ClaimantOf(work)

@@ -169,7 +169,7 @@ func endingManifest(raw json.RawMessage, e Ending, mark string) (json.RawMessage
 		}
 	}
 	if e.WithoutAutomation {
-		spec, err := withoutMember(app.Spec, "automated", "syncPolicy")
+		spec, err := edit(app.Spec, remove, "syncPolicy", "automated")
 		if err != nil {
 			return nil, err
 		}

@@ -43,6 +43,8 @@ const (
 	ReasonProjectForbids = "ProjectForbidsDestination"
 	ReasonRequestWaiting = "RequestWaiting"
 	ReasonWindow         = "WindowNotDelivered"
+	ReasonSignatures     = "SignaturesRequired"
+	ReasonNotHydrated    = "SourceNotHydrated"
 	ReasonObserved       = "Observed"
 	ReasonNotThere       = "NotThere"
 	ReasonAlreadyThere   = "AlreadyThere"

@@ -48,6 +48,23 @@ func ProjectAllows(project, spec json.RawMessage, annotations map[string]string)
 	return allowed
 }
 
+// SignaturesOf returns the field of a project's spec that demands signed commits, "" for none.
+func SignaturesOf(project json.RawMessage) string {
+	var p struct {
+		SignatureKeys   []json.RawMessage `json:"signatureKeys"`
+		SourceIntegrity map[string]any    `json:"sourceIntegrity"`
+	}
+	switch err := json.Unmarshal(project, &p); {
+	case err != nil:
+		return ""
+	case len(p.SourceIntegrity) > 0:
+		return "sourceIntegrity"
+	case len(p.SignatureKeys) > 0:
+		return "signatureKeys"
+	}
+	return ""
+}
+
 func denies(glob string) bool { return strings.HasPrefix(glob, "!") }
 
 // matches is Argo CD's glob for destinations: "!" in front turns it round.
