@@ -28,7 +28,7 @@ func TestDecide_warnings(t *testing.T) {
 		w := s.delivered("w1")
 		w.Live.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue, ObservedGeneration: 1}}
 		w.Live.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{
-			ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural},
+			ResourceMeta:    workv1.ManifestResourceMeta{Group: argocd.Group, Resource: argocd.ApplicationPlural, Name: s.app.Name},
 			StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
 		}}
 		w.see()

@@ -70,7 +70,9 @@ func TestGlobalProjectsAreDelivered(t *testing.T) {
 	edit(t, settings, func(c *corev1.ConfigMap) {
 		c.Data[argocd.GlobalProjectsKey] = "- projectName: base\n  labelSelector: {matchLabels: {tier: shop}}\n"
 	})
-	edit(t, app, func(a *argocd.Application) { a.Annotations["apps.open-cluster-management.io/management-policy"] = "nonsense" })
+	edit(t, app, func(a *argocd.Application) {
+		a.Annotations["apps.open-cluster-management.io/management-policy"] = "nonsense"
+	})
 	start(t, options)
 	forbids("Secret", "ConfigMap")
 	says(t, app, policy.ErrorCondition, "nonsense")

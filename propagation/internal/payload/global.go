@@ -61,15 +61,14 @@ func serviceAccountsFor(entries []json.RawMessage, cluster string) ([]json.RawMe
 			kept = append(kept, entry) // Argo CD cannot read it either
 			continue
 		}
-		servers := clustersFor([]string{server}, cluster)
+		servers := slices.DeleteFunc(clustersFor([]string{server}, cluster), func(s string) bool {
+			return s == argocd.InClusterName && s != server // the name of a cluster is no server
+		})
 		if slices.Equal(servers, []string{server}) {
 			kept = append(kept, entry)
 			continue
 		}
 		for _, s := range servers {
-			if s == argocd.InClusterName && s != server {
-				continue // the name of a cluster is no server
-			}
 			if fields["server"], err = encode("server", s); err != nil {
 				return nil, err
 			}
