@@ -237,10 +237,6 @@ func (n *want) warnings() []policy.Message {
 		add(policy.ReasonSkipReconcile, "delivered, but the hub's own Argo CD may deploy it too: set annotation %s to \"true\"", argocd.SkipReconcileAnnotation)
 	}
 	project := n.project()
-	if project != nil && !policy.ProjectAllows(project.Spec, n.app.Spec, n.app.Annotations) {
-		name, server := payload.Destination(n.app.Annotations)
-		add(policy.ReasonProjectForbids, "delivered, but AppProject %q does not allow destination %s on the managed cluster: add it to spec.destinations of the project", project.Name, name+server)
-	}
 	if project != nil && payload.WindowEscaped(project.Spec, n.app) {
 		name, server := payload.Destination(n.app.Annotations)
 		add(policy.ReasonWindow, "delivered, but a sync window of AppProject %q that is about cluster %q is not about destination %s, which an annotation names, and has no effect there: add the destination to the clusters of the window",

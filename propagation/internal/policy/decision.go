@@ -40,7 +40,6 @@ const (
 	ReasonEndedWithSet   = "EndedWithApplicationSet"
 	ReasonPaused         = "Paused"
 	ReasonSkipReconcile  = "SkipReconcileMissing"
-	ReasonProjectForbids = "ProjectForbidsDestination"
 	ReasonRequestWaiting = "RequestWaiting"
 	ReasonWindow         = "WindowNotDelivered"
 	ReasonSignatures     = "SignaturesRequired"
