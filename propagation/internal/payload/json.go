@@ -76,5 +76,15 @@ type patchOperation struct {
 	Value any    `json:"value,omitempty"`
 }
 
+// patchOf returns the JSON patch of a ManifestWork as it was at a resource version. That is
+// replaced, not tested: then the API server answers with a conflict when the work has changed, and
+// not with the 422 of a failed test. No operations are no patch.
+func patchOf(resourceVersion string, operations ...patchOperation) (json.RawMessage, error) {
+	if len(operations) == 0 {
+		return nil, nil
+	}
+	return encode("ManifestWork patch", append([]patchOperation{{"replace", "/metadata/resourceVersion", resourceVersion}}, operations...))
+}
+
 // pointer escapes a key for a JSON pointer (RFC 6901).
 var pointer = strings.NewReplacer("~", "~0", "/", "~1")

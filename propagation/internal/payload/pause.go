@@ -80,11 +80,10 @@ func automatedAgain(spec json.RawMessage, mark string) (json.RawMessage, error) 
 // PausePatch returns the JSON patch that gives a work the spec and the mark of one whose
 // Application does not sync by itself, or takes that away for "".
 func PausePatch(current *manifestcache.Work, spec *workv1.ManifestWorkSpec, mark string) (json.RawMessage, error) {
-	patch := []patchOperation{{"replace", "/metadata/resourceVersion", current.ResourceVersion}}
 	want := map[string]string{contract.PausedAnnotation: mark}
 	if mark == "" {
 		want = nil
 	}
-	patch = append(patch, changes("/metadata/annotations", current.Stored.Annotated, current.Annotations, want, []string{contract.PausedAnnotation})...)
-	return encode("ManifestWork patch", append(patch, patchOperation{"replace", "/spec", spec}))
+	patch := changes("/metadata/annotations", current.Stored.Annotated, current.Annotations, want, []string{contract.PausedAnnotation})
+	return patchOf(current.ResourceVersion, append(patch, patchOperation{"replace", "/spec", spec})...)
 }
